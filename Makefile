@@ -1,0 +1,58 @@
+# Every target does its own set-up; what was set up once is reused (.cache/).
+PYTHON ?= python3
+CACHE := .cache
+VENV := $(CACHE)/venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+export EDGETENANTS_CACHE := $(CURDIR)/$(CACHE)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help demo test test-unit test-world test-alone lint generate bench lock clean
+.DEFAULT_GOAL := help
+
+help: ## Show this list
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+demo: $(READY) ## Watch a claim become a live tenant, be changed, drift, be repaired and be deleted
+	@$(BIN)/edgetenants demo $(DEMO_FLAGS)
+
+test: $(READY) ## All tests: units, contracts, and the whole on a real control plane
+	@$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+test-unit: $(READY) ## The tests that need no control plane
+	@$(BIN)/python -m pytest -m "not world" $(PYTEST_FLAGS)
+
+test-world: $(READY) ## The tests on a real control plane
+	@$(BIN)/python -m pytest -m world $(PYTEST_FLAGS)
+
+test-alone: ## Install runtime/ and emulator/ each alone in a clean environment and test them there
+	@$(PYTHON) tests/alone.py $(CACHE)/alone runtime emulator
+
+lint: $(READY) ## Style, strict types, import rules, no clock but ours, generated files fresh
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/python -m apis.generate --check
+
+generate: $(READY) ## Write CRDs, XRDs, Composition and reference docs from apis/
+	@$(BIN)/python -m apis.generate
+
+bench: $(READY) ## Measure against named rivals; figures in .cache/bench/report.json
+	@$(BIN)/python -m tests.bench
+
+lock: ## Resolve the locks anew (needs uv)
+	@requirements/lock.sh
+
+clean: ## Take down every sandbox and forget all that was built
+	@[ ! -x $(BIN)/edgetenants ] || $(BIN)/edgetenants sandbox down --all
+	rm -rf $(CACHE) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(READY): requirements/dev.lock pyproject.toml runtime/pyproject.toml emulator/pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "edgetenants needs Python 3.11 or newer; PYTHON=%s is %s" % (sys.executable, sys.version.split()[0]))'
+	@[ -x $(BIN)/python ] || { echo "setting up: Python environment in $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	@cmp -s requirements/dev.lock $(VENV)/.lock || { echo "setting up: third parties from requirements/dev.lock (once, about two minutes)"; \
+	  $(BIN)/pip install --quiet --require-hashes -r requirements/dev.lock && cp requirements/dev.lock $(VENV)/.lock; }
+	@$(BIN)/pip install --quiet --no-deps --no-build-isolation -e runtime -e emulator -e .
+	@touch $@

@@ -1,0 +1,15 @@
+#!/usr/bin/env sh
+# Resolve the locks anew: dev first, the others constrained by it, so that all five agree. Needs uv.
+# No index or file URL is written into a lock.
+set -eu
+cd "$(dirname "$0")"
+command -v uv >/dev/null || { echo "lock: uv is not installed (pip install uv)" >&2; exit 1; }
+for part in dev function provider runtime emulator; do
+  constraint=""
+  [ "$part" = dev ] || constraint="-c dev.lock"
+  # shellcheck disable=SC2086
+  uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
+    --no-emit-index-url --no-emit-find-links $constraint "$part.in" -o "$part.new"
+  { echo "# Hashed lock, written by \`make lock\` from requirements/$part.in."; cat "$part.new"; } > "$part.lock"
+  rm "$part.new"
+done

@@ -1,0 +1,50 @@
+"""Install each distribution alone in a clean environment and run its own tests there.
+
+    python tests/alone.py CACHE_DIR runtime emulator
+
+The environment holds what requirements/NAME.lock names and nothing else of ours; it is built anew when the lock moves.
+"""
+
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def environment(cache: Path, name: str) -> Path:
+    """The environment's python, made anew unless it was built from the very same lock."""
+    lock = ROOT / "requirements" / f"{name}.lock"
+    home = cache / name
+    python = home / "bin" / "python"
+    stamp = home / ".lock"
+    if stamp.exists() and stamp.read_bytes() == lock.read_bytes():
+        return python
+    print(f"setting up: a clean environment for {name}/", flush=True)
+    shutil.rmtree(home, ignore_errors=True)
+    venv.create(home, with_pip=True)
+    subprocess.run([python, "-m", "pip", "install", "-q", "--require-hashes", "-r", lock], check=True)
+    stamp.write_bytes(lock.read_bytes())
+    return python
+
+
+def test_alone(cache: Path, name: str) -> int:
+    """Install NAME as a wheel, so that a file missing from the package shows, and test it outside the checkout's path."""
+    python = environment(cache, name)
+    install = [python, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--force-reinstall", ROOT / name]
+    subprocess.run(install, check=True)
+    tests = [python, "-P", "-m", "pytest", "-c", ROOT / name / "pyproject.toml", ROOT / name / "tests"]
+    return subprocess.run(tests, cwd=cache, check=False).returncode
+
+
+def main() -> int:
+    """Return the number of distributions whose tests failed."""
+    cache = Path(sys.argv[1]).resolve()
+    cache.mkdir(parents=True, exist_ok=True)
+    return sum(test_alone(cache, name) != 0 for name in sys.argv[2:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
