@@ -4,9 +4,9 @@
 set -eu
 cd "$(dirname "$0")"
 command -v uv >/dev/null || { echo "lock: uv is not installed (pip install uv)" >&2; exit 1; }
-for part in dev function provider runtime emulator; do
+for part in dev function provider runtime emulator bench-pythonic; do
   constraint=""
-  [ "$part" = dev ] || constraint="-c dev.lock"
+  case "$part" in dev | bench-*) ;; *) constraint="-c dev.lock" ;; esac
   # shellcheck disable=SC2086
   uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
     --no-emit-index-url --no-emit-find-links $constraint "$part.in" -o "$part.new"

@@ -1,0 +1,169 @@
+"""The objects that describe our kinds to Kubernetes and Crossplane: CRDs, XRDs and Compositions."""
+
+from typing import Any, Final
+
+from edgetenants_runtime.api.model import Scope
+
+from . import kinds
+from .kinds import Column, Kind
+from .schema import Schema, structural
+
+FUNCTION: Final = "function-edgetenants"
+"""Name by which a Composition refers to the function."""
+
+_OBJECT_FIELDS: Final[Schema] = {
+    "apiVersion": {
+        "description": "Group and version of the schema of this object.",
+        "type": "string",
+    },
+    "kind": {
+        "description": "Kind of this object.",
+        "type": "string",
+    },
+    "metadata": {"type": "object"},
+}
+"""Fields of every object of Kubernetes."""
+
+
+def crd(kind: Kind) -> dict[str, Any]:
+    """The CustomResourceDefinition of a kind that a provider serves or a function reads."""
+    version: dict[str, Any] = {
+        "name": kinds.VERSION,
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": _object_schema(kind)},
+    }
+    if kind.status is not None:
+        version["subresources"] = {"status": {}}
+    if kind.columns:
+        version["additionalPrinterColumns"] = [_column(column) for column in kind.columns]
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": kind.crd_name},
+        "spec": {
+            "group": kind.group,
+            "names": _names(kind) | {"listKind": f"{kind.kind}List"},
+            "scope": "Namespaced" if kind.scope is Scope.NAMESPACED else "Cluster",
+            "versions": [version],
+        },
+    }
+
+
+def xrd(kind: Kind) -> dict[str, Any]:
+    """The definition of a composite in a namespace (Crossplane v2)."""
+    return {
+        "apiVersion": "apiextensions.crossplane.io/v2",
+        "kind": "CompositeResourceDefinition",
+        "metadata": {"name": kind.crd_name},
+        "spec": {
+            "scope": "Namespaced",
+            "group": kind.group,
+            "names": _names(kind),
+            "versions": [_xrd_version(kind)],
+        },
+    }
+
+
+def legacy_xrd(kind: Kind, claim: Kind) -> dict[str, Any]:
+    """The definition of a cluster-scoped composite with a claim (Crossplane v1, and LegacyCluster on v2)."""
+    return {
+        "apiVersion": "apiextensions.crossplane.io/v1",
+        "kind": "CompositeResourceDefinition",
+        "metadata": {"name": kind.crd_name},
+        "spec": {
+            "group": kind.group,
+            "names": _names(kind),
+            "claimNames": _names(claim),
+            "connectionSecretKeys": list(kinds.CONNECTION_KEYS),
+            "versions": [_xrd_version(kind)],
+        },
+    }
+
+
+def composition(kind: Kind, name: str) -> dict[str, Any]:
+    """The Composition that the examples use: one plan, by which the distribution's own certificate is
+    enough."""
+    return {
+        "apiVersion": "apiextensions.crossplane.io/v1",
+        "kind": "Composition",
+        "metadata": {"name": name},
+        "spec": {
+            "compositeTypeRef": {"apiVersion": kind.api_version, "kind": kind.kind},
+            "mode": "Pipeline",
+            "pipeline": [
+                {"step": "tenants", "functionRef": {"name": FUNCTION}, "input": _example_plans()},
+            ],
+        },
+    }
+
+
+def legacy_composition(kind: Kind, name: str) -> dict[str, Any]:
+    """The same for cluster-scoped composites, whose connection Secrets Crossplane itself keeps."""
+    made = composition(kind, name)
+    made["spec"]["writeConnectionSecretsToNamespace"] = "crossplane-system"
+    return made
+
+
+def _example_plans() -> dict[str, Any]:
+    plan = {
+        "distributionId": "E1EDGETENANTS",
+        "providerConfigRef": {"kind": "ClusterProviderConfig", "name": "default"},
+        "certificate": {"mode": "Inherited"},
+        "dns": {"mode": "Manual"},
+        "parameters": {"tier": "standard"},
+        "allow": {"override": ["parameters"]},
+    }
+    return {
+        "apiVersion": kinds.TENANT_PLANS.api_version,
+        "kind": kinds.TENANT_PLANS.kind,
+        "defaultPlan": "standard",
+        "plans": {"standard": plan},
+    }
+
+
+def _names(kind: Kind) -> dict[str, Any]:
+    names: dict[str, Any] = {"kind": kind.kind, "plural": kind.plural, "singular": kind.kind.lower()}
+    if kind.short_names:
+        names["shortNames"] = list(kind.short_names)
+    if kind.categories:
+        names["categories"] = list(kind.categories)
+    return names
+
+
+def _column(column: Column) -> dict[str, Any]:
+    shown = {"name": column.name, "type": column.type, "jsonPath": column.json_path}
+    return shown | ({"priority": column.priority} if column.priority else {})
+
+
+def _object_schema(kind: Kind) -> Schema:
+    """The schema of whole objects: the fields of every object, and those of the kind."""
+    properties: Schema = dict(_OBJECT_FIELDS)
+    required: list[str] = []
+    rules: Schema = {}
+    if kind.fields is not None:
+        fields = structural(kind.fields, kind.scope)
+        properties = fields.pop("properties") | properties
+        required = [name for name in fields.pop("required", ()) if name not in _OBJECT_FIELDS]
+        rules = {key: fields[key] for key in fields if key.startswith("x-kubernetes-")}
+    if kind.spec is not None:
+        properties["spec"] = structural(kind.spec, kind.scope) | {"description": "What is asked for."}
+        required = ["spec"]
+    if kind.status is not None:
+        properties["status"] = structural(kind.status, kind.scope, defaults=False)
+    schema = {"type": "object", "description": kind.description, "properties": properties} | rules
+    return schema | ({"required": required} if required else {})
+
+
+def _xrd_version(kind: Kind) -> dict[str, Any]:
+    schema = _object_schema(kind)
+    schema["properties"] = {name: schema["properties"][name] for name in ("spec", "status")}
+    # Crossplane adds the conditions of a composite itself.
+    schema["properties"]["status"]["properties"].pop("conditions")
+    return {
+        "name": kinds.VERSION,
+        "served": True,
+        "referenceable": True,
+        "additionalPrinterColumns": [_column(column) for column in kind.columns],
+        "schema": {"openAPIV3Schema": schema},
+    }

@@ -1,0 +1,96 @@
+"""Domain names: how managed resources store them, how claims may write them, and the way from one to the
+other.
+
+CloudFront takes alternate domain names in lower case and in the ASCII form of internationalised names
+("Requirements for using alternate domain names", CloudFront Developer Guide).
+"""
+
+from typing import Annotated, Final
+
+import idna
+from edgetenants_runtime.api.model import Kube
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+MAX_DOMAINS: Final = 500
+"""Most domains of one tenant that the API takes; CloudFront's own quota (100, adjustable) is its own
+matter."""
+
+_LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+_FORBIDDEN = r"\s\p{Z}\p{C}/\\:@*.,;?#&=%'\"<>()\[\]{}|"
+
+DomainName = Annotated[
+    str, Field(min_length=3, max_length=253, pattern=rf"^([*][.])?({_LABEL}[.])+{_LABEL}$")
+]
+"""A domain name as CloudFront stores it: lower-case A-labels (internationalised names as xn--…), with at
+least one dot; the first label may be `*`."""
+
+DomainNames = Annotated[
+    tuple[DomainName, ...], Field(min_length=1, max_length=MAX_DOMAINS), Kube(list_type="set")
+]
+"""The domains of one tenant; the order means nothing."""
+
+
+def normalise(domain: str) -> str:
+    """Write a domain name as CloudFront stores it: lower-case A-labels, without a final dot.
+
+    Names are mapped by UTS 46 and encoded by IDNA 2008 (RFC 5891); a first label `*` stays.
+
+        >>> normalise("WWW.Bücher.example.")
+        'www.xn--bcher-kva.example'
+
+    Raises:
+        ValueError: the name cannot be a domain; the message says why.
+    """
+    wildcard, name = ("*.", domain[2:]) if domain.startswith("*.") else ("", domain)
+    try:
+        ascii_name = idna.encode(name, uts46=True, std3_rules=True, transitional=False).decode("ascii")
+    except idna.IDNAError as error:
+        raise ValueError(str(error)) from error
+    ascii_name = wildcard + ascii_name.removesuffix(".")
+    if "." not in ascii_name.removeprefix("*."):
+        raise ValueError("it has no dot")
+    if len(ascii_name) > 253:
+        raise ValueError("it is longer than 253 characters in its ASCII form")
+    return ascii_name
+
+
+def _check_asked(domain: str) -> str:
+    try:
+        normalise(domain)
+    except ValueError as error:
+        expectation = "expected a domain name such as www.example.com, without scheme, port, path or spaces"
+        raise PydanticCustomError("domain", "{text}", {"text": f"{expectation} ({error})"}) from error
+    return domain
+
+
+AskedDomain = Annotated[
+    str,
+    Field(
+        min_length=3,
+        max_length=253,
+        json_schema_extra={"pattern": rf"^(\*\.)?([^{_FORBIDDEN}]+\.)+[^{_FORBIDDEN}]+\.?$"},
+    ),
+    AfterValidator(_check_asked),
+]
+"""A domain name as people write it: any case, any script; no scheme, path, port or space, at least one
+dot."""
+
+
+def _check_distinct(domains: tuple[str, ...]) -> tuple[str, ...]:
+    seen: dict[str, str] = {}
+    for domain in domains:
+        other = seen.setdefault(normalise(domain), domain)
+        if other is not domain:
+            text = f"expected no duplicates ({other} and {domain} are one name)"
+            raise PydanticCustomError("duplicate", "{text}", {"text": text})
+    return domains
+
+
+AskedDomains = Annotated[
+    tuple[AskedDomain, ...],
+    Field(min_length=1, max_length=MAX_DOMAINS),
+    AfterValidator(_check_distinct),
+    Kube(list_type="set"),
+]
+"""The domains that a claim asks for; names that differ in case or script alone are one name."""

@@ -1,0 +1,167 @@
+"""What is wrong with an object that somebody wrote, in words that lead to the place.
+
+`path: expected …, got …`, one line for each problem, and all problems at once.
+"""
+
+import difflib
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from . import schema
+
+Model = TypeVar("Model", bound=BaseModel)
+
+LONGEST_VALUE: Final = 80
+"""Characters of a wrong value that are shown; an object may be large, and a message is read on one line."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong."""
+
+    path: str
+    """Where: `plans.standard.domains[0]`. Empty: the object as a whole."""
+    expected: str
+    """What was expected there."""
+    got: str
+    """What is there, cut to a readable length."""
+
+    def __str__(self) -> str:
+        where = f"{self.path}: " if self.path else ""
+        return f"{where}expected {self.expected}, got {self.got}"
+
+
+class InvalidInput(ValueError):  # noqa: N818 - it says what is so, as ValueError does not
+    """An object cannot be used; `problems` has everything that is wrong with it, in the object's order."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        super().__init__("; ".join(map(str, problems)))
+        self.problems = problems
+
+
+def parse(model: type[Model], value: Any, root: str = "") -> Model:
+    """Read `value` (JSON as Python has it) as `model`.
+
+    Args:
+        model: what it should be.
+        value: the JSON object.
+        root: path under which the problems are told.
+
+    Raises:
+        InvalidInput: with all problems.
+    """
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        details = error.errors(include_url=False)
+        raise InvalidInput(tuple(_problem(model, detail, root) for detail in details)) from None
+
+
+def step(key: str | int) -> str:
+    """One step of a path: `.name`, `[0]`, or `["a b"]` for a key that is no word."""
+    if isinstance(key, int):
+        return f"[{key}]"
+    return (
+        f".{key}"
+        if re.fullmatch("[A-Za-z_][A-Za-z0-9_-]*", key)
+        else f"[{json.dumps(key, ensure_ascii=False)}]"
+    )
+
+
+def _problem(model: type[BaseModel], detail: ErrorDetails, root: str) -> Problem:
+    location = tuple(key for key in detail["loc"] if key != "[key]")
+    below = str(detail.get("ctx", {}).get("field", ""))
+    path = (root + "".join(map(step, location)) + below).removeprefix(".")
+    if detail["type"] == "extra_forbidden":
+        return Problem(path, _known_field(model, location), "an unknown field")
+    if detail["type"] == "missing":
+        return Problem(path, _expected(detail), "nothing")
+    return Problem(path, _expected(detail), _got(detail["input"], below))
+
+
+def _got(value: Any, below: str) -> str:
+    for key in below.split(".")[1:]:
+        if not isinstance(value, Mapping) or value.get(key) is None:
+            return "nothing"
+        value = value[key]
+    return shown(value)
+
+
+def shown(value: Any) -> str:
+    """A wrong value as JSON, cut to a length that can be read."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE] + "…"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+_EXPECTED: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
+    "missing": lambda _: "a value",
+    "bool_type": lambda _: "true or false",
+    "string_type": lambda _: "a text",
+    "int_type": lambda _: "a whole number",
+    "int_from_float": lambda _: "a whole number",
+    "float_type": lambda _: "a number",
+    "dict_type": lambda _: "an object",
+    "model_type": lambda _: "an object",
+    "model_attributes_type": lambda _: "an object",
+    "tuple_type": lambda _: "a list",
+    "enum": lambda c: str(c["expected"]),
+    "literal_error": lambda c: str(c["expected"]),
+    "string_pattern_mismatch": lambda c: f"a text that matches {c['pattern']}",
+    "string_too_short": lambda c: f"at least {_count(c['min_length'], 'character')}",
+    "string_too_long": lambda c: f"at most {_count(c['max_length'], 'character')}",
+    "too_short": lambda c: f"at least {_count(c['min_length'], 'item')}",
+    "too_long": lambda c: f"at most {_count(c['max_length'], 'item')}",
+    "greater_than_equal": lambda c: f"at least {c['ge']}",
+    "less_than_equal": lambda c: f"at most {c['le']}",
+}
+"""For pydantic's error types: what was expected, from the error's context."""
+
+
+def _expected(detail: ErrorDetails) -> str:
+    words = _EXPECTED.get(detail["type"])
+    return words(detail.get("ctx", {})) if words else detail["msg"].removeprefix("expected ")
+
+
+def _known_field(model: type[BaseModel], location: tuple[str | int, ...]) -> str:
+    known = sorted(_fields(model, location[:-1]))
+    close = difflib.get_close_matches(str(location[-1]), known, n=1)
+    return f"{close[0]} (is that what was meant?)" if close else f"one of {', '.join(known)}"
+
+
+def _fields(model: type[BaseModel], location: tuple[str | int, ...]) -> list[str]:
+    whole = _json_schema(model)
+    node: Mapping[str, Any] = whole
+    for key in location:
+        node = _child(_resolve(whole, node), key)
+    return list(_resolve(whole, node).get("properties", {}))
+
+
+def _child(node: Mapping[str, Any], key: str | int) -> Mapping[str, Any]:
+    if isinstance(key, int):
+        return dict(node.get("items", {}))
+    return dict(node.get("properties", {}).get(key) or schema.map_values(node) or {})
+
+
+def _resolve(whole: Mapping[str, Any], node: Mapping[str, Any]) -> Mapping[str, Any]:
+    for option in node.get("anyOf", ()):
+        if option.get("type") != "null":
+            return _resolve(whole, option)
+    if "$ref" in node:
+        return _resolve(whole, whole["$defs"][node["$ref"].removeprefix("#/$defs/")])
+    return node
+
+
+@cache
+def _json_schema(model: type[BaseModel]) -> dict[str, Any]:
+    return model.model_json_schema()

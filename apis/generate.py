@@ -1,0 +1,113 @@
+"""Write everything that is made from the models; run as `python -m apis.generate [--check]`.
+
+With --check nothing is written: the exit code is 1 where a file is stale, and the stale files are named.
+"""
+
+import argparse
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from . import crds, kinds, reference
+from .kinds import Kind
+
+ROOT: Final = Path(__file__).parent.parent
+COMMAND: Final = "make generate"
+_YAML_HEADER: Final = f"# Generated from apis/ by `{COMMAND}`; do not edit.\n---\n"
+_PAGE_HEADER: Final = f"<!-- Generated from apis/ by `{COMMAND}`; do not edit. -->\n\n"
+
+OWNED: Final = ("package/crds", "package/crds-legacy", "package/input", "package/xrds", "docs/reference")
+"""Folders in which every file is generated, so that one of a kind that is no more is stale too."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """YAML without anchors, which people do not expect in a manifest."""
+
+    def ignore_aliases(self, _data: Any) -> bool:
+        return True
+
+
+def generate() -> dict[str, str]:
+    """Every generated file: its path below the root of the repository, and its content."""
+    return {**_crd_files(), **_composite_files(), **_pages()}
+
+
+def _crd_files() -> dict[str, str]:
+    files = {f"package/crds/{_file_name(kind)}": crds.crd(kind) for kind in kinds.PROVIDER_KINDS}
+    files |= {
+        f"package/crds-legacy/{_file_name(kind)}": crds.crd(kind) for kind in kinds.LEGACY_PROVIDER_KINDS
+    }
+    files[f"package/input/{_file_name(kinds.TENANT_PLANS)}"] = crds.crd(kinds.TENANT_PLANS)
+    return {path: _yaml(manifest) for path, manifest in files.items()}
+
+
+def _composite_files() -> dict[str, str]:
+    modern, legacy = kinds.TENANT_CLAIM, kinds.LEGACY_TENANT_CLAIM
+    files = {
+        "package/xrds/tenantclaim.yaml": crds.xrd(modern),
+        "package/xrds/legacy/xtenantclaim.yaml": crds.legacy_xrd(legacy, claim=modern),
+        "package/composition.yaml": crds.composition(modern, "tenantclaims"),
+        "package/composition-legacy.yaml": crds.legacy_composition(legacy, "xtenantclaims"),
+    }
+    return {path: _yaml(manifest) for path, manifest in files.items()}
+
+
+def _pages() -> dict[str, str]:
+    pages = {"conditions": reference.conditions_page()}
+    pages |= {name: reference.fields_page(listed) for name, listed in reference.FIELD_PAGES.items()}
+    return {f"docs/reference/{name}.md": _PAGE_HEADER + text for name, text in pages.items()}
+
+
+def _file_name(kind: Kind) -> str:
+    return f"{kind.group}_{kind.plural}.yaml"
+
+
+def _yaml(manifest: Mapping[str, Any]) -> str:
+    return _YAML_HEADER + yaml.dump(manifest, Dumper=_Dumper, sort_keys=False, width=100, allow_unicode=True)
+
+
+def stale(root: Path, files: Mapping[str, str]) -> list[str]:
+    """Paths of files below `root` that are missing, differ from `files`, or are no longer generated."""
+    differing = [path for path, text in files.items() if _read(root / path) != text]
+    return sorted(differing + _forgotten(root, files))
+
+
+def write(root: Path, files: Mapping[str, str]) -> None:
+    """Write `files` below `root`, and remove those that are no longer generated."""
+    for path in _forgotten(root, files):
+        (root / path).unlink()
+    for path, text in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, encoding="utf-8")
+
+
+def _read(path: Path) -> str | None:
+    return path.read_text(encoding="utf-8") if path.is_file() else None
+
+
+def _forgotten(root: Path, files: Mapping[str, str]) -> list[str]:
+    found = (path for folder in OWNED for path in (root / folder).rglob("*") if path.is_file())
+    return [name for path in found if (name := path.relative_to(root).as_posix()) not in files]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the files, or with --check say which are stale; the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m apis.generate", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a file is stale")
+    parser.add_argument("--root", type=Path, default=ROOT, help="root of the repository (%(default)s)")
+    options = parser.parse_args(arguments)
+    files = generate()
+    if not options.check:
+        write(options.root, files)
+        return 0
+    old = stale(options.root, files)
+    for path in old:
+        print(f"stale: {path} (run `{COMMAND}`)", file=sys.stderr)
+    return 1 if old else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,289 @@
+"""Every kind that is served, once: group, names, scope, columns, and the model of its objects."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from edgetenants_runtime.api.model import ApiModel, Scope
+from edgetenants_runtime.api.providerconfig import ProviderConfigUsage
+
+from .connectiongroup import (
+    ClusterConnectionGroupSpec,
+    ConnectionGroupStatus,
+    NamespacedConnectionGroupSpec,
+)
+from .distributiontenant import ClusterDistributionTenantSpec, NamespacedDistributionTenantSpec
+from .observation import DistributionTenantStatus
+from .providerconfig import ProviderConfigSpec, ProviderConfigStatus
+from .tenantclaim import TenantClaimSpec, TenantClaimStatus
+from .tenantplans import TenantPlans
+
+VERSION: Final = "v1alpha1"
+
+PLATFORM_GROUP: Final = "platform.edgetenants.io"
+MANAGED_GROUP: Final = "cloudfront.m.edgetenants.io"
+LEGACY_MANAGED_GROUP: Final = "cloudfront.edgetenants.io"
+CONFIG_GROUP: Final = "m.edgetenants.io"
+LEGACY_CONFIG_GROUP: Final = "edgetenants.io"
+INPUT_GROUP: Final = "edgetenants.fn.crossplane.io"
+
+CONNECTION_KEYS: Final = (
+    "connectionGroupId",
+    "distributionTenantArn",
+    "distributionTenantId",
+    "domains",
+    "endpoint",
+    "url",
+)
+"""Keys of a DistributionTenant's connection Secret."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of `kubectl get`."""
+
+    name: str
+    json_path: str
+    type: str = "string"
+    priority: int = 0
+    """0: always shown. 1: shown with `-o wide`."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of object."""
+
+    group: str
+    kind: str
+    plural: str
+    scope: Scope
+    description: str
+    spec: type[ApiModel] | None = None
+    status: type[ApiModel] | None = None
+    fields: type[ApiModel] | None = None
+    """For objects without a spec: the model of their top-level fields."""
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    columns: tuple[Column, ...] = ()
+
+    @property
+    def api_version(self) -> str:
+        """Group and version, as objects carry it."""
+        return f"{self.group}/{VERSION}"
+
+    @property
+    def crd_name(self) -> str:
+        """Name of the CustomResourceDefinition."""
+        return f"{self.plural}.{self.group}"
+
+
+def _condition(name: str, type_: str, field: str = "status", priority: int = 0) -> Column:
+    return Column(name, f".status.conditions[?(@.type=='{type_}')].{field}", priority=priority)
+
+
+_AGE = Column("AGE", ".metadata.creationTimestamp", "date")
+_EXTERNAL_NAME = Column("EXTERNAL-NAME", r".metadata.annotations.crossplane\.io/external-name")
+_MANAGED = ("crossplane", "managed", "edgetenants")
+_CONFIG = ("crossplane", "provider", "edgetenants")
+
+_TENANT_COLUMNS = (
+    _condition("READY", "Ready"),
+    _condition("SYNCED", "Synced"),
+    Column("DOMAINS", ".status.domainsReady"),
+    _EXTERNAL_NAME,
+    _AGE,
+    _condition("REASON", "Ready", "reason", 1),
+    Column("ID", ".status.atProvider.id", priority=1),
+    Column("ENDPOINT", ".status.atProvider.routingEndpoint", priority=1),
+)
+_GROUP_COLUMNS = (
+    _condition("READY", "Ready"),
+    _condition("SYNCED", "Synced"),
+    Column("ENDPOINT", ".status.atProvider.routingEndpoint"),
+    _EXTERNAL_NAME,
+    _AGE,
+    _condition("REASON", "Ready", "reason", 1),
+    Column("ID", ".status.atProvider.id", priority=1),
+)
+_CONFIG_COLUMNS = (
+    _AGE,
+    Column("SECRET-NAME", ".spec.credentials.secretRef.name", priority=1),
+    Column("ACCOUNT", ".status.accountId", priority=1),
+    Column("USERS", ".status.users", "integer", 1),
+)
+_USAGE_COLUMNS = (
+    _AGE,
+    Column("CONFIG-NAME", ".providerConfigRef.name"),
+    Column("RESOURCE-KIND", ".resourceRef.kind"),
+    Column("RESOURCE-NAME", ".resourceRef.name"),
+)
+
+_TENANT_TEXT = (
+    "A DistributionTenant is one distribution tenant of Amazon CloudFront: domains that a multi-tenant "
+    "distribution serves, with their certificate, parameters and customizations. Its external name is the "
+    "tenant's name in CloudFront."
+)
+_GROUP_TEXT = (
+    "A ConnectionGroup is one connection group of Amazon CloudFront: a routing endpoint to which the domains "
+    "of its tenants lead, with its addresses. Its external name is the group's name in CloudFront."
+)
+_CONFIG_TEXT = "says how AWS is reached and as whom, at which rate, and where DNS records are made."
+_USAGE_TEXT = (
+    "A ProviderConfigUsage says that a resource uses a ProviderConfig, which therefore cannot vanish."
+)
+
+DISTRIBUTION_TENANT: Final = Kind(
+    group=MANAGED_GROUP,
+    kind="DistributionTenant",
+    plural="distributiontenants",
+    scope=Scope.NAMESPACED,
+    description=_TENANT_TEXT,
+    spec=NamespacedDistributionTenantSpec,
+    status=DistributionTenantStatus,
+    short_names=("edt",),
+    categories=_MANAGED,
+    columns=_TENANT_COLUMNS,
+)
+CONNECTION_GROUP: Final = Kind(
+    group=MANAGED_GROUP,
+    kind="ConnectionGroup",
+    plural="connectiongroups",
+    scope=Scope.NAMESPACED,
+    description=_GROUP_TEXT,
+    spec=NamespacedConnectionGroupSpec,
+    status=ConnectionGroupStatus,
+    short_names=("ecg",),
+    categories=_MANAGED,
+    columns=_GROUP_COLUMNS,
+)
+PROVIDER_CONFIG: Final = Kind(
+    group=CONFIG_GROUP,
+    kind="ProviderConfig",
+    plural="providerconfigs",
+    scope=Scope.NAMESPACED,
+    description=f"A ProviderConfig {_CONFIG_TEXT} It serves the resources of its namespace.",
+    spec=ProviderConfigSpec,
+    status=ProviderConfigStatus,
+    categories=_CONFIG,
+    columns=_CONFIG_COLUMNS,
+)
+CLUSTER_PROVIDER_CONFIG: Final = Kind(
+    group=CONFIG_GROUP,
+    kind="ClusterProviderConfig",
+    plural="clusterproviderconfigs",
+    scope=Scope.CLUSTER,
+    description=f"A ClusterProviderConfig {_CONFIG_TEXT} It serves the resources of every namespace.",
+    spec=ProviderConfigSpec,
+    status=ProviderConfigStatus,
+    categories=_CONFIG,
+    columns=_CONFIG_COLUMNS,
+)
+PROVIDER_CONFIG_USAGE: Final = Kind(
+    group=CONFIG_GROUP,
+    kind="ProviderConfigUsage",
+    plural="providerconfigusages",
+    scope=Scope.NAMESPACED,
+    description=_USAGE_TEXT,
+    fields=ProviderConfigUsage,
+    categories=_CONFIG,
+    columns=_USAGE_COLUMNS,
+)
+LEGACY_DISTRIBUTION_TENANT: Final = Kind(
+    group=LEGACY_MANAGED_GROUP,
+    kind="DistributionTenant",
+    plural="distributiontenants",
+    scope=Scope.CLUSTER,
+    description=_TENANT_TEXT,
+    spec=ClusterDistributionTenantSpec,
+    status=DistributionTenantStatus,
+    short_names=("ledt",),
+    categories=_MANAGED,
+    columns=_TENANT_COLUMNS,
+)
+LEGACY_CONNECTION_GROUP: Final = Kind(
+    group=LEGACY_MANAGED_GROUP,
+    kind="ConnectionGroup",
+    plural="connectiongroups",
+    scope=Scope.CLUSTER,
+    description=_GROUP_TEXT,
+    spec=ClusterConnectionGroupSpec,
+    status=ConnectionGroupStatus,
+    short_names=("lecg",),
+    categories=_MANAGED,
+    columns=_GROUP_COLUMNS,
+)
+LEGACY_PROVIDER_CONFIG: Final = Kind(
+    group=LEGACY_CONFIG_GROUP,
+    kind="ProviderConfig",
+    plural="providerconfigs",
+    scope=Scope.CLUSTER,
+    description=f"A ProviderConfig {_CONFIG_TEXT} It serves cluster-scoped resources.",
+    spec=ProviderConfigSpec,
+    status=ProviderConfigStatus,
+    categories=_CONFIG,
+    columns=_CONFIG_COLUMNS,
+)
+LEGACY_PROVIDER_CONFIG_USAGE: Final = Kind(
+    group=LEGACY_CONFIG_GROUP,
+    kind="ProviderConfigUsage",
+    plural="providerconfigusages",
+    scope=Scope.CLUSTER,
+    description=_USAGE_TEXT,
+    fields=ProviderConfigUsage,
+    categories=_CONFIG,
+    columns=_USAGE_COLUMNS,
+)
+TENANT_PLANS: Final = Kind(
+    group=INPUT_GROUP,
+    kind="TenantPlans",
+    plural="tenantplans",
+    scope=Scope.NAMESPACED,
+    description="TenantPlans is the input of function-edgetenants: the plans by which claims are served.",
+    fields=TenantPlans,
+    categories=("crossplane",),
+)
+
+_CLAIM_TEXT = (
+    "A TenantClaim asks for domains to be served by Amazon CloudFront, by one of the plans that the platform "
+    "team offers."
+)
+_CLAIM_COLUMNS = (_condition("LIVE", "Live", "reason"), Column("URL", ".status.url"))
+
+TENANT_CLAIM: Final = Kind(
+    group=PLATFORM_GROUP,
+    kind="TenantClaim",
+    plural="tenantclaims",
+    scope=Scope.NAMESPACED,
+    description=_CLAIM_TEXT,
+    spec=TenantClaimSpec,
+    status=TenantClaimStatus,
+    categories=("edgetenants",),
+    columns=_CLAIM_COLUMNS,
+)
+LEGACY_TENANT_CLAIM: Final = Kind(
+    group=PLATFORM_GROUP,
+    kind="XTenantClaim",
+    plural="xtenantclaims",
+    scope=Scope.CLUSTER,
+    description=_CLAIM_TEXT,
+    spec=TenantClaimSpec,
+    status=TenantClaimStatus,
+    categories=("edgetenants",),
+    columns=_CLAIM_COLUMNS,
+)
+
+PROVIDER_KINDS: Final = (
+    DISTRIBUTION_TENANT,
+    CONNECTION_GROUP,
+    PROVIDER_CONFIG,
+    CLUSTER_PROVIDER_CONFIG,
+    PROVIDER_CONFIG_USAGE,
+)
+"""The provider's kinds of Crossplane v2, which a default installation activates."""
+
+LEGACY_PROVIDER_KINDS: Final = (
+    LEGACY_DISTRIBUTION_TENANT,
+    LEGACY_CONNECTION_GROUP,
+    LEGACY_PROVIDER_CONFIG,
+    LEGACY_PROVIDER_CONFIG_USAGE,
+)
+"""The provider's cluster-scoped kinds, for Crossplane v1 and for resources that were made there."""

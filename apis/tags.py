@@ -1,0 +1,63 @@
+"""Tags and parameters: maps from names to values, with the bounds of CloudFront's API model."""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
+
+from edgetenants_runtime.api.model import Kube, Rule
+from pydantic import Field
+
+RESERVED_TAG_PREFIXES: Final = ("aws:", "crossplane-", "edgetenants")
+"""Beginnings of tag keys that belong to AWS, to Crossplane and to this provider."""
+
+_TAG_CHARACTERS = r"^[\p{L}\p{Z}\p{N}_.:/=+@-]*$"
+_PARAMETER_NAME = "^[a-zA-Z0-9_-]+$"
+
+
+def _reserved(key: str) -> bool:
+    return key.lower().startswith(RESERVED_TAG_PREFIXES)
+
+
+def _fit(values: Mapping[str, Any], longest: int) -> bool:
+    return all(1 <= len(key) <= longest for key in values)
+
+
+_NOT_RESERVED = " || ".join(f"key.lowerAscii().startsWith('{prefix}')" for prefix in RESERVED_TAG_PREFIXES)
+
+Tags = Annotated[
+    dict[str, Annotated[str, Field(max_length=256, pattern=_TAG_CHARACTERS)]],
+    Field(max_length=50),
+    Kube(
+        rules=(
+            Rule(
+                f"self.all(key, !({_NOT_RESERVED}))",
+                "expected tag keys that do not begin with aws:, crossplane- or edgetenants",
+                lambda tags: not any(map(_reserved, tags)),
+            ),
+            Rule(
+                "self.all(key, size(key) >= 1 && size(key) <= 128)",
+                "expected tag keys of 1 to 128 characters",
+                lambda tags: _fit(tags, 128),
+            ),
+        )
+    ),
+]
+"""AWS tags: at most 50, keys of 1 to 128 characters, values of up to 256."""
+
+ParameterMap = Annotated[
+    dict[str, Annotated[str, Field(min_length=1, max_length=256)]],
+    Field(max_length=50),
+    Kube(
+        rules=(
+            Rule(
+                f"self.all(name, size(name) <= 128 && name.matches('{_PARAMETER_NAME}'))",
+                "expected parameter names of 1 to 128 letters, digits, - and _",
+                lambda names: (
+                    _fit(names, 128) and all(re.fullmatch("[a-zA-Z0-9_-]+", name) for name in names)
+                ),
+            ),
+        )
+    ),
+]
+"""Values for the parameters that a multi-tenant distribution defines: at most 50, values of 1 to 256
+characters."""

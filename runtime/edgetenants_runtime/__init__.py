@@ -1,0 +1,32 @@
+"""A managed-resource runtime for Crossplane providers written in Python.
+
+What a provider author needs for a kind stands here; wiring (`manager`, `providerconfigs`, `kube`) is imported
+by name from its module, so that a client's code never loads a Kubernetes library.
+"""
+
+from edgetenants_runtime.clock import Clock, FakeClock, RemoteClock, SystemClock
+from edgetenants_runtime.configuration import ConfigResolver, ResolvedConfig
+from edgetenants_runtime.errors import ExternalError, NotYet, Retry
+from edgetenants_runtime.external import Change, Connector, ExternalClient, FieldDiff, Observation
+from edgetenants_runtime.managed import Managed, ManagedKind, ProviderConfigKey, ResourceKind
+
+__all__ = [
+    "Change",
+    "Clock",
+    "ConfigResolver",
+    "Connector",
+    "ExternalClient",
+    "ExternalError",
+    "FakeClock",
+    "FieldDiff",
+    "Managed",
+    "ManagedKind",
+    "NotYet",
+    "Observation",
+    "ProviderConfigKey",
+    "RemoteClock",
+    "ResolvedConfig",
+    "ResourceKind",
+    "Retry",
+    "SystemClock",
+]

@@ -1,0 +1,59 @@
+"""The API types that every Crossplane provider has in common; pydantic only, no Kubernetes client needed."""
+
+from .conditions import (
+    Condition,
+    Conditions,
+    ConditionStatus,
+    ConditionType,
+    ReadyReason,
+    SyncedReason,
+)
+from .managed import (
+    ClusterManagedSpec,
+    DeletionPolicy,
+    ManagedSpec,
+    ManagedStatus,
+    ManagementPolicy,
+    NamespacedManagedSpec,
+)
+from .model import ApiModel, Bool, Int, Kube, Rule, Scope
+from .providerconfig import Credentials, CredentialsSource, ProviderConfigStatus, ProviderConfigUsage
+from .references import (
+    ProviderConfigKind,
+    ProviderConfigReference,
+    Reference,
+    SecretKeySelector,
+    SecretReference,
+    Selector,
+)
+
+__all__ = [
+    "ApiModel",
+    "Bool",
+    "ClusterManagedSpec",
+    "Condition",
+    "ConditionStatus",
+    "ConditionType",
+    "Conditions",
+    "Credentials",
+    "CredentialsSource",
+    "DeletionPolicy",
+    "Int",
+    "Kube",
+    "ManagedSpec",
+    "ManagedStatus",
+    "ManagementPolicy",
+    "NamespacedManagedSpec",
+    "ProviderConfigKind",
+    "ProviderConfigReference",
+    "ProviderConfigStatus",
+    "ProviderConfigUsage",
+    "ReadyReason",
+    "Reference",
+    "Rule",
+    "Scope",
+    "SecretKeySelector",
+    "SecretReference",
+    "Selector",
+    "SyncedReason",
+]

@@ -1,0 +1,197 @@
+"""The base of every API type, and the marks by which a type says what OpenAPI has no word for.
+
+A mark works twice: it puts a Kubernetes extension into the JSON schema, from which the CRD is made, and it
+checks the same thing in Python, for objects that no API server has looked at (a function's input, a file on a
+disk).
+"""
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    StrictBool,
+    model_validator,
+)
+from pydantic.alias_generators import to_camel
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+RULES_KEY = "x-kubernetes-validations"
+ONLY_KEY = "x-only-scope"
+REQUIRED_KEY = "x-required"
+PARTIAL_KEY = "x-partial-of"
+PRESENCE_KEY = "x-presence"
+"""Keys that start with x- and not x-kubernetes- are for the schema converter, which removes them."""
+
+
+class Scope(StrEnum):
+    """Where the objects of a kind live."""
+
+    NAMESPACED = "Namespaced"
+    """In a namespace (Crossplane v2)."""
+    CLUSTER = "Cluster"
+    """Beside the namespaces (Crossplane v1, and cluster-wide configuration)."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One CEL rule of a CRD (https://kubernetes.io/docs/reference/using-api/cel/) and its twin in Python."""
+
+    rule: str
+    """The CEL expression; `self` is the value that carries the rule."""
+    message: str
+    """What the user reads when it does not hold: the field, and what was expected of it."""
+    holds: Callable[[Any], bool] | None = None
+    """The same in Python, over the parsed value; None where only the API server can tell."""
+    presence: bool = False
+    """Asks for fields to be there. Left out where an object is given in part only (initProvider)."""
+    field: str | None = None
+    """The field that is to be pointed at, below the value that carries the rule (`.arn`); None: that
+    value."""
+
+    def extension(self) -> dict[str, Any]:
+        """The rule as an entry of x-kubernetes-validations."""
+        entry: dict[str, Any] = {"rule": self.rule, "message": self.message}
+        if self.field is not None:
+            entry["fieldPath"] = self.field
+        if self.presence:
+            entry[PRESENCE_KEY] = True
+        return entry
+
+
+@dataclass(frozen=True)
+class Kube:
+    """What Kubernetes knows of a field beyond its type; put into `Annotated`."""
+
+    list_type: Literal["set", "map", "atomic"] | None = None
+    """How server-side apply merges the list; a set and a map refuse duplicates."""
+    keys: tuple[str, ...] = ()
+    """The keys (JSON names) by which the items of a list of type map are told apart."""
+    rules: tuple[Rule, ...] = ()
+    """CEL rules over the field's value."""
+    only: Scope | None = None
+    """The field exists in kinds of this scope alone."""
+    required: bool = False
+    """Required in the CRD, though the Python type lets it be absent."""
+    partial_of: type[BaseModel] | None = None
+    """The field has that type's schema, with nothing in it required."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        schema = handler(source)
+        if self.list_type in (None, "atomic") and not self.rules:
+            return schema
+        return core_schema.no_info_after_validator_function(self._check, schema)
+
+    def __get_pydantic_json_schema__(
+        self, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        schema = dict(handler(core))
+        schema |= {
+            "x-kubernetes-list-type": self.list_type,
+            "x-kubernetes-list-map-keys": list(self.keys) or None,
+            RULES_KEY: [rule.extension() for rule in self.rules] or None,
+            ONLY_KEY: self.only.value if self.only else None,
+            REQUIRED_KEY: self.required or None,
+            # As text: pydantic would look in its own definitions for references of an object.
+            PARTIAL_KEY: json.dumps(self.partial_of.model_json_schema()) if self.partial_of else None,
+        }
+        return {key: value for key, value in schema.items() if value is not None}
+
+    def _check(self, value: Any) -> Any:
+        if value is None:
+            return value
+        check_rules(self.rules, value)
+        if self.list_type in ("set", "map"):
+            self._check_unique(value)
+        return value
+
+    def _check_unique(self, items: Iterable[Any]) -> None:
+        seen: set[Any] = set()
+        for item in items:
+            key = item if self.list_type == "set" else tuple(_field(item, name) for name in self.keys)
+            if key in seen:
+                shown = key if self.list_type == "set" else ", ".join(map(str, key))
+                raise PydanticCustomError(
+                    "duplicate", "expected no duplicates ({item} stands there twice)", {"item": str(shown)}
+                )
+            seen.add(key)
+
+
+def _field(item: Any, json_name: str) -> Any:
+    fields = type(item).model_fields
+    return next(getattr(item, name) for name, field in fields.items() if (field.alias or name) == json_name)
+
+
+def check_rules(rules: Iterable[Rule], value: Any) -> None:
+    """Apply the Python twins of `rules` to a parsed value.
+
+    Raises:
+        PydanticCustomError: of type `rule`, with the rule's message, for the first rule that does not hold.
+    """
+    for rule in rules:
+        if rule.holds is not None and not rule.holds(value):
+            raise PydanticCustomError(
+                "rule", "{message}", {"message": rule.message, "field": rule.field or ""}
+            )
+
+
+class ApiModel(BaseModel):
+    """One object of an API: camelCase outside, snake_case inside, closed, and never changed once made.
+
+    The docstring under a field is its description in the CRD.
+    """
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        populate_by_name=True,
+        extra="forbid",
+        frozen=True,
+        use_attribute_docstrings=True,
+    )
+
+    cel_rules: ClassVar[tuple[Rule, ...]] = ()
+    """CEL rules over the whole object; those of base classes apply too."""
+
+    @classmethod
+    def all_cel_rules(cls) -> tuple[Rule, ...]:
+        """The rules of this class and of its bases, bases first."""
+        own = [vars(base).get("cel_rules", ()) for base in reversed(cls.__mro__)]
+        return tuple(rule for rules in own for rule in rules)
+
+    @model_validator(mode="after")
+    def _check_cel_rules(self) -> Self:
+        check_rules(self.all_cel_rules(), self)
+        return self
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        reference = handler(core)
+        schema = handler.resolve_ref_schema(reference)
+        if rules := cls.all_cel_rules():
+            schema[RULES_KEY] = [rule.extension() for rule in rules]
+        return reference
+
+    def to_json(self) -> dict[str, Any]:
+        """The object as JSON has it: camelCase, without fields that are unset (None)."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _refuse_text(value: Any) -> Any:
+    if isinstance(value, str | bool):
+        raise PydanticCustomError("int_type", "Input should be a valid integer")
+    return value
+
+
+Bool = StrictBool
+"""A JSON boolean; the text "true" is not one."""
+
+Int = Annotated[int, BeforeValidator(_refuse_text)]
+"""A JSON number without a fraction (protobuf's Struct hands out 5.0); the text "5" is not one."""

@@ -1,0 +1,289 @@
+"""Time: one injected clock for the outside world, real time for Kubernetes.
+
+All waiting against the outside world (polls, back-off, rate limits) goes through a `Clock`, so that a test
+or a sandbox can make an hour pass at once. What is written to Kubernetes (conditions, events, annotations)
+and all waiting for the API server is real time: an event stamped ahead of the cluster prints as
+`<invalid>`.
+
+This is the only module that reads the system's clocks.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections import Counter
+from datetime import UTC, datetime
+from typing import Protocol
+from urllib.parse import urlencode
+
+import structlog
+
+__all__ = [
+    "Clock",
+    "FakeClock",
+    "RemoteClock",
+    "Stopwatch",
+    "SystemClock",
+    "parse_rfc3339",
+    "pause",
+    "rfc3339",
+    "rfc3339_micro",
+    "utc_now",
+]
+
+_log = structlog.get_logger("edgetenants_runtime.clock")
+
+
+class Clock(Protocol):
+    """The outside world's time. Only differences between two readings mean anything."""
+
+    def now(self) -> float:
+        """Seconds on this clock's scale. Never goes backwards."""
+        ...
+
+    def wait(self, condition: threading.Condition, deadline: float | None) -> None:
+        """Wait on an acquired condition until it is notified, `deadline` (a value of `now`) has passed, or
+        the clock was stepped.
+
+        May return early: callers loop, as with `threading.Condition.wait`. `None` waits without a deadline.
+        """
+        ...
+
+
+def pause(clock: Clock, seconds: float) -> None:
+    """Block the calling thread for that many seconds of `clock`."""
+    condition = threading.Condition()
+    deadline = clock.now() + seconds
+    with condition:
+        while clock.now() < deadline:
+            clock.wait(condition, deadline)
+
+
+class SystemClock:
+    """The system's monotonic clock."""
+
+    def now(self) -> float:
+        """Seconds since an arbitrary start."""
+        return time.monotonic()
+
+    def wait(self, condition: threading.Condition, deadline: float | None) -> None:
+        """Wait on an acquired condition until notified or `deadline`."""
+        if deadline is None:
+            condition.wait()
+            return
+        condition.wait(max(0.0, deadline - self.now()))
+
+
+class _Sleepers:
+    """The conditions that threads wait on right now, so that a step of the clock can wake them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: Counter[threading.Condition] = Counter()
+
+    def add(self, condition: threading.Condition) -> None:
+        with self._lock:
+            self._waiting[condition] += 1
+
+    def remove(self, condition: threading.Condition) -> None:
+        with self._lock:
+            self._waiting[condition] -= 1
+            if not self._waiting[condition]:
+                del self._waiting[condition]
+
+    def wake(self) -> None:
+        # The lock is not held while the conditions are acquired: a sleeper registers while it holds its
+        # condition.
+        with self._lock:
+            waiting = list(self._waiting)
+        for condition in waiting:
+            with condition:
+                condition.notify_all()
+
+
+class FakeClock:
+    """A clock that stands still until a test advances it."""
+
+    def __init__(self, start: float = 0.0) -> None:
+        self._now = start
+        self._lock = threading.Lock()
+        self._sleepers = _Sleepers()
+
+    def now(self) -> float:
+        """Seconds since the start given, moved only by `advance`."""
+        with self._lock:
+            return self._now
+
+    def advance(self, seconds: float) -> None:
+        """Let that many seconds pass at once, and wake every sleeper."""
+        with self._lock:
+            self._now += seconds
+        self._sleepers.wake()
+
+    def wait(self, condition: threading.Condition, deadline: float | None) -> None:
+        """Wait on an acquired condition until notified or advanced to `deadline`."""
+        self._sleepers.add(condition)
+        try:
+            # Registered first, read second: a step between the two is seen here, a later one notifies.
+            if deadline is None or self.now() < deadline:
+                condition.wait()
+        finally:
+            self._sleepers.remove(condition)
+
+
+class RemoteClock:
+    """Follows another process's clock by a long poll of its URL.
+
+    `GET URL?since=<version>&timeout=<seconds>` answers `{"version", "virtual", "rate"}` at once when the
+    version moved and else when it does. While the URL cannot be reached the clock runs on at the last known
+    rate.
+    """
+
+    _POLL_SECONDS = 10.0
+    _RETRY_SECONDS = 0.5
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._lock = threading.Lock()
+        self._sleepers = _Sleepers()
+        self._anchor = time.monotonic()
+        self._base = 0.0
+        self._offset = 0.0
+        self._rate = 1.0
+        self._version: int | None = None
+        self._reachable = True
+        self._stopping = threading.Event()
+        self._first_answer = threading.Event()
+        self._thread = threading.Thread(target=self._follow, name="remote-clock", daemon=True)
+        # No proxy of the environment: the clock is on this machine or beside it.
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def start(self, timeout: float = 5.0) -> None:
+        """Start following; wait up to `timeout` real seconds for the first answer."""
+        self._thread.start()
+        self._first_answer.wait(timeout)
+
+    def stop(self) -> None:
+        """Stop following. The clock keeps running at the last known rate."""
+        self._stopping.set()
+
+    def now(self) -> float:
+        """Seconds on the other process's scale; continuous over its restarts."""
+        with self._lock:
+            return self._now()
+
+    def wait(self, condition: threading.Condition, deadline: float | None) -> None:
+        """Wait on an acquired condition until notified, `deadline`, or a change of the other clock."""
+        self._sleepers.add(condition)
+        try:
+            condition.wait(self._real_seconds(deadline))
+        finally:
+            self._sleepers.remove(condition)
+
+    def _now(self) -> float:
+        return self._base + (time.monotonic() - self._anchor) * self._rate
+
+    def _real_seconds(self, deadline: float | None) -> float | None:
+        with self._lock:
+            if deadline is None:
+                return None
+            missing = deadline - self._now()
+            if missing <= 0:
+                return 0.0
+            # A clock that stands still passes no deadline; a step will wake the sleeper.
+            return missing / self._rate if self._rate > 0 else None
+
+    def _follow(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                reading = self._read()
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                self._lost(error)
+                self._stopping.wait(self._RETRY_SECONDS)
+            else:
+                self._adopt(*reading)
+                self._first_answer.set()
+
+    def _read(self) -> tuple[int, float, float]:
+        query = {"timeout": str(self._POLL_SECONDS)}
+        if self._version is not None and self._reachable:
+            query["since"] = str(self._version)
+        with self._opener.open(f"{self._url}?{urlencode(query)}", timeout=self._POLL_SECONDS + 5) as response:
+            answer = json.load(response)
+        return int(answer["version"]), float(answer["virtual"]), float(answer["rate"])
+
+    def _adopt(self, version: int, virtual: float, rate: float) -> None:
+        with self._lock:
+            now = self._now()
+            # The other process may have restarted from zero: the scale shifts, so that time here never runs
+            # backwards.
+            if self._version is not None and virtual + self._offset < now:
+                self._offset = now - virtual
+            self._base, self._anchor = virtual + self._offset, time.monotonic()
+            self._rate, self._version = rate, version
+        self._found()
+        self._sleepers.wake()
+
+    def _lost(self, error: Exception) -> None:
+        if self._reachable:
+            _log.warning(
+                "clock unreachable, running on at the last known rate",
+                url=self._url,
+                error=str(error),
+                rate=self._rate,
+            )
+        self._reachable = False
+
+    def _found(self) -> None:
+        if not self._reachable:
+            _log.info("clock reachable again", url=self._url)
+        self._reachable = True
+
+
+class Stopwatch:
+    """Real seconds elapsed since it was made."""
+
+    def __init__(self) -> None:
+        self._start = time.monotonic()
+
+    def elapsed(self) -> float:
+        """Real seconds since the start."""
+        return time.monotonic() - self._start
+
+
+def utc_now() -> datetime:
+    """Real time in UTC: for what is written to Kubernetes, never for waiting."""
+    return datetime.now(UTC)
+
+
+def rfc3339(moment: datetime) -> str:
+    """Whole seconds, as Kubernetes writes `metav1.Time`.
+
+    >>> rfc3339(datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC))
+    '2026-01-02T03:04:05Z'
+    """
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def rfc3339_micro(moment: datetime) -> str:
+    """Microseconds, as Kubernetes writes `metav1.MicroTime`; RFC 3339 readers accept both.
+
+    >>> rfc3339_micro(datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC))
+    '2026-01-02T03:04:05.678901Z'
+    """
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def parse_rfc3339(text: str) -> datetime:
+    """An aware moment from RFC 3339 text.
+
+    Raises ValueError for anything else, a time without zone included.
+    """
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError(f"{text!r} has no time zone")
+    return moment

@@ -1,0 +1,44 @@
+"""What a reconciler is given: the outside world, Kubernetes, time and chance."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from edgetenants_runtime.clock import utc_now
+from edgetenants_runtime.connection import ConnectionPublisher
+from edgetenants_runtime.events import Recorder
+from edgetenants_runtime.external import Connector
+from edgetenants_runtime.writer import ManagedWriter
+
+__all__ = ["Collaborators", "Pace"]
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How often a managed resource is looked at."""
+
+    poll_interval: float = 60.0
+    """Seconds of the injected clock between two looks while nothing changes."""
+    shortest_poll: float = 10.0
+    """The least that the annotation crossplane.io/poll-interval can ask for."""
+    jitter: float = 0.1
+    """Share of the poll interval by which each look is moved at random, so that resources spread."""
+    creation_grace: float = 30.0
+    """Real seconds after a creation in which an absent external resource is taken for one that does not
+    show yet."""
+
+
+@dataclass(frozen=True)
+class Collaborators:
+    """What a reconciler works with."""
+
+    connector: Connector
+    writer: ManagedWriter
+    connections: ConnectionPublisher
+    recorder: Recorder
+    rng: random.Random
+    pace: Pace = Pace()
+    now: Callable[[], datetime] = utc_now

@@ -1,0 +1,87 @@
+"""What implementers raise.
+
+Exception
+├── NotYet          the world is not ready; nobody's fault
+├── ExternalError   the external API, the spec or the configuration refuses
+└── anything else   a bug: logged with its traceback, retried with back-off
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from edgetenants_runtime.api.conditions import Condition
+
+__all__ = ["ExternalError", "NotYet", "Retry", "RetryMode"]
+
+
+class RetryMode(StrEnum):
+    """How a failed reconcile is tried again."""
+
+    BACKOFF = "Backoff"
+    """Soon, then less and less often: 1 s doubling to 60 s for the object."""
+    AFTER = "After"
+    """After the seconds given: the outside world said when, for example by throttling."""
+    POLL = "Poll"
+    """At the poll interval: only a change of the spec or of the world can help."""
+
+
+@dataclass(frozen=True)
+class Retry:
+    """When to try again; made by `backoff`, `after` or `poll`."""
+
+    mode: RetryMode
+    seconds: float = 0.0
+    """Of the injected clock; for AFTER only."""
+
+    @classmethod
+    def backoff(cls) -> Retry:
+        """With the object's exponential back-off."""
+        return cls(RetryMode.BACKOFF)
+
+    @classmethod
+    def after(cls, seconds: float) -> Retry:
+        """After that many seconds."""
+        return cls(RetryMode.AFTER, seconds)
+
+    @classmethod
+    def poll(cls) -> Retry:
+        """At the poll interval: terminal until the spec or the world changes."""
+        return cls(RetryMode.POLL)
+
+
+class NotYet(Exception):  # noqa: N818 - a state of the world, not an error
+    """The world is not ready. Retried after `after` seconds; never a Warning event; Synced stays True."""
+
+    def __init__(self, message: str, *, after: float, conditions: Sequence[Condition] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.after = after
+        self.conditions = tuple(conditions)
+
+
+class ExternalError(Exception):
+    """The step failed for a reason that people can understand.
+
+    Synced becomes False with ReconcileError and the message, and a Warning event with crossplane-runtime's
+    reason for the step is recorded. The message is finding, cause in the external API's words, next action;
+    it is written to status, so it must not differ between two failures of one cause. What does differ, the
+    request id, is given apart: it is appended as ` (request id: …)`, a suffix that comparisons of status
+    and events ignore.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        conditions: Sequence[Condition] = (),
+        retry: Retry | None = None,
+        request_id: str = "",
+    ) -> None:
+        text = f"{message} (request id: {request_id})" if request_id else message
+        super().__init__(text)
+        self.message = text
+        self.conditions = tuple(conditions)
+        self.retry = retry or Retry.backoff()

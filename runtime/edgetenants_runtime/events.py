@@ -1,0 +1,62 @@
+"""The events that a managed resource's story is told with."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Protocol
+
+from edgetenants_runtime.managed import Managed
+
+__all__ = ["EventReason", "EventType", "Recorder"]
+
+
+class EventType(StrEnum):
+    """Kubernetes' event types."""
+
+    NORMAL = "Normal"
+    """Something was done."""
+    WARNING = "Warning"
+    """Something failed that people may have to look at."""
+
+
+class EventReason(StrEnum):
+    """crossplane-runtime's event reasons (pkg/reconciler/managed/reconciler.go), which people search for."""
+
+    CANNOT_CONNECT = "CannotConnectToProvider"
+    """The provider config or its credentials could not be used; the message names the field."""
+    CANNOT_INITIALIZE = "CannotInitializeManagedResource"
+    """The external name could not be set, or it is unknown how a creation ended."""
+    CANNOT_OBSERVE = "CannotObserveExternalResource"
+    """The external resource could not be read, or does not exist and may not be created."""
+    CANNOT_CREATE = "CannotCreateExternalResource"
+    """The external API refused the creation."""
+    CANNOT_UPDATE = "CannotUpdateExternalResource"
+    """The external API refused the update."""
+    CANNOT_DELETE = "CannotDeleteExternalResource"
+    """The external API refused the deletion."""
+    CANNOT_PUBLISH = "CannotPublishConnectionDetails"
+    """The connection Secret could not be written."""
+    CANNOT_UPDATE_MANAGED = "CannotUpdateManagedResource"
+    """The managed resource itself could not be written."""
+    INVALID_MANAGEMENT_POLICY = "CannotUseInvalidManagementPolicy"
+    """spec.managementPolicies is not a supported combination; the message lists those."""
+    CREATED = "CreatedExternalResource"
+    """The creation was accepted."""
+    UPDATED = "UpdatedExternalResource"
+    """The update was accepted."""
+    DELETED = "DeletedExternalResource"
+    """A step of the deletion was accepted, or the external resource is gone."""
+    PENDING = "PendingExternalResource"
+    """The outside world is not ready; the message says what is waited for."""
+    PAUSED = "ReconciliationPaused"
+    """Nothing is done until the pause ends."""
+    REQUEST_HANDLED = "ReconcileRequestHandled"
+    """The reconcile that the annotation crossplane.io/reconcile-requested-at asked for was done."""
+
+
+class Recorder(Protocol):
+    """Takes events. Never raises: telling must not stop the doing."""
+
+    def event(self, mr: Managed, type_: EventType, reason: EventReason, message: str) -> None:
+        """Tell of something that was done to the managed resource, or failed."""
+        ...

@@ -1,0 +1,125 @@
+"""The external client: the four methods that make a kind. This file is the manual for provider authors.
+
+A reconcile calls `connect`, then `observe`, then at most one of `create`, `update` and `delete`, always
+from one thread for one managed resource, and from many threads for different ones. Everything returned is a
+frozen value; nothing that a client does to its arguments is kept. Clients never write to Kubernetes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from edgetenants_runtime.api.conditions import Condition
+from edgetenants_runtime.managed import Managed
+
+__all__ = ["Change", "Connector", "ExternalClient", "FieldDiff", "Observation"]
+
+@dataclass(frozen=True)
+class FieldDiff:
+    """One field whose desired and observed values differ, for people to read."""
+
+    field: str
+    """Path below spec.forProvider, for example `customizations.webAcl`."""
+    desired: str
+    observed: str
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What `observe` saw."""
+
+    exists: bool
+    """The external resource exists and is this managed resource's own. False leads to `create`, or ends a
+    deletion."""
+    up_to_date: bool = True
+    """Updating the external resource to the spec would change nothing. False leads to `update`."""
+    diff: tuple[FieldDiff, ...] = ()
+    """Why it is not up to date; logged."""
+    conditions: tuple[Condition, ...] = ()
+    """Ready and the provider's own types; never Synced, which is the runtime's."""
+    at_provider: Mapping[str, Any] | None = None
+    """Replaces status.atProvider; None leaves it as it is."""
+    status: Mapping[str, Any] = field(default_factory=dict)
+    """Other top-level fields of status, each replaced whole; the value None removes one."""
+    late_initialized: Mapping[str, Any] = field(default_factory=dict)
+    """Fields to fill into spec.forProvider, written only under the LateInitialize policy."""
+    connection_details: Mapping[str, bytes] = field(default_factory=dict)
+    """Published to the resource's connection Secret, added to what is there."""
+    poll_after: float | None = None
+    """Look again after that many seconds of the injected clock, if that is sooner than the poll interval."""
+    state: Any = field(default=None, repr=False)
+    """Anything; handed back in `seen` to create, update or delete of the same reconcile."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What `create`, `update` or `delete` did."""
+
+    conditions: tuple[Condition, ...] = ()
+    """As in Observation; they win over the observation's."""
+    at_provider: Mapping[str, Any] | None = None
+    """As in Observation."""
+    status: Mapping[str, Any] = field(default_factory=dict)
+    """As in Observation."""
+    connection_details: Mapping[str, bytes] = field(default_factory=dict)
+    """As in Observation."""
+    external_name: str | None = None
+    """From `create` only: the name that the external API chose; written to the external-name annotation at
+    once."""
+    requeue_after: float | None = None
+    """Look again after that many seconds of the injected clock.
+
+    None: 1 s, then backing off, after create and delete; the poll interval after update."""
+    message: str = ""
+    """Appended to the event that tells of the change."""
+
+
+class ExternalClient(Protocol):
+    """The external resources of one kind, reached with the credentials of one managed resource.
+
+    Any method may raise `NotYet` (retried quietly) or `ExternalError` (shown to the user); any other
+    exception is taken for a bug. Every method must be safe to repeat: a process may die after any call and
+    before its result is written down.
+    """
+
+    def observe(self, mr: Managed) -> Observation:
+        """Look at the external resource; called first in every reconcile. Must not change anything
+        outside."""
+        ...
+
+    def create(self, mr: Managed, seen: Observation) -> Change:
+        """Create the external resource. Called when it does not exist and the policies allow it.
+
+        `mr.external_name` is set. The finalizer and the external-create-pending annotation have been
+        written. Where names are deterministic, a creation that finds the resource already made by an
+        earlier attempt is a success.
+        """
+        ...
+
+    def update(self, mr: Managed, seen: Observation) -> Change:
+        """Bring the external resource to the spec. Called when `seen.up_to_date` is False and the policies
+        allow it."""
+        ...
+
+    def delete(self, mr: Managed, seen: Observation) -> Change:
+        """Delete the external resource, or take the next step towards it.
+
+        Called while the managed resource is being deleted and `seen.exists`; called again until `observe`
+        says that it is gone, so a deletion that is under way already is a success.
+        """
+        ...
+
+
+class Connector(Protocol):
+    """Makes external clients."""
+
+    def connect(self, mr: Managed) -> ExternalClient:
+        """The client for this managed resource: its provider config resolved, its credentials loaded.
+
+        Called once in each reconcile, so sessions worth keeping are cached by the connector.
+
+        Raises NotYet, ExternalError.
+        """
+        ...

@@ -1,0 +1,170 @@
+"""The objects of one kind as last seen, including what this process itself has just written."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from edgetenants_runtime.managed import ObjectKey, key_of
+
+__all__ = ["Cache", "ChangeType", "ObjectChange"]
+
+JsonObject = Mapping[str, Any]
+Index = Callable[[JsonObject], str]
+
+_REMEMBERED_DELETIONS = 10_000
+
+
+class ChangeType(StrEnum):
+    """What happened to an object of the cache."""
+
+    LISTED = "Listed"
+    """New to the cache by a list: at the start, or after the watch was lost."""
+    ADDED = "Added"
+    """Created just now."""
+    MODIFIED = "Modified"
+    """Changed by somebody else, or by us before a restart."""
+    DELETED = "Deleted"
+    """Gone."""
+
+
+@dataclass(frozen=True)
+class ObjectChange:
+    """A change, told to handlers."""
+
+    type: ChangeType
+    key: ObjectKey
+    old: JsonObject | None
+    new: JsonObject | None
+
+
+class Cache:
+    """Objects by key, and by the value of named indexes. Thread-safe.
+
+    Resource versions of one kind grow, so of two versions of an object the greater is kept: a watch event
+    older than our own write, whose answer was put in by `observed`, changes nothing.
+    """
+
+    def __init__(self, indexes: Mapping[str, Index] | None = None) -> None:
+        self._lock = threading.Lock()
+        self._objects: dict[ObjectKey, JsonObject] = {}
+        self._indexes = dict(indexes or {})
+        self._indexed: dict[tuple[str, str], dict[ObjectKey, None]] = {}
+        self._deleted: OrderedDict[str, None] = OrderedDict()
+
+    def __len__(self) -> int:
+        with self._lock:
+            return len(self._objects)
+
+    def get(self, key: ObjectKey) -> JsonObject | None:
+        """The object, None when there is none."""
+        with self._lock:
+            return self._objects.get(key)
+
+    def keys(self) -> list[ObjectKey]:
+        """All keys."""
+        with self._lock:
+            return list(self._objects)
+
+    def by_index(self, index: str, value: str) -> list[JsonObject]:
+        """The objects for which the index gives that value."""
+        with self._lock:
+            return [self._objects[key] for key in self._indexed.get((index, value), ())]
+
+    def observed(self, obj: JsonObject) -> None:
+        """Take in the answer to our own write, so that the next read sees it before the watch tells it."""
+        with self._lock:
+            if _leaving(obj):
+                self._drop(key_of(obj), obj)
+            elif _uid(obj) not in self._deleted:
+                self._put(obj)
+
+    def changed(self, obj: JsonObject, *, listed: bool = False) -> ObjectChange | None:
+        """Take in an object of the list or the watch; None when it is no news."""
+        key = key_of(obj)
+        with self._lock:
+            old = self._objects.get(key)
+            if not self._put(obj):
+                return None
+            if old is not None:
+                return ObjectChange(ChangeType.MODIFIED, key, old, self._objects[key])
+            kind = ChangeType.LISTED if listed else ChangeType.ADDED
+            return ObjectChange(kind, key, None, self._objects[key])
+
+    def deleted(self, obj: JsonObject) -> ObjectChange | None:
+        """Take in a deletion; None when the key now holds another object or nothing."""
+        key = key_of(obj)
+        with self._lock:
+            old = self._objects.get(key)
+            self._drop(key, obj)
+            if old is None or key in self._objects:
+                return None
+            return ObjectChange(ChangeType.DELETED, key, old, None)
+
+    def replaced(self, objects: Iterable[JsonObject], resource_version: str) -> list[ObjectChange]:
+        """Take in a whole list of that resource version; what it lacks is gone, unless it is newer."""
+        listed = list(objects)
+        changes = [self.changed(obj, listed=True) for obj in listed]
+        present = {key_of(obj) for obj in listed}
+        for key in self.keys():
+            known = self.get(key)
+            if key not in present and known is not None and _version(known) <= _number(resource_version):
+                changes.append(self.deleted(known))
+        return [change for change in changes if change is not None]
+
+    def _put(self, obj: JsonObject) -> bool:
+        key = key_of(obj)
+        old = self._objects.get(key)
+        if old is not None and _version(obj) <= _version(old):
+            return False
+        self._unindex(key, old)
+        self._objects[key] = _without_managed_fields(obj)
+        for name, index in self._indexes.items():
+            self._indexed.setdefault((name, index(obj)), {})[key] = None
+        return True
+
+    def _drop(self, key: ObjectKey, obj: JsonObject) -> None:
+        self._deleted[_uid(obj)] = None
+        while len(self._deleted) > _REMEMBERED_DELETIONS:
+            self._deleted.popitem(last=False)
+        old = self._objects.get(key)
+        if old is not None and _uid(old) == _uid(obj):
+            del self._objects[key]
+            self._unindex(key, old)
+
+    def _unindex(self, key: ObjectKey, old: JsonObject | None) -> None:
+        if old is None:
+            return
+        for name, index in self._indexes.items():
+            entry = (name, index(old))
+            keys = self._indexed.get(entry, {})
+            keys.pop(key, None)
+            if not keys:
+                self._indexed.pop(entry, None)
+
+
+def _without_managed_fields(obj: JsonObject) -> JsonObject:
+    # They are often larger than the object itself, and nobody here reads them.
+    metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
+    return {**obj, "metadata": metadata}
+
+
+def _leaving(obj: JsonObject) -> bool:
+    metadata = obj["metadata"]
+    return bool(metadata.get("deletionTimestamp")) and not metadata.get("finalizers")
+
+
+def _uid(obj: JsonObject) -> str:
+    return str(obj["metadata"].get("uid") or "")
+
+
+def _version(obj: JsonObject) -> int:
+    return _number(str(obj["metadata"].get("resourceVersion") or ""))
+
+
+def _number(resource_version: str) -> int:
+    return int(resource_version) if resource_version.isdigit() else 0

@@ -1,0 +1,225 @@
+"""A small client for JSON objects of any kind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kubernetes import client as library
+from kubernetes import config as loader
+from urllib3.exceptions import HTTPError
+from urllib3.response import BaseHTTPResponse
+from urllib3.util import Retry
+
+from edgetenants_runtime.kube.errors import Forbidden, KubeError, Operation, refusal, why
+from edgetenants_runtime.kube.watch import Watch
+from edgetenants_runtime.managed import ObjectKey, ResourceKind
+
+__all__ = ["KubeClient", "Page"]
+
+JsonObject = dict[str, Any]
+
+_JSON = "application/json"
+_MERGE_PATCH = "application/merge-patch+json"
+_METADATA_LIST = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
+_METADATA = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json"
+_ACCESS_REVIEW = ResourceKind(
+    "authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", namespaced=False
+)
+_TIMEOUT = (5.0, 30.0)
+"""Seconds to connect, and between two reads."""
+_CONNECTIONS = 64
+
+
+@dataclass(frozen=True)
+class _Request:
+    operation: Operation
+    method: str
+    path: str
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: Mapping[str, Any] | None = None
+    content: str = _JSON
+    accept: str = _JSON
+    timeout: tuple[float, float] = _TIMEOUT
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page of a list."""
+
+    items: list[JsonObject]
+    resource_version: str
+    """Of the whole list: where a watch goes on from."""
+    continue_token: str
+    """"" on the last page."""
+
+
+class KubeClient:
+    """Requests to one API server. Thread-safe. Every method raises KubeError and nothing else."""
+
+    def __init__(self, configuration: library.Configuration, *, field_manager: str) -> None:
+        configuration.connection_pool_maxsize = _CONNECTIONS
+        configuration.keep_alive = True
+        # A connection that the server closed while idle is replaced; an answer is never retried here.
+        configuration.retries = Retry(
+            total=2, connect=2, read=0, status=0, redirect=0, other=0, respect_retry_after_header=False
+        )
+        self._api: Any = library.ApiClient(configuration)
+        self._api.user_agent = field_manager
+        self._field_manager = field_manager
+        self._refused: dict[tuple[str, str], str] = {}
+
+    @classmethod
+    def from_kubeconfig(
+        cls, path: str | Path, context: str | None = None, *, field_manager: str = "edgetenants-runtime"
+    ) -> KubeClient:
+        """From a kubeconfig file. Raises kubernetes.config.ConfigException for a file that cannot be used."""
+        configuration = library.Configuration()
+        load: Any = loader.load_kube_config
+        load(str(path), context, client_configuration=configuration, persist_config=False)
+        return cls(configuration, field_manager=field_manager)
+
+    @classmethod
+    def in_cluster(cls, *, field_manager: str = "edgetenants-runtime") -> KubeClient:
+        """From the pod's service account. Raises kubernetes.config.ConfigException outside a pod."""
+        configuration = library.Configuration()
+        load: Any = loader.load_incluster_config
+        load(client_configuration=configuration)
+        return cls(configuration, field_manager=field_manager)
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """What RBAC refuses at present: one message for each verb and resource whose last answer was 403."""
+        return tuple(message for _, message in sorted(self._refused.items()))
+
+    def list_page(
+        self, kind: ResourceKind, *, limit: int = 500, continue_token: str = "", metadata_only: bool = False
+    ) -> Page:
+        """One page of the kind's objects in all namespaces."""
+        query = {"limit": str(limit)} | ({"continue": continue_token} if continue_token else {})
+        accept = _METADATA_LIST if metadata_only else _JSON
+        request = _Request(Operation("list", kind), "GET", _path(kind), query, accept=accept)
+        answer = self._json(request)
+        metadata = answer.get("metadata") or {}
+        items = [{"apiVersion": kind.api_version, "kind": kind.kind} | item for item in answer["items"] or ()]
+        return Page(items, str(metadata.get("resourceVersion", "")), metadata.get("continue") or "")
+
+    def watch(
+        self, kind: ResourceKind, resource_version: str, *, seconds: int, metadata_only: bool = False
+    ) -> Watch:
+        """The changes since `resource_version`, with bookmarks; the server ends the stream after
+        `seconds`."""
+        operation = Operation("watch", kind)
+        query = {
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": resource_version,
+            "timeoutSeconds": str(seconds),
+        }
+        accept = _METADATA if metadata_only else _JSON
+        # Bookmarks come each minute or so; a silence of three means that the connection is dead.
+        timeout = (_TIMEOUT[0], 180.0)
+        request = _Request(operation, "GET", _path(kind), query, accept=accept, timeout=timeout)
+        return Watch(operation, self._send(request))
+
+    def get(self, kind: ResourceKind, key: ObjectKey) -> JsonObject:
+        """One object."""
+        return self._json(_Request(_operation("get", kind, key), "GET", _path(kind, key)))
+
+    def create(self, kind: ResourceKind, obj: Mapping[str, Any]) -> JsonObject:
+        """Create the object; the answer is it as stored. Raises AlreadyExists."""
+        metadata = obj["metadata"]
+        key = ObjectKey(metadata.get("namespace") or "", metadata.get("name") or "")
+        path = _path(kind, ObjectKey(key.namespace, ""))
+        body = {"apiVersion": kind.api_version, "kind": kind.kind} | dict(obj)
+        return self._json(_Request(_operation("create", kind, key), "POST", path, self._written, body))
+
+    def patch(
+        self, kind: ResourceKind, key: ObjectKey, patch: Mapping[str, Any], *, subresource: str = ""
+    ) -> JsonObject:
+        """JSON merge patch; one that carries metadata.resourceVersion raises Conflict when that is not
+        current."""
+        operation = Operation("patch", kind, subresource, key.name, key.namespace)
+        path = _path(kind, key, subresource)
+        return self._json(_Request(operation, "PATCH", path, self._written, patch, content=_MERGE_PATCH))
+
+    def allowed(self, verb: str, kind: ResourceKind) -> bool:
+        """RBAC permits the verb on all objects of the kind (SelfSubjectAccessReview)."""
+        attributes = {"verb": verb, "group": kind.group, "resource": kind.plural}
+        body = {"metadata": {}, "spec": {"resourceAttributes": attributes}}
+        return bool(self.create(_ACCESS_REVIEW, body)["status"].get("allowed"))
+
+    def close(self) -> None:
+        """Close idle connections."""
+        self._api.close()
+
+    @property
+    def _written(self) -> dict[str, str]:
+        return {"fieldManager": self._field_manager}
+
+    def _json(self, request: _Request) -> JsonObject:
+        response = self._send(request)
+        try:
+            answer = json.loads(response.data)
+        except (HTTPError, OSError, ValueError) as error:
+            raise KubeError(request.operation, 0, why(error)) from error
+        if not isinstance(answer, dict):
+            raise KubeError(request.operation, 0, "the answer is not a JSON object")
+        return answer
+
+    def _send(self, request: _Request) -> BaseHTTPResponse:
+        headers = {"Accept": request.accept}
+        if request.body is not None:
+            headers["Content-Type"] = request.content
+        prepared = self._api.param_serialize(
+            request.method,
+            request.path,
+            query_params=list(request.query.items()),
+            header_params=headers,
+            auth_settings=["BearerToken"],
+        )
+        try:
+            answer = self._api.call_api(*prepared[:3], request.body, _request_timeout=request.timeout)
+        except (HTTPError, OSError, library.ApiException) as error:
+            raise KubeError(request.operation, 0, why(error)) from error
+        response: BaseHTTPResponse = answer.response
+        return self._checked(request.operation, response)
+
+    def _checked(self, operation: Operation, response: BaseHTTPResponse) -> BaseHTTPResponse:
+        what = (operation.verb, f"{operation.resource}.{operation.kind.group}")
+        if 200 <= response.status <= 299:
+            self._refused.pop(what, None)
+            return response
+        error = refusal(operation, response.status, _status(response), retry_after=_retry_after(response))
+        if isinstance(error, Forbidden):
+            self._refused[what] = str(error)
+        raise error
+
+
+def _path(kind: ResourceKind, key: ObjectKey | None = None, subresource: str = "") -> str:
+    root = f"/apis/{kind.api_version}" if kind.group else f"/api/{kind.version}"
+    namespace = f"/namespaces/{key.namespace}" if key and key.namespace else ""
+    name = f"/{key.name}" if key and key.name else ""
+    return f"{root}{namespace}/{kind.plural}{name}" + (f"/{subresource}" if subresource else "")
+
+
+def _operation(verb: str, kind: ResourceKind, key: ObjectKey) -> Operation:
+    return Operation(verb, kind, name=key.name, namespace=key.namespace)
+
+
+def _status(response: BaseHTTPResponse) -> Mapping[str, Any]:
+    try:
+        status = json.loads(response.data)
+    except (HTTPError, OSError, ValueError):
+        return {}
+    return status if isinstance(status, dict) else {}
+
+
+def _retry_after(response: BaseHTTPResponse) -> float:
+    try:
+        return float(response.headers.get("Retry-After", 0))
+    except ValueError:
+        return 0.0

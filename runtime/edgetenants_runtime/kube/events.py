@@ -1,0 +1,164 @@
+"""Writes events, so that repetitions cost next to nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import queue
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import structlog
+
+from edgetenants_runtime.clock import Clock, SystemClock, rfc3339, utc_now
+from edgetenants_runtime.events import EventReason, EventType
+from edgetenants_runtime.kube.client import KubeClient
+from edgetenants_runtime.kube.errors import AlreadyExists, KubeError, NotFound
+from edgetenants_runtime.kube.kinds import EVENTS
+from edgetenants_runtime.managed import Managed, ObjectKey
+from edgetenants_runtime.status import without_request_id
+
+__all__ = ["EventRecorder", "EventWriter"]
+
+_log = structlog.get_logger("edgetenants_runtime.kube.events")
+
+_LONGEST_MESSAGE = 1024
+"""The API server refuses longer ones."""
+_REMEMBERED = 20_000
+
+
+@dataclass(frozen=True)
+class _Told:
+    mr: Managed
+    type: EventType
+    reason: EventReason
+    message: str
+
+    @property
+    def key(self) -> ObjectKey:
+        # Deterministic: a restarted process counts on where its predecessor stopped.
+        said = "\n".join((self.mr.uid, self.type, self.reason, without_request_id(self.message)))
+        digest = hashlib.sha256(said.encode()).hexdigest()[:16]
+        # Events of cluster-scoped objects live in "default", as with Kubernetes' own recorder.
+        return ObjectKey(self.mr.namespace or "default", f"{self.mr.name[:230]}.{digest}")
+
+
+@dataclass
+class _Series:
+    count: int
+    written_at: float
+
+
+class EventWriter:
+    """Writes events one by one; the same (object, type, reason, message) again only raises a count,
+    rarely."""
+
+    COUNT_SECONDS = 300.0
+    """Real seconds between two writes of a series' count."""
+
+    def __init__(
+        self, client: KubeClient, *, clock: Clock | None = None, now: Callable[[], datetime] = utc_now
+    ) -> None:
+        self._client = client
+        self._clock = clock or SystemClock()
+        self._now = now
+        self._series: OrderedDict[ObjectKey, _Series] = OrderedDict()
+
+    def write(self, told: _Told) -> None:
+        """Write the event or count it. Raises KubeError."""
+        series = self._series.get(told.key)
+        if series is None:
+            self._remember(told.key, self._begin(told))
+            return
+        series.count += 1
+        if self._clock.now() - series.written_at >= self.COUNT_SECONDS:
+            self._write_count(told, series)
+
+    def _begin(self, told: _Told) -> int:
+        try:
+            self._client.create(EVENTS, _body(told, rfc3339(self._now())))
+        except AlreadyExists:
+            stored = self._client.get(EVENTS, told.key)
+            count = int(stored.get("count") or 1) + 1
+            self._patch_count(told.key, count)
+            return count
+        return 1
+
+    def _write_count(self, told: _Told, series: _Series) -> None:
+        series.written_at = self._clock.now()
+        try:
+            self._patch_count(told.key, series.count)
+        except NotFound:
+            # The API server keeps events for an hour.
+            del self._series[told.key]
+            self._remember(told.key, self._begin(told))
+
+    def _patch_count(self, key: ObjectKey, count: int) -> None:
+        self._client.patch(EVENTS, key, {"count": count, "lastTimestamp": rfc3339(self._now())})
+
+    def _remember(self, key: ObjectKey, count: int) -> None:
+        self._series[key] = _Series(count, self._clock.now())
+        while len(self._series) > _REMEMBERED:
+            self._series.popitem(last=False)
+
+
+class EventRecorder:
+    """Takes events from any thread and writes them from one of its own; a `Recorder`."""
+
+    def __init__(self, writer: EventWriter) -> None:
+        self._writer = writer
+        self._told: queue.Queue[_Told | None] = queue.Queue(maxsize=10_000)
+        self._thread = threading.Thread(target=self._run, name="events", daemon=True)
+
+    def start(self) -> None:
+        """Start writing."""
+        self._thread.start()
+
+    def stop(self, timeout: float) -> None:
+        """Write what was told so far, for at most `timeout` real seconds."""
+        if self._thread.is_alive():
+            self._told.put(None)
+            self._thread.join(timeout)
+
+    def event(self, mr: Managed, type_: EventType, reason: EventReason, message: str) -> None:
+        """Have the event written; dropped with a log line when thousands wait already."""
+        try:
+            self._told.put_nowait(_Told(mr, type_, reason, message))
+        except queue.Full:
+            _log.warning("event dropped, too many wait", reason=str(reason))
+
+    def _run(self) -> None:
+        while (told := self._told.get()) is not None:
+            try:
+                self._writer.write(told)
+            except KubeError as error:
+                _log.warning("cannot write event", reason=str(told.reason), error=str(error))
+            except Exception:  # noqa: BLE001 - one bad event must not end the telling
+                _log.exception("cannot write event", reason=str(told.reason))
+
+
+def _body(told: _Told, now: str) -> dict[str, Any]:
+    mr, key = told.mr, told.key
+    group = mr.api_version.partition("/")[0]
+    component = f"managed/{mr.kind.lower()}.{group}"
+    return {
+        "metadata": {"name": key.name, "namespace": key.namespace},
+        "involvedObject": {
+            "apiVersion": mr.api_version,
+            "kind": mr.kind,
+            "name": mr.name,
+            "uid": mr.uid,
+        }
+        | ({"namespace": mr.namespace} if mr.namespace else {}),
+        "type": str(told.type),
+        "reason": str(told.reason),
+        "message": told.message[:_LONGEST_MESSAGE],
+        "source": {"component": component},
+        "reportingComponent": component,
+        "firstTimestamp": now,
+        "lastTimestamp": now,
+        "count": 1,
+    }

@@ -1,0 +1,192 @@
+"""A reflector: lists a kind once, follows its changes, and starts anew when the server has forgotten the
+past.
+
+    list (pages of 500) ──► synced ──► watch ──► ended ──► watch again from the last version
+      ▲   ▲                              │
+      │   └──────────── 410 Gone ────────┤
+      └── back-off ◄── 403, 404, 5xx, no answer
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import structlog
+
+from edgetenants_runtime.clock import Stopwatch
+from edgetenants_runtime.kube.cache import Cache, Index, ObjectChange
+from edgetenants_runtime.kube.client import KubeClient
+from edgetenants_runtime.kube.errors import Gone, KubeError, NotFound
+from edgetenants_runtime.kube.watch import EventType, Watch, WatchEvent
+from edgetenants_runtime.managed import ResourceKind
+
+__all__ = ["Handler", "Informer"]
+
+Handler = Callable[[ObjectChange], None]
+
+_log = structlog.get_logger("edgetenants_runtime.kube.informer")
+
+
+class Informer:
+    """Keeps a cache of one kind and tells handlers of changes, from one thread of its own.
+
+    Waits for the API server in real time. A refusal is logged once, named in `problem`, and retried for ever.
+    """
+
+    FIRST_RETRY = 1.0
+    LONGEST_RETRY = 30.0
+    WATCH_SECONDS = (300, 600)
+
+    def __init__(
+        self,
+        client: KubeClient,
+        kind: ResourceKind,
+        rng: random.Random,
+        *,
+        indexes: Mapping[str, Index] | None = None,
+        metadata_only: bool = False,
+    ) -> None:
+        self.kind = kind
+        self.cache = Cache(indexes)
+        self._client = client
+        self._rng = rng
+        self._metadata_only = metadata_only
+        self._handlers: list[Handler] = []
+        self._synced = threading.Event()
+        self._stopping = threading.Event()
+        self._poked = threading.Event()
+        self._watch: Watch | None = None
+        self._failures = 0
+        self._problem = ""
+        self._served = True
+        self._thread = threading.Thread(target=self._run, name=f"informer {kind.resource}", daemon=True)
+
+    def add_handler(self, handler: Handler) -> None:
+        """Tell of changes, from the informer's thread; before `start`. A handler must not block or raise."""
+        self._handlers.append(handler)
+
+    def start(self) -> None:
+        """Start listing and watching."""
+        self._thread.start()
+
+    def stop(self, timeout: float = 2.0) -> None:
+        """Stop; wait up to `timeout` real seconds for the thread."""
+        self._stopping.set()
+        self._poked.set()
+        if self._watch is not None:
+            self._watch.close()
+        if self._thread.is_alive():
+            self._thread.join(timeout)
+
+    def poke(self) -> None:
+        """Try again now, if it backs off: something that it waits for has changed."""
+        self._failures = 0
+        self._poked.set()
+
+    @property
+    def synced(self) -> bool:
+        """The cache has held a whole list at least once."""
+        return self._synced.is_set()
+
+    def wait_synced(self, timeout: float) -> bool:
+        """Wait up to `timeout` real seconds until it is synced."""
+        return self._synced.wait(timeout)
+
+    @property
+    def served(self) -> bool:
+        """The API server knows the kind; False while its CRD is missing or not yet established."""
+        return self._served
+
+    @property
+    def problem(self) -> str:
+        """Why objects cannot be read at present, with the RBAC rule where one is missing; "" when they
+        can."""
+        return self._problem
+
+    def _run(self) -> None:
+        resource_version = ""
+        while not self._stopping.is_set():
+            # Cleared before the attempt: a poke during it must not be lost.
+            self._poked.clear()
+            try:
+                resource_version = self._follow(resource_version or self._list())
+            except Gone:
+                resource_version = ""
+                self._rest(self._rng.uniform(0.0, 1.0))
+            except KubeError as error:
+                # A kind that is no longer served is listed anew when it is back: its objects went with it.
+                resource_version = "" if isinstance(error, NotFound) else resource_version
+                self._failed(error)
+            except Exception:  # noqa: BLE001 - a bug in one handler must not end the following for good
+                _log.exception("cannot follow objects, listing anew", resource=self.kind.resource)
+                resource_version = ""
+                self._rest(self.LONGEST_RETRY)
+
+    def _list(self) -> str:
+        objects: list[dict[str, Any]] = []
+        token = ""
+        while True:
+            page = self._client.list_page(self.kind, continue_token=token, metadata_only=self._metadata_only)
+            objects.extend(page.items)
+            token = page.continue_token
+            if not token:
+                break
+        for change in self.cache.replaced(objects, page.resource_version):
+            self._tell(change)
+        self._succeeded()
+        self._synced.set()
+        return page.resource_version
+
+    def _follow(self, resource_version: str) -> str:
+        seconds = self._rng.randint(*self.WATCH_SECONDS)
+        lasted = Stopwatch()
+        watch = self._client.watch(
+            self.kind, resource_version, seconds=seconds, metadata_only=self._metadata_only
+        )
+        self._watch = watch
+        self._succeeded()
+        if self._stopping.is_set():
+            watch.close()
+        for event in watch:
+            resource_version = event.object["metadata"]["resourceVersion"]
+            self._take_in(event)
+        # A server that ends each watch at once must not be asked in a hot loop.
+        if lasted.elapsed() < self.FIRST_RETRY:
+            self._rest(self.FIRST_RETRY * self._rng.uniform(0.75, 1.25))
+        return resource_version
+
+    def _take_in(self, event: WatchEvent) -> None:
+        if event.type is EventType.BOOKMARK:
+            return
+        deleted = event.type is EventType.DELETED
+        change = self.cache.deleted(event.object) if deleted else self.cache.changed(event.object)
+        if change is not None:
+            self._tell(change)
+
+    def _tell(self, change: ObjectChange) -> None:
+        for handler in self._handlers:
+            handler(change)
+
+    def _succeeded(self) -> None:
+        if self._problem:
+            _log.info("objects can be read again", resource=self.kind.resource)
+        self._problem, self._served, self._failures = "", True, 0
+
+    def _failed(self, error: KubeError) -> None:
+        if self._stopping.is_set():
+            return
+        self._served = not isinstance(error, NotFound)
+        if str(error) != self._problem:
+            log = _log.warning if self._served else _log.info
+            log("cannot read objects, backing off", resource=self.kind.resource, error=str(error))
+        self._problem = str(error)
+        delay = min(self.LONGEST_RETRY, self.FIRST_RETRY * 2.0 ** min(self._failures, 30))
+        self._failures += 1
+        self._rest(max(error.retry_after, delay * self._rng.uniform(0.75, 1.25)))
+
+    def _rest(self, seconds: float) -> None:
+        if not self._stopping.is_set():
+            self._poked.wait(seconds)

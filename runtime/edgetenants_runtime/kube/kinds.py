@@ -1,0 +1,12 @@
+"""The kinds of Kubernetes itself that a managed-resource runtime touches."""
+
+from edgetenants_runtime.managed import ResourceKind
+
+__all__ = ["CONFIG_MAPS", "CRDS", "EVENTS", "SECRETS"]
+
+SECRETS = ResourceKind("", "v1", "Secret", "secrets", namespaced=True)
+CONFIG_MAPS = ResourceKind("", "v1", "ConfigMap", "configmaps", namespaced=True)
+EVENTS = ResourceKind("", "v1", "Event", "events", namespaced=True)
+CRDS = ResourceKind(
+    "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", namespaced=False
+)

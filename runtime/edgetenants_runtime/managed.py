@@ -1,0 +1,217 @@
+"""A read-only view over the JSON object of one managed resource."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from edgetenants_runtime.api import annotations as names
+from edgetenants_runtime.api.conditions import Condition
+
+__all__ = ["Managed", "ManagedKind", "ObjectKey", "ProviderConfigKey", "ResourceKind", "key_of"]
+
+
+@dataclass(frozen=True)
+class ResourceKind:
+    """A kind as the API server serves it."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool
+
+    @property
+    def api_version(self) -> str:
+        """`group/version`, or the bare version in the core group."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def resource(self) -> str:
+        """`plural.group`, as RBAC messages and CRD names have it."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+
+@dataclass(frozen=True)
+class ManagedKind(ResourceKind):
+    """A kind of managed resource."""
+
+    deterministic_name: bool = True
+    """The external name is known before the creation and a repeated creation cannot make a second external
+    resource.
+
+    False makes an interrupted creation stop with Crossplane's well-known message instead of being
+    repeated."""
+
+
+@dataclass(frozen=True, order=True)
+class ObjectKey:
+    """Namespace ("" when cluster-scoped) and name of an object of a known kind."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+@dataclass(frozen=True, order=True)
+class ProviderConfigKey:
+    """Which provider config a managed resource uses."""
+
+    kind: str
+    name: str
+    namespace: str
+    """"" for a cluster-scoped config."""
+
+    def __str__(self) -> str:
+        where = f"{self.namespace}/" if self.namespace else ""
+        return f"{self.kind} {where}{self.name}"
+
+
+def key_of(obj: Mapping[str, Any]) -> ObjectKey:
+    """The key of any Kubernetes object in JSON form."""
+    metadata = obj.get("metadata") or {}
+    return ObjectKey(metadata.get("namespace") or "", metadata.get("name") or "")
+
+
+@dataclass(frozen=True)
+class Managed:
+    """One managed resource, as last read. Properties never raise for absent fields, only for absent
+    identity."""
+
+    raw: Mapping[str, Any]
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The object's metadata."""
+        metadata: Mapping[str, Any] = self.raw.get("metadata") or {}
+        return metadata
+
+    @property
+    def api_version(self) -> str:
+        """`group/version`."""
+        return str(self.raw.get("apiVersion", ""))
+
+    @property
+    def kind(self) -> str:
+        """The object's kind."""
+        return str(self.raw.get("kind", ""))
+
+    @property
+    def name(self) -> str:
+        """metadata.name."""
+        return str(self.metadata["name"])
+
+    @property
+    def namespace(self) -> str:
+        """metadata.namespace, "" when cluster-scoped."""
+        return self.metadata.get("namespace") or ""
+
+    @property
+    def key(self) -> ObjectKey:
+        """Namespace and name."""
+        return ObjectKey(self.namespace, self.name)
+
+    @property
+    def uid(self) -> str:
+        """metadata.uid: another one under the same name is another resource."""
+        return self.metadata.get("uid") or ""
+
+    @property
+    def generation(self) -> int:
+        """Counts the changes of spec."""
+        return int(self.metadata.get("generation") or 0)
+
+    @property
+    def resource_version(self) -> str:
+        """The version read; a write that carries it fails when the object has moved on."""
+        return self.metadata.get("resourceVersion") or ""
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        """metadata.annotations."""
+        return self.metadata.get("annotations") or {}
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """metadata.labels."""
+        return self.metadata.get("labels") or {}
+
+    @property
+    def finalizers(self) -> tuple[str, ...]:
+        """metadata.finalizers in order."""
+        return tuple(self.metadata.get("finalizers") or ())
+
+    @property
+    def deleted(self) -> bool:
+        """Someone asked for the deletion; the object lives until its finalizers are gone."""
+        return bool(self.metadata.get("deletionTimestamp"))
+
+    @property
+    def external_name(self) -> str | None:
+        """The annotation `crossplane.io/external-name`, None when absent or empty."""
+        return self.annotations.get(names.EXTERNAL_NAME) or None
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        """The whole spec."""
+        return self.raw.get("spec") or {}
+
+    @property
+    def for_provider(self) -> Mapping[str, Any]:
+        """spec.forProvider."""
+        return self.spec.get("forProvider") or {}
+
+    @property
+    def init_provider(self) -> Mapping[str, Any]:
+        """spec.initProvider: used at creation only."""
+        return self.spec.get("initProvider") or {}
+
+    @property
+    def status(self) -> Mapping[str, Any]:
+        """The whole status."""
+        return self.raw.get("status") or {}
+
+    @property
+    def at_provider(self) -> Mapping[str, Any]:
+        """status.atProvider: the last observation."""
+        return self.status.get("atProvider") or {}
+
+    @property
+    def management_policies(self) -> tuple[str, ...]:
+        """spec.managementPolicies; absent means ("*",), as with a CRD without the field."""
+        policies = self.spec.get("managementPolicies")
+        return ("*",) if policies is None else tuple(policies)
+
+    @property
+    def deletion_policy(self) -> str | None:
+        """spec.deletionPolicy of a cluster-scoped resource, None where there is none."""
+        return self.spec.get("deletionPolicy")
+
+    @property
+    def paused(self) -> bool:
+        """The annotation `crossplane.io/paused` is "true", or the management policies are empty."""
+        return self.annotations.get(names.PAUSED) == "true" or not self.management_policies
+
+    @property
+    def provider_config_ref(self) -> ProviderConfigKey:
+        """spec.providerConfigRef with Crossplane's defaults.
+
+        Namespaced resources default to ClusterProviderConfig "default", cluster-scoped ones to ProviderConfig
+        "default".
+        """
+        ref = self.spec.get("providerConfigRef") or {}
+        name = ref.get("name") or "default"
+        if not self.namespace:
+            return ProviderConfigKey("ProviderConfig", name, "")
+        kind = ref.get("kind") or "ClusterProviderConfig"
+        return ProviderConfigKey(kind, name, self.namespace if kind == "ProviderConfig" else "")
+
+    def condition(self, type_: str) -> Condition | None:
+        """The status condition of that type, None when it was never set."""
+        for condition in self.status.get("conditions") or ():
+            if condition.get("type") == type_:
+                return Condition.model_validate(condition)
+        return None

@@ -1,0 +1,141 @@
+"""Pure functions on the metadata that Crossplane keeps on managed resources (crossplane-runtime pkg/meta)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from edgetenants_runtime.api import annotations as names
+from edgetenants_runtime.clock import parse_rfc3339, rfc3339_micro
+
+__all__ = [
+    "Creation",
+    "MalformedAnnotation",
+    "creation",
+    "creation_failed",
+    "creation_pending",
+    "creation_succeeded",
+    "parse_duration",
+    "poll_interval",
+    "with_finalizer",
+    "without_finalizer",
+]
+
+
+class MalformedAnnotation(ValueError):  # noqa: N818 - names the thing found
+    """An annotation holds something else than it should; the message names it."""
+
+
+@dataclass(frozen=True)
+class Creation:
+    """When a creation of the external resource was last begun and how it last ended."""
+
+    pending: datetime | None = None
+    succeeded: datetime | None = None
+    failed: datetime | None = None
+
+    @property
+    def incomplete(self) -> bool:
+        """A creation was begun and nothing says how it ended: an external resource may exist or not."""
+        return self.pending is not None and not _after(self.ended, self.pending)
+
+    @property
+    def attempted_since_success(self) -> bool:
+        """A creation was begun after the last success, so that `pending` need not be written again."""
+        return self.pending is not None and not _after(self.succeeded, self.pending)
+
+    @property
+    def ended(self) -> datetime | None:
+        """When a creation last ended, well or not."""
+        return max((moment for moment in (self.succeeded, self.failed) if moment), default=None)
+
+    def succeeded_within(self, seconds: float, now: datetime) -> bool:
+        """A creation succeeded less than that many seconds ago."""
+        return self.succeeded is not None and (now - self.succeeded).total_seconds() < seconds
+
+
+def _after(moment: datetime | None, begun: datetime) -> bool:
+    # Equal counts as after: other runtimes write whole seconds.
+    return moment is not None and moment >= begun
+
+
+def creation(annotations: Mapping[str, str]) -> Creation:
+    """The creation's state from the three external-create annotations.
+
+    Raises MalformedAnnotation: a time that cannot be read must not pass for a creation that never began.
+    """
+    return Creation(
+        pending=_moment(annotations, names.EXTERNAL_CREATE_PENDING),
+        succeeded=_moment(annotations, names.EXTERNAL_CREATE_SUCCEEDED),
+        failed=_moment(annotations, names.EXTERNAL_CREATE_FAILED),
+    )
+
+
+def _moment(annotations: Mapping[str, str], name: str) -> datetime | None:
+    text = annotations.get(name)
+    if not text:
+        return None
+    try:
+        return parse_rfc3339(text)
+    except ValueError:
+        raise MalformedAnnotation(f"annotation {name} is not an RFC 3339 time: {text!r}") from None
+
+
+def creation_pending(now: datetime) -> dict[str, str]:
+    """The annotation that says that a creation begins."""
+    return {names.EXTERNAL_CREATE_PENDING: rfc3339_micro(now)}
+
+
+def creation_succeeded(now: datetime) -> dict[str, str]:
+    """The annotation that says that a creation succeeded."""
+    return {names.EXTERNAL_CREATE_SUCCEEDED: rfc3339_micro(now)}
+
+
+def creation_failed(now: datetime) -> dict[str, str]:
+    """The annotation that says that a creation failed."""
+    return {names.EXTERNAL_CREATE_FAILED: rfc3339_micro(now)}
+
+
+def with_finalizer(finalizers: Sequence[str]) -> list[str]:
+    """The finalizers with ours among them."""
+    return list(finalizers) if names.FINALIZER in finalizers else [*finalizers, names.FINALIZER]
+
+
+def without_finalizer(finalizers: Sequence[str]) -> list[str]:
+    """The finalizers without ours, the others in their order."""
+    return [finalizer for finalizer in finalizers if finalizer != names.FINALIZER]
+
+
+_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+_DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(h|ms|m|s|us|µs|ns)")
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of a duration as Go writes it.
+
+    >>> parse_duration("1h30m"), parse_duration("1.5s")
+    (5400.0, 1.5)
+
+    Raises ValueError.
+    """
+    parts = _DURATION.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise ValueError(f"not a duration such as 30s, 5m or 1h30m: {text!r}")
+    return sum(float(number) * _UNITS[unit] for number, unit in parts)
+
+
+def poll_interval(annotations: Mapping[str, str], *, default: float, shortest: float) -> float:
+    """Seconds between two looks: the annotation crossplane.io/poll-interval, not below `shortest`, else
+    `default`.
+
+    Raises MalformedAnnotation.
+    """
+    text = annotations.get(names.POLL_INTERVAL)
+    if not text:
+        return default
+    try:
+        return max(shortest, parse_duration(text))
+    except ValueError as error:
+        raise MalformedAnnotation(f"annotation {names.POLL_INTERVAL} is {error}") from None

@@ -1,0 +1,262 @@
+"""The work queue: which object is reconciled next.
+
+    add ──────────► ready (high │ low) ──get──► processing ──done──► gone
+                        ▲                            │
+    add_after ► waiting ┘ due                        └─ added meanwhile: ready again
+
+A key is at most once in each box, so a burst of changes costs one reconcile, and never processed twice at
+once.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import random
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable
+from enum import IntEnum
+from typing import Generic, TypeVar
+
+from edgetenants_runtime.clock import Clock, SystemClock
+
+__all__ = ["Priority", "WorkQueue"]
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+class Priority(IntEnum):
+    """Which of the ready keys go first."""
+
+    LOW = 0
+    """Polls and relists: nobody waits for them."""
+    HIGH = 1
+    """Somebody changed or deleted the object."""
+
+
+class _Delays(Generic[Key]):
+    """Keys that wait for a moment of one clock; for each key the earliest moment wins."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self._due: dict[Key, tuple[float, Priority]] = {}
+        self._heap: list[tuple[float, int, Key]] = []
+        self._order = itertools.count()
+
+    def __len__(self) -> int:
+        return len(self._due)
+
+    def put(self, key: Key, delay: float, priority: Priority) -> None:
+        due = self.clock.now() + delay
+        known = self._due.get(key)
+        if known is not None and known[0] <= due:
+            self._due[key] = (known[0], max(known[1], priority))
+            return
+        self._due[key] = (due, priority)
+        heapq.heappush(self._heap, (due, next(self._order), key))
+
+    def discard(self, key: Key) -> None:
+        # Its heap entries stay and are recognised as stale by their moment.
+        self._due.pop(key, None)
+
+    def next_due(self) -> float | None:
+        while self._heap:
+            due, _, key = self._heap[0]
+            known = self._due.get(key)
+            if known is not None and known[0] == due:
+                return due
+            heapq.heappop(self._heap)
+        return None
+
+    def pop_due(self) -> list[tuple[Key, Priority]]:
+        due, now = [], self.clock.now()
+        while (moment := self.next_due()) is not None and moment <= now:
+            _, _, key = heapq.heappop(self._heap)
+            _, priority = self._due.pop(key)
+            due.append((key, priority))
+        return due
+
+
+class WorkQueue(Generic[Key]):
+    """De-duplicating queue with per-key order, delays, per-key back-off and two priorities. Thread-safe."""
+
+    HIGH_IN_A_ROW = 4
+    """So many keys of high priority are served before one of low priority that waits."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        rng: random.Random,
+        *,
+        real_clock: Clock | None = None,
+        first_retry: float = 1.0,
+        longest_retry: float = 60.0,
+    ) -> None:
+        self._rng = rng
+        self._first_retry, self._longest_retry = first_retry, longest_retry
+        self._changed = threading.Condition()
+        self._ready: dict[Priority, OrderedDict[Key, None]] = {p: OrderedDict() for p in Priority}
+        self._processing: set[Key] = set()
+        self._again: dict[Key, Priority] = {}
+        self._delays: _Delays[Key] = _Delays(clock)
+        self._real_delays: _Delays[Key] = _Delays(real_clock or SystemClock())
+        self._alarm: threading.Timer | None = None
+        self._failures: dict[Key, int] = {}
+        self._served_high = 0
+        self._stopping = False
+
+    def add(self, key: Key, priority: Priority = Priority.HIGH) -> None:
+        """Have the key processed as soon as a worker is free."""
+        with self._changed:
+            self._make_ready(key, priority)
+            self._changed.notify()
+
+    def add_after(self, key: Key, delay: float, priority: Priority = Priority.LOW) -> None:
+        """Have the key processed after `delay` seconds of the injected clock; an earlier moment wins."""
+        self._delay(self._delays, key, delay, priority)
+
+    def add_after_real(self, key: Key, delay: float, priority: Priority = Priority.LOW) -> None:
+        """Have the key processed after `delay` real seconds: for retries against the API server."""
+        self._delay(self._real_delays, key, delay, priority)
+
+    def retry(self, key: Key) -> float:
+        """Have the key processed after its back-off, in seconds of the injected clock; return the delay."""
+        delay = self._next_backoff(key)
+        self.add_after(key, delay)
+        return delay
+
+    def retry_real(self, key: Key) -> float:
+        """Have the key processed after its back-off in real seconds; return the delay."""
+        delay = self._next_backoff(key)
+        self.add_after_real(key, delay)
+        return delay
+
+    def forget(self, key: Key) -> None:
+        """The key went well: its next back-off starts from the beginning."""
+        with self._changed:
+            self._failures.pop(key, None)
+
+    def remove(self, key: Key) -> None:
+        """The object is gone: drop its delays and its back-off."""
+        with self._changed:
+            self._failures.pop(key, None)
+            self._delays.discard(key)
+            self._real_delays.discard(key)
+
+    def get(self, *, block: bool = True) -> Key | None:
+        """The next key, now counted as processing until `done`. None: shut down, or nothing ready and not
+        `block`.
+
+        Delays of the key are dropped: the outcome of the processing that starts now decides the next look.
+        """
+        with self._changed:
+            while True:
+                self._promote_due()
+                key = self._pick()
+                if key is not None:
+                    self._start(key)
+                    return key
+                if self._stopping or not block:
+                    return None
+                self._wait()
+
+    def done(self, key: Key) -> None:
+        """The key's processing ended; if it was added meanwhile, it is ready again."""
+        with self._changed:
+            self._processing.discard(key)
+            priority = self._again.pop(key, None)
+            if priority is not None:
+                self._make_ready(key, priority)
+            self._changed.notify_all()
+
+    def shutdown(self, *, drain: float = 0.0) -> bool:
+        """Hand out no more keys; wait up to `drain` real seconds for those in processing. True: all ended."""
+        real = SystemClock()
+        deadline = real.now() + drain
+        with self._changed:
+            self._stopping = True
+            for ready in self._ready.values():
+                ready.clear()
+            if self._alarm is not None:
+                self._alarm.cancel()
+            self._changed.notify_all()
+            while self._processing and real.now() < deadline:
+                real.wait(self._changed, deadline)
+            return not self._processing
+
+    def __len__(self) -> int:
+        """Keys ready to be processed."""
+        with self._changed:
+            return sum(len(ready) for ready in self._ready.values())
+
+    @property
+    def delayed(self) -> int:
+        """Keys that wait for a moment."""
+        with self._changed:
+            return len(self._delays) + len(self._real_delays)
+
+    def _delay(self, delays: _Delays[Key], key: Key, delay: float, priority: Priority) -> None:
+        with self._changed:
+            if delay <= 0:
+                self._make_ready(key, priority)
+            elif not self._stopping:
+                delays.put(key, delay, priority)
+            self._changed.notify()
+
+    def _make_ready(self, key: Key, priority: Priority) -> None:
+        if self._stopping:
+            return
+        if key in self._processing:
+            self._again[key] = max(priority, self._again.get(key, priority))
+            return
+        if key in self._ready[Priority.HIGH]:
+            return
+        if priority is Priority.HIGH:
+            self._ready[Priority.LOW].pop(key, None)
+        self._ready[priority].setdefault(key)
+
+    def _promote_due(self) -> None:
+        for delays in (self._delays, self._real_delays):
+            for key, priority in delays.pop_due():
+                self._make_ready(key, priority)
+
+    def _pick(self) -> Key | None:
+        high, low = self._ready[Priority.HIGH], self._ready[Priority.LOW]
+        if low and (not high or self._served_high >= self.HIGH_IN_A_ROW):
+            self._served_high = 0
+            return low.popitem(last=False)[0]
+        if high:
+            self._served_high += 1
+            return high.popitem(last=False)[0]
+        return None
+
+    def _start(self, key: Key) -> None:
+        self._processing.add(key)
+        self._delays.discard(key)
+        self._real_delays.discard(key)
+
+    def _wait(self) -> None:
+        self._set_alarm()
+        self._delays.clock.wait(self._changed, self._delays.next_due())
+
+    def _set_alarm(self) -> None:
+        # Workers sleep on the injected clock, which may stand still; one timer wakes them for real delays.
+        due = self._real_delays.next_due()
+        if due is None or (self._alarm is not None and self._alarm.is_alive()):
+            return
+        self._alarm = threading.Timer(max(0.0, due - self._real_delays.clock.now()), self._ring)
+        self._alarm.daemon = True
+        self._alarm.start()
+
+    def _ring(self) -> None:
+        with self._changed:
+            self._alarm = None
+            self._changed.notify_all()
+
+    def _next_backoff(self, key: Key) -> float:
+        with self._changed:
+            failures = self._failures.get(key, 0)
+            self._failures[key] = failures + 1
+            delay = min(self._longest_retry, self._first_retry * 2.0 ** min(failures, 30))
+            return delay * self._rng.uniform(0.8, 1.2)

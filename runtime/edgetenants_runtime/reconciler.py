@@ -1,0 +1,368 @@
+"""Reconciling one managed resource: Crossplane's contract, one line a step.
+
+The order, the event reasons, annotations and conditions are crossplane-runtime's (pkg/reconciler/managed);
+people and tools rely on them. Every `return` ends a reconcile with at most one write of status.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+
+import structlog
+
+from edgetenants_runtime import meta, policies
+from edgetenants_runtime.api import annotations as names
+from edgetenants_runtime.api import conditions
+from edgetenants_runtime.api.conditions import Condition, ConditionType, ReadyReason, SyncedReason
+from edgetenants_runtime.collaborators import Collaborators
+from edgetenants_runtime.errors import ExternalError, NotYet, Retry
+from edgetenants_runtime.events import EventReason, EventType
+from edgetenants_runtime.external import Change, ExternalClient, Observation
+from edgetenants_runtime.kube.errors import Conflict, KubeError, NotFound
+from edgetenants_runtime.managed import Managed, ManagedKind
+from edgetenants_runtime.policies import Permissions
+from edgetenants_runtime.status import Report
+from edgetenants_runtime.steps import Next, Outcome, Step, StepFailed, explain, outcome_of, step
+
+__all__ = ["Reconciler"]
+
+_log = structlog.get_logger("edgetenants_runtime.reconciler")
+
+_CREATION_UNCERTAIN = (
+    f"cannot determine creation result - remove the {names.EXTERNAL_CREATE_PENDING} annotation "
+    "if it is safe to proceed"
+)
+_COLLECTORS = frozenset({"foregroundDeletion", "orphan"})
+"""Finalizers of Kubernetes' garbage collector: it waits for dependents, not for us, and neither do we for
+it."""
+
+
+class Reconciler:
+    """Reconciles the managed resources of one kind. Thread-safe for different resources."""
+
+    def __init__(self, kind: ManagedKind, collaborators: Collaborators) -> None:
+        self._kind = kind
+        self._with = collaborators
+        self._existing = _Uids()
+
+    def reconcile(self, mr: Managed) -> Outcome:
+        """One pass over the contract. Raises nothing but what ends the process."""
+        return _Pass(self._kind, self._with, self._existing, mr).run()
+
+    def forget(self, uid: str) -> None:
+        """The managed resource is gone: let go of what is remembered of it."""
+        self._existing.discard(uid)
+        self._with.writer.forget(uid)
+        self._with.connections.forget(uid)
+
+
+class _Uids:
+    """Resources whose external resource this process has seen, so that its absence is no delay of the
+    outside."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._uids: set[str] = set()
+
+    def add(self, uid: str) -> None:
+        with self._lock:
+            self._uids.add(uid)
+
+    def discard(self, uid: str) -> None:
+        with self._lock:
+            self._uids.discard(uid)
+
+    def __contains__(self, uid: str) -> bool:
+        with self._lock:
+            return uid in self._uids
+
+
+class _Pass:
+    """One reconcile of one managed resource; `mr` is always the newest version read or written."""
+
+    def __init__(self, kind: ManagedKind, having: Collaborators, existing: _Uids, mr: Managed) -> None:
+        self.kind, self.having, self.existing = kind, having, existing
+        self.mr = mr
+        self.may = Permissions(create=False, update=False, delete=False, late_initialize=False)
+        self.unsaved: dict[str, str] = {}
+        self.poll_seconds = having.pace.poll_interval
+        self.seen = Observation(exists=False)
+
+    def run(self) -> Outcome:
+        try:
+            return self.steps()
+        except StepFailed as failure:
+            return self.failed(failure)
+
+    def steps(self) -> Outcome:  # noqa: PLR0911 - one return for each way a reconcile can end
+        if self.mr.paused:
+            return self.pause()
+        with step(Step.POLICIES):
+            self.may = policies.permissions(self.mr.management_policies, self.mr.deletion_policy)
+        if self.mr.deleted and names.FINALIZER not in self.mr.finalizers:
+            return Outcome(Next.NEVER)
+        if self.mr.deleted and not self.may.delete:
+            return self.orphan()
+        with step(Step.INITIALIZE):
+            self.initialize()
+        with step(Step.CREATION_GUARD):
+            self.refuse_uncertain_creation()
+        with step(Step.CONNECT):
+            client = self.having.connector.connect(self.mr)
+        with step(Step.OBSERVE):
+            self.seen = self.observe(client)
+        if self.may_not_show_yet():
+            return self.await_existence()
+        if self.mr.deleted:
+            return self.delete(client)
+        with step(Step.PUBLISH):
+            self.having.connections.publish(self.mr, self.seen.connection_details)
+        if not self.seen.exists:
+            return self.create(client)
+        with step(Step.HOLD):
+            self.hold()
+        with step(Step.LATE_INITIALIZE):
+            self.late_initialize()
+        if self.seen.up_to_date or not self.may.update:
+            return self.settle()
+        return self.update(client)
+
+    # The steps.
+
+    def pause(self) -> Outcome:
+        held = " Its deletion is held until then." if self.mr.deleted else ""
+        message = f"Reconciliation is paused via {self.paused_by()}.{held}"
+        synced = self.mr.condition(ConditionType.SYNCED)
+        if synced is None or synced.reason != SyncedReason.RECONCILE_PAUSED:
+            self.tell(EventReason.PAUSED, message)
+        self.report(synced=conditions.reconcile_paused(message))
+        return Outcome(Next.NEVER)
+
+    def paused_by(self) -> str:
+        if self.mr.management_policies:
+            return f"the annotation {names.PAUSED}"
+        return "an empty spec.managementPolicies"
+
+    def orphan(self) -> Outcome:
+        # Not observed first: an orphan must go although the outside world cannot be reached.
+        with step(Step.RELEASE):
+            self.release()
+        return Outcome(Next.NEVER)
+
+    def initialize(self) -> None:
+        pace = self.having.pace
+        interval = meta.poll_interval(
+            self.mr.annotations, default=pace.poll_interval, shortest=pace.shortest_poll
+        )
+        self.poll_seconds = interval * self.having.rng.uniform(1 - pace.jitter, 1 + pace.jitter)
+        if self.mr.external_name is None and self.kind.deterministic_name:
+            # Written with the next write of metadata, so that a new resource costs one write and not three.
+            self.unsaved[names.EXTERNAL_NAME] = self.mr.name
+            self.mr = _annotated(self.mr, self.unsaved)
+
+    def refuse_uncertain_creation(self) -> None:
+        if meta.creation(self.mr.annotations).incomplete and not self.kind.deterministic_name:
+            # Creating again could make a second external resource that nobody knows of.
+            raise ExternalError(_CREATION_UNCERTAIN, retry=Retry.poll())
+
+    def observe(self, client: ExternalClient) -> Observation:
+        seen = client.observe(self.mr)
+        if seen.exists:
+            self.existing.add(self.mr.uid)
+        elif not self.may.create and not self.mr.deleted:
+            policy = ", ".join(self.mr.management_policies)
+            raise ExternalError(
+                f"external resource does not exist, and spec.managementPolicies [{policy}] does not permit "
+                f"to create it; the annotation {names.EXTERNAL_NAME} must name an existing one",
+                retry=Retry.poll(),
+            )
+        return seen
+
+    def may_not_show_yet(self) -> bool:
+        if self.seen.exists or self.mr.uid in self.existing:
+            return False
+        creation = meta.creation(self.mr.annotations)
+        return creation.succeeded_within(self.having.pace.creation_grace, self.having.now())
+
+    def await_existence(self) -> Outcome:
+        self.tell(EventReason.PENDING, "Waiting for external resource existence to be confirmed")
+        return Outcome(Next.REAL_BACKOFF)
+
+    def delete(self, client: ExternalClient) -> Outcome:
+        others = set(self.mr.finalizers) - {names.FINALIZER} - _COLLECTORS
+        if others:
+            self.tell(EventReason.PENDING, f"Waiting for other finalizers: {', '.join(sorted(others))}")
+            return self.again(None)
+        if not self.seen.exists:
+            return self.finish_deletion()
+        with step(Step.DELETE):
+            change = client.delete(self.mr, self.seen)
+        self.tell(EventReason.DELETED, "Successfully requested deletion of external resource", change.message)
+        self.report(conditions.deleting(), change=change)
+        return self.look_soon(change)
+
+    def finish_deletion(self) -> Outcome:
+        ready = self.mr.condition(ConditionType.READY)
+        with step(Step.RELEASE):
+            self.release()
+        if ready is not None and ready.reason == ReadyReason.DELETING:
+            self.tell(EventReason.DELETED, "External resource is gone")
+        return Outcome(Next.NEVER)
+
+    def create(self, client: ExternalClient) -> Outcome:
+        with step(Step.PREPARE):
+            self.begin_creation()
+        try:
+            with step(Step.CREATE):
+                change = client.create(self.mr, self.seen)
+        except StepFailed:
+            self.note_failed_creation()
+            raise
+        with step(Step.ANNOTATE):
+            self.save_creation(change)
+        with step(Step.PUBLISH):
+            self.having.connections.publish(self.mr, change.connection_details)
+        self.tell(EventReason.CREATED, "Successfully requested creation of external resource", change.message)
+        self.report(conditions.creating(), change=change)
+        return self.look_soon(change)
+
+    def begin_creation(self) -> None:
+        # Before the call, and it must fail on a conflict: if we die after the call, the annotation is all
+        # that says that an external resource may exist, and the finalizer all that keeps it from being
+        # forgotten.
+        creation = meta.creation(self.mr.annotations)
+        annotations = dict(self.unsaved)
+        if not (self.kind.deterministic_name and creation.attempted_since_success):
+            annotations |= meta.creation_pending(self.having.now())
+        self.save(annotations)
+
+    def note_failed_creation(self) -> None:
+        creation = meta.creation(self.mr.annotations)
+        if self.kind.deterministic_name and not creation.incomplete:
+            # An earlier attempt has noted it; each further write would wake the composite for nothing.
+            return
+        try:
+            failed = meta.creation_failed(self.having.now())
+            self.mr = self.having.writer.set_critical_annotations(self.mr, failed)
+        except KubeError as error:
+            # Told and not raised: why the creation failed matters more.
+            self.tell(Step.ANNOTATE.value.reason, str(error), type_=EventType.WARNING)
+
+    def save_creation(self, change: Change) -> None:
+        annotations = meta.creation_succeeded(self.having.now())
+        if change.external_name and change.external_name != self.mr.external_name:
+            annotations[names.EXTERNAL_NAME] = change.external_name
+        self.mr = self.having.writer.set_critical_annotations(self.mr, annotations)
+
+    def hold(self) -> None:
+        self.save(self.unsaved)
+
+    def late_initialize(self) -> None:
+        if self.seen.late_initialized and self.may.late_initialize:
+            self.mr = self.having.writer.fill_in(self.mr, self.seen.late_initialized)
+
+    def settle(self) -> Outcome:
+        if not self.seen.up_to_date:
+            _log.debug("external resource differs, updates are not permitted", diff=self.seen.diff)
+        self.report()
+        return self.again(self.seen.poll_after)
+
+    def update(self, client: ExternalClient) -> Outcome:
+        _log.info("external resource differs from desired state", diff=[d.field for d in self.seen.diff])
+        with step(Step.UPDATE):
+            change = client.update(self.mr, self.seen)
+        with step(Step.PUBLISH):
+            self.having.connections.publish(self.mr, change.connection_details)
+        self.tell(EventReason.UPDATED, "Successfully requested update of external resource", change.message)
+        self.report(change=change)
+        return self.again(self.seen.poll_after if change.requeue_after is None else change.requeue_after)
+
+    # What a failed step leads to.
+
+    def failed(self, failure: StepFailed) -> Outcome:
+        match failure.cause:
+            case Conflict():
+                # Somebody wrote meanwhile. Nothing is wrong, so nothing is said.
+                return Outcome(Next.SOON)
+            case NotFound() as gone if gone.operation.kind == self.kind:
+                return Outcome(Next.NEVER)
+            case KubeError() as error if error.transient:
+                _log.warning("the API server does not answer, backing off", error=str(error))
+                return Outcome(Next.REAL_BACKOFF, failed=True)
+            case NotYet() as not_yet:
+                return self.not_yet(not_yet)
+            case _:
+                return self.explain(failure)
+
+    def not_yet(self, cause: NotYet) -> Outcome:
+        self.tell(EventReason.PENDING, cause.message)
+        try:
+            self.report(*cause.conditions)
+        except StepFailed as failure:
+            return self.failed(failure)
+        return Outcome(Next.AFTER, cause.after)
+
+    def explain(self, failure: StepFailed) -> Outcome:
+        why = explain(failure)
+        _log.warning("reconcile failed", step=failure.step.name, error=why.message, exc_info=why.bug)
+        self.tell(failure.step.value.reason, why.message, type_=EventType.WARNING)
+        if failure.step is Step.REPORT:
+            return Outcome(Next.REAL_BACKOFF, failed=True)
+        try:
+            self.report(*why.conditions, synced=conditions.reconcile_error(why.message))
+        except StepFailed as second:
+            return self.failed(second)
+        return outcome_of(why.retry, self.poll_seconds)
+
+    # Writing and telling.
+
+    def save(self, annotations: Mapping[str, str]) -> None:
+        finalizers = meta.with_finalizer(self.mr.finalizers)
+        if annotations or tuple(finalizers) != self.mr.finalizers:
+            self.mr = self.having.writer.patch_metadata(
+                self.mr, annotations=annotations, finalizers=finalizers
+            )
+        self.unsaved = {}
+
+    def release(self) -> None:
+        finalizers = meta.without_finalizer(self.mr.finalizers)
+        try:
+            self.having.writer.patch_metadata(self.mr, annotations={}, finalizers=finalizers)
+        except NotFound:
+            # Somebody else removed the finalizer: it is gone already.
+            return
+
+    def report(self, *said: Condition, change: Change | None = None, synced: Condition | None = None) -> None:
+        change = change or Change()
+        fields = {**self.seen.status, **change.status}
+        requested = self.mr.annotations.get(names.RECONCILE_REQUESTED_AT)
+        if requested and requested != self.mr.status.get("lastHandledReconcileAt") and not self.mr.paused:
+            fields["lastHandledReconcileAt"] = requested
+            self.tell(EventReason.REQUEST_HANDLED, f"Handled the reconcile requested at {requested}")
+        report = Report(
+            conditions=(*self.seen.conditions, *said, *change.conditions, synced or
+            conditions.reconcile_success()), at_provider=self.seen.at_provider if change.at_provider is None
+            else change.at_provider, fields=fields,
+        )  # fmt: skip
+        with step(Step.REPORT):
+            self.mr = self.having.writer.write_status(self.mr, report)
+
+    def tell(
+        self, reason: EventReason, message: str, detail: str = "", *, type_: EventType = EventType.NORMAL
+    ) -> None:
+        self.having.recorder.event(self.mr, type_, reason, f"{message}: {detail}" if detail else message)
+
+    def again(self, sooner: float | None) -> Outcome:
+        seconds = self.poll_seconds if sooner is None else min(sooner, self.poll_seconds)
+        return Outcome(Next.AFTER, seconds)
+
+    def look_soon(self, change: Change) -> Outcome:
+        if change.requeue_after is None:
+            return Outcome(Next.BACKOFF)
+        return Outcome(Next.AFTER, change.requeue_after)
+
+
+def _annotated(mr: Managed, annotations: Mapping[str, str]) -> Managed:
+    metadata = {**mr.metadata, "annotations": {**mr.annotations, **annotations}}
+    return Managed({**mr.raw, "metadata": metadata})

@@ -1,0 +1,140 @@
+"""Every write to a managed resource, each with its rule for conflicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Protocol
+
+import structlog
+
+from edgetenants_runtime import status
+from edgetenants_runtime.clock import SystemClock, pause, utc_now
+from edgetenants_runtime.kube.cache import Cache
+from edgetenants_runtime.kube.errors import Conflict, KubeError
+from edgetenants_runtime.managed import Managed, ObjectKey, ResourceKind
+from edgetenants_runtime.status import Report
+
+__all__ = ["ManagedWriter", "Objects"]
+
+_log = structlog.get_logger("edgetenants_runtime.writer")
+
+_STATUS_ATTEMPTS = 3
+_CRITICAL_PAUSES = (0.2, 0.5, 1.0, 2.0, 4.0)
+
+
+class Objects(Protocol):
+    """What is asked of the API server here; `kube.client.KubeClient` is one."""
+
+    def get(self, kind: ResourceKind, key: ObjectKey) -> dict[str, Any]:
+        """One object. Raises KubeError."""
+        ...
+
+    def create(self, kind: ResourceKind, obj: Mapping[str, Any]) -> dict[str, Any]:
+        """The object as stored. Raises KubeError."""
+        ...
+
+    def patch(
+        self, kind: ResourceKind, key: ObjectKey, patch: Mapping[str, Any], *, subresource: str = ""
+    ) -> dict[str, Any]:
+        """The object after the JSON merge patch. Raises KubeError."""
+        ...
+
+
+def _pause(seconds: float) -> None:
+    pause(SystemClock(), seconds)
+
+
+class ManagedWriter:
+    """Writes to the managed resources of one kind. Every method answers the resource as stored afterwards,
+    which the cache has then seen too, and raises KubeError."""
+
+    def __init__(
+        self,
+        objects: Objects,
+        kind: ResourceKind,
+        cache: Cache,
+        *,
+        now: Callable[[], datetime] = utc_now,
+        pause: Callable[[float], None] = _pause,
+    ) -> None:
+        self._objects, self._kind, self._cache = objects, kind, cache
+        self._now, self._pause = now, pause
+        self._futile: dict[str, Mapping[str, Any]] = {}
+
+    def patch_metadata(
+        self, mr: Managed, *, annotations: Mapping[str, str], finalizers: Sequence[str]
+    ) -> Managed:
+        """Set annotations and finalizers in one write; raises Conflict when the resource has moved on."""
+        metadata: dict[str, Any] = {"resourceVersion": mr.resource_version}
+        if annotations:
+            metadata["annotations"] = dict(annotations)
+        if tuple(finalizers) != mr.finalizers:
+            metadata["finalizers"] = list(finalizers)
+        return self._patch(mr, {"metadata": metadata})
+
+    def set_critical_annotations(self, mr: Managed, annotations: Mapping[str, str]) -> Managed:
+        """Set annotations that must not be lost: on the resource whatever its version, tried again for
+        seconds.
+
+        Raises KubeError when the API server cannot be reached for that long.
+        """
+        # The uid instead of the version: it must hit this resource, not one re-created under its name.
+        patch = {"metadata": {"uid": mr.uid, "annotations": dict(annotations)}}
+        for seconds in _CRITICAL_PAUSES:
+            try:
+                return self._patch(mr, patch)
+            except KubeError as error:
+                if not error.transient:
+                    raise
+                _log.warning("cannot write critical annotations, trying again", error=str(error))
+            self._pause(seconds)
+        return self._patch(mr, patch)
+
+    def fill_in(self, mr: Managed, fields: Mapping[str, Any]) -> Managed:
+        """Set fields of spec.forProvider; raises Conflict when the resource has moved on."""
+        metadata = {"resourceVersion": mr.resource_version}
+        return self._patch(mr, {"metadata": metadata, "spec": {"forProvider": status.plain(fields)}})
+
+    def write_status(self, mr: Managed, report: Report) -> Managed:
+        """Bring the status to the report, or write nothing where there is no news.
+
+        A conflict is met by reading again: what was observed stays true, whoever wrote meanwhile.
+        """
+        acted_upon = mr.generation
+        for attempt in range(1, _STATUS_ATTEMPTS + 1):
+            patch = status.patch_for(mr.status, report, generation=acted_upon, now=self._now())
+            if not patch or self._futile.get(mr.uid) == _timeless(patch):
+                return mr
+            try:
+                return self._patch_status(mr, patch)
+            except Conflict:
+                fresh = Managed(self._objects.get(self._kind, mr.key))
+                if attempt == _STATUS_ATTEMPTS or fresh.uid != mr.uid:
+                    raise
+                mr = fresh
+        raise AssertionError("unreachable")
+
+    def forget(self, uid: str) -> None:
+        """The resource is gone."""
+        self._futile.pop(uid, None)
+
+    def _patch_status(self, mr: Managed, patch: Mapping[str, Any]) -> Managed:
+        body = {"metadata": {"resourceVersion": mr.resource_version}, "status": patch}
+        written = self._patch(mr, body, subresource="status")
+        if written.resource_version == mr.resource_version:
+            # The API server drops fields that the CRD does not know; asking again at each poll would be
+            # noise.
+            _log.warning("the status patch has no effect; does the CRD know these fields?", patch=patch)
+            self._futile[mr.uid] = _timeless(patch)
+        return written
+
+    def _patch(self, mr: Managed, patch: Mapping[str, Any], *, subresource: str = "") -> Managed:
+        written = self._objects.patch(self._kind, mr.key, patch, subresource=subresource)
+        self._cache.observed(written)
+        return Managed(written)
+
+
+def _timeless(patch: Mapping[str, Any]) -> Mapping[str, Any]:
+    conditions = [{**c, "lastTransitionTime": ""} for c in patch.get("conditions") or ()]
+    return {**patch, "conditions": conditions}

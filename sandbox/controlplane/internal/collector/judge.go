@@ -1,0 +1,147 @@
+package collector
+
+import (
+	"context"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
+)
+
+// standing is what became of one owner.
+type standing int
+
+const (
+	there   standing = iota // exists, and is not waiting for its dependents
+	waiting                 // is being deleted and waits for its dependents
+	absent                  // does not exist
+	unknown                 // cannot be told: its kind is not served
+)
+
+// owners are an object's references by standing.
+type owners map[standing][]metav1.OwnerReference
+
+// judge deletes an object that no owner holds any more, or drops the references to owners that are gone.
+func (c *Collector) judge(ctx context.Context, o *object) error {
+	if c.heldByGraph(o) {
+		return nil
+	}
+	// The graph may be behind; what is deleted is decided from the newest state.
+	live, err := c.get(ctx, o)
+	if live == nil || err != nil || live.DeletionTimestamp != nil {
+		return err
+	}
+	found, err := c.ask(ctx, o.namespace, live.OwnerReferences)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(found[unknown]) > 0:
+		c.waiting.enter(o.uid) // until other kinds are served
+		return nil
+	case len(found[there]) > 0:
+		return c.dropOwners(ctx, o, live, append(found[absent], found[waiting]...))
+	case len(found[waiting])+len(found[absent]) == 0:
+		return nil // the references went meanwhile
+	case len(found[waiting]) > 0 && c.inCircle(o):
+		return c.unblock(ctx, o, live)
+	}
+	return c.delete(ctx, o, live, c.propagation(o, found))
+}
+
+// heldByGraph is the usual case, answered without a request: every owner is there.
+func (c *Collector) heldByGraph(o *object) bool {
+	for _, ref := range o.owners {
+		owner := c.graph.get(ref.UID)
+		if owner == nil || owner.awaitsDependents() || !owns(owner, ref, o.namespace) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *Collector) ask(ctx context.Context, namespace string, refs []metav1.OwnerReference) (owners, error) {
+	found := owners{}
+	for _, ref := range refs {
+		s, err := c.standing(ctx, namespace, ref)
+		if err != nil {
+			return nil, err
+		}
+		found[s] = append(found[s], ref)
+	}
+	return found, nil
+}
+
+// standing tells what became of an owner. Only a deletion that was seen, or the API server's own word
+// about that object, counts as absence.
+func (c *Collector) standing(ctx context.Context, namespace string, ref metav1.OwnerReference) (standing, error) {
+	if owner := c.graph.get(ref.UID); owner != nil && owns(owner, ref, namespace) {
+		if owner.awaitsDependents() {
+			return waiting, nil
+		}
+		return there, nil
+	}
+	if c.graph.wasDeleted(ref.UID) {
+		return absent, nil
+	}
+	group, _ := schema.ParseGroupVersion(ref.APIVersion)
+	kind, served := c.kinds.find(schema.GroupKind{Group: group.Group, Kind: ref.Kind})
+	if !served {
+		return unknown, nil
+	}
+	if !kind.namespaced {
+		namespace = ""
+	} else if namespace == "" {
+		klog.V(2).InfoS("A cluster-scoped object names a namespaced owner, which cannot be found", "owner", ref.Name, "kind", ref.Kind)
+		return unknown, nil
+	}
+	return c.standingOnServer(ctx, kind, namespace, ref)
+}
+
+func (c *Collector) standingOnServer(ctx context.Context, kind servedKind, namespace string, ref metav1.OwnerReference) (standing, error) {
+	owner, err := c.metadata.Resource(kind.gvr).Namespace(namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+	switch {
+	case isUnserved(err):
+		return unknown, nil
+	case apierrors.IsNotFound(err), err == nil && owner.UID != ref.UID:
+		c.graph.markDeleted(ref.UID)
+		return absent, nil
+	case err != nil:
+		return unknown, err
+	case newObject(kind.gvr, owner).awaitsDependents():
+		return waiting, nil
+	}
+	return there, nil
+}
+
+// owns checks that a reference names the object that has its uid: a reference into another namespace is
+// none, in any cluster.
+func owns(owner *object, ref metav1.OwnerReference, namespace string) bool {
+	return owner.name == ref.Name && (owner.namespace == "" || owner.namespace == namespace)
+}
+
+// isUnserved tells "no such resource" from "no such object"; both are 404. Taking the first for the
+// second would delete everything whose owners' CRD is just being replaced.
+func isUnserved(err error) bool {
+	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
+
+// propagation is how a dependent goes: in the foreground where an owner waits for it and it has
+// dependents of its own, else as its own finalizers say.
+func (c *Collector) propagation(o *object, found owners) metav1.DeletionPropagation {
+	switch {
+	case len(found[waiting]) > 0 && len(c.graph.dependentsOf(o.uid)) > 0, o.foreground:
+		return metav1.DeletePropagationForeground
+	case o.orphaning:
+		return metav1.DeletePropagationOrphan
+	}
+	return metav1.DeletePropagationBackground
+}
+
+// inCircle is true where a dependent of the object is itself waiting for its dependents: deleting the
+// object in the foreground would make the two wait for each other.
+func (c *Collector) inCircle(o *object) bool {
+	return slices.ContainsFunc(c.graph.dependentsOf(o.uid), (*object).awaitsDependents)
+}

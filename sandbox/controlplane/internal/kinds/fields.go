@@ -1,0 +1,78 @@
+package kinds
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/storage"
+)
+
+// Field is one field selector of a kind.
+type Field struct {
+	Label string
+	Value func(obj runtime.Object) string
+}
+
+// eventFields is what `kubectl describe` and client libraries select an object's events by.
+var eventFields = []Field{
+	{"involvedObject.kind", func(o runtime.Object) string { return o.(*corev1.Event).InvolvedObject.Kind }},
+	{"involvedObject.namespace", func(o runtime.Object) string { return o.(*corev1.Event).InvolvedObject.Namespace }},
+	{"involvedObject.name", func(o runtime.Object) string { return o.(*corev1.Event).InvolvedObject.Name }},
+	{"involvedObject.uid", func(o runtime.Object) string { return string(o.(*corev1.Event).InvolvedObject.UID) }},
+	{"involvedObject.apiVersion", func(o runtime.Object) string { return o.(*corev1.Event).InvolvedObject.APIVersion }},
+	{"involvedObject.resourceVersion", func(o runtime.Object) string { return o.(*corev1.Event).InvolvedObject.ResourceVersion }},
+	{"involvedObject.fieldPath", func(o runtime.Object) string { return o.(*corev1.Event).InvolvedObject.FieldPath }},
+	{"reason", func(o runtime.Object) string { return o.(*corev1.Event).Reason }},
+	{"reportingComponent", func(o runtime.Object) string { return o.(*corev1.Event).ReportingController }},
+	{"source", func(o runtime.Object) string { return eventSource(o.(*corev1.Event)) }},
+	{"type", func(o runtime.Object) string { return o.(*corev1.Event).Type }},
+}
+
+var namespaceFields = []Field{
+	{"status.phase", func(o runtime.Object) string { return string(o.(*corev1.Namespace).Status.Phase) }},
+	{"name", func(o runtime.Object) string { return o.(*corev1.Namespace).Name }},
+}
+
+var secretFields = []Field{
+	{"type", func(o runtime.Object) string { return string(o.(*corev1.Secret).Type) }},
+}
+
+func eventSource(e *corev1.Event) string {
+	if e.Source.Component != "" {
+		return e.Source.Component
+	}
+	return e.ReportingController
+}
+
+// acceptFields answers which field selectors a request may carry.
+func acceptFields(k Kind) runtime.FieldLabelConversionFunc {
+	known := map[string]bool{"metadata.name": true, "metadata.namespace": true}
+	for _, f := range k.Fields {
+		known[f.Label] = true
+	}
+	return func(label, value string) (string, string, error) {
+		if !known[label] {
+			return "", "", fmt.Errorf("field label not supported: %s", label)
+		}
+		return label, value, nil
+	}
+}
+
+// attributes reads what selectors compare: labels, names and the kind's own fields.
+func attributes(k Kind) storage.AttrFunc {
+	return func(obj runtime.Object) (labels.Set, fields.Set, error) {
+		m, ok := obj.(metav1.Object)
+		if !ok {
+			return nil, nil, fmt.Errorf("%T has no metadata", obj)
+		}
+		set := fields.Set{"metadata.name": m.GetName(), "metadata.namespace": m.GetNamespace()}
+		for _, f := range k.Fields {
+			set[f.Label] = f.Value(obj)
+		}
+		return m.GetLabels(), set, nil
+	}
+}

@@ -1,0 +1,1 @@
+"""Measurements against named rivals: ratios taken pairwise in one run, never a pass or fail by the clock."""

@@ -1,0 +1,99 @@
+"""The composition function against function-pythonic: the same claim, the same managed resource, one gRPC call each.
+
+The rival runs in an environment of its own, because it wants another version of the function SDK. Its composite does less
+than ours: no plans, no validation, no conditions; only the resource.
+"""
+
+import os
+import subprocess
+import textwrap
+import venv
+from pathlib import Path
+from typing import Any
+
+import grpc
+from crossplane.function import resource
+from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+from crossplane.function.proto.v1 import run_function_pb2_grpc as grpcv1
+
+from tests.bench.pairs import Comparison, Contest, compare
+from tests.bench.servers import free_port, server
+
+LOCK = Path(__file__).resolve().parents[2] / "requirements" / "bench-pythonic.lock"
+
+CLAIM = {
+    "apiVersion": "platform.edgetenants.io/v1alpha1",
+    "kind": "TenantClaim",
+    "metadata": {"name": "acme", "namespace": "shop", "uid": "0f6c1f0e-0000-4000-8000-000000000001"},
+    "spec": {"plan": "standard", "domains": ["acme.example.com", "shop.acme.com"], "parameters": {"tenantName": "acme"}},
+}
+PLANS = {
+    "apiVersion": "edgetenants.fn.crossplane.io/v1alpha1",
+    "kind": "TenantPlans",
+    "plans": {"standard": {"distributionId": "E1EDGETENANTS", "allow": {"override": ["parameters"]}}},
+}
+PYTHONIC = textwrap.dedent(
+    """
+    class Composite(BaseComposite):
+        def compose(self):
+            tenant = self.resources.tenant("cloudfront.m.edgetenants.io/v1alpha1", "DistributionTenant")
+            tenant.metadata.annotations["crossplane.io/external-name"] = f"{self.metadata.namespace}.{self.metadata.name}"
+            tenant.spec.providerConfigRef.kind = "ClusterProviderConfig"
+            tenant.spec.providerConfigRef.name = "default"
+            tenant.spec.forProvider.distributionId = "E1EDGETENANTS"
+            tenant.spec.forProvider.domains = self.spec.domains
+            tenant.spec.forProvider.enabled = True
+            tenant.spec.forProvider.parameters = self.spec.parameters
+            self.status.url = f"https://{self.spec.domains[0]}"
+    """
+)
+
+
+class Caller:
+    """Calls RunFunction over one insecure loopback channel; every answer must hold the composed resource."""
+
+    def __init__(self, port: int, step_input: dict[str, Any]) -> None:
+        channel = grpc.insecure_channel(f"127.0.0.1:{port}")
+        grpc.channel_ready_future(channel).result(timeout=20)
+        self._run = grpcv1.FunctionRunnerServiceStub(channel).RunFunction
+        self._request = fnv1.RunFunctionRequest(
+            observed=fnv1.State(composite=fnv1.Resource(resource=resource.dict_to_struct(CLAIM))),
+            input=resource.dict_to_struct(step_input),
+        )
+
+    def __call__(self) -> None:
+        answer = self._run(self._request)
+        if "tenant" not in answer.desired.resources:
+            raise RuntimeError(f"nothing was composed: {[r.message for r in answer.results]}")
+
+
+def rival() -> str:
+    """The rival's program, installed once from its hashed lock."""
+    home = Path(os.environ.get("EDGETENANTS_CACHE", ".cache")).resolve() / "bench" / "pythonic"
+    program = home / "bin" / "function-pythonic"
+    if not program.exists():
+        print("setting up: function-pythonic, in an environment of its own", flush=True)
+        venv.create(home, with_pip=True, clear=True)
+        install = [home / "bin" / "python", "-m", "pip", "install", "-q", "--require-hashes", "-r", LOCK]
+        subprocess.run(install, check=True)
+    return str(program)
+
+
+def comparisons() -> list[Comparison]:
+    """One RunFunction after the other over a kept-open channel, as Crossplane core makes them."""
+    ours, theirs = free_port(), free_port()
+    pythonic = {"apiVersion": "pythonic.fn.crossplane.io/v1alpha1", "kind": "Composite", "composite": PYTHONIC}
+    with (
+        server("-m", "function.main", "--insecure", "--address", f"127.0.0.1:{ours}", port=ours),
+        server(rival(), "--insecure", "--address", f"127.0.0.1:{theirs}", port=theirs, python=str(Path(rival()).with_name("python"))),
+    ):
+        contest = Contest(
+            name="function-compose",
+            rival="function-pythonic 0.1.4",
+            operation="RunFunction for one claim, over gRPC on loopback",
+            ours=Caller(ours, PLANS),
+            theirs=Caller(theirs, pythonic),
+        )
+        return [compare(contest)]
+
+

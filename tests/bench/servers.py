@@ -1,0 +1,57 @@
+"""Emulator and rival as processes of their own on loopback, read over one kept-alive connection each."""
+
+import http.client
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+def free_port() -> int:
+    """A port that was free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextmanager
+def server(*command: str, port: int, python: str = sys.executable) -> Iterator[None]:
+    """Run a server until the block ends; raises RuntimeError when it does not listen within 20 s."""
+    process = subprocess.Popen([python, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_listening(process, port)
+        yield
+    finally:
+        process.terminate()
+        process.wait(timeout=10)
+
+
+def wait_listening(process: "subprocess.Popen[bytes]", port: int) -> None:
+    for _ in range(200):
+        if process.poll() is not None:
+            raise RuntimeError(f"the server on port {port} ended with exit code {process.returncode}")
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    raise RuntimeError(f"nothing listens on port {port}")
+
+
+class Reader:
+    """GETs one path over and over; every answer must be a 200."""
+
+    def __init__(self, port: int, path: str, headers: dict[str, str]) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", port)
+        self._path, self._headers = path, headers
+
+    def __call__(self) -> None:
+        self._connection.request("GET", self._path, headers=self._headers)
+        answer = self._connection.getresponse()
+        answer.read()
+        if answer.status != 200:
+            raise RuntimeError(f"GET {self._path} answered {answer.status}")

@@ -1,0 +1,105 @@
+"""Claims of one test in one namespace, and what the world makes of them."""
+
+import json
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from sandbox.world import World
+from tests.integration.watching import Object, is_true
+
+
+class Claims:
+    """Applies claims in a namespace and looks at claim, managed resource and external resource."""
+
+    def __init__(self, world: World, namespace: str) -> None:
+        self.world = world
+        self.namespace = namespace
+        self.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+
+    def claim(self, name: str, **spec: Any) -> Object:
+        """A claim on plan standard with one domain of its own, unless said otherwise; a value of None leaves the field out."""
+        defaults = {"plan": "standard", "domains": [f"{name}.example.com"]}
+        return {
+            "apiVersion": "platform.edgetenants.io/v1alpha1",
+            "kind": "TenantClaim",
+            "metadata": {"name": name, "namespace": self.namespace},
+            "spec": {k: v for k, v in {**defaults, **spec}.items() if v is not None},
+        }
+
+    def apply(self, *objects: Object) -> str:
+        """Apply as a user would; raises WorldError with kubectl's words when the API server refuses."""
+        return self.world.kubectl("apply", "-f", "-", input="\n---\n".join(json.dumps(o) for o in objects))
+
+    def patch(self, name: str, spec: Object) -> None:
+        body = json.dumps({"spec": spec})
+        self.world.kubectl("patch", "tenantclaim", name, "-n", self.namespace, "--type=merge", "-p", body)
+
+    def delete(self, name: str) -> None:
+        self.world.kubectl("delete", "tenantclaim", name, "-n", self.namespace, "--wait=false")
+
+    def get(self, name: str, resource: str = "tenantclaim") -> Object:
+        out = self.world.kubectl("get", resource, name, "-n", self.namespace, "-o", "json", "--ignore-not-found")
+        found: Object = json.loads(out) if out.strip() else {}
+        return found
+
+    def managed(self, name: str) -> Object:
+        """The managed resource composed for a claim; empty when there is none."""
+        selector = f"crossplane.io/composite={name}"
+        out = self.world.kubectl("get", "edt", "-n", self.namespace, "-l", selector, "-o", "json")
+        items = json.loads(out)["items"]
+        assert len(items) <= 1, f"{len(items)} managed resources for one claim"
+        return items[0] if items else {}
+
+    def events(self) -> list[Object]:
+        items: list[Object] = json.loads(self.world.kubectl("get", "events", "-n", self.namespace, "-o", "json"))["items"]
+        return items
+
+    def tenants(self, name: str) -> list[Object]:
+        """The external resources of a claim's name, in every account."""
+        return [t for t in self.world.emulator.state()["tenants"] if t["Name"] == f"{self.namespace}.{name}"]
+
+    def wait(self, what: str, until: Callable[[], Any], seconds: float = 60) -> Any:
+        """Look until `until` gives something true; what it gave. Fails with the state of things when it does not in time."""
+        deadline = time.monotonic() + seconds
+        while True:
+            found = until()
+            if found:
+                return found
+            if time.monotonic() > deadline:
+                raise AssertionError(f"waited {seconds} s for {what}\n{self.describe()}")
+            time.sleep(0.2)
+
+    def wait_ready(self, name: str, seconds: float = 60) -> Object:
+        claim: Object = self.wait(f"{name} to be Ready", lambda: self.ready(name), seconds)
+        return claim
+
+    def ready(self, name: str) -> Object | None:
+        claim = self.get(name)
+        return claim if claim and is_true(claim, "Ready") and is_true(claim, "Live") else None
+
+    def wait_gone(self, names: Iterable[str], seconds: float = 60) -> None:
+        for name in names:
+            self.wait(
+                f"{name} to go",
+                lambda name=name: not self.get(name) and not self.managed(name) and not self.tenants(name),
+                seconds,
+            )
+
+    def describe(self) -> str:
+        """What a person would look at first."""
+        seen = self.world.kubectl("get", "tenantclaims,edt", "-n", self.namespace, "-o", "wide", check=False)
+        conditions = [
+            f"{kind} {o['metadata']['name']}: {c['type']}={c['status']}/{c['reason']} {c.get('message', '')}"
+            for kind in ("tenantclaims", "edt")
+            for o in json.loads(self.world.kubectl("get", kind, "-n", self.namespace, "-o", "json"))["items"]
+            for c in o.get("status", {}).get("conditions", [])
+        ]
+        events = [f"{e['type']} {e['reason']} {e['message']}" for e in self.events()[-12:]]
+        return "\n".join([seen, *conditions, *events])
+
+    def delete_all(self) -> None:
+        self.world.kubectl("delete", "tenantclaims", "--all", "-n", self.namespace, "--wait=false", check=False)
+        gone = lambda: not self.world.kubectl("get", "edt", "-n", self.namespace, "-o", "name").strip()  # noqa: E731
+        self.wait("everything to be deleted", gone)
+        self.world.kubectl("delete", "namespace", self.namespace, "--wait=false", check=False)

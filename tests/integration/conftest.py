@@ -1,0 +1,44 @@
+"""One world for all tests of this folder: API server, Crossplane core, emulator, function and provider, all real."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox.world import World
+from tests.integration.claims import Claims
+
+ROOT = Path(__file__).resolve().parents[2]
+CACHE = Path(os.environ.get("EDGETENANTS_CACHE", ROOT / ".cache"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.world)
+
+
+@pytest.fixture(scope="session")
+def world() -> Iterator[World]:
+    name = f"test-{os.getpid()}"
+    running = World.up(name=name, cache=CACHE, progress=lambda line: print(line, flush=True))
+    try:
+        yield running
+    finally:
+        running.down()
+
+
+@pytest.fixture
+def claims(world: World, request: pytest.FixtureRequest) -> Iterator[Claims]:
+    """Claims in a namespace of the test's own, deleted afterwards; the clock fast, no fault armed, the provider running."""
+    namespace = request.node.name.lower().translate(str.maketrans("_[]./ ", "------")).strip("-")[:50].strip("-")
+    world.emulator.clear_faults()
+    world.emulator.set_rate(20)
+    made = Claims(world, namespace)
+    try:
+        yield made
+    finally:
+        world.emulator.clear_faults()
+        world.processes.ensure_running("provider")
+        made.delete_all()

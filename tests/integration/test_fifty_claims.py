@@ -1,0 +1,69 @@
+"""Fifty claims at once, and the quiet after."""
+
+import json
+import time
+from collections import Counter
+
+from sandbox.world import World
+from tests.integration.claims import Claims
+from tests.integration.watching import Object, Watch, condition, is_true
+
+COUNT = 50
+MOST_WRITES = 8
+QUIET_SECONDS = 60
+PROVIDER = "system:serviceaccount:crossplane-system:provider-edgetenants"
+WRITES = {"create", "update", "patch", "delete", "deletecollection"}
+
+
+def test_fifty_claims_become_ready_with_few_writes_and_then_there_is_quiet(claims: Claims, world: World) -> None:
+    names = [f"crowd-{n:02d}" for n in range(COUNT)]
+    with Watch(world, "tenantclaims") as watched_claims, Watch(world, "distributiontenants") as watched_managed:
+        claims.apply(*(claims.claim(name) for name in names))
+        claims.wait("fifty claims to be Ready", lambda: all_ready(world, claims), seconds=150)
+        time.sleep(1)  # what is still under way would be counted, and should be
+
+    assert most_writes_until_ready(watched_managed, claims.namespace) <= MOST_WRITES
+    silenced = [o for _, o in watched_claims.events if condition(o, "Responsive").get("status") == "False"]
+    assert silenced == [], "Crossplane's circuit breaker opened"
+    assert len([t for t in world.emulator.state()["tenants"] if t["Name"].startswith(claims.namespace)]) == COUNT
+
+    world.emulator.set_rate(1)
+    time.sleep(3)  # polls that were due at the fast rate are over
+    calls_before, audit_before = world.emulator.calls()["total"], audit_length(world)
+    time.sleep(QUIET_SECONDS)
+    calls = Counter(c["operation"] for c in world.emulator.calls(since=calls_before)["calls"])
+    assert set(calls) <= {"GetDistributionTenant"}, f"more than the poll: {calls}"
+    # The interval is a minute with a tenth of jitter either way.
+    assert calls["GetDistributionTenant"] <= COUNT * 1.2 + 1
+    assert provider_writes(world, audit_before) == []
+
+
+def all_ready(world: World, claims: Claims) -> bool:
+    items = json.loads(world.kubectl("get", "tenantclaims", "-n", claims.namespace, "-o", "json"))["items"]
+    return len(items) == COUNT and all(is_true(o, "Ready") for o in items)
+
+
+def most_writes_until_ready(watch: Watch, namespace: str) -> int:
+    """The most states that any one managed resource went through until it was Ready; each is one write that changed it."""
+    states: dict[str, list[Object]] = {}
+    for _, obj in watch.events:
+        if obj["metadata"]["namespace"] == namespace:
+            states.setdefault(obj["metadata"]["uid"], []).append(obj)
+    assert len(states) == COUNT
+    return max(1 + next(i for i, o in enumerate(history) if is_true(o, "Ready")) for history in states.values())
+
+
+def audit_length(world: World) -> int:
+    return world.audit_log.stat().st_size
+
+
+def provider_writes(world: World, since: int) -> list[str]:
+    """Writes by the provider's ServiceAccount in the audit log from byte `since` on, the renewal of Leases left out."""
+    with world.audit_log.open() as log:
+        log.seek(since)
+        entries = [json.loads(line) for line in log if line.strip()]
+    return [
+        f"{e['verb']} {e['objectRef']['resource']} {e['objectRef'].get('name')}"
+        for e in entries
+        if e["user"]["username"] == PROVIDER and e["verb"] in WRITES and e["objectRef"]["resource"] != "leases"
+    ]

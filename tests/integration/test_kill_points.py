@@ -1,0 +1,148 @@
+"""The provider is killed at every call that an undisturbed run makes, before and after the call's effect.
+
+A life has four phases, told apart by the virtual clock so that the calls in each are always the same:
+
+    asked for ──▶ deployed ──▶ asked to go ──▶ disabled everywhere
+    (claim)       (step)       (delete)        (step)
+
+An undisturbed life is recorded first; its call log says where to kill. Then, for each of those calls, a new life in which
+that call is held by the emulator, the provider gets a real SIGKILL, and a new provider has to finish what was asked.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from sandbox.world import World
+from tests.integration.claims import Claims
+from tests.integration.watching import is_true
+
+
+@dataclass(frozen=True)
+class KillPoint:
+    phase: int
+    operation: str
+    nth: int
+    when: str
+
+    def __str__(self) -> str:
+        return f"{PHASES[self.phase].name}: {self.when} {self.operation} #{self.nth}"
+
+
+@dataclass(frozen=True)
+class Phase:
+    name: str
+    begin: Callable[[Claims, str], None]
+    ended: Callable[[Claims, str], bool]
+
+
+def enabled(claims: Claims, name: str) -> bool | None:
+    """Whether the tenant is enabled; None when there is none, and a failure when there are two."""
+    tenants = claims.tenants(name)
+    assert len(tenants) <= 1, f"{len(tenants)} tenants for one claim"
+    return bool(tenants[0]["Enabled"]) if tenants else None
+
+
+def known(claims: Claims, name: str) -> bool:
+    """Whether the tenant exists and the managed resource says so."""
+    managed = claims.managed(name)
+    return bool(enabled(claims, name) and managed.get("status", {}).get("atProvider", {}).get("id"))
+
+
+def deleting(claims: Claims, name: str) -> bool:
+    """Whether the tenant is disabled and the managed resource waits for CloudFront."""
+    return enabled(claims, name) is False
+
+
+def gone(claims: Claims, name: str) -> bool:
+    return not claims.tenants(name) and not claims.managed(name) and not claims.get(name)
+
+
+def step(claims: Claims, _: str) -> None:
+    claims.world.emulator.step(60)
+
+
+PHASES = (
+    Phase("asked for", lambda claims, name: claims.apply(claims.claim(name)) and None, known),
+    Phase("deployed", step, lambda claims, name: is_true(claims.managed(name), "Ready")),
+    Phase("asked to go", lambda claims, name: claims.delete(name), deleting),
+    Phase("disabled everywhere", step, gone),
+)
+
+
+def record(claims: Claims, name: str) -> list[KillPoint]:
+    """Live an undisturbed life; a kill point before and after each call that the provider made in it."""
+    points: list[KillPoint] = []
+    emulator = claims.world.emulator
+    for number, phase in enumerate(PHASES):
+        start = emulator.calls()["total"]
+        phase.begin(claims, name)
+        claims.wait(phase.name, lambda phase=phase: phase.ended(claims, name))
+        counts: dict[str, int] = {}
+        for call in emulator.calls(since=start)["calls"]:
+            operation = call["operation"]
+            counts[operation] = counts.get(operation, 0) + 1
+            points += [KillPoint(number, operation, counts[operation], when) for when in ("before", "after")]
+    return points
+
+
+def live_through(claims: Claims, name: str, point: KillPoint) -> None:
+    """Live a life in which the provider is killed at `point`; fails when more than one tenant is ever there."""
+    world = claims.world
+    for number, phase in enumerate(PHASES):
+        if number != point.phase:
+            phase.begin(claims, name)
+            claims.wait(phase.name, lambda phase=phase: phase.ended(claims, name))
+            continue
+        fault = world.emulator.hold(point.operation, nth=point.nth, when=point.when)
+        phase.begin(claims, name)
+        if not world.emulator.wait_held(fault, seconds=20):
+            raise AssertionError(f"{point}: the call was never made\n{claims.describe()}")
+        world.processes.kill("provider")
+        # What was held before its effect died with the process that sent it; after its effect there is nothing to take back.
+        world.emulator.release(fault, drop=point.when == "before")
+        world.processes.start("provider")
+        claims.wait(f"{phase.name} after the kill", lambda phase=phase: phase.ended(claims, name))
+
+
+@pytest.fixture
+def steady(claims: Claims) -> Claims:
+    """The clock at rate 1: only steps bring CloudFront's deployments about."""
+    claims.world.emulator.set_rate(1)
+    return claims
+
+
+def restart(world: World) -> None:
+    """A provider that remembers nothing, so that its first calls are those of the recorded run."""
+    world.processes.kill("provider")
+    world.processes.start("provider")
+
+
+def test_killed_at_each_call_the_provider_finishes_with_exactly_what_was_asked(
+    steady: Claims, subtests: pytest.Subtests
+) -> None:
+    restart(steady.world)
+    points = record(steady, "undisturbed")
+    operations = {p.operation for p in points}
+    assert {"CreateDistributionTenant", "UpdateDistributionTenant", "DeleteDistributionTenant"} <= operations
+    for number, point in enumerate(points):
+        with subtests.test(str(point)):
+            if point.phase == 0:
+                restart(steady.world)
+            live_through(steady, f"life-{number}", point)
+
+
+def test_a_create_that_lands_after_its_sender_died_is_adopted_and_not_repeated(steady: Claims) -> None:
+    world = steady.world
+    fault = world.emulator.hold("CreateDistributionTenant", nth=1, when="before")
+    steady.apply(steady.claim("late"))
+    assert world.emulator.wait_held(fault, seconds=20)
+    world.processes.kill("provider")
+    world.processes.start("provider")
+    world.emulator.release(fault, drop=False)
+
+    steady.wait("the tenant to be known", lambda: known(steady, "late"))
+    steady.world.emulator.step(60)
+    steady.wait_ready("late")
+    assert len(steady.tenants("late")) == 1

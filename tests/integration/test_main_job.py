@@ -1,0 +1,86 @@
+"""A claim's whole life, as a user sees it."""
+
+from sandbox.world import World
+from tests.integration.claims import Claims
+from tests.integration.watching import condition, is_true
+
+
+def test_a_claim_becomes_a_live_tenant_and_goes_away_again(claims: Claims) -> None:
+    claims.apply(claims.claim("acme", domains=["acme.example.com", "shop.acme.com"]))
+    claim = claims.wait_ready("acme")
+
+    assert claim["status"]["url"] == "https://acme.example.com"
+    assert condition(claim, "Live")["reason"] == "Live"
+    [tenant] = claims.tenants("acme")
+    assert sorted(d["Domain"] for d in tenant["Domains"]) == ["acme.example.com", "shop.acme.com"]
+    managed = claims.managed("acme")
+    assert managed["metadata"]["annotations"]["crossplane.io/external-name"] == tenant["Name"]
+    assert managed["status"]["atProvider"]["id"] == tenant["Id"]
+    assert claim["status"]["routingEndpoint"] == managed["status"]["atProvider"]["routingEndpoint"]
+
+    claims.delete("acme")
+    claims.wait_gone(["acme"])
+    secrets = claims.world.kubectl("get", "providerconfigusages,secrets", "-n", claims.namespace, "-o", "name")
+    assert secrets.split() == []
+
+
+def test_a_changed_parameter_is_rolled_out_while_the_claim_stays_ready(claims: Claims) -> None:
+    claims.apply(claims.claim("gold", parameters={"tenantName": "silver"}))
+    claims.wait_ready("gold")
+    claims.patch("gold", {"parameters": {"tenantName": "gold"}})
+
+    def rolled_out() -> bool:
+        assert is_true(claims.get("gold"), "Ready"), "Ready went away during an update"
+        [tenant] = claims.tenants("gold")
+        values = {p["Name"]: p["Value"] for p in tenant["Parameters"]}
+        return values == {"tenantName": "gold", "tier": "standard"} and tenant["Status"] == "Deployed"
+
+    claims.wait("the parameter to be rolled out", rolled_out)
+    claims.wait("Deployed", lambda: is_true(claims.managed("gold"), "Deployed"))
+
+
+def test_a_tenant_disabled_in_aws_is_noticed_and_repaired(claims: Claims, world: World) -> None:
+    claims.apply(claims.claim("drifter"))
+    claims.wait_ready("drifter")
+    world.emulator.edit_tenant(f"{claims.namespace}.drifter", {"Enabled": False})
+
+    claims.wait("the tenant to be enabled again", lambda: claims.tenants("drifter")[0]["Enabled"])
+    claims.wait("Ready", lambda: claims.ready("drifter") and is_true(claims.managed("drifter"), "InSync"))
+    told = [e for e in claims.events() if "enabled" in e["message"] and e["involvedObject"]["kind"] == "DistributionTenant"]
+    assert told, "no event tells of the repair"
+
+
+def test_a_tenant_deleted_in_aws_comes_back_under_the_same_name(claims: Claims, world: World) -> None:
+    claims.apply(claims.claim("phoenix"))
+    claims.wait_ready("phoenix")
+    [before] = claims.tenants("phoenix")
+    world.emulator.remove_tenant(before["Id"])
+
+    claims.wait("a new tenant", lambda: claims.tenants("phoenix") and claims.tenants("phoenix")[0]["Id"] != before["Id"])
+    claims.wait(
+        "its id in status", lambda: claims.managed("phoenix")["status"]["atProvider"]["id"] == claims.tenants("phoenix")[0]["Id"]
+    )
+    claims.wait_ready("phoenix")
+
+
+def test_what_people_read(claims: Claims, world: World) -> None:
+    """Columns, events in describe, and explain, as somebody at the terminal sees them."""
+    claims.apply(claims.claim("reader"))
+    claims.wait_ready("reader")
+
+    table = world.kubectl("get", "tenantclaims,edt", "-A")
+    claim_line = next(line for line in table.splitlines() if "reader" in line and "tenantclaim" in line)
+    assert "Live" in claim_line
+    assert "https://reader.example.com" in claim_line
+    managed_line = next(line for line in table.splitlines() if "distributiontenant" in line and f"{claims.namespace}.reader" in line)
+    assert "1/1" in managed_line
+
+    name = claims.managed("reader")["metadata"]["name"]
+    told = world.kubectl("describe", "edt", name, "-n", claims.namespace)
+    assert "CreatedExternalResource" in told
+
+    explained = world.kubectl(
+        "explain", "distributiontenants.spec.forProvider", "--api-version=cloudfront.m.edgetenants.io/v1alpha1"
+    )
+    assert "distributionId" in explained
+    assert "<empty>" not in explained
