@@ -14,7 +14,7 @@ from edgetenants_runtime.api.managed import (
     ManagementPolicy,
     NamespacedManagedSpec,
 )
-from edgetenants_runtime.api.model import ApiModel, Bool, Int, Kube, Rule
+from edgetenants_runtime.api.model import NOT_TEXT, ApiModel, Bool, Kube, Rule
 from edgetenants_runtime.api.references import ProviderConfigReference, Reference, Selector
 from pydantic import Field
 
@@ -32,7 +32,7 @@ class RecordsRequest(ApiModel):
 
     config_ref: ProviderConfigReference
     """The ProviderConfig whose `dns` block says where the zones are and how they are written."""
-    ttl_seconds: Annotated[Int | None, Field(ge=1, le=604800)] = None
+    ttl_seconds: Annotated[int | None, Field(ge=1, le=604800), NOT_TEXT] = None
     """Time to live of the records in seconds, at most a week. Unset: 300."""
 
 
@@ -97,6 +97,7 @@ class DistributionTenantParameters(ApiModel):
             lambda p: (
                 not p.managed_certificate_request or not any(d.startswith("*.") for d in p.domains or ())
             ),
+            field=".domains",
         ),
     )
 

@@ -19,6 +19,9 @@ matter."""
 _LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 _FORBIDDEN = r"\s\p{Z}\p{C}/\\:@*.,;?#&=%'\"<>()\[\]{}|"
 
+ASKED_PATTERN: Final = rf"^(\*\.)?([^{_FORBIDDEN}]+\.)+[^{_FORBIDDEN}]+\.?$"
+"""What a claim may hold, as far as a pattern can say; whether it is a name that can be, `normalise` tells."""
+
 DomainName = Annotated[
     str, Field(min_length=3, max_length=253, pattern=rf"^([*][.])?({_LABEL}[.])+{_LABEL}$")
 ]
@@ -69,7 +72,7 @@ AskedDomain = Annotated[
     Field(
         min_length=3,
         max_length=253,
-        json_schema_extra={"pattern": rf"^(\*\.)?([^{_FORBIDDEN}]+\.)+[^{_FORBIDDEN}]+\.?$"},
+        json_schema_extra={"pattern": ASKED_PATTERN},
     ),
     AfterValidator(_check_asked),
 ]

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Annotated, ClassVar
 
 from edgetenants_runtime.api import providerconfig as base
-from edgetenants_runtime.api.model import ApiModel, Int, Kube, Rule
+from edgetenants_runtime.api.model import NOT_TEXT, ApiModel, Kube, Rule
 from edgetenants_runtime.api.providerconfig import CredentialsSource
 from edgetenants_runtime.api.references import SecretReference
 from pydantic import Field
@@ -71,7 +71,7 @@ class Endpoint(ApiModel):
     """Region that requests are signed for. Unset: us-east-1."""
 
 
-RequestRate = Annotated[float, Field(ge=0.1, le=1000)]
+RequestRate = Annotated[float, Field(ge=0.1, le=1000), NOT_TEXT]
 
 
 class RateLimits(ApiModel):
@@ -107,7 +107,7 @@ class Rfc2136(ApiModel):
 
     server: Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[^\s/]+$")]
     """Host name or address of the primary server."""
-    port: Annotated[Int, Field(ge=1, le=65535)] = 53
+    port: Annotated[int, Field(ge=1, le=65535), NOT_TEXT] = 53
     """Port of the server."""
     tsig_secret_ref: SecretReference | None = None
     """Secret with the TSIG key in its keys `name`, `algorithm` (hmac-sha256, …) and `secret` (base64). Unset:

@@ -117,6 +117,8 @@ def _rows(schema: Schema, prefix: str) -> Iterator[tuple[str, tuple[str, ...]]]:
             continue
         required = name in schema.get("required", ())
         yield path, (_type(field), _described(field, required=required))
+        if name.endswith(("Ref", "Selector")) and "policy" in field.get("properties", {}):
+            continue
         yield from _rows(field, f"{path}.")
         yield from _rows(field.get("items", {}), f"{path}[].")
         values = field.get("additionalProperties", {})
@@ -130,6 +132,8 @@ def _type(field: Schema) -> str:
         keys = ", ".join(field.get("x-kubernetes-list-map-keys", ()))
         name = {"set": "set", "map": f"list by {keys}"}.get(field.get("x-kubernetes-list-type", ""), "list")
         return f"{name} of {_type(field['items'])}"
+    if "policy" in field.get("properties", {}):
+        return "selector" if "matchLabels" in field["properties"] else "reference"
     if "additionalProperties" in field:
         return f"map of {_type(field['additionalProperties'])}"
     return str(field["type"])

@@ -161,5 +161,7 @@ def parse(spec: Mapping[str, Any]) -> TenantClaimSpec:
     Raises:
         errors.InvalidInput: with all problems, each with its path below `spec`.
     """
-    own = {key: value for key, value in spec.items() if key not in CORE_FIELDS}
+    own = spec
+    if isinstance(spec, Mapping):
+        own = {key: value for key, value in spec.items() if key not in CORE_FIELDS}
     return errors.parse(TenantClaimSpec, own, root="spec")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from edgetenants_runtime.api.model import ApiModel, Bool, Int, Kube, Rule
+from edgetenants_runtime.api.model import NOT_TEXT, ApiModel, Bool, Kube, Rule
 from edgetenants_runtime.api.references import (
     LabelMap,
     ObjectName,
@@ -83,9 +83,9 @@ class Allowance(ApiModel):
     ] = (OnDelete.DELETE,)
     """What may become of the tenants of a deleted claim; the first is what happens where the claim does not
     say."""
-    max_domains: Annotated[Int, Field(ge=1, le=500)] = 100
+    max_domains: Annotated[int, Field(ge=1, le=500), NOT_TEXT] = 100
     """Most domains of one claim, 1 to 500; CloudFront's own quota for one tenant is 100 and adjustable."""
-    max_per_domain: Annotated[Int, Field(ge=0, le=100)] = 10
+    max_per_domain: Annotated[int, Field(ge=0, le=100), NOT_TEXT] = 10
     """Most domains of one claim with isolation PerDomain, where each has a tenant of its own; 0 to 100, 0
     forbids it."""
 
@@ -98,7 +98,7 @@ class PlanDns(ApiModel):
     status.dnsInstructions says."""
     config_ref: ProviderConfigReference | None = None
     """The ProviderConfig whose `dns` block says where the zones are; needed with mode Managed."""
-    ttl_seconds: Annotated[Int | None, Field(ge=1, le=604800)] = None
+    ttl_seconds: Annotated[int | None, Field(ge=1, le=604800), NOT_TEXT] = None
     """Time to live of the records in seconds, at most a week. Unset: 300."""
 
     cel_rules: ClassVar[tuple[Rule, ...]] = (

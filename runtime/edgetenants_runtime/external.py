@@ -16,6 +16,7 @@ from edgetenants_runtime.managed import Managed
 
 __all__ = ["Change", "Connector", "ExternalClient", "FieldDiff", "Observation"]
 
+
 @dataclass(frozen=True)
 class FieldDiff:
     """One field whose desired and observed values differ, for people to read."""

@@ -23,7 +23,7 @@ from edgetenants_runtime.connection import ConnectionPublisher
 from edgetenants_runtime.events import EventReason, EventType
 from edgetenants_runtime.external import Change, Observation
 from edgetenants_runtime.kube.cache import Cache
-from edgetenants_runtime.kube.errors import AlreadyExists, Conflict, KubeError, NotFound, Operation
+from edgetenants_runtime.kube.errors import AlreadyExists, Conflict, Invalid, KubeError, NotFound, Operation
 from edgetenants_runtime.managed import Managed, ManagedKind, ObjectKey, ResourceKind, key_of
 from edgetenants_runtime.reconciler import Reconciler
 from edgetenants_runtime.steps import Outcome
@@ -98,7 +98,9 @@ class FakeObjects:
 
     def put(self, kind: ResourceKind, obj: Mapping[str, Any]) -> None:
         """Have the object exist, without an entry."""
-        self._objects[kind.resource, key_of(obj)] = copy.deepcopy(dict(obj))
+        stored = copy.deepcopy(dict(obj))
+        stored["metadata"].setdefault("uid", f"uid-{key_of(obj)}")
+        self._objects[kind.resource, key_of(obj)] = stored
 
     def find(self, kind: ResourceKind, key: ObjectKey) -> dict[str, Any] | None:
         """A copy of the object, None when there is none."""
@@ -147,10 +149,11 @@ class FakeObjects:
         if stored is None:
             raise NotFound(operation, 404, "not found")
         metadata = patch.get("metadata") or {}
-        for precondition in ("resourceVersion", "uid"):
-            wanted = metadata.get(precondition)
-            if wanted is not None and wanted != stored["metadata"].get(precondition):
-                raise Conflict(operation, 409, "the object has been modified")
+        if metadata.get("uid", stored["metadata"]["uid"]) != stored["metadata"]["uid"]:
+            raise Invalid(operation, 422, "metadata.uid: Invalid value: field is immutable")
+        version = stored["metadata"].get("resourceVersion")
+        if metadata.get("resourceVersion", version) != version:
+            raise Conflict(operation, 409, "the object has been modified")
         return self._apply(operation, key, stored, patch)
 
     def _apply(

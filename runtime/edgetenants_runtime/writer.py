@@ -11,7 +11,7 @@ import structlog
 from edgetenants_runtime import status
 from edgetenants_runtime.clock import SystemClock, pause, utc_now
 from edgetenants_runtime.kube.cache import Cache
-from edgetenants_runtime.kube.errors import Conflict, KubeError
+from edgetenants_runtime.kube.errors import Conflict, Invalid, KubeError, NotFound
 from edgetenants_runtime.managed import Managed, ObjectKey, ResourceKind
 from edgetenants_runtime.status import Report
 
@@ -84,6 +84,10 @@ class ManagedWriter:
         for seconds in _CRITICAL_PAUSES:
             try:
                 return self._patch(mr, patch)
+            except Invalid as error:
+                if "metadata.uid" not in error.message:
+                    raise
+                raise NotFound(error.operation, 404, "another resource has its name now") from error
             except KubeError as error:
                 if not error.transient:
                     raise

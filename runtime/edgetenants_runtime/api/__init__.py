@@ -16,7 +16,7 @@ from .managed import (
     ManagementPolicy,
     NamespacedManagedSpec,
 )
-from .model import ApiModel, Bool, Int, Kube, Rule, Scope
+from .model import NOT_TEXT, ApiModel, Bool, Kube, Rule, Scope
 from .providerconfig import Credentials, CredentialsSource, ProviderConfigStatus, ProviderConfigUsage
 from .references import (
     ProviderConfigKind,
@@ -28,6 +28,7 @@ from .references import (
 )
 
 __all__ = [
+    "NOT_TEXT",
     "ApiModel",
     "Bool",
     "ClusterManagedSpec",
@@ -38,7 +39,6 @@ __all__ = [
     "Credentials",
     "CredentialsSource",
     "DeletionPolicy",
-    "Int",
     "Kube",
     "ManagedSpec",
     "ManagedStatus",

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from .model import ApiModel, Int, Kube
+from .model import NOT_TEXT, ApiModel, Kube
 
 
 class ConditionStatus(StrEnum):
@@ -77,7 +77,7 @@ class Condition(ApiModel):
         str | None, Field(json_schema_extra={"format": "date-time"}), Kube(required=True)
     ] = None
     """When `status` last changed (RFC 3339, UTC). It does not move while the status stays."""
-    observed_generation: Annotated[Int | None, Field(ge=0)] = None
+    observed_generation: Annotated[int | None, Field(ge=0), NOT_TEXT] = None
     """The metadata.generation of the object that this was told of."""
 
 

@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import Field
 
 from .conditions import Conditions
-from .model import ApiModel, Int, Kube
+from .model import NOT_TEXT, ApiModel, Kube
 from .references import LabelMap, ObjectName, ProviderConfigKind, ProviderConfigReference, SecretReference
 
 
@@ -116,5 +116,5 @@ class ManagedStatus(ApiModel):
     """Ready and Synced, and the types of the kind."""
     last_handled_reconcile_at: Annotated[str | None, Field(max_length=256)] = None
     """The last value of the annotation crossplane.io/reconcile-requested-at that was acted upon."""
-    observed_generation: Annotated[Int | None, Field(ge=0)] = None
+    observed_generation: Annotated[int | None, Field(ge=0), NOT_TEXT] = None
     """The metadata.generation that the last finished reconcile acted upon."""

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Final, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -186,12 +186,15 @@ class ApiModel(BaseModel):
 
 def _refuse_text(value: Any) -> Any:
     if isinstance(value, str | bool):
-        raise PydanticCustomError("int_type", "Input should be a valid integer")
+        raise PydanticCustomError("number_type", "expected a number")
     return value
 
 
 Bool = StrictBool
 """A JSON boolean; the text "true" is not one."""
 
-Int = Annotated[int, BeforeValidator(_refuse_text)]
-"""A JSON number without a fraction (protobuf's Struct hands out 5.0); the text "5" is not one."""
+NOT_TEXT: Final = BeforeValidator(_refuse_text)
+"""For numbers: 5 and 5.0 (as protobuf's Struct hands it out) are the same, the text "5" is no number.
+
+It stands last in `Annotated`: bounds that follow it would not reach the CRD.
+"""

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from .conditions import Conditions
-from .model import ApiModel, Int, Kube, Rule, Scope
+from .model import NOT_TEXT, ApiModel, Kube, Rule, Scope
 from .references import NamespaceName, ObjectName, ProviderConfigReference, SecretKeySelector
 
 
@@ -96,7 +96,7 @@ class ProviderConfigReason(StrEnum):
 class ProviderConfigStatus(ApiModel):
     """What is known of a ProviderConfig."""
 
-    users: Annotated[Int | None, Field(ge=0)] = None
+    users: Annotated[int | None, Field(ge=0), NOT_TEXT] = None
     """How many ProviderConfigUsages name it. It cannot vanish while there is one."""
     conditions: Conditions = ()
     """Terminating, while it is deleted and still in use."""

@@ -37,6 +37,10 @@ const (
 	workers    = 8
 )
 
+// settle is left between the deletion of an owner and the orphaning of its dependents: the newest of
+// them come by other watches, and one that is missed would be deleted instead.
+const settle = 150 * time.Millisecond
+
 // resources is the part of the discovery client that the collector asks.
 type resources interface {
 	ServerPreferredResources() ([]*metav1.APIResourceList, error)
@@ -144,6 +148,10 @@ func (c *Collector) look(ctx context.Context, uid types.UID) (again bool, err er
 
 func (c *Collector) wake(uids []types.UID) {
 	for _, uid := range uids {
-		c.queue.Add(uid)
+		if o := c.graph.get(uid); o != nil && o.deleting && o.orphaning {
+			c.queue.AddAfter(uid, settle)
+		} else {
+			c.queue.Add(uid)
+		}
 	}
 }

@@ -1,30 +1,28 @@
 package collector
 
-import "k8s.io/apimachinery/pkg/types"
+// remembered is enough for the owners of several thousand objects that go at once. Forgetting one costs
+// no more than a question to the API server.
+const remembered = 20_000
 
-// goneRemembered is enough for the owners of several thousand objects that go at once. Forgetting one
-// costs no more than a question to the API server.
-const goneRemembered = 20_000
-
-// forgetfulSet remembers the newest uids only.
-type forgetfulSet struct {
-	members map[types.UID]bool
-	ring    []types.UID
+// forgetfulSet remembers the newest members only.
+type forgetfulSet[K comparable] struct {
+	members map[K]bool
+	ring    []K
 	next    int
 }
 
-func newForgetfulSet(size int) *forgetfulSet {
-	return &forgetfulSet{members: make(map[types.UID]bool), ring: make([]types.UID, size)}
+func newForgetfulSet[K comparable](size int) *forgetfulSet[K] {
+	return &forgetfulSet[K]{members: map[K]bool{}, ring: make([]K, size)}
 }
 
-func (s *forgetfulSet) add(uid types.UID) {
-	if s.members[uid] {
+func (s *forgetfulSet[K]) add(key K) {
+	if s.members[key] {
 		return
 	}
 	delete(s.members, s.ring[s.next])
-	s.ring[s.next] = uid
-	s.members[uid] = true
+	s.ring[s.next] = key
+	s.members[key] = true
 	s.next = (s.next + 1) % len(s.ring)
 }
 
-func (s *forgetfulSet) has(uid types.UID) bool { return s.members[uid] }
+func (s *forgetfulSet[K]) has(key K) bool { return s.members[key] }

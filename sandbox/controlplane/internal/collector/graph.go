@@ -37,6 +37,17 @@ func (o *object) isNamespace() bool { return o.gvr.Group == "" && o.gvr.Resource
 // awaitsDependents is true of the owner in a foreground deletion.
 func (o *object) awaitsDependents() bool { return o.deleting && o.foreground }
 
+// reference is all that an ownerReference says of an owner. What is remembered of one says nothing of
+// another that has the same uid by mistake.
+type reference struct {
+	apiVersion, kind, namespace, name string
+	uid                               types.UID
+}
+
+func newReference(r metav1.OwnerReference, namespace string) reference {
+	return reference{r.APIVersion, r.Kind, namespace, r.Name, r.UID}
+}
+
 // graph knows every watched object, who owns whom, and what lies in which namespace. Every method takes
 // time in proportion to what an event touches, never to the number of objects.
 type graph struct {
@@ -47,7 +58,8 @@ type graph struct {
 	blockers   map[types.UID]int                // how many dependents block an owner
 	content    map[string]map[types.UID]bool    // by namespace
 	namespaces map[string]types.UID
-	gone       *forgetfulSet
+	gone       *forgetfulSet[types.UID] // deletions that were seen: a uid never comes back
+	absent     *forgetfulSet[reference] // what the API server does not know
 }
 
 func newGraph() *graph {
@@ -58,7 +70,8 @@ func newGraph() *graph {
 		blockers:   map[types.UID]int{},
 		content:    map[string]map[types.UID]bool{},
 		namespaces: map[string]types.UID{},
-		gone:       newForgetfulSet(goneRemembered),
+		gone:       newForgetfulSet[types.UID](remembered),
+		absent:     newForgetfulSet[reference](remembered),
 	}
 }
 
@@ -208,18 +221,18 @@ func (g *graph) blocked(owner types.UID) bool {
 	return g.blockers[owner] > 0
 }
 
-// wasDeleted is true where the deletion was seen: a uid never comes back.
-func (g *graph) wasDeleted(uid types.UID) bool {
+// isAbsent is true where the owner's deletion was seen or the API server has said that there is none.
+func (g *graph) isAbsent(r reference) bool {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
-	return g.gone.has(uid)
+	return g.gone.has(r.uid) || g.absent.has(r)
 }
 
-// markDeleted remembers what the API server said of an owner that was never watched.
-func (g *graph) markDeleted(uid types.UID) {
+// markAbsent remembers what the API server said.
+func (g *graph) markAbsent(r reference) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.gone.add(uid)
+	g.absent.add(r)
 }
 
 // sameLinks is true where an update changed nothing that the collector acts on, as nearly all do.

@@ -83,7 +83,8 @@ func (c *Collector) standing(ctx context.Context, namespace string, ref metav1.O
 		}
 		return there, nil
 	}
-	if c.graph.wasDeleted(ref.UID) {
+	known := newReference(ref, namespace)
+	if c.graph.isAbsent(known) {
 		return absent, nil
 	}
 	group, _ := schema.ParseGroupVersion(ref.APIVersion)
@@ -97,7 +98,11 @@ func (c *Collector) standing(ctx context.Context, namespace string, ref metav1.O
 		klog.V(2).InfoS("A cluster-scoped object names a namespaced owner, which cannot be found", "owner", ref.Name, "kind", ref.Kind)
 		return unknown, nil
 	}
-	return c.standingOnServer(ctx, kind, namespace, ref)
+	answer, err := c.standingOnServer(ctx, kind, namespace, ref)
+	if answer == absent && err == nil {
+		c.graph.markAbsent(known)
+	}
+	return answer, err
 }
 
 func (c *Collector) standingOnServer(ctx context.Context, kind servedKind, namespace string, ref metav1.OwnerReference) (standing, error) {
@@ -106,7 +111,6 @@ func (c *Collector) standingOnServer(ctx context.Context, kind servedKind, names
 	case isUnserved(err):
 		return unknown, nil
 	case apierrors.IsNotFound(err), err == nil && owner.UID != ref.UID:
-		c.graph.markDeleted(ref.UID)
 		return absent, nil
 	case err != nil:
 		return unknown, err

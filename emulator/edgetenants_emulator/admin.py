@@ -1,0 +1,226 @@
+"""The admin API under `/_edgetenants`: for tests and for people, not a part of AWS.
+
+GET    health                              is it there
+GET    clock?since=&timeout=               the virtual clock, as a long poll
+POST   clock                               {"step": 60} or {"rate": 10}
+POST   seed                                distributions with fixed ids
+GET    state                               every resource of every account
+GET    distribution-tenants/{id-or-name}   one tenant
+PATCH  distribution-tenants/{id-or-name}   edit it behind its owner's back
+DELETE distribution-tenants/{id-or-name}   take it away behind its owner's back
+GET    calls?since=                        what was asked, with counts by operation;  DELETE  forgets it
+POST   faults                              disturb a call;  GET  lists;  DELETE  removes all
+GET    faults/{id}?wait=                   how far it is;   DELETE faults/{id}?drop=true  lets go
+GET    settings                            durations, quotas, page sizes;  PATCH  changes some
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+from urllib.parse import unquote
+
+from edgetenants_emulator import connection_groups, distributions, seed, tenants
+from edgetenants_emulator.application import Application
+from edgetenants_emulator.errors import AwsError
+from edgetenants_emulator.exchange import Request, Response, json_response
+from edgetenants_emulator.records import Tenant
+
+__all__ = ["PREFIX", "Admin"]
+
+PREFIX = "/_edgetenants/"
+_LONGEST_WAIT = 60.0
+
+Endpoint = Callable[["Admin", Request, str], Any]
+
+
+class Admin:
+    """The admin API of one emulator."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+        self._world = application.world
+        self._faults = application.faults
+        self._calls = application.calls
+
+    def handle(self, request: Request) -> Response:
+        """The answer to an admin request, always JSON."""
+        name, _, rest = request.path.removeprefix(PREFIX).strip("/").partition("/")
+        endpoint = _ENDPOINTS.get((request.method, name, bool(rest)))
+        if endpoint is None:
+            return _refused(404, "NotFound", f"there is no {request.method} {request.path}")
+        try:
+            return json_response(endpoint(self, request, unquote(rest)))
+        except AwsError as error:
+            return _refused(error.status, error.code, error.message)
+        except KeyError as error:
+            return _refused(404, "NotFound", f"there is no {error.args[0]!r}")
+        except (ValueError, TypeError, AttributeError) as error:
+            return _refused(400, "BadRequest", str(error))
+
+    def health(self, _: Request, __: str) -> Any:
+        """Answers as soon as the server does."""
+        return {"ok": True}
+
+    def clock(self, request: Request, _: str) -> Any:
+        """The clock when its version is not `since`, or after `timeout` real seconds."""
+        since = request.query.get("since")
+        timeout = min(float(request.query.get("timeout") or 0), _LONGEST_WAIT)
+        return asdict(self._world.clock.wait_change(int(since) if since else None, timeout))
+
+    def set_clock(self, request: Request, _: str) -> Any:
+        """Step the clock, set its rate, or both."""
+        wanted = request.json()
+        unknown = set(wanted) - {"step", "rate"}
+        if unknown or not wanted:
+            raise ValueError(
+                'the clock takes {"step": seconds} or {"rate": virtual seconds for each real one}'
+            )
+        if "rate" in wanted:
+            self._world.clock.set_rate(float(wanted["rate"]))
+        if "step" in wanted:
+            self._world.clock.step(float(wanted["step"]))
+        return asdict(self._world.clock.reading())
+
+    def seed(self, request: Request, _: str) -> Any:
+        """Make distributions with fixed ids."""
+        return seed.seed(self._world, request.json())
+
+    def state(self, _: Request, __: str) -> Any:
+        """Every resource of every account, by AWS's names."""
+        world = self._world
+        with world.lock:
+            now = world.clock.now()
+            return {
+                "distributions": [
+                    {
+                        "Account": d.account,
+                        **distributions.shown(world, d, now),
+                        "ETag": d.etag,
+                        "Tags": d.tags,
+                    }
+                    for d in world.distributions
+                ],
+                "tenants": [self._tenant(tenant, now) for tenant in world.tenants],
+                "connectionGroups": [
+                    {
+                        "Account": g.account,
+                        **connection_groups.shown(world, g, now),
+                        "ETag": g.etag,
+                        "Tags": g.tags,
+                    }
+                    for g in world.groups
+                ],
+            }
+
+    def tenant(self, _: Request, id_or_name: str) -> Any:
+        """One tenant, as `state` shows it."""
+        with self._world.lock:
+            return self._tenant(self._find(id_or_name), self._world.clock.now())
+
+    def edit_tenant(self, request: Request, id_or_name: str) -> Any:
+        """Update a tenant as UpdateDistributionTenant would, without If-Match and without a call in the log."""
+        changes = request.json()
+        known = {
+            "ConnectionGroupId",
+            "Customizations",
+            "DistributionId",
+            "Domains",
+            "Enabled",
+            "ManagedCertificateRequest",
+            "Parameters",
+        }
+        if set(changes) - known:
+            raise ValueError(f"a tenant's members are {', '.join(sorted(known))}")
+        with self._world.lock:
+            tenant = self._find(id_or_name)
+            tenants.edit(self._world, tenant, changes)
+            return self._tenant(tenant, self._world.clock.now())
+
+    def remove_tenant(self, _: Request, id_or_name: str) -> Any:
+        """Take a tenant away at once, enabled or not."""
+        with self._world.lock:
+            tenant = self._find(id_or_name)
+            tenants.remove(self._world, tenant)
+            return self._tenant(tenant, self._world.clock.now())
+
+    def calls(self, request: Request, _: str) -> Any:
+        """The log after call number `since`."""
+        return self._calls.report(int(request.query.get("since") or 0))
+
+    def reset_calls(self, _: Request, __: str) -> Any:
+        """Forget the log."""
+        self._calls.reset()
+        return {"total": 0}
+
+    def add_fault(self, request: Request, _: str) -> Any:
+        """Arm a fault."""
+        return self._faults.add(request.json()).as_json()
+
+    def faults(self, _: Request, __: str) -> Any:
+        """All faults."""
+        return {"faults": [fault.as_json() for fault in self._faults.listed()]}
+
+    def fault(self, request: Request, fault_id: str) -> Any:
+        """One fault, after up to `wait` real seconds for it to be held or done."""
+        wait = min(float(request.query.get("wait") or 0), _LONGEST_WAIT)
+        return self._faults.find(fault_id, wait).as_json()
+
+    def remove_fault(self, request: Request, fault_id: str) -> Any:
+        """Let go what it holds."""
+        return self._faults.remove(fault_id, drop=_flag(request, "drop")).as_json()
+
+    def remove_faults(self, request: Request, _: str) -> Any:
+        """Let go all."""
+        self._faults.remove_all(drop=_flag(request, "drop"))
+        return {"faults": []}
+
+    def settings(self, _: Request, __: str) -> Any:
+        """All settings."""
+        return self._world.settings.as_json()
+
+    def change_settings(self, request: Request, _: str) -> Any:
+        """Change some settings; what exists keeps the times it has."""
+        with self._world.lock:
+            self._world.settings = self._world.settings.changed(request.json())
+            return self._world.settings.as_json()
+
+    def _find(self, id_or_name: str) -> Tenant:
+        tenant = self._world.tenants.anywhere(id_or_name)
+        if tenant is None:
+            raise KeyError(id_or_name)
+        return tenant
+
+    def _tenant(self, tenant: Tenant, now: float) -> dict[str, Any]:
+        shown = tenants.shown(self._world, tenant, now)
+        return {"Account": tenant.account, **shown, "ETag": tenant.etag, "Tags": tenant.tags}
+
+
+_ENDPOINTS: dict[tuple[str, str, bool], Endpoint] = {
+    ("GET", "health", False): Admin.health,
+    ("GET", "clock", False): Admin.clock,
+    ("POST", "clock", False): Admin.set_clock,
+    ("POST", "seed", False): Admin.seed,
+    ("GET", "state", False): Admin.state,
+    ("GET", "distribution-tenants", True): Admin.tenant,
+    ("PATCH", "distribution-tenants", True): Admin.edit_tenant,
+    ("DELETE", "distribution-tenants", True): Admin.remove_tenant,
+    ("GET", "calls", False): Admin.calls,
+    ("DELETE", "calls", False): Admin.reset_calls,
+    ("POST", "faults", False): Admin.add_fault,
+    ("GET", "faults", False): Admin.faults,
+    ("DELETE", "faults", False): Admin.remove_faults,
+    ("GET", "faults", True): Admin.fault,
+    ("DELETE", "faults", True): Admin.remove_fault,
+    ("GET", "settings", False): Admin.settings,
+    ("PATCH", "settings", False): Admin.change_settings,
+}
+
+
+def _flag(request: Request, name: str) -> bool:
+    return request.query.get(name, "").lower() in ("1", "true", "yes")
+
+
+def _refused(status: int, code: str, message: str) -> Response:
+    return json_response({"error": {"code": code, "message": message}}, status)

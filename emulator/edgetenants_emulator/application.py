@@ -1,0 +1,133 @@
+"""From a request to its answer: log it, disturb it where a fault says so, and do it."""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+
+from edgetenants_emulator import cloudfront, identifiers, restxml
+from edgetenants_emulator.calls import Call, CallLog
+from edgetenants_emulator.errors import AwsError, ConnectionDropped, ErrorCode
+from edgetenants_emulator.exchange import Request, Response
+from edgetenants_emulator.faults import Faults, When
+from edgetenants_emulator.moto_services import Accounts, MotoServices, error_code, not_implemented
+from edgetenants_emulator.operations import CLOUDFRONT, Operation, resolve, scope_of, service_model
+from edgetenants_emulator.world import DEFAULT_ACCOUNT, World
+
+__all__ = ["Application"]
+
+_NO_CERTIFICATES = frozenset({"GetManagedCertificateDetails"})
+
+
+class Application:
+    """AWS's side of the emulator; the admin API is the other."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.calls = CallLog()
+        self.faults = Faults()
+        self.moto = MotoServices()
+        self.accounts = Accounts()
+
+    def handle(self, request: Request) -> Response:
+        """The answer to a request of AWS's API. Raises ConnectionDropped where there shall be none."""
+        request_id = identifiers.request_id()
+        scope = scope_of(request)
+        operation = resolve(request, scope)
+        account = self.accounts.of(scope.access_key) if scope else DEFAULT_ACCOUNT
+        call = self.calls.begin(operation.name, operation.service, account, self.world.clock.now())
+        try:
+            response = self._disturbed(request, operation, call, request_id, signed=scope is not None)
+        except AwsError as error:
+            call.status, call.code = error.status, error.code
+            return _error(operation, error, request_id)
+        except ConnectionDropped:
+            call.status = 0
+            raise
+        call.status = response.status
+        return response
+
+    def _disturbed(
+        self, request: Request, operation: Operation, call: Call, request_id: str, *, signed: bool
+    ) -> Response:
+        faults = self.faults.meet(operation.name, operation.service, call.account)
+        call.target = next(iter(operation.labels.values()), "")
+        self.faults.strike(faults, When.BEFORE)
+        try:
+            response = self._answer(request, operation, call, request_id, signed=signed)
+        finally:
+            # Refusals are effects too: a call that would be refused is held after it just the same.
+            self.faults.strike(faults, When.AFTER)
+        return response
+
+    def _answer(
+        self, request: Request, operation: Operation, call: Call, request_id: str, *, signed: bool
+    ) -> Response:
+        if operation.service == CLOUDFRONT and not signed:
+            message = "Request is missing Authentication Token"
+            raise AwsError(ErrorCode.MISSING_AUTHENTICATION_TOKEN, message)
+        if cloudfront.is_ours(operation, request):
+            return self._ours(request, operation, call, request_id)
+        if operation.service == CLOUDFRONT:
+            _refuse_unknown(operation, request)
+        return self._motos(request, operation, call, request_id)
+
+    def _ours(self, request: Request, operation: Operation, call: Call, request_id: str) -> Response:
+        params = cloudfront.read(operation, request)
+        call.target = cloudfront.target_of(params) or call.target
+        try:
+            return cloudfront.answer(self.world, call.account, operation, params, request_id)
+        except AwsError:
+            raise
+        except Exception as error:
+            traceback.print_exc(file=sys.stderr)
+            raise AwsError(
+                ErrorCode.INTERNAL_ERROR, f"The emulator failed at {operation.name}: {error!r}"
+            ) from error
+
+    def _motos(self, request: Request, operation: Operation, call: Call, request_id: str) -> Response:
+        if operation.service == CLOUDFRONT:
+            self._tell_moto(operation, call.account)
+        response = self.moto.forward(request, operation, call.account)
+        if operation.service in ("iam", "sts"):
+            self.accounts.forget()
+        if response.status >= 400:
+            call.code = error_code(response)
+        if not any(name.lower() == "x-amzn-requestid" for name in response.headers):
+            return Response(
+                response.status, {**response.headers, "x-amzn-RequestId": request_id}, response.body
+            )
+        return response
+
+    def _tell_moto(self, operation: Operation, account: str) -> None:
+        distribution_id = operation.labels.get("DistributionId", "")
+        with self.world.lock:
+            distribution = self.world.distributions.get(account, distribution_id)
+        if distribution:
+            self.moto.remember(distribution)
+
+
+def _refuse_unknown(operation: Operation, request: Request) -> None:
+    if not operation.name:
+        message = f"CloudFront has no operation at {request.method} {request.path}."
+        raise AwsError(ErrorCode.UNKNOWN_OPERATION, message)
+    if operation.name in _NO_CERTIFICATES:
+        message = (
+            "This version of the emulator has no managed certificates: they are accepted, and never issued."
+        )
+        raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
+
+
+def _error(operation: Operation, error: AwsError, request_id: str) -> Response:
+    """An error in the protocol of the caller's service."""
+    headers = {"x-amzn-RequestId": request_id}
+    if operation.protocol == "json":
+        model = service_model(operation.service)
+        version = model.metadata.get("jsonVersion", "1.1") if model else "1.1"
+        headers["Content-Type"] = f"application/x-amz-json-{version}"
+        body = json.dumps({"__type": error.code, "message": error.message}).encode()
+        return Response(error.status, headers, body)
+    headers["Content-Type"] = "text/xml"
+    sender = "Sender" if error.status < 500 else "Receiver"
+    return Response(error.status, headers, restxml.error_body(error.code, error.message, request_id, sender))

@@ -1,0 +1,88 @@
+"""The operations of CloudFront that are answered here, each with the function that does it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from botocore.model import OperationModel
+
+from edgetenants_emulator import connection_groups, constraints, distributions, restxml, tags, tenants
+from edgetenants_emulator.errors import AwsError, ErrorCode
+from edgetenants_emulator.exchange import Request, Response
+from edgetenants_emulator.identifiers import Arn
+from edgetenants_emulator.operations import CLOUDFRONT, Operation, service_model
+from edgetenants_emulator.world import World
+
+__all__ = ["HANDLERS", "answer", "is_ours", "read", "target_of"]
+
+Handler = Callable[[World, str, Mapping[str, Any]], dict[str, Any]]
+
+HANDLERS: dict[str, Handler] = {
+    "CreateDistributionTenant": tenants.create,
+    "GetDistributionTenant": tenants.get,
+    "GetDistributionTenantByDomain": tenants.get_by_domain,
+    "UpdateDistributionTenant": tenants.update,
+    "DeleteDistributionTenant": tenants.delete,
+    "ListDistributionTenants": tenants.list_page,
+    "ListDistributionTenantsByCustomization": tenants.list_by_customization,
+    "CreateConnectionGroup": connection_groups.create,
+    "GetConnectionGroup": connection_groups.get,
+    "GetConnectionGroupByRoutingEndpoint": connection_groups.get_by_routing_endpoint,
+    "UpdateConnectionGroup": connection_groups.update,
+    "DeleteConnectionGroup": connection_groups.delete,
+    "ListConnectionGroups": connection_groups.list_page,
+    "CreateDistribution": distributions.create,
+    "CreateDistributionWithTags": distributions.create_with_tags,
+    "GetDistribution": distributions.get,
+    "GetDistributionConfig": distributions.get_config,
+    "UpdateDistribution": distributions.update,
+    "DeleteDistribution": distributions.delete,
+    "ListDistributions": distributions.list_page,
+    "ListDistributionsByConnectionMode": distributions.list_by_connection_mode,
+    "TagResource": tags.tag,
+    "UntagResource": tags.untag,
+    "ListTagsForResource": tags.list_tags,
+}
+
+_TAGGING = frozenset({"TagResource", "UntagResource", "ListTagsForResource"})
+# The members that name a request's resource, the best first.
+_NAMING = ("Id", "Identifier", "Name", "Resource", "Domain", "RoutingEndpoint")
+
+
+def is_ours(operation: Operation, request: Request) -> bool:
+    """Whether an operation is answered here; tags of kinds that moto keeps are moto's."""
+    if operation.service != CLOUDFRONT or operation.name not in HANDLERS:
+        return False
+    arn = Arn.parse(request.query.get("Resource", ""))
+    return operation.name not in _TAGGING or arn is None or arn.kind in tags.KINDS
+
+
+def read(operation: Operation, request: Request) -> dict[str, Any]:
+    """The members of a request, checked against the model. Raises AwsError."""
+    model = operation_model(operation.name)
+    params = restxml.parse(model, request, operation.labels)
+    constraints.check(model, params)
+    return params
+
+
+def answer(
+    world: World, account: str, operation: Operation, params: Mapping[str, Any], request_id: str
+) -> Response:
+    """Do what is asked, under the world's lock. Raises AwsError, after which nothing is changed."""
+    with world.lock:
+        result = HANDLERS[operation.name](world, account, params)
+    return restxml.serialize(operation_model(operation.name), result, request_id)
+
+
+def target_of(params: Mapping[str, Any]) -> str:
+    """What a request is about, for the call log."""
+    return next((str(params[name]) for name in _NAMING if params.get(name)), "")
+
+
+def operation_model(name: str) -> OperationModel:
+    """botocore's model of an operation of CloudFront."""
+    model = service_model(CLOUDFRONT)
+    if model is None:
+        raise AwsError(ErrorCode.INTERNAL_ERROR, "botocore has no model of CloudFront.")
+    return model.operation_model(name)

@@ -1,0 +1,80 @@
+"""The rules that stand in botocore's model: required members, closed enums, lengths, patterns.
+
+AWS's SDKs check few of them before they send, so the service does. Tags have rules and an error of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from botocore.model import ListShape, OperationModel, Shape, StringShape, StructureShape
+
+from edgetenants_emulator.errors import AwsError, ErrorCode
+
+__all__ = ["check"]
+
+_OWN_RULES = frozenset({"Tags", "TagKeys"})
+
+
+def check(operation: OperationModel, params: Mapping[str, Any]) -> None:
+    """Let a request pass only when it keeps the model's rules.
+
+    Header members are left out: a missing If-Match is InvalidIfMatchVersion, not this.
+    Raises AwsError InvalidArgument naming all that is wrong, in AWS's words.
+    """
+    shape = operation.input_shape
+    if not isinstance(shape, StructureShape) or not _declares_invalid_argument(operation):
+        return
+    inside = {k: v for k, v in params.items() if shape.members[k].serialization.get("location") != "header"}
+    found = list(_structure("", shape, inside))
+    if found:
+        errors = f"{len(found)} validation error{'s' if len(found) > 1 else ''} detected: {'; '.join(found)}"
+        raise AwsError(ErrorCode.INVALID_ARGUMENT, errors)
+
+
+@lru_cache(maxsize=256)
+def _declares_invalid_argument(operation: OperationModel) -> bool:
+    return any(shape.name == ErrorCode.INVALID_ARGUMENT for shape in operation.error_shapes)
+
+
+def _violations(path: str, shape: Shape, value: Any) -> Iterator[str]:
+    if shape.name in _OWN_RULES:
+        return
+    if isinstance(shape, StructureShape):
+        yield from _structure(path, shape, value)
+    elif isinstance(shape, ListShape):
+        for number, item in enumerate(value, start=1):
+            yield from _violations(f"{path}.{number}.member", shape.member, item)
+    elif isinstance(shape, StringShape):
+        yield from _string(path, shape, value)
+
+
+def _structure(path: str, shape: StructureShape, value: Mapping[str, Any]) -> Iterator[str]:
+    for name in shape.required_members:
+        if name not in value and shape.members[name].serialization.get("location") != "header":
+            yield f"Value null at '{_join(path, name)}' failed to satisfy constraint: Member must not be null"
+    for name, member in value.items():
+        yield from _violations(_join(path, name), shape.members[name], member)
+
+
+def _string(path: str, shape: StringShape, value: str) -> Iterator[str]:
+    says = f"Value '{value}' at '{path}' failed to satisfy constraint: Member must"
+    if shape.enum and value not in shape.enum:
+        yield f"{says} satisfy enum value set: [{', '.join(shape.enum)}]"
+    low, high = shape.metadata.get("min", 0), shape.metadata.get("max", len(value))
+    if len(value) < low:
+        yield f"{says} have length greater than or equal to {low}"
+    if len(value) > high:
+        yield f"{says} have length less than or equal to {high}"
+    pattern = shape.metadata.get("pattern", "")
+    # Java's classes (\p{L}) stand only in the shapes of tags.
+    if pattern and "\\p{" not in pattern and not re.fullmatch(pattern, value):
+        yield f"{says} satisfy regular expression pattern: {pattern}"
+
+
+def _join(path: str, name: str) -> str:
+    own = name[0].lower() + name[1:]
+    return f"{path}.{own}" if path else own

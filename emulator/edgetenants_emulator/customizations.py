@@ -1,0 +1,62 @@
+"""What a tenant has instead of its distribution's: web ACL, certificate, countries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from edgetenants_emulator import certificates
+from edgetenants_emulator.errors import AwsError, ErrorCode
+
+__all__ = ["certificate_arn", "settled"]
+
+_WEB_ACL = re.compile(r"arn:aws(-cn)?:wafv2:us-east-1:[0-9]{12}:global/webacl/.+")
+_COUNTRY = re.compile(r"[A-Z]{2}")
+
+
+def settled(account: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The customizations as CloudFront keeps and returns them: locations sorted, empty parts absent.
+
+    Raises AwsError InvalidArgument for a part that breaks a rule.
+    """
+    kept: dict[str, Any] = {}
+    if "WebAcl" in given:
+        kept["WebAcl"] = _web_acl(given["WebAcl"])
+    if "Certificate" in given:
+        kept["Certificate"] = _certificate(account, given["Certificate"])
+    if "GeoRestrictions" in given:
+        kept["GeoRestrictions"] = _geo_restrictions(given["GeoRestrictions"])
+    return kept
+
+
+def certificate_arn(customizations: Mapping[str, Any]) -> str | None:
+    """The ARN of the tenant's own certificate."""
+    arn: str | None = customizations.get("Certificate", {}).get("Arn")
+    return arn
+
+
+def _web_acl(given: Mapping[str, str]) -> dict[str, str]:
+    if given["Action"] == "override" and not _WEB_ACL.fullmatch(given.get("Arn", "")):
+        message = "To override the web ACL, specify the ARN of a global WAFv2 web ACL in us-east-1."
+        raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
+    return dict(given)
+
+
+def _certificate(account: str, given: Mapping[str, str]) -> dict[str, str]:
+    if certificates.issued_names(account, given["Arn"]) is None:
+        message = f"The certificate {given['Arn']} doesn't exist, isn't issued, or isn't in us-east-1."
+        raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
+    return dict(given)
+
+
+def _geo_restrictions(given: Mapping[str, Any]) -> dict[str, Any]:
+    kind, locations = given["RestrictionType"], sorted(given.get("Locations") or [])
+    if (kind == "none") is bool(locations):
+        message = "Specify locations for the restriction types whitelist and blacklist, and only for those."
+        raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
+    wrong = [location for location in locations if not _COUNTRY.fullmatch(location)]
+    if wrong:
+        message = f"Locations are ISO 3166-1 alpha-2 country codes, and these are not: {', '.join(wrong)}."
+        raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
+    return {"RestrictionType": kind, "Locations": locations} if locations else {"RestrictionType": kind}

@@ -1,0 +1,80 @@
+"""Domains: how they are written, who holds them, and whether control of them is shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from edgetenants_emulator import certificates
+from edgetenants_emulator.errors import AwsError, ErrorCode
+from edgetenants_emulator.records import DomainStatus
+from edgetenants_emulator.world import World
+
+__all__ = ["check_free", "check_names", "hold", "statuses"]
+
+_NAME = re.compile(r"(\*\.)?([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+NOT_OWNED = (
+    "The provided Domain Name is not valid. Could not verify Domain Name ownership. "
+    "It may not be pointing to a valid CloudFront resource."
+)
+
+
+def check_names(domains: Sequence[str], limit: int) -> None:
+    """Let a tenant's domains pass: at least one, each once, lower case, as DNS has them, at most `limit`.
+
+    Raises AwsError InvalidArgument, or EntityLimitExceeded above the limit.
+    """
+    if not domains:
+        raise AwsError(ErrorCode.INVALID_ARGUMENT, "You must specify at least one domain.")
+    for domain in domains:
+        if not _NAME.fullmatch(domain) or len(domain) > 253:
+            message = f"The domain name {domain!r} is not valid. Domain names must be lower-case DNS names."
+            raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
+    if len(set(domains)) < len(domains):
+        raise AwsError(ErrorCode.INVALID_ARGUMENT, "The list of domains contains a domain more than once.")
+    if len(domains) > limit:
+        message = f"Your request exceeds the limit of {limit} domains for a distribution tenant."
+        raise AwsError(ErrorCode.ENTITY_LIMIT_EXCEEDED, message)
+
+
+def check_free(world: World, domains: Iterable[str], owner: str | None) -> None:
+    """Let domains pass that nobody but `owner` (an ARN) holds, in whatever account and spelling.
+
+    Raises AwsError CNAMEAlreadyExists.
+    """
+    for domain in domains:
+        if world.domains.get(domain.lower(), owner) != owner:
+            raise AwsError(
+                ErrorCode.CNAME_ALREADY_EXISTS,
+                "One or more of the CNAMEs you provided are already associated with a different resource.",
+            )
+
+
+def hold(world: World, owner: str, domains: Iterable[str], instead_of: Iterable[str] = ()) -> None:
+    """Make an owner the holder of `domains`, and of none of `instead_of` any more."""
+    for domain in instead_of:
+        world.domains.pop(domain.lower(), None)
+    for domain in domains:
+        world.domains[domain.lower()] = owner
+
+
+def statuses(
+    domains: Iterable[str], names: Sequence[str], *, awaited: bool, before: Mapping[str, DomainStatus]
+) -> dict[str, DomainStatus]:
+    """The status of each domain of a tenant whose certificates carry `names`.
+
+        covered                               active
+        not covered, a certificate awaited    as before, a new one inactive
+        not covered                           refused: control of the domain is not shown
+
+    Raises AwsError InvalidArgument with the words that users report.
+    """
+    found: dict[str, DomainStatus] = {}
+    for domain in domains:
+        if certificates.covers(names, domain):
+            found[domain] = DomainStatus.ACTIVE
+        elif awaited:
+            found[domain] = before.get(domain, DomainStatus.INACTIVE)
+        else:
+            raise AwsError(ErrorCode.INVALID_ARGUMENT, NOT_OWNED)
+    return found

@@ -1,0 +1,60 @@
+"""Versions: CloudFront's ETags are a counter shared by all resources, not a hash of the content.
+
+In AWS's published CLI examples each new tenant and each new connection group carries the same first ETag,
+and the n-th version of any resource the same n-th one. So two resources may carry one ETag, and a resource
+that is deleted and made again starts over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from functools import lru_cache
+
+from edgetenants_emulator.errors import AwsError, ErrorCode
+
+__all__ = ["check", "token"]
+
+# The first seven versions, as CloudFront gives them.
+_FIRST = (
+    "E23ZP02F085DFQ",
+    "ETVPDKIKX0DER",
+    "E3UN6WX5RRO2AG",
+    "E1F83G8C2ARO7P",
+    "E1PA6795UKMFR9",
+    "E13V1IB3VIYZZH",
+    "E1VC38T7YXB528",
+)
+_ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_VALID = re.compile(r"E[0-9A-Z]{9,19}")
+
+
+@lru_cache(maxsize=4096)
+def token(version: int) -> str:
+    """The ETag of a version, counted from 1; the same in every run.
+
+    >>> token(1), token(2)
+    ('E23ZP02F085DFQ', 'ETVPDKIKX0DER')
+    """
+    if version <= len(_FIRST):
+        return _FIRST[version - 1]
+    digest = hashlib.sha256(f"version {version}".encode()).digest()
+    return "E" + "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in digest[:13])
+
+
+def check(if_match: str | None, version: int) -> None:
+    """Let a write pass only where If-Match is the current version.
+
+    Raises AwsError: InvalidIfMatchVersion for none or what is no version, PreconditionFailed for a stale one.
+    """
+    given = (if_match or "").strip().strip('"')
+    if not _VALID.fullmatch(given):
+        raise AwsError(
+            ErrorCode.INVALID_IF_MATCH_VERSION,
+            "The If-Match version is missing or not valid for the resource.",
+        )
+    if given != token(version):
+        raise AwsError(
+            ErrorCode.PRECONDITION_FAILED,
+            "The precondition in one or more of the request fields evaluated to false.",
+        )

@@ -1,0 +1,47 @@
+"""The command `edgetenants-emulator`."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from types import FrameType
+
+import click
+
+from edgetenants_emulator.server import EmulatorServer
+
+__all__ = ["main"]
+
+
+@click.command(context_settings={"auto_envvar_prefix": "EDGETENANTS_EMULATOR", "show_default": True})
+@click.option(
+    "--host", default="127.0.0.1", help="Address to listen on. Anything but loopback is open to others."
+)
+@click.option(
+    "--port", default=4599, type=click.IntRange(0, 65535), help="Port to listen on; 0 takes a free one."
+)
+@click.option(
+    "--rate", default=1.0, type=click.FloatRange(min=0), help="Virtual seconds for each real second."
+)
+def main(host: str, port: int, rate: float) -> None:
+    """CloudFront's multi-tenant API on this machine. Give its URL to an AWS SDK as endpoint; any keys will do."""
+    signal.signal(signal.SIGTERM, _exit)
+    signal.signal(signal.SIGINT, _exit)
+    try:
+        server = EmulatorServer(host, port, rate=rate)
+    except OSError as error:
+        raise click.ClickException(f"cannot listen on {host}:{port}: {error.strerror}") from error
+    click.echo(
+        f"edgetenants-emulator: CloudFront, ACM, Route 53 and STS on {server.url}, admin on {server.url}/_edgetenants/"
+    )
+    sys.stdout.flush()
+    server.serve()
+
+
+def _exit(_signal: int, _frame: FrameType | None) -> None:
+    # Held calls and long polls sit on daemon threads: they end with the process.
+    raise SystemExit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""Everything that is not answered here: moto's own CloudFront, ACM, STS, Route 53 and the rest.
+
+moto is imported when it is first needed: a server that only serves tenants starts at once.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import threading
+from types import SimpleNamespace
+from typing import Any
+
+from edgetenants_emulator.errors import AwsError, ErrorCode
+from edgetenants_emulator.exchange import Request, Response
+from edgetenants_emulator.operations import CLOUDFRONT, Operation
+from edgetenants_emulator.records import Distribution
+from edgetenants_emulator.world import DEFAULT_ACCOUNT
+
+__all__ = ["Accounts", "MotoServices"]
+
+
+class Accounts:
+    """Which account an access key stands for.
+
+    twelve digits                                that account
+    made by IAM or STS here (AssumeRole, …)      the account of its user or role
+    any other                                    the default account
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+
+    def of(self, access_key: str) -> str:
+        """The account of an access key id."""
+        if len(access_key) == 12 and access_key.isdecimal():
+            return access_key
+        found = self._known.get(access_key)
+        if found is None:
+            found = self._known[access_key] = _account_in_moto(access_key)
+        return found
+
+    def forget(self) -> None:
+        """Look again: IAM or STS may have made a key."""
+        self._known.clear()
+
+
+class MotoServices:
+    """moto's server as a function from request to response."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._app: Any = None
+
+    def start(self) -> None:
+        """Import moto ahead of the first request."""
+        with self._lock:
+            if self._app is None:
+                from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+
+                self._app = DomainDispatcherApplication(create_backend_app)
+
+    def forward(self, request: Request, operation: Operation, account: str) -> Response:
+        """moto's answer. Raises AwsError NotImplemented naming the operation where moto has it not, and
+        InternalError where moto breaks."""
+        self.start()
+        if operation.service == CLOUDFRONT and not _cloudfront_has(operation.name):
+            raise not_implemented(operation)
+        with self._lock:
+            try:
+                return self._call(_environ(request, account))
+            except NotImplementedError as error:
+                raise not_implemented(operation) from error
+            except Exception as error:  # moto's bugs are told to the caller, with the operation's name
+                message = f"moto failed at {operation.name or request.path}: {error!r}"
+                raise AwsError(ErrorCode.INTERNAL_ERROR, message) from error
+
+    def remember(self, distribution: Distribution) -> None:
+        """Let moto know a distribution: its own operations on one (invalidations) look it up."""
+        from moto.cloudfront.models import cloudfront_backends
+
+        location = f"https://cloudfront.amazonaws.com/2020-05-31/distribution/{distribution.id}"
+        known: Any = SimpleNamespace(
+            distribution_id=distribution.id, location=location, etag=distribution.etag, advance=lambda: None
+        )
+        with self._lock:
+            cloudfront_backends[distribution.account]["aws"].distributions[distribution.id] = known
+
+    def _call(self, environ: dict[str, Any]) -> Response:
+        started: dict[str, Any] = {}
+
+        def start_response(status: str, headers: list[tuple[str, str]], _: Any = None) -> None:
+            started.update(status=int(status.split()[0]), headers=dict(headers))
+
+        parts = self._app(environ, start_response)
+        try:
+            body = b"".join(parts)
+        finally:
+            close = getattr(parts, "close", None)
+            if close:
+                close()
+        return Response(started["status"], started["headers"], body)
+
+
+def not_implemented(operation: Operation) -> AwsError:
+    """The error for an operation that AWS has and the emulator has not."""
+    what = operation.name or "this request"
+    message = f"This emulator does not implement {what} of {operation.service or 'an unknown service'}."
+    return AwsError(ErrorCode.NOT_IMPLEMENTED, message)
+
+
+def error_code(response: Response) -> str:
+    """The code of an error that moto answered, in whichever protocol; empty when it has none."""
+    text = response.body.decode(errors="replace")
+    if "<Code>" in text:
+        return text.partition("<Code>")[2].partition("</Code>")[0]
+    try:
+        return str(json.loads(text).get("__type", "")).rpartition("#")[2]
+    except (ValueError, AttributeError):
+        return ""
+
+
+def _account_in_moto(access_key: str) -> str:
+    from moto.iam.models import get_account_id_from
+
+    return get_account_id_from(access_key) or DEFAULT_ACCOUNT
+
+
+def _cloudfront_has(operation: str) -> bool:
+    from moto.cloudfront.responses import CloudFrontResponse
+    from moto.core.utils import camelcase_to_underscores
+
+    return bool(operation) and hasattr(CloudFrontResponse, camelcase_to_underscores(operation))
+
+
+def _environ(request: Request, account: str) -> dict[str, Any]:
+    from urllib.parse import unquote
+
+    environ: dict[str, Any] = {
+        "REQUEST_METHOD": request.method,
+        "SCRIPT_NAME": "",
+        "PATH_INFO": unquote(request.path, "latin-1"),
+        "RAW_URI": request.path + ("?" + request.query_string if request.query_string else ""),
+        "REQUEST_URI": request.path + ("?" + request.query_string if request.query_string else ""),
+        "QUERY_STRING": request.query_string,
+        "SERVER_NAME": "127.0.0.1",
+        "SERVER_PORT": "80",
+        "SERVER_PROTOCOL": "HTTP/1.1",
+        "REMOTE_ADDR": "127.0.0.1",
+        "CONTENT_LENGTH": str(len(request.body)),
+        "CONTENT_TYPE": request.headers.get("content-type", ""),
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": "http",
+        "wsgi.input": io.BytesIO(request.body),
+        "wsgi.errors": io.StringIO(),
+        "wsgi.multithread": True,
+        "wsgi.multiprocess": False,
+        "wsgi.run_once": False,
+    }
+    for name, value in request.headers.items():
+        if name not in ("content-length", "content-type"):
+            environ["HTTP_" + name.upper().replace("-", "_")] = value
+    environ["HTTP_X_MOTO_ACCOUNT_ID"] = account
+    return environ

@@ -1,0 +1,64 @@
+"""Pages of a list: Marker, NextMarker, MaxItems."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from edgetenants_emulator.errors import AwsError, ErrorCode
+from edgetenants_emulator.records import Resource
+from edgetenants_emulator.settings import Settings
+
+__all__ = ["page", "size"]
+
+R = TypeVar("R", bound=Resource)
+
+
+def page(resources: Iterable[R], marker: str | None, limit: int) -> tuple[list[R], str | None]:
+    """One page of what is ordered by creation, and the marker of the next one, None at the end.
+
+    A marker holds a place in the order of creation, so what is created or deleted between two pages neither
+    skips nor repeats another. Raises AwsError InvalidArgument for a marker that no page gave.
+    """
+    after = _place(marker)
+    taken: list[R] = []
+    for resource in resources:
+        if resource.number <= after:
+            continue
+        if len(taken) == limit:
+            return taken, _marker(taken[-1].number)
+        taken.append(resource)
+    return taken, None
+
+
+def size(max_items: Any, settings: Settings) -> int:
+    """How many items a page takes. Raises AwsError InvalidArgument for what is no number above 0."""
+    if max_items is None:
+        return settings.page_size_default
+    try:
+        number = int(max_items)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise AwsError(
+            ErrorCode.INVALID_ARGUMENT, f"MaxItems must be a number greater than 0, not {max_items}."
+        )
+    return min(number, settings.page_size_max)
+
+
+def _marker(number: int) -> str:
+    return base64.urlsafe_b64encode(f"after:{number}".encode()).decode()
+
+
+def _place(marker: str | None) -> int:
+    if not marker:
+        return 0
+    try:
+        word, _, number = base64.urlsafe_b64decode(marker.encode()).decode().partition(":")
+        if word == "after":
+            return int(number)
+    except (binascii.Error, UnicodeError, ValueError):
+        pass
+    raise AwsError(ErrorCode.INVALID_ARGUMENT, "The Marker is not valid.")

@@ -1,0 +1,67 @@
+"""What can be set: durations, quotas, page sizes, and readings of what AWS does not say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+__all__ = ["Settings"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One value for the whole emulator; replaced as a whole, never changed in place."""
+
+    deploy_tenant_seconds: float = 45.0
+    """Virtual seconds from a tenant's create or update to Deployed."""
+    deploy_group_seconds: float = 45.0
+    """Virtual seconds from a connection group's create or update to Deployed."""
+    deploy_distribution_seconds: float = 300.0
+    """Virtual seconds from a distribution's create or update to Deployed."""
+    tenants_per_account: int = 10_000
+    """Quota of CloudFront's quotas page; EntityLimitExceeded above it."""
+    groups_per_account: int = 100
+    """Quota of CloudFront's quotas page; EntityLimitExceeded above it."""
+    tenant_only_distributions_per_account: int = 20
+    """Quota of CloudFront's quotas page; TooManyDistributions above it."""
+    domains_per_tenant: int = 100
+    """Quota of CloudFront's quotas page (the text of UpdateDistributionTenant says 5); EntityLimitExceeded."""
+    parameters_per_distribution: int = 5
+    """Quota of CloudFront's quotas page; EntityLimitExceeded above it."""
+    tags_per_resource: int = 50
+    """Quota of CloudFront's quotas page; InvalidTagging above it."""
+    page_size_default: int = 100
+    """Items on a page when MaxItems is not given. AWS does not publish it."""
+    page_size_max: int = 100
+    """Most items on a page, whatever MaxItems says. AWS does not publish it."""
+    delete_needs_deployed: bool = True
+    """Whether a delete is refused (ResourceNotDisabled) while the disabling is InProgress. AWS does not say;
+    one live report saw such a delete succeed, others wait. Refusing is the harder case for a caller."""
+    group_disable_needs_no_tenants: bool = True
+    """Whether a group with tenants can be disabled. AWS does not say; the model declares ResourceInUse for
+    UpdateConnectionGroup, and nothing else could be in use."""
+
+    def changed(self, changes: Mapping[str, Any]) -> Settings:
+        """These settings with some replaced.
+
+        Raises ValueError for an unknown name, a value of another type, or a negative number.
+        """
+        known = {field.name: type(getattr(self, field.name)) for field in fields(self)}
+        for name, value in changes.items():
+            if name not in known:
+                raise ValueError(f"there is no setting {name!r}; known: {', '.join(sorted(known))}")
+            _check(name, value, known[name])
+        return replace(self, **changes)
+
+    def as_json(self) -> dict[str, Any]:
+        """Name and value of each."""
+        return asdict(self)
+
+
+def _check(name: str, value: Any, kind: type) -> None:
+    accepted = (int, float) if kind is float else (kind,)
+    if isinstance(value, bool) is not (kind is bool) or not isinstance(value, accepted):
+        raise ValueError(f"setting {name!r} takes a {kind.__name__}, not {value!r}")
+    if value < 0:
+        raise ValueError(f"setting {name!r} cannot be negative, and {value} is")

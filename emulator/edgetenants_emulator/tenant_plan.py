@@ -1,0 +1,143 @@
+"""What a tenant shall be after a create or an update, checked against all that it depends on.
+
+    request ──▶ names ──▶ parent ──▶ connection group ──▶ parameters ──▶ customizations ──▶ certificates cover?
+
+Nothing is changed here, so whatever is refused leaves no trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from edgetenants_emulator import certificates, connection_groups, customizations, domains, parameters
+from edgetenants_emulator.errors import AwsError, ErrorCode
+from edgetenants_emulator.records import Distribution, DomainStatus, Tenant
+from edgetenants_emulator.world import World
+
+__all__ = ["TenantPlan", "for_create", "for_update", "parent"]
+
+Params = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class TenantPlan:
+    """The members of a tenant that a request decides."""
+
+    distribution_id: str
+    group_id: str
+    domains: dict[str, DomainStatus]
+    parameters: dict[str, str]
+    customizations: dict[str, Any]
+    certificate_request: dict[str, Any] | None
+    enabled: bool
+
+    def members(self) -> dict[str, Any]:
+        """By name, as `Tenant` has them."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def for_create(world: World, account: str, params: Params) -> TenantPlan:
+    """The plan of a new tenant. Raises AwsError as CreateDistributionTenant does."""
+    names = [item["Domain"] for item in params["Domains"]]
+    domains.check_names(names, world.settings.domains_per_tenant)
+    distribution = parent(world, account, params["DistributionId"])
+    group_id = _group_id(world, account, params.get("ConnectionGroupId"))
+    values = parameters.as_map(params.get("Parameters", ()))
+    parameters.check(distribution, values)
+    own = customizations.settled(account, params.get("Customizations", {}))
+    request = params.get("ManagedCertificateRequest")
+    _check_certificate_request(request, names)
+    return TenantPlan(
+        distribution_id=distribution.id,
+        group_id=group_id,
+        domains=_statuses(distribution, own, request, names, {}),
+        parameters=values,
+        customizations=own,
+        certificate_request=request,
+        enabled=params.get("Enabled", True),
+    )
+
+
+def for_update(world: World, tenant: Tenant, params: Params) -> TenantPlan:
+    """The plan of a tenant with some members sent, the others kept. Raises AwsError as
+    UpdateDistributionTenant does.
+
+    Certificates are looked at only where the update touches what they decide: a tenant whose certificate
+    has gone can still be disabled.
+    """
+    account = tenant.account
+    names = [item["Domain"] for item in params["Domains"]] if "Domains" in params else list(tenant.domains)
+    if "Domains" in params:
+        domains.check_names(names, world.settings.domains_per_tenant)
+    distribution = parent(world, account, params.get("DistributionId") or tenant.distribution_id)
+    group_id = _group_id(world, account, params.get("ConnectionGroupId") or tenant.group_id)
+    values = parameters.as_map(params["Parameters"]) if "Parameters" in params else tenant.parameters
+    if "Parameters" in params or "DistributionId" in params:
+        parameters.check(distribution, values)
+    own = tenant.customizations
+    if "Customizations" in params:
+        own = customizations.settled(account, params["Customizations"])
+    request = params.get("ManagedCertificateRequest") or tenant.certificate_request
+    _check_certificate_request(params.get("ManagedCertificateRequest"), names)
+    found = tenant.domains
+    if params.keys() & {"Domains", "DistributionId", "Customizations", "ManagedCertificateRequest"}:
+        found = _statuses(distribution, own, request, names, tenant.domains)
+    return TenantPlan(
+        distribution_id=distribution.id,
+        group_id=group_id,
+        domains=found,
+        parameters=values,
+        customizations=own,
+        certificate_request=request,
+        enabled=params.get("Enabled", tenant.enabled),
+    )
+
+
+def parent(world: World, account: str, distribution_id: str) -> Distribution:
+    """The multi-tenant distribution of an id. Raises AwsError EntityNotFound, InvalidAssociation."""
+    found = world.distributions.get(account, distribution_id)
+    if found is None:
+        raise AwsError(ErrorCode.ENTITY_NOT_FOUND, f"The distribution {distribution_id} doesn't exist.")
+    if not found.tenant_only:
+        message = f"The distribution {distribution_id} can't have tenants: its connection mode is direct."
+        raise AwsError(ErrorCode.INVALID_ASSOCIATION, message)
+    return found
+
+
+def _group_id(world: World, account: str, group_id: str | None) -> str:
+    if not group_id:
+        return connection_groups.default(world, account).id
+    found = world.groups.get(account, group_id)
+    if found is None:
+        raise AwsError(ErrorCode.ENTITY_NOT_FOUND, f"The connection group {group_id} doesn't exist.")
+    return found.id
+
+
+def _check_certificate_request(request: Params | None, names: Sequence[str]) -> None:
+    if request is None:
+        return
+    if request.get("PrimaryDomainName", names[0]) not in names:
+        message = (
+            "The primary domain name of the certificate must be one of the distribution tenant's domains."
+        )
+        raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
+    if any(name.startswith("*.") for name in names):
+        message = "A managed certificate is validated over HTTP, which wildcard domains don't support."
+        raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
+
+
+def _statuses(
+    distribution: Distribution,
+    own: Params,
+    request: Params | None,
+    names: Sequence[str],
+    before: Mapping[str, DomainStatus],
+) -> dict[str, DomainStatus]:
+    inherited = certificates.issued_names(distribution.account, distribution.certificate_arn) or ()
+    its_own = certificates.issued_names(distribution.account, customizations.certificate_arn(own)) or ()
+    # With the token host `cloudfront` the domain would have to point to the connection group already,
+    # and no DNS is looked at here: so it is refused as at AWS when it does not.
+    awaited = request is not None and request.get("ValidationTokenHost") == "self-hosted"
+    return domains.statuses(names, (*inherited, *its_own), awaited=awaited, before=before)

@@ -1,0 +1,29 @@
+"""The whole state of CloudFront, over all accounts, behind one lock."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+from edgetenants_emulator.clock import VirtualClock
+from edgetenants_emulator.records import ConnectionGroup, Distribution, Shelf, Tenant
+from edgetenants_emulator.settings import Settings
+
+__all__ = ["DEFAULT_ACCOUNT", "World"]
+
+DEFAULT_ACCOUNT = "123456789012"
+"""The account of credentials that nobody made known."""
+
+
+@dataclass
+class World:
+    """State, clock and settings. Whoever reads or writes the shelves holds `lock`."""
+
+    clock: VirtualClock
+    settings: Settings = field(default_factory=Settings)
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    distributions: Shelf[Distribution] = field(default_factory=Shelf)
+    groups: Shelf[ConnectionGroup] = field(default_factory=Shelf)
+    tenants: Shelf[Tenant] = field(default_factory=Shelf)
+    domains: dict[str, str] = field(default_factory=dict)
+    """Who holds a domain: its name in lower case, and the holder's ARN. One namespace over all accounts."""

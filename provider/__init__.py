@@ -1,0 +1,1 @@
+"""The provider: DistributionTenants against CloudFront."""

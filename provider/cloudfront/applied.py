@@ -1,0 +1,134 @@
+"""What the provider last wrote (status.applied): the third side of the three-way diff (pure).
+
+It tells a removed field of ours from one that somebody else set, and a change of the spec from drift. `hash`
+holds one short digest for each field in a fixed order, `-` where the field was unset, so that both questions
+are answered for each field alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from provider.cloudfront import identity
+from provider.cloudfront.desired import Tenant
+
+__all__ = ["FIELDS", "Applied", "field_of", "read", "record"]
+
+FIELDS: Final = (
+    "distributionId",
+    "connectionGroupId",
+    "domains",
+    "enabled",
+    "parameters",
+    "customizations.webAcl",
+    "customizations.certificate",
+    "customizations.geoRestrictions",
+    "tags",
+)
+_VERSION: Final = "1"
+_UNSET: Final = "-"
+
+
+@dataclass(frozen=True)
+class Applied:
+    """The record of the last write."""
+
+    known: bool = False
+    """There is a record: the tenant was made or taken over by this managed resource."""
+    hash: str | None = None
+    """As it is stored."""
+    digests: Mapping[str, str] | None = None
+    """The same by field; None when there is no record, or one of another version of this format."""
+    etag: str | None = None
+    tag_keys: frozenset[str] = frozenset()
+    parameter_keys: frozenset[str] = frozenset()
+
+    def had(self, field: str) -> bool:
+        """The field was set by the last write."""
+        return self.digests is not None and self.digests.get(field, _UNSET) != _UNSET
+
+    def changed(self, field: str, asked: Tenant) -> bool:
+        """The spec asks for something else now than at the last write."""
+        return self.digests is None or self.digests.get(field) != _digest(_values(asked)[field])
+
+
+def read(status: Mapping[str, Any]) -> Applied:
+    """The record in a status."""
+    stored = status.get("applied") or {}
+    return Applied(
+        known=bool(stored),
+        hash=stored.get("hash"),
+        digests=_parse(stored.get("hash") or ""),
+        etag=stored.get("etag"),
+        tag_keys=frozenset(stored.get("tagKeys") or ()),
+        parameter_keys=frozenset(stored.get("parameterKeys") or ()),
+    )
+
+
+def record(
+    asked: Tenant, etag: str, before: Applied = Applied(), left: frozenset[str] = frozenset()
+) -> dict[str, Any]:
+    """The record, as it is stored, once AWS has what is asked.
+
+    Args:
+        asked: what spec.forProvider says.
+        etag: of the tenant.
+        before: the record until now.
+        left: fields in which AWS still differs. They keep their old digest, so that a removed field stays
+            ours until it is gone, and a change that waits does not turn into drift.
+    """
+    values, old = _values(asked), before.digests or {}
+    digests = (old.get(field, _UNSET) if field in left else _digest(values[field]) for field in FIELDS)
+    return {
+        "hash": ".".join((_VERSION, *digests)),
+        "etag": etag,
+        "tagKeys": sorted(_users(asked) | (before.tag_keys if "tags" in left else frozenset())),
+        "parameterKeys": sorted(
+            asked.parameters.keys() | (before.parameter_keys if "parameters" in left else frozenset())
+        ),
+    }
+
+
+def field_of(path: str) -> str:
+    """The field of the record that a path below forProvider belongs to: `tags` for `tags.team`."""
+    head = path.partition(".")[0]
+    return head if head in ("parameters", "tags") else path
+
+
+def _users(asked: Tenant) -> frozenset[str]:
+    return frozenset(key for key in asked.tags or {} if not identity.is_own_tag(key))
+
+
+def _parse(text: str) -> dict[str, str] | None:
+    version, *digests = text.split(".")
+    if version != _VERSION or len(digests) != len(FIELDS):
+        return None
+    return dict(zip(FIELDS, digests, strict=True))
+
+
+def _values(asked: Tenant) -> dict[str, Any]:
+    own = asked.customizations
+    acl, geo = own.web_acl, own.geo_restrictions
+    return {
+        "distributionId": asked.distribution_id,
+        "connectionGroupId": asked.connection_group_id,
+        "domains": sorted(asked.domains) if asked.domains else None,
+        "enabled": asked.enabled,
+        "parameters": asked.parameters or None,
+        "customizations.webAcl": str(acl) if acl else None,
+        "customizations.certificate": own.certificate_arn,
+        "customizations.geoRestrictions": str(geo) if geo else None,
+        "tags": asked.tags or None,
+    }
+
+
+def _digest(value: Any) -> str:
+    if value is None:
+        return _UNSET
+    if isinstance(value, Mapping):
+        value = dict(value)
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:8]

@@ -1,0 +1,101 @@
+"""Doing what a plan says: a thin loop.
+
+Each action is one call. What a call changed is in `Effects` even when a later one fails, and the next plan
+starts from what is there, so nothing has to be undone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from provider.cloudfront.actions import (
+    Action,
+    CreateTenant,
+    DeleteTenant,
+    DisableTenant,
+    TagTenant,
+    UntagTenant,
+    UpdateTenant,
+    Wait,
+)
+from provider.cloudfront.calls import CloudFront
+from provider.cloudfront.errors import AwsError
+from provider.cloudfront.observed import ObservedTenant
+
+__all__ = ["ActionFailed", "Effects", "run"]
+
+
+@dataclass
+class Effects:
+    """What was done so far."""
+
+    tenant: ObservedTenant | None
+    """The tenant as the last answer has it; None before its creation and after its deletion."""
+    story: list[str]
+    """What was done, in words, in order."""
+    wait: Wait | None = None
+
+    @property
+    def message(self) -> str:
+        """The story on one line."""
+        return ", ".join(self.story)
+
+
+class ActionFailed(Exception):  # noqa: N818 - says what happened
+    """An action's call failed."""
+
+    def __init__(self, action: Action, cause: AwsError, effects: Effects) -> None:
+        super().__init__(f"{type(action).__name__}: {cause}")
+        self.action = action
+        self.cause = cause
+        self.effects = effects
+        """What was done before."""
+
+
+def run(actions: tuple[Action, ...], seen: ObservedTenant | None, cloudfront: CloudFront) -> Effects:
+    """Do the actions in order. Each write uses the ETag of the answer before it.
+
+    Raises:
+        ActionFailed: at the first call that fails; those after it were not made.
+    """
+    effects = Effects(seen, [])
+    for action in actions:
+        try:
+            _one(action, effects, cloudfront)
+        except AwsError as error:
+            raise ActionFailed(action, error, effects) from error
+        effects.story.append(str(action))
+    return effects
+
+
+def _one(action: Action, effects: Effects, cloudfront: CloudFront) -> None:
+    tenant = effects.tenant
+    match action:
+        case CreateTenant(wanted):
+            effects.tenant = replace(cloudfront.create_tenant(wanted), tags=wanted.tags)
+        case UpdateTenant(id_, wanted, _, emptied):
+            effects.tenant = replace(
+                cloudfront.update_tenant(id_, _etag(tenant), wanted, emptied), tags=_tags(tenant)
+            )
+        case DisableTenant(id_, wanted):
+            effects.tenant = replace(cloudfront.update_tenant(id_, _etag(tenant), wanted), tags=_tags(tenant))
+        case TagTenant(arn, tags):
+            cloudfront.tag(arn, tags)
+            effects.tenant = tenant and replace(tenant, tags={**(tenant.tags or {}), **tags})
+        case UntagTenant(arn, keys):
+            cloudfront.untag(arn, keys)
+            left = {key: value for key, value in (_tags(tenant) or {}).items() if key not in keys}
+            effects.tenant = tenant and replace(tenant, tags=left)
+        case DeleteTenant(id_, _):
+            cloudfront.delete_tenant(id_, _etag(tenant))
+            effects.tenant = None
+        case Wait():
+            effects.wait = action
+
+
+def _etag(tenant: ObservedTenant | None) -> str:
+    return tenant.etag if tenant else ""
+
+
+def _tags(tenant: ObservedTenant | None) -> dict[str, str] | None:
+    return None if tenant is None or tenant.tags is None else dict(tenant.tags)

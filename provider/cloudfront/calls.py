@@ -1,0 +1,230 @@
+"""The calls to CloudFront that the provider makes, each as a method over values: the one place that knows
+botocore's shapes and exceptions.
+
+ManagedCertificateRequest is never sent: each one sent may open another request, and only one may be pending
+(CloudFront Developer Guide, "Request certificates for your CloudFront distribution tenant").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+import botocore.exceptions as botocore_errors
+
+from provider.cloudfront import observed
+from provider.cloudfront.customizations import Customizations
+from provider.cloudfront.desired import Tenant
+from provider.cloudfront.errors import AwsError
+from provider.cloudfront.observed import ObservedTenant
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudfront import CloudFrontClient
+    from mypy_boto3_sts import STSClient
+
+__all__ = ["CloudFront", "CloudFrontCalls", "failing", "settings"]
+
+
+class CloudFront(Protocol):
+    """What is asked of CloudFront. Every method raises AwsError and nothing else for what AWS answers."""
+
+    def get_tenant(self, identifier: str) -> ObservedTenant:
+        """By name, id or ARN."""
+        ...
+
+    def create_tenant(self, tenant: Tenant) -> ObservedTenant:
+        """Create it, tags included. The answer has no tags."""
+        ...
+
+    def update_tenant(
+        self, id_: str, etag: str, tenant: Tenant, emptied: frozenset[str] = frozenset()
+    ) -> ObservedTenant:
+        """Write the whole tenant but its name and tags. `emptied` as in `settings`."""
+        ...
+
+    def delete_tenant(self, id_: str, etag: str) -> None:
+        """Delete a disabled tenant."""
+        ...
+
+    def tags(self, arn: str) -> dict[str, str]:
+        """All tags."""
+        ...
+
+    def tag(self, arn: str, tags: Mapping[str, str]) -> None:
+        """Set these tags, leave others."""
+        ...
+
+    def untag(self, arn: str, keys: tuple[str, ...]) -> None:
+        """Remove these tags."""
+        ...
+
+    def routing_endpoint(self, group: str) -> str | None:
+        """The name to which the domains of a connection group's tenants lead."""
+        ...
+
+    def has_distribution(self, id_: str) -> bool:
+        """There is such a distribution."""
+        ...
+
+    def account(self) -> str:
+        """The account of the caller."""
+        ...
+
+
+class CloudFrontCalls:
+    """`CloudFront` over boto3. Thread-safe, as boto3's clients are."""
+
+    def __init__(self, cloudfront: CloudFrontClient, sts: STSClient) -> None:
+        self._cloudfront = cloudfront
+        self._sts = sts
+
+    def get_tenant(self, identifier: str) -> ObservedTenant:
+        """GetDistributionTenant."""
+        with failing("GetDistributionTenant"):
+            answer = self._cloudfront.get_distribution_tenant(Identifier=identifier)
+        return observed.tenant(answer["DistributionTenant"], answer["ETag"])
+
+    def create_tenant(self, tenant: Tenant) -> ObservedTenant:
+        """CreateDistributionTenant."""
+        request: Any = {"Name": tenant.name, **settings(tenant)}
+        if tenant.tags:
+            request["Tags"] = {"Items": _tags(tenant.tags)}
+        with failing("CreateDistributionTenant"):
+            answer = self._cloudfront.create_distribution_tenant(**request)
+        return observed.tenant(answer["DistributionTenant"], answer["ETag"])
+
+    def update_tenant(
+        self, id_: str, etag: str, tenant: Tenant, emptied: frozenset[str] = frozenset()
+    ) -> ObservedTenant:
+        """UpdateDistributionTenant."""
+        request: Any = {"Id": id_, "IfMatch": etag, **settings(tenant, emptied)}
+        with failing("UpdateDistributionTenant"):
+            answer = self._cloudfront.update_distribution_tenant(**request)
+        return observed.tenant(answer["DistributionTenant"], answer["ETag"])
+
+    def delete_tenant(self, id_: str, etag: str) -> None:
+        """DeleteDistributionTenant."""
+        with failing("DeleteDistributionTenant"):
+            self._cloudfront.delete_distribution_tenant(Id=id_, IfMatch=etag)
+
+    def tags(self, arn: str) -> dict[str, str]:
+        """ListTagsForResource."""
+        with failing("ListTagsForResource"):
+            answer = self._cloudfront.list_tags_for_resource(Resource=arn)
+        return {tag["Key"]: tag.get("Value", "") for tag in answer["Tags"].get("Items", ())}
+
+    def tag(self, arn: str, tags: Mapping[str, str]) -> None:
+        """TagResource."""
+        items: Any = _tags(tags)
+        with failing("TagResource"):
+            self._cloudfront.tag_resource(Resource=arn, Tags={"Items": items})
+
+    def untag(self, arn: str, keys: tuple[str, ...]) -> None:
+        """UntagResource."""
+        with failing("UntagResource"):
+            self._cloudfront.untag_resource(Resource=arn, TagKeys={"Items": list(keys)})
+
+    def routing_endpoint(self, group: str) -> str | None:
+        """GetConnectionGroup."""
+        with failing("GetConnectionGroup"):
+            answer = self._cloudfront.get_connection_group(Identifier=group)
+        return answer["ConnectionGroup"].get("RoutingEndpoint") or None
+
+    def has_distribution(self, id_: str) -> bool:
+        """GetDistribution."""
+        try:
+            with failing("GetDistribution"):
+                self._cloudfront.get_distribution(Id=id_)
+        except AwsError as error:
+            if error.absent:
+                return False
+            raise
+        return True
+
+    def account(self) -> str:
+        """GetCallerIdentity."""
+        with failing("GetCallerIdentity"):
+            return self._sts.get_caller_identity()["Account"]
+
+
+def settings(tenant: Tenant, emptied: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """The members that create and update have in common.
+
+    Args:
+        tenant: the values; lists are sorted, so that equal tenants make equal requests.
+        emptied: of Parameters and Customizations those that are sent although they are empty: an update keeps
+            what is left out, so this is how to take away the last of them.
+    """
+    sent: dict[str, Any] = {
+        "DistributionId": tenant.distribution_id,
+        "ConnectionGroupId": tenant.connection_group_id,
+        "Domains": [{"Domain": domain} for domain in sorted(tenant.domains or ())],
+        "Enabled": tenant.enabled,
+        "Parameters": [{"Name": key, "Value": value} for key, value in sorted(tenant.parameters.items())],
+        "Customizations": _customizations(tenant.customizations),
+    }
+    return {
+        key: value
+        for key, value in sent.items()
+        if key in emptied or (value is not None and value not in ({}, []))
+    }
+
+
+def _customizations(own: Customizations) -> dict[str, Any]:
+    sent: dict[str, Any] = {}
+    if own.web_acl:
+        sent["WebAcl"] = {"Action": own.web_acl.action}
+        if own.web_acl.arn:
+            sent["WebAcl"]["Arn"] = own.web_acl.arn
+    if own.certificate_arn:
+        sent["Certificate"] = {"Arn": own.certificate_arn}
+    if own.geo_restrictions:
+        sent["GeoRestrictions"] = {"RestrictionType": own.geo_restrictions.restriction_type}
+        if own.geo_restrictions.locations:
+            sent["GeoRestrictions"]["Locations"] = sorted(own.geo_restrictions.locations)
+    return sent
+
+
+def _tags(tags: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"Key": key, "Value": value} for key, value in sorted(tags.items())]
+
+
+_CREDENTIALS = (
+    botocore_errors.NoCredentialsError,
+    botocore_errors.PartialCredentialsError,
+    botocore_errors.CredentialRetrievalError,
+    botocore_errors.TokenRetrievalError,
+    botocore_errors.UnauthorizedSSOTokenError,
+    botocore_errors.NoAuthTokenError,
+)
+
+
+@contextmanager
+def failing(operation: str) -> Iterator[None]:
+    """Turn whatever botocore raises in the block into AwsError.
+
+    A call to STS that botocore makes by itself, to assume a role, is told as what it is.
+    """
+    try:
+        yield
+    except botocore_errors.ClientError as error:
+        raise _refused(error) from error
+    except botocore_errors.ParamValidationError as error:
+        raise AwsError(operation, "ParamValidation", str(error)) from error
+    except _CREDENTIALS as error:
+        raise AwsError(operation, "Credentials", str(error)) from error
+    except botocore_errors.BotoCoreError as error:
+        raise AwsError(operation, "Endpoint", str(error)) from error
+
+
+def _refused(error: botocore_errors.ClientError) -> AwsError:
+    body: Mapping[str, Any] = error.response.get("Error", {})
+    metadata: Mapping[str, Any] = error.response.get("ResponseMetadata", {})
+    return AwsError(
+        error.operation_name,
+        body.get("Code") or "Unknown",
+        body.get("Message") or "no message",
+        status=int(metadata.get("HTTPStatusCode") or 0),
+        request_id=metadata.get("RequestId") or "",
+    )

@@ -1,0 +1,205 @@
+"""What is said of a tenant: conditions derived from the state of the world (pure).
+
+    enabled and serving every domain, rolled out once   Ready True Available, also while an update rolls out
+    anything else                                       Ready False, with the first reason that holds it up
+
+Nothing here is stored but for Ready itself, whose last value says that the tenant was rolled out before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from edgetenants_runtime.api.conditions import Condition, ConditionStatus, available
+from edgetenants_runtime.api.conditions import deleting as ready_deleting
+from edgetenants_runtime.external import FieldDiff
+
+from apis.conditions import (
+    CertificateReason,
+    DeployedReason,
+    DnsReason,
+    InSyncReason,
+    TenantConditionType,
+    TenantReadyReason,
+)
+from provider.cloudfront.desired import Tenant
+from provider.cloudfront.errors import not_ready
+from provider.cloudfront.observed import ObservedTenant
+
+__all__ = ["World", "absent", "derive", "gone", "removing"]
+
+
+@dataclass(frozen=True)
+class World:
+    """What the conditions are derived from."""
+
+    asked: Tenant
+    seen: ObservedTenant
+    drift: tuple[FieldDiff, ...] = ()
+    """What differs though the spec did not change."""
+    pending: tuple[FieldDiff, ...] = ()
+    """What differs because the spec changed."""
+    ineffective: bool = False
+    """The same update was made twice and changed nothing."""
+    frozen: bool = False
+    """Nothing may be written."""
+    served: bool = False
+    """The tenant was Ready when it was last told of."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Why something is not so."""
+
+    reason: TenantReadyReason
+    message: str
+
+
+def derive(world: World) -> tuple[Condition, ...]:
+    """All conditions of a tenant that exists and is not being deleted."""
+    return (
+        _ready(world),
+        _deployed(world.seen),
+        _in_sync(world),
+        _certificate(world.asked),
+        _dns(world.asked),
+    )
+
+
+def absent() -> tuple[Condition, ...]:
+    """What is known before the tenant exists."""
+    return (
+        _condition(
+            TenantConditionType.DEPLOYED, False, DeployedReason.CREATING, "The tenant does not exist yet."
+        ),
+    )
+
+
+def removing(seen: ObservedTenant) -> tuple[Condition, ...]:
+    """The tenant is being deleted and still there."""
+    if seen.enabled or not seen.deployed:
+        words = (
+            f"Tenant {seen.name} is being disabled; CloudFront lets it be deleted once that is rolled out."
+        )
+        return (
+            not_ready(TenantReadyReason.DISABLING, words),
+            _condition(TenantConditionType.DEPLOYED, False, DeployedReason.DISABLING, words),
+        )
+    return (ready_deleting(), _condition(TenantConditionType.DEPLOYED, False, DeployedReason.DELETING))
+
+
+def gone() -> tuple[Condition, ...]:
+    """The tenant was deleted just now."""
+    return (ready_deleting(), _condition(TenantConditionType.DEPLOYED, False, DeployedReason.DELETING))
+
+
+# Ready: the first check that finds something wins.
+
+
+def _disabled(world: World) -> Finding | None:
+    if world.asked.enabled is False:
+        return Finding(
+            TenantReadyReason.DISABLED, "The tenant is disabled, as spec.forProvider.enabled asks."
+        )
+    if world.seen.enabled:
+        return None
+    words = "The tenant is disabled in AWS. Set spec.forProvider.enabled to true to have it enabled."
+    return Finding(TenantReadyReason.DISABLED, words)
+
+
+def _first_roll_out(world: World) -> Finding | None:
+    if world.seen.deployed or world.served:
+        return None
+    words = "CloudFront is rolling the tenant out, which takes some minutes."
+    return Finding(TenantReadyReason.DEPLOYING, words)
+
+
+def _inactive_domains(world: World) -> Finding | None:
+    asked = world.asked.domains or frozenset(world.seen.domains)
+    missing = sorted(asked - set(world.seen.active_domains))
+    if not missing:
+        return None
+    names = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
+    if not world.seen.deployed:
+        return Finding(TenantReadyReason.DEPLOYING, f"CloudFront does not answer for {names} yet.")
+    words = (
+        f"CloudFront does not answer for {names}. Check that a certificate of the tenant or of its "
+        "distribution covers each name, and that status.dnsInstructions are followed."
+    )
+    return Finding(TenantReadyReason.DOMAIN_INACTIVE, words)
+
+
+READY_CHECKS: Final[tuple[Callable[[World], Finding | None], ...]] = (
+    _disabled,
+    _first_roll_out,
+    _inactive_domains,
+)
+"""In the order of what must be so first."""
+
+
+def _ready(world: World) -> Condition:
+    finding = next((found for check in READY_CHECKS if (found := check(world))), None)
+    return not_ready(finding.reason, finding.message) if finding else available()
+
+
+def _deployed(seen: ObservedTenant) -> Condition:
+    if seen.deployed:
+        return _condition(TenantConditionType.DEPLOYED, True, DeployedReason.DEPLOYED)
+    words = f"CloudFront says {seen.status or 'nothing'}."
+    return _condition(TenantConditionType.DEPLOYED, False, DeployedReason.DEPLOYING, words)
+
+
+def _in_sync(world: World) -> Condition:
+    differing = (*world.drift, *world.pending)
+    if not differing and world.seen.deployed:
+        return _condition(TenantConditionType.IN_SYNC, True, InSyncReason.IN_SYNC)
+    if not differing:
+        words = "AWS has what was asked and is rolling it out."
+        return _condition(TenantConditionType.IN_SYNC, False, InSyncReason.UPDATE_PENDING, words)
+    return _condition(TenantConditionType.IN_SYNC, False, _difference(world), _told(differing))
+
+
+def _difference(world: World) -> InSyncReason:
+    if world.frozen:
+        return InSyncReason.FROZEN
+    if world.ineffective:
+        return InSyncReason.UPDATE_INEFFECTIVE
+    return InSyncReason.DRIFT_DETECTED if world.drift else InSyncReason.UPDATE_PENDING
+
+
+def _told(differing: tuple[FieldDiff, ...]) -> str:
+    told = [f"{d.field}: asked {d.desired}, AWS has {d.observed}" for d in differing[:10]]
+    more = f"; and {len(differing) - 10} more" if len(differing) > 10 else ""
+    return "; ".join(told) + more
+
+
+def _certificate(asked: Tenant) -> Condition:
+    if not asked.managed_certificate:
+        return _condition(TenantConditionType.CERTIFICATE_READY, True, CertificateReason.NOT_CONFIGURED)
+    words = (
+        "spec.forProvider.managedCertificateRequest: this version of the provider does not request managed "
+        "certificates. Remove it, or name a certificate in spec.forProvider.customizations.certificate."
+    )
+    return _condition(
+        TenantConditionType.CERTIFICATE_READY, False, CertificateReason.CERTIFICATE_FAILED, words
+    )
+
+
+def _dns(asked: Tenant) -> Condition:
+    if not asked.records:
+        return _condition(TenantConditionType.DNS_READY, True, DnsReason.DNS_NOT_CONFIGURED)
+    words = (
+        "spec.forProvider.dns: this version of the provider does not make DNS records. Make those of "
+        "status.dnsInstructions."
+    )
+    return _condition(TenantConditionType.DNS_READY, False, DnsReason.DNS_ERROR, words)
+
+
+_Reason = DeployedReason | InSyncReason | CertificateReason | DnsReason
+
+
+def _condition(type_: TenantConditionType, holds: bool, reason: _Reason, message: str = "") -> Condition:
+    status = ConditionStatus.TRUE if holds else ConditionStatus.FALSE
+    return Condition(type=type_.value, status=status, reason=reason.value, message=message)

@@ -1,0 +1,96 @@
+"""What a managed resource asks of CloudFront, read from its spec (pure)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from edgetenants_runtime.managed import Managed
+
+from apis import errors
+from apis.customizations import Customizations as AskedCustomizations
+from apis.distributiontenant import DistributionTenantParameters
+from provider.cloudfront import identity
+from provider.cloudfront.customizations import INHERITED, Customizations, GeoRestrictions, WebAcl
+
+__all__ = ["Tenant", "at_creation", "held"]
+
+
+@dataclass(frozen=True)
+class Tenant:
+    """A distribution tenant as it should be. None, and a missing key, mean that nothing is said."""
+
+    name: str
+    """Its name in CloudFront: unique in the account and never changed."""
+    distribution_id: str | None = None
+    connection_group_id: str | None = None
+    domains: frozenset[str] | None = None
+    enabled: bool | None = None
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    customizations: Customizations = INHERITED
+    tags: Mapping[str, str] | None = None
+    """The provider's own and the user's; None where they are not known, in what was merged with AWS."""
+    managed_certificate: bool = False
+    """A managed certificate is asked for."""
+    records: bool = False
+    """The provider is asked to make DNS records."""
+
+
+def held(mr: Managed, *, installation: str, name: str) -> Tenant:
+    """What the tenant is held to: spec.forProvider.
+
+    Raises:
+        apis.errors.InvalidInput: the spec is not one that the CRD would let in.
+    """
+    return _tenant(mr, mr.for_provider, installation, name)
+
+
+def at_creation(mr: Managed, *, installation: str, name: str) -> Tenant:
+    """What the tenant is created with: spec.initProvider under spec.forProvider, enabled unless it says
+    otherwise.
+
+    Raises:
+        apis.errors.InvalidInput: the spec is not one that the CRD would let in.
+    """
+    asked = _merged(mr.init_provider, mr.for_provider)
+    return _tenant(mr, {"enabled": True, **asked}, installation, name)
+
+
+def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Maps are merged key by key, anything else is taken from above."""
+    merged = dict(below)
+    for key, value in above.items():
+        inner = merged.get(key)
+        both = isinstance(value, Mapping) and isinstance(inner, Mapping)
+        merged[key] = _merged(inner or {}, value) if both else value
+    return merged
+
+
+def _tenant(mr: Managed, asked: Mapping[str, Any], installation: str, name: str) -> Tenant:
+    fields = errors.parse(DistributionTenantParameters, asked, root="spec.forProvider")
+    return Tenant(
+        name=name,
+        distribution_id=fields.distribution_id,
+        connection_group_id=fields.connection_group_id,
+        domains=frozenset(map(str.lower, fields.domains)) if fields.domains else None,
+        enabled=fields.enabled,
+        parameters=fields.parameters or {},
+        customizations=_customizations(fields.customizations),
+        tags={**(fields.tags or {}), **identity.own_tags(mr, installation, name)},
+        managed_certificate=fields.managed_certificate_request is not None,
+        records=fields.dns is not None,
+    )
+
+
+def _customizations(asked: AskedCustomizations | None) -> Customizations:
+    if asked is None:
+        return INHERITED
+    acl, geo = asked.web_acl, asked.geo_restrictions
+    return Customizations(
+        web_acl=WebAcl(acl.action.value, acl.arn) if acl else None,
+        certificate_arn=asked.certificate.arn if asked.certificate else None,
+        geo_restrictions=(
+            GeoRestrictions(geo.restriction_type.value, frozenset(geo.locations or ())) if geo else None
+        ),
+    )

@@ -1,0 +1,115 @@
+"""What stops the provider before it writes, each with the way out in its message (pure)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from edgetenants_runtime.api.annotations import EXTERNAL_NAME
+from edgetenants_runtime.errors import ExternalError, NotYet, Retry
+from edgetenants_runtime.managed import Managed
+
+from apis.conditions import TenantReadyReason as Reason
+from provider.cloudfront import ownership
+from provider.cloudfront.errors import not_ready
+from provider.cloudfront.observed import ObservedTenant
+from provider.cloudfront.ownership import ADOPT_ANNOTATION, Ownership
+
+__all__ = [
+    "CONFIRM_ANNOTATION",
+    "adoption_refused",
+    "check_frozen",
+    "check_identity",
+    "check_import",
+    "check_protection",
+    "invalid",
+]
+
+CONFIRM_ANNOTATION: Final = "edgetenants.io/confirm"
+_HELD_SECONDS: Final = 60.0
+
+
+def check_identity(mr: Managed, caller: str | None, config: str) -> None:
+    """The managed resource must still mean the tenant that it was last seen to mean.
+
+    Raises:
+        ExternalError: its external name was changed, or its credentials are of another account.
+    """
+    if (former := ownership.renamed(mr)) is not None:
+        raise _refused(
+            Reason.VALIDATION_FAILED,
+            f"metadata.annotations[{EXTERNAL_NAME}]: {mr.external_name} is not the tenant {former} "
+            f"({mr.at_provider.get('id')}) that this resource manages; nothing is created or changed. Set it "
+            f"back to {former}; or let go of that tenant: delete this resource with managementPolicies that "
+            "lack Delete, and make another",
+        )
+    if home := ownership.foreign_account(mr, caller):
+        raise _refused(
+            Reason.ACCOUNT_MISMATCH,
+            f"spec.providerConfigRef: the credentials of {config} are of AWS account {caller}, and the "
+            f"tenant is in account {home}; nothing is changed. Use credentials of account {home}",
+        )
+
+
+def check_import(mr: Managed) -> None:
+    """An id or ARN names what exists; what does not is an error and never a creation.
+
+    Raises:
+        ExternalError: the external name is an id or ARN, and nothing is there.
+    """
+    name = str(mr.external_name)
+    if ownership.names_by_id(name) and not mr.deleted:
+        raise _refused(
+            Reason.VALIDATION_FAILED,
+            f"metadata.annotations[{EXTERNAL_NAME}]: there is no tenant {name}, and ids are given by AWS, so "
+            "none is created. Correct the id, or use a name to have a tenant created",
+        )
+
+
+def adoption_refused(seen: ObservedTenant, verdict: Ownership, owner: str | None) -> ExternalError:
+    """A tenant of that name is there, and is not ours."""
+    if verdict is Ownership.OTHERS:
+        way_out = f"it belongs to {owner}. Choose another name with the annotation {EXTERNAL_NAME}"
+    else:
+        way_out = (
+            f"{verdict.value}. To take it over, set the annotation {ADOPT_ANNOTATION} to {seen.id}; or "
+            f"choose another name with the annotation {EXTERNAL_NAME}"
+        )
+    return _refused(
+        Reason.ADOPTION_REFUSED, f"tenant {seen.name} ({seen.id}) exists in CloudFront, and {way_out}"
+    )
+
+
+def check_frozen(mr: Managed, *, frozen: bool, config: str) -> None:
+    """Nothing is written while the provider config forbids it.
+
+    Raises:
+        NotYet: it does.
+    """
+    if frozen:
+        words = f"{config} has spec.writes Frozen; {mr.external_name} waits until it is Enabled"
+        raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.FROZEN, words),))
+
+
+def check_protection(mr: Managed) -> None:
+    """A protected resource's external resource is deleted only when somebody confirms this very deletion.
+
+    Raises:
+        NotYet: nobody did.
+    """
+    token = mr.uid[:8]
+    if not mr.spec.get("deletionProtection") or mr.annotations.get(CONFIRM_ANNOTATION) == token:
+        return
+    words = (
+        f"spec.deletionProtection is on: tenant {mr.external_name} is kept. To delete it, set the annotation "
+        f"{CONFIRM_ANNOTATION} to {token}"
+    )
+    raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.DELETION_HELD, words),))
+
+
+def invalid(problems: str) -> ExternalError:
+    """What is asked cannot work."""
+    return _refused(Reason.VALIDATION_FAILED, problems)
+
+
+def _refused(reason: Reason, message: str) -> ExternalError:
+    return ExternalError(message, conditions=(not_ready(reason, message),), retry=Retry.poll())

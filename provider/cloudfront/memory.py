@@ -1,0 +1,109 @@
+"""What is remembered between two looks, for all managed resources of one AWS account.
+
+Nothing here is needed for correctness: a process that starts with an empty memory makes a few calls more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from edgetenants_runtime.clock import Clock
+
+__all__ = ["DEEP_CHECK_SECONDS", "Attempt", "Memory"]
+
+DEEP_CHECK_SECONDS: Final = 24 * 3600.0
+"""Between two looks at what a tenant's own description does not show, such as its tags."""
+_ENDPOINT_SECONDS: Final = 3600.0
+_RETRY_SECONDS: Final = 60.0
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """An update that left a difference."""
+
+    asked: str
+    """Digest of what was asked."""
+    left: tuple[tuple[str, str, str], ...]
+    """The fields that still differed, with both values."""
+    etag: str
+    """Of the tenant after the update."""
+    count: int
+
+
+class Memory:
+    """Thread-safe."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._endpoints: dict[str, tuple[str | None, float]] = {}
+        self._deep_checks: dict[str, float] = {}
+        self._attempts: dict[str, Attempt] = {}
+        self._refusals: dict[str, tuple[str, str]] = {}
+
+    def endpoint(self, group: str, read: Callable[[str], str | None]) -> str | None:
+        """The routing endpoint of a connection group, read anew when an hour has passed.
+
+        `read` answers None when it cannot tell; then what was known before is kept, and asked again soon.
+        """
+        with self._lock:
+            known, until = self._endpoints.get(group, (None, float("-inf")))
+        if self._clock.now() < until:
+            return known
+        answer = read(group)
+        lasts = _ENDPOINT_SECONDS if answer else _RETRY_SECONDS
+        with self._lock:
+            self._endpoints[group] = (answer or known, self._clock.now() + lasts)
+        return answer or known
+
+    def deep_check_due(self, uid: str) -> bool:
+        """Once in `DEEP_CHECK_SECONDS` for each resource, spread evenly; not at the first look, so that a
+        restart costs nothing."""
+        now = self._clock.now()
+        with self._lock:
+            due = self._deep_checks.setdefault(uid, now + _share(uid) * DEEP_CHECK_SECONDS)
+            if now < due:
+                return False
+            self._deep_checks[uid] = now + DEEP_CHECK_SECONDS
+            return True
+
+    def attempt(self, uid: str) -> Attempt | None:
+        """The last update that left a difference."""
+        with self._lock:
+            return self._attempts.get(uid)
+
+    def note_attempt(self, uid: str, attempt: Attempt | None) -> None:
+        """Remember an update that left a difference; None when it left none."""
+        with self._lock:
+            if attempt is None:
+                self._attempts.pop(uid, None)
+                return
+            before = self._attempts.get(uid)
+            same = before is not None and (before.asked, before.left) == (attempt.asked, attempt.left)
+            count = before.count + 1 if before and same else 1
+            self._attempts[uid] = Attempt(attempt.asked, attempt.left, attempt.etag, count)
+
+    def note_refusal(self, uid: str, id_: str, etag: str) -> None:
+        """The deletion of this version was refused."""
+        with self._lock:
+            self._refusals[uid] = (id_, etag)
+
+    def refused(self, uid: str, id_: str, etag: str) -> bool:
+        """The deletion of this version was tried and refused."""
+        with self._lock:
+            return self._refusals.get(uid) == (id_, etag)
+
+    def forget(self, uid: str) -> None:
+        """The external resource is gone."""
+        with self._lock:
+            for remembered in (self._deep_checks, self._attempts, self._refusals):
+                remembered.pop(uid, None)
+
+
+def _share(uid: str) -> float:
+    """A fixed share in (0, 1] for each resource."""
+    return (int.from_bytes(hashlib.sha256(uid.encode()).digest()[:4], "big") + 1) / 2**32

@@ -1,0 +1,82 @@
+"""Whether the tenant that an external name leads to is the managed resource's own (pure).
+
+A tenant's name proves nothing: anybody in the account may have made it. Proof is that this managed resource
+made it or took it over (its status says so), or the owner tag, or the word of a person who names the tenant's
+id. Domains prove nothing either.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import Enum
+from typing import Final
+
+from edgetenants_runtime.managed import Managed
+
+from provider.cloudfront import applied, identity
+from provider.cloudfront.observed import ObservedTenant, account_of
+
+__all__ = [
+    "ADOPT_ANNOTATION",
+    "Ownership",
+    "foreign_account",
+    "judge",
+    "names_by_id",
+    "recorded",
+    "renamed",
+    "writes",
+]
+
+ADOPT_ANNOTATION: Final = "edgetenants.io/adopt"
+_BY_ID: Final = re.compile(r"dt_\w+|arn:\S+", re.ASCII)
+_READING: Final = frozenset({"Observe", "LateInitialize"})
+
+
+class Ownership(Enum):
+    """Whose a tenant is."""
+
+    OURS = "its owner tag is this resource's"
+    GIVEN = "it has no owner, and a person gave it to this resource"
+    NOBODYS = "it has no owner"
+    OTHERS = "its owner is another"
+
+
+def writes(mr: Managed) -> bool:
+    """The management policies permit more than to look, so that the tenant must be its own."""
+    return bool(set(mr.management_policies) - _READING)
+
+
+def recorded(mr: Managed, seen: ObservedTenant) -> bool:
+    """The status says that this managed resource made this tenant or took it over."""
+    return mr.at_provider.get("id") == seen.id and applied.read(mr.status).known
+
+
+def names_by_id(external_name: str) -> bool:
+    """The external name is an id or an ARN, which AWS gives and nobody can create; no name can look so."""
+    return _BY_ID.fullmatch(external_name) is not None
+
+
+def renamed(mr: Managed) -> str | None:
+    """What the external name was when the tenant was last seen; None while it still names that tenant."""
+    known = [mr.at_provider.get(field) for field in ("name", "id", "arn")]
+    if not mr.at_provider.get("id") or mr.external_name in known:
+        return None
+    return str(known[0] or known[1])
+
+
+def foreign_account(mr: Managed, caller: str | None) -> str | None:
+    """The account that the tenant is in, where that is not the caller's."""
+    home = account_of(mr.at_provider.get("arn") or "")
+    return home if home and caller and home != caller else None
+
+
+def judge(mr: Managed, seen: ObservedTenant, tags: Mapping[str, str], owner: str) -> Ownership:
+    """Whose the tenant is, by its tags and the annotation that gives it away."""
+    tagged = tags.get(identity.OWNER_TAG)
+    if tagged == owner:
+        return Ownership.OURS
+    if tagged:
+        return Ownership.OTHERS
+    given = mr.annotations.get(ADOPT_ANNOTATION) == seen.id
+    return Ownership.GIVEN if given else Ownership.NOBODYS

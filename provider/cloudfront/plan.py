@@ -1,0 +1,100 @@
+"""From what is asked and what is there to what is to be done (pure).
+
+    absent ──create──▶ there ──converge──▶ as asked
+                         │
+                         └──remove──▶ disabled ──▶ deleted
+
+Each plan may be cut off anywhere, by a failure or by the death of the process: the next one is made from what
+is there then.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from provider.cloudfront.actions import (
+    Action,
+    CreateTenant,
+    DeleteTenant,
+    DisableTenant,
+    TagTenant,
+    UntagTenant,
+    UpdateTenant,
+    Wait,
+)
+from provider.cloudfront.desired import Tenant
+from provider.cloudfront.diff import Diff
+from provider.cloudfront.identity import OWNER_TAG
+from provider.cloudfront.observed import ObservedTenant
+
+__all__ = ["LOOK_AGAIN", "converge", "create", "remove", "whole"]
+
+LOOK_AGAIN: Final = 5.0
+"""Seconds between two looks while CloudFront rolls something out; it takes seconds to minutes."""
+
+
+def create(asked: Tenant) -> tuple[Action, ...]:
+    """Make a tenant that does not exist."""
+    return (CreateTenant(asked),)
+
+
+def converge(diff: Diff, seen: ObservedTenant) -> tuple[Action, ...]:
+    """Bring a tenant to what it should be. Empty when it is."""
+    update: tuple[Action, ...] = ()
+    if diff.fields:
+        fields = tuple(difference.field for difference in diff.fields)
+        update = (UpdateTenant(seen.id, diff.target, fields, _emptied(diff.target, seen)),)
+    tagging = _tagging(diff.target, seen)
+    # A tenant that is taken over is marked before it is changed, so that nobody else takes it meanwhile.
+    claims = any(isinstance(action, TagTenant) and OWNER_TAG in action.tags for action in tagging)
+    return (*tagging, *update) if claims else (*update, *tagging)
+
+
+def remove(seen: ObservedTenant, *, refused: bool = False) -> tuple[Action, ...]:
+    """Delete a tenant: disable it, and delete it at once, which CloudFront may refuse until it is rolled out.
+
+    Args:
+        seen: the tenant.
+        refused: the deletion of this version was tried and refused, so that the roll-out is waited for.
+    """
+    delete = DeleteTenant(seen.id, seen.name)
+    if seen.enabled:
+        return (DisableTenant(seen.id, whole(seen, enabled=False)), delete)
+    if refused and not seen.deployed:
+        reason = f"tenant {seen.name} is disabled, waiting for CloudFront before deleting it"
+        return (Wait(reason, LOOK_AGAIN),)
+    return (delete,)
+
+
+def whole(seen: ObservedTenant, *, enabled: bool) -> Tenant:
+    """The tenant as it is, for an update that changes nothing but `enabled`."""
+    return Tenant(
+        name=seen.name,
+        distribution_id=seen.distribution_id,
+        connection_group_id=seen.connection_group_id,
+        domains=frozenset(seen.domains),
+        enabled=enabled,
+        parameters=seen.parameters,
+        customizations=seen.customizations,
+    )
+
+
+def _emptied(target: Tenant, seen: ObservedTenant) -> frozenset[str]:
+    emptied = {
+        "Parameters": seen.parameters and not target.parameters,
+        "Customizations": seen.customizations and not target.customizations,
+    }
+    return frozenset(member for member, is_emptied in emptied.items() if is_emptied)
+
+
+def _tagging(target: Tenant, seen: ObservedTenant) -> tuple[Action, ...]:
+    if target.tags is None or seen.tags is None:
+        return ()
+    changed = {key: value for key, value in target.tags.items() if seen.tags.get(key) != value}
+    gone = tuple(sorted(seen.tags.keys() - target.tags.keys()))
+    actions: list[Action] = []
+    if changed:
+        actions.append(TagTenant(seen.arn, changed))
+    if gone:
+        actions.append(UntagTenant(seen.arn, gone))
+    return tuple(actions)

@@ -1,0 +1,107 @@
+"""What is shown of a tenant on its managed resource: conditions, status, connection details (pure)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType
+from edgetenants_runtime.managed import Managed
+
+from provider.cloudfront import applied, conditions, dnsinstructions, observed
+from provider.cloudfront.assessment import Assessment
+from provider.cloudfront.conditions import World
+from provider.cloudfront.identity import OWNER_TAG
+
+__all__ = ["Shown", "show"]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The parts of an Observation or a Change."""
+
+    conditions: tuple[Condition, ...]
+    at_provider: Mapping[str, Any]
+    status: Mapping[str, Any]
+    connection_details: Mapping[str, bytes] = field(repr=False)
+
+
+def show(
+    mr: Managed,
+    state: Assessment,
+    endpoint: str | None,
+    *,
+    written: bool = False,
+    ineffective: bool = False,
+    frozen: bool = False,
+) -> Shown:
+    """Show a tenant.
+
+    Args:
+        mr: the managed resource as it was read.
+        state: the tenant.
+        endpoint: its routing endpoint, None while unknown.
+        written: the tenant was created or changed just now, so that the record of the last write moves.
+        ineffective: as in World.
+        frozen: as in World.
+    """
+    ready = mr.condition(ConditionType.READY)
+    world = World(
+        asked=state.asked,
+        seen=state.seen,
+        drift=state.drift,
+        pending=state.pending,
+        ineffective=ineffective,
+        frozen=frozen,
+        served=ready is not None and ready.status is ConditionStatus.TRUE,
+    )
+    return Shown(
+        conditions=conditions.derive(world),
+        at_provider=observed.at_provider(state.seen, endpoint),
+        status=_status(state, endpoint) | _applied(state, written=written),
+        connection_details=_details(state, endpoint),
+    )
+
+
+def _status(state: Assessment, endpoint: str | None) -> dict[str, Any]:
+    domains = state.asked.domains or frozenset(state.seen.domains)
+    served = domains & set(state.seen.active_domains) if state.seen.enabled else frozenset()
+    records = dnsinstructions.routing(domains, endpoint) if endpoint else ()
+    drift = [{"field": d.field, "desired": d.desired, "observed": d.observed} for d in state.drift]
+    return {
+        "domainsReady": f"{len(served)}/{len(domains)}",
+        "dnsInstructions": [record.to_json() for record in records] or None,
+        "drift": drift or None,
+    }
+
+
+def _applied(state: Assessment, *, written: bool) -> dict[str, Any]:
+    """The record moves with a write, and when the spec came to ask for what is there already.
+
+    Its being there says that the tenant is ours, so none is made for one that is only looked at.
+    """
+    if not (written or state.applied.known or _marked(state)):
+        return {}
+    left = frozenset(applied.field_of(d.field) for d in (*state.drift, *state.pending))
+    record = applied.record(state.asked, state.seen.etag, state.applied, left)
+    return {"applied": record} if written or record["hash"] != state.applied.hash else {}
+
+
+def _marked(state: Assessment) -> bool:
+    seen, asked = state.seen.tags or {}, state.asked.tags or {}
+    return OWNER_TAG in seen and seen[OWNER_TAG] == asked.get(OWNER_TAG)
+
+
+def _details(state: Assessment, endpoint: str | None) -> dict[str, bytes]:
+    domains = sorted(state.asked.domains or state.seen.domains)
+    exact = next((domain for domain in domains if not domain.startswith("*.")), None)
+    details = {
+        "connectionGroupId": state.seen.connection_group_id,
+        "distributionTenantArn": state.seen.arn,
+        "distributionTenantId": state.seen.id,
+        "domains": ",".join(domains),
+        "endpoint": endpoint,
+        "url": f"https://{exact}" if exact else None,
+    }
+    return {key: value.encode() for key, value in details.items() if value}

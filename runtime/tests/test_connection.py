@@ -1,0 +1,122 @@
+"""Connection details: whose Secrets are written, and how often."""
+
+from typing import Any
+
+import pytest
+from edgetenants_runtime.api import annotations as names
+from edgetenants_runtime.api import conditions
+from edgetenants_runtime.external import Observation
+from edgetenants_runtime.kube.kinds import SECRETS
+from edgetenants_runtime.managed import ObjectKey
+from edgetenants_runtime.steps import Next, Outcome
+from edgetenants_runtime.testing import World, toy
+
+ERROR = "Synced=False/ReconcileError"
+HELD = [names.FINALIZER]
+NAMED = {names.EXTERNAL_NAME: "acme"}
+EARLY, LATE = "2025-12-31T23:00:00Z", "2025-12-31T23:30:00Z"
+
+OBSERVE = "external observe acme"
+FAILED = Outcome(Next.BACKOFF, failed=True)
+
+
+def synced(reason: str, status: str = "False", message: str = "") -> dict[str, Any]:
+    condition = {
+        "type": "Synced",
+        "status": status,
+        "reason": reason,
+        "lastTransitionTime": EARLY,
+        "observedGeneration": 1,
+    }
+    return condition | ({"message": message} if message else {})
+
+
+def ready(reason: str, status: str) -> dict[str, Any]:
+    return {
+        "type": "Ready",
+        "status": status,
+        "reason": reason,
+        "lastTransitionTime": EARLY,
+        "observedGeneration": 1,
+    }
+
+
+SETTLED = {
+    "conditions": [ready("Available", "True"), synced("ReconcileSuccess", "True")],
+    "observedGeneration": 1,
+}
+SETTLED_MR = {"finalizers": HELD, "annotations": NAMED, "status": SETTLED}
+
+# Connection details.
+
+DETAILS = Observation(
+    exists=True, conditions=(conditions.available(),), connection_details={"url": b"https://x"}
+)
+WANTS_SECRET = SETTLED_MR | {"writeConnectionSecretToRef": {"name": "edge", "namespace": "shop"}}
+EDGE = ObjectKey("shop", "edge")
+
+
+@pytest.mark.parametrize("cluster", [False, True])
+def test_connection_details_are_published_once(cluster: bool) -> None:
+    world = World(toy(cluster=cluster, **WANTS_SECRET))
+    world.external.toys, world.external.observation = {"acme": 1}, DETAILS
+    world.reconcile()
+    world.reconcile()
+    world.restart()
+    world.reconcile()
+    assert world.journal == [OBSERVE, "create Secret shop/edge", OBSERVE, OBSERVE]
+    secret = world.objects.find(SECRETS, EDGE)
+    assert secret is not None
+    assert secret["type"] == "connection.crossplane.io/v1alpha1"
+    assert secret["data"] == {"url": "aHR0cHM6Ly94"}
+    assert (
+        secret["metadata"]["ownerReferences"][0] | {"controller": True, "uid": "uid-acme"}
+        == secret["metadata"]["ownerReferences"][0]
+    )
+
+
+def secret(**changes: Any) -> dict[str, Any]:
+    metadata = {"name": "edge", "namespace": "shop", "resourceVersion": "5"}
+    return {
+        "metadata": metadata | changes.pop("metadata", {}),
+        "type": "Opaque",
+        "data": {"other": "eA=="},
+    } | changes
+
+
+OWNED = {"ownerReferences": [{"uid": "uid-acme", "controller": True}]}
+OTHERS = {"ownerReferences": [{"uid": "uid-other", "controller": True}]}
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [secret(), secret(metadata=OTHERS), secret(metadata=OTHERS, type="connection.crossplane.io/v1alpha1")],
+    ids=["opaque", "somebody's", "another resource's"],
+)
+def test_a_foreign_secret_is_never_written(stored: dict[str, Any]) -> None:
+    world = World(toy(**WANTS_SECRET))
+    world.external.toys, world.external.observation = {"acme": 1}, DETAILS
+    world.objects.put(SECRETS, stored)
+    assert world.reconcile() == FAILED
+    assert world.journal == [OBSERVE, "event Warning CannotPublishConnectionDetails", f"status {ERROR}"]
+    assert "Secret shop/edge exists and is not this resource's" in world.recorder.messages[0]
+    found = world.objects.find(SECRETS, EDGE)
+    assert found is not None
+    assert found["data"] == stored["data"]
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [secret(metadata=OWNED), secret(type="connection.crossplane.io/v1alpha1")],
+    ids=["ours", "ownerless"],
+)
+def test_publishing_adds_and_takes_nothing_away(stored: dict[str, Any]) -> None:
+    world = World(toy(**WANTS_SECRET))
+    world.external.toys, world.external.observation = {"acme": 1}, DETAILS
+    world.objects.put(SECRETS, stored)
+    world.reconcile()
+    written = world.objects.find(SECRETS, EDGE)
+    assert world.journal == [OBSERVE, "patch Secret shop/edge"]
+    assert written is not None
+    assert written["data"] == {"other": "eA==", "url": "aHR0cHM6Ly94"}
+    assert written["metadata"]["ownerReferences"][0]["uid"] == "uid-acme"

@@ -1,0 +1,206 @@
+"""The work queue under a clock that the test moves."""
+
+import random
+import threading
+
+import pytest
+from edgetenants_runtime.clock import FakeClock
+from edgetenants_runtime.queue import Priority, WorkQueue
+
+
+class Middle(random.Random):
+    """Jitter without chance: always the middle."""
+
+    def uniform(self, a: float, b: float) -> float:
+        return (a + b) / 2
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def real() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def queue(clock: FakeClock, real: FakeClock) -> WorkQueue[str]:
+    return WorkQueue(clock, Middle(), real_clock=real)
+
+
+def ready(queue: WorkQueue[str]) -> list[str]:
+    keys = []
+    while (key := queue.get(block=False)) is not None:
+        keys.append(key)
+        queue.done(key)
+    return keys
+
+
+def test_a_key_added_often_is_handed_out_once(queue: WorkQueue[str]) -> None:
+    for _ in range(3):
+        queue.add("a")
+    assert ready(queue) == ["a"]
+
+
+def test_a_key_in_processing_is_handed_out_once_more_afterwards(queue: WorkQueue[str]) -> None:
+    queue.add("a")
+    assert queue.get() == "a"
+    queue.add("a")
+    queue.add("a", Priority.LOW)
+    assert queue.get(block=False) is None
+    queue.done("a")
+    assert ready(queue) == ["a"]
+
+
+def test_high_priority_goes_first_and_low_is_not_starved(queue: WorkQueue[str]) -> None:
+    for n in range(10):
+        queue.add(f"low{n}", Priority.LOW)
+        queue.add(f"high{n}", Priority.HIGH)
+    order = ready(queue)
+    assert order[:6] == ["high0", "high1", "high2", "high3", "low0", "high4"]
+    assert len(order) == 20
+
+
+def test_a_raised_priority_counts(queue: WorkQueue[str]) -> None:
+    queue.add("a", Priority.LOW)
+    queue.add("b", Priority.LOW)
+    queue.add("b", Priority.HIGH)
+    assert ready(queue) == ["b", "a"]
+
+
+def test_the_earliest_delay_wins(queue: WorkQueue[str], clock: FakeClock) -> None:
+    queue.add_after("a", 10)
+    queue.add_after("a", 3)
+    queue.add_after("a", 7)
+    clock.advance(2.9)
+    assert ready(queue) == []
+    clock.advance(0.2)
+    assert ready(queue) == ["a"]
+    clock.advance(100)
+    assert ready(queue) == []
+
+
+def test_processing_drops_the_delays_that_it_makes_needless(queue: WorkQueue[str], clock: FakeClock) -> None:
+    queue.add_after("a", 5)
+    queue.add("a")
+    assert ready(queue) == ["a"]
+    clock.advance(10)
+    assert ready(queue) == []
+
+
+def test_a_delay_asked_for_during_processing_stays(queue: WorkQueue[str], clock: FakeClock) -> None:
+    queue.add("a")
+    queue.get()
+    queue.add_after("a", 5)
+    queue.done("a")
+    clock.advance(5)
+    assert ready(queue) == ["a"]
+
+
+def test_a_key_that_falls_due_in_processing_comes_afterwards(queue: WorkQueue[str], clock: FakeClock) -> None:
+    queue.add("a")
+    queue.get()
+    queue.add_after("a", 5)
+    clock.advance(5)
+    assert queue.get(block=False) is None
+    queue.done("a")
+    assert ready(queue) == ["a"]
+
+
+def test_back_off_doubles_to_a_bound_and_is_forgotten(queue: WorkQueue[str]) -> None:
+    delays = [queue.retry("a") for _ in range(8)]
+    assert delays == [1, 2, 4, 8, 16, 32, 60, 60]
+    queue.forget("a")
+    assert queue.retry("a") == 1
+
+
+def test_back_off_is_jittered_and_per_key(clock: FakeClock) -> None:
+    queue: WorkQueue[str] = WorkQueue(clock, random.Random(1))
+    first = {queue.retry(f"k{n}") for n in range(20)}
+    assert len(first) == 20
+    assert all(0.8 <= delay <= 1.2 for delay in first)
+
+
+def test_real_delays_ignore_the_injected_clock(
+    queue: WorkQueue[str], clock: FakeClock, real: FakeClock
+) -> None:
+    queue.retry_real("a")
+    clock.advance(100)
+    assert ready(queue) == []
+    real.advance(1)
+    assert ready(queue) == ["a"]
+
+
+def test_a_removed_key_is_let_go(queue: WorkQueue[str], clock: FakeClock) -> None:
+    queue.retry("a")
+    queue.remove("a")
+    clock.advance(100)
+    assert ready(queue) == []
+    assert queue.delayed == 0
+    assert queue.retry("a") == 1
+
+
+def test_a_step_of_the_clock_wakes_a_worker(queue: WorkQueue[str], clock: FakeClock) -> None:
+    got: list[str | None] = []
+    worker = threading.Thread(target=lambda: got.append(queue.get()))
+    worker.start()
+    queue.add_after("a", 3600)
+    while worker.is_alive():
+        clock.advance(3600)
+        worker.join(0.01)
+    assert got == ["a"]
+
+
+def test_a_real_delay_wakes_a_worker_while_the_injected_clock_stands_still(clock: FakeClock) -> None:
+    queue: WorkQueue[str] = WorkQueue(clock, Middle())
+    queue.add_after("never", 3600)
+    queue.add_after_real("a", 0.02)
+    assert queue.get() == "a"
+
+
+def test_shutdown_wakes_workers_and_waits_for_those_under_way(queue: WorkQueue[str]) -> None:
+    queue.add("a")
+    queue.add("b")
+    assert queue.get() == "a"
+    got: list[str | None] = []
+    assert queue.get() == "b"
+    idle = threading.Thread(target=lambda: got.append(queue.get()))
+    idle.start()
+    queue.add("a")
+    assert queue.shutdown(drain=0.0) is False
+    idle.join(5)
+    assert got == [None]
+    queue.done("a")
+    threading.Timer(0.02, queue.done, ["b"]).start()
+    assert queue.shutdown(drain=5.0) is True
+    assert ready(queue) == []
+
+
+def test_many_workers_never_share_a_key() -> None:
+    queue: WorkQueue[int] = WorkQueue(FakeClock(), random.Random(1))
+    busy, seen, clashes = set(), [], []
+    lock = threading.Lock()
+
+    def work() -> None:
+        while (key := queue.get()) is not None:
+            with lock:
+                (clashes if key in busy else seen).append(key)
+                busy.add(key)
+            queue.add(key) if len(seen) < 200 else None
+            with lock:
+                busy.discard(key)
+            queue.done(key)
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for n in range(5):
+        queue.add(n)
+    while len(seen) < 200:
+        workers[0].join(0.01)
+    queue.shutdown(drain=1)
+    for worker in workers:
+        worker.join(5)
+    assert clashes == []

@@ -1,0 +1,180 @@
+"""What `up` applies: our package as it is generated, and around it what Crossplane's package manager would make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sandbox.errors import WorldError
+
+__all__ = ["CREDENTIALS", "NAMESPACE", "Package", "accounts", "credentials", "documents", "function_revision", "provider_role"]
+
+Manifest = dict[str, Any]
+
+NAMESPACE = "crossplane-system"
+FUNCTION = "function-edgetenants"
+PROVIDER = "provider-edgetenants"
+ROLE = f"crossplane:provider:{PROVIDER}:system"
+CREDENTIALS = "edgetenants-emulator-credentials"
+
+_REVISION = "v1alpha1"
+_READ = ("get", "list", "watch")
+_OWN = ("get", "list", "watch", "update", "patch", "create")
+
+
+@dataclass(frozen=True)
+class Package:
+    """Our generated manifests."""
+
+    crds: tuple[Manifest, ...]
+    """Of the managed resources and provider configs that are activated."""
+    xrd: Manifest
+    composition: Manifest
+
+    @classmethod
+    def load(cls, root: Path, *, legacy: bool) -> Package:
+        """Read them from `root`/package; the cluster-scoped tree only when `legacy`.
+
+        Raises:
+            WorldError: a file or folder is missing or is not YAML.
+        """
+        package = root / "package"
+        folders = [package / "crds"] + ([package / "crds-legacy"] if legacy else [])
+        crds = tuple(m for folder in folders for file in _yaml_files(folder) for m in documents(file))
+        [xrd] = documents(package / "xrds" / "tenantclaim.yaml")
+        [composition] = documents(package / "composition.yaml")
+        return cls(crds, xrd, composition)
+
+    @property
+    def crd_names(self) -> tuple[str, ...]:
+        """The names of the CustomResourceDefinitions."""
+        return tuple(crd["metadata"]["name"] for crd in self.crds)
+
+
+def accounts() -> tuple[Manifest, ...]:
+    """The namespace, and the ServiceAccounts of core and provider."""
+    return (
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
+        _account("crossplane"),
+        _account(PROVIDER),
+    )
+
+
+def provider_role(crds: Iterable[Mapping[str, Any]]) -> tuple[Manifest, Manifest]:
+    """The ClusterRole that Crossplane's RBAC manager would give a provider with these CRDs, and its binding.
+
+    Rule for rule what crossplane/internal/controller/rbac/provider/roles/roles.go renders for a revision
+    with the capability safe-start: no delete, no namespaces, no events.k8s.io.
+    """
+    resources: dict[str, list[str]] = {}
+    for crd in sorted(crds, key=lambda c: c["spec"]["names"]["plural"] + c["spec"]["group"]):
+        plural = crd["spec"]["names"]["plural"]
+        resources.setdefault(crd["spec"]["group"], []).extend((plural, f"{plural}/status"))
+    rules = [_rule([group], names, _OWN) for group, names in resources.items()]
+    rules += [
+        _rule(list(resources), ["*/finalizers"], ["update"]),
+        _rule(["", "coordination.k8s.io"], ["secrets", "configmaps", "events", "leases"], ["*"]),
+        _rule(["apiextensions.k8s.io"], ["customresourcedefinitions"], _READ),
+    ]
+    kind = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": ROLE}}
+    role = {**kind, "kind": "ClusterRole", "rules": rules}
+    binding = {
+        **kind,
+        "kind": "ClusterRoleBinding",
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": ROLE},
+        "subjects": [{"kind": "ServiceAccount", "namespace": NAMESPACE, "name": PROVIDER}],
+    }
+    return role, binding
+
+
+def function_revision() -> Manifest:
+    """A revision of our function that the package manager leaves alone; where it is served stands in its status."""
+    return {
+        "apiVersion": "pkg.crossplane.io/v1",
+        "kind": "FunctionRevision",
+        "metadata": {
+            "name": f"{FUNCTION}-sandbox",
+            "labels": {"pkg.crossplane.io/package": FUNCTION},
+            "annotations": {"crossplane.io/paused": "true"},
+        },
+        "spec": {"desiredState": "Active", "image": f"sandbox.invalid/edgetenants/{FUNCTION}:v0", "revision": 1},
+    }
+
+
+def function_status(port: int) -> Manifest:
+    """The status by which core finds the function and sees that it may be used in compositions."""
+    return {"status": {"endpoint": f"dns:///127.0.0.1:{port}", "capabilities": ["composition", "operation"]}}
+
+
+def credentials(endpoint: str, *, legacy: bool) -> tuple[Manifest, ...]:
+    """A Secret with the emulator's credentials, and the provider configs `default` that lead to it."""
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": CREDENTIALS, "namespace": NAMESPACE},
+        "stringData": {"credentials": "[default]\naws_access_key_id = sandbox\naws_secret_access_key = sandbox\n"},
+    }
+    reference = {"namespace": NAMESPACE, "name": CREDENTIALS, "key": "credentials"}
+    spec = {
+        "credentials": {"source": "Secret", "secretRef": reference},
+        "endpoint": {"url": endpoint},
+        # The emulator has no quota to keep.
+        "rateLimits": {"cloudfront": 200, "acm": 200},
+    }
+    kinds = [("m.edgetenants.io", "ClusterProviderConfig")] + ([("edgetenants.io", "ProviderConfig")] if legacy else [])
+    configs = [
+        {"apiVersion": f"{group}/{_REVISION}", "kind": kind, "metadata": {"name": "default"}, "spec": spec}
+        for group, kind in kinds
+    ]
+    return (secret, *configs)
+
+
+def seed() -> Manifest:
+    """What the emulator's account has before anything is claimed: the distribution that the examples name."""
+    return {
+        "account": "123456789012",
+        "distributions": [
+            {
+                "id": "E1EDGETENANTS",
+                "certificateDomains": ["*.example.com", "example.com", "*.acme.com", "acme.com"],
+                "parameters": [
+                    {"name": "tenantName", "required": False, "default": "default"},
+                    {"name": "tier", "required": False, "default": "standard"},
+                ],
+            }
+        ],
+    }
+
+
+def _account(name: str) -> Manifest:
+    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": NAMESPACE}}
+
+
+def _rule(groups: list[str], resources: list[str], verbs: Iterable[str]) -> Manifest:
+    return {"apiGroups": groups, "resources": resources, "verbs": list(verbs)}
+
+
+def _yaml_files(folder: Path) -> list[Path]:
+    files = sorted(folder.glob("*.yaml"))
+    if not files:
+        raise WorldError(f"no manifests in {folder}; `make generate` writes them")
+    return files
+
+
+def documents(file: Path) -> list[Manifest]:
+    """The objects in a YAML file.
+
+    Raises:
+        WorldError: it is missing or is not YAML.
+    """
+    if not file.is_file():
+        raise WorldError(f"{file} is missing; `make generate` writes it")
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        return [d for d in yaml.load_all(file.read_text(), Loader=loader) if d]  # noqa: S506 - the safe loader, in C
+    except yaml.YAMLError as e:
+        raise WorldError(f"{file} is not YAML: {e}") from e

@@ -1,0 +1,126 @@
+"""Tells on the terminal what happens in a world: events in Kubernetes, calls to AWS, conditions of the claim.
+
+One voice for all three, in the order in which they are seen, each line stamped with the seconds since the start.
+"""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from sandbox.world import World
+
+JsonObject = dict[str, Any]
+
+
+class Stuck(Exception):
+    """What was waited for did not come about in time. The message says what was seen last."""
+
+
+class Narrator:
+    """Prints what is new each time that it looks; `wait` looks until a condition holds."""
+
+    def __init__(self, world: World, namespace: str, console: Console) -> None:
+        self._world = world
+        self._namespace = namespace
+        self._console = console
+        self._start = time.monotonic()
+        self._calls_seen = world.emulator.calls()["total"]
+        self._events_seen: dict[str, int] = {}
+        self._conditions: dict[tuple[str, str], str] = {}
+        self._status_line = ""
+
+    def heading(self, title: str, explanation: str) -> None:
+        """A step begins."""
+        self._console.print()
+        self._console.rule(Text(title, style="bold"), align="left", style="dim")
+        self._console.print(Text(explanation, style="dim"))
+
+    def say(self, source: str, message: str, style: str = "") -> None:
+        """One line: when, who, what."""
+        line = Text(f"{time.monotonic() - self._start:6.1f}s  ", style="dim")
+        line.append(f"{source:<11}", style="bold " + {"AWS": "yellow", "Kubernetes": "blue"}.get(source, "magenta"))
+        line.append(message, style=style)
+        self._console.print(line, soft_wrap=True, highlight=False)
+
+    def get(self, resource: str, name: str) -> JsonObject:
+        """The object as the API server has it now; empty when it is gone."""
+        out = self._world.kubectl("get", resource, name, "-n", self._namespace, "-o", "json", "--ignore-not-found")
+        found: JsonObject = json.loads(out) if out.strip() else {}
+        return found
+
+    def look(self, claim: str) -> JsonObject:
+        """Print what is new since the last look; the claim as it is now."""
+        self._tell_events()
+        self._tell_calls()
+        found = self.get("tenantclaims", claim)
+        self._tell_conditions(found)
+        return found
+
+    def wait(self, claim: str, until: Callable[[JsonObject], bool], *, what: str, seconds: float = 60) -> JsonObject:
+        """Look until `until` holds for the claim.
+
+        Raises:
+            Stuck: it did not within `seconds` of real time.
+        """
+        deadline = time.monotonic() + seconds
+        while True:
+            found = self.look(claim)
+            if until(found):
+                self.look(claim)
+                return found
+            if time.monotonic() > deadline:
+                raise Stuck(f"waited {seconds:.0f} s for {what}; the claim's conditions: {conditions_of(found) or 'none'}")
+            time.sleep(0.3)
+
+    def _tell_events(self) -> None:
+        out = self._world.kubectl("get", "events", "-n", self._namespace, "-o", "json")
+        for event in sorted(json.loads(out)["items"], key=lambda e: str(e.get("lastTimestamp") or e.get("eventTime"))):
+            uid, count = event["metadata"]["uid"], int(event.get("count") or 1)
+            if self._events_seen.get(uid, 0) >= count:
+                continue
+            first = uid not in self._events_seen
+            self._events_seen[uid] = count
+            if first:
+                about = event["involvedObject"]
+                style = "red" if event["type"] == "Warning" else ""
+                self.say("Kubernetes", f"{about['kind']}/{about['name']}: {event['reason']}: {event['message']}", style)
+
+    def _tell_calls(self) -> None:
+        report = self._world.emulator.calls(since=self._calls_seen)
+        self._calls_seen = report["total"]
+        for line in folded(report["calls"]):
+            self.say("AWS", line)
+
+    def _tell_conditions(self, claim: JsonObject) -> None:
+        for c in claim.get("status", {}).get("conditions", []):
+            if c["type"] not in ("Live", "Ready"):
+                continue
+            key = (claim["metadata"]["name"], c["type"])
+            now = f"{c['type']}={c['status']} ({c['reason']})"
+            if self._conditions.get(key) != now:
+                self._conditions[key] = now
+                message = f": {c['message']}" if c.get("message") else ""
+                self.say("claim", f"{now}{message}", "bold green" if c["status"] == "True" else "")
+
+
+def folded(calls: list[Mapping[str, Any]]) -> list[str]:
+    """One line for each run of equal calls, so that polling does not flood the screen."""
+    lines: list[tuple[str, int]] = []
+    for call in calls:
+        outcome = call.get("code") or call["status"]
+        text = f"{call['operation']} → {outcome}"
+        if lines and lines[-1][0] == text:
+            lines[-1] = (text, lines[-1][1] + 1)
+        else:
+            lines.append((text, 1))
+    return [text if n == 1 else f"{text} (×{n})" for text, n in lines]
+
+
+def conditions_of(obj: JsonObject) -> str:
+    """The conditions in one line, for messages."""
+    found = obj.get("status", {}).get("conditions", [])
+    return "; ".join(f"{c['type']}={c['status']}/{c['reason']} {c.get('message', '')}".strip() for c in found)

@@ -1,0 +1,209 @@
+"""The command lines of a sandbox's processes.
+
+    tier 0   etcd (envtest only)
+    tier 1   apiserver · collector (envtest only)
+    tier 2   crossplane · emulator · function · provider
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sandbox.manifests import NAMESPACE
+from sandbox.pki import Pair, Pki
+from sandbox.specs import ProcessSpec, Probe
+from sandbox.state import ControlPlane, Layout
+
+__all__ = ["Programs", "port_names"]
+
+_HOST = "127.0.0.1"
+# Whoever is logged in to a real account must not reach it from here.
+_NO_ACCOUNT = {
+    "AWS_CONFIG_FILE": os.devnull,
+    "AWS_EC2_METADATA_DISABLED": "true",
+    "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+}
+# The rest of the caller's environment stays out: its KUBECONFIG and AWS_* are not the sandbox's, and its proxies
+# know nothing of our loopback ports.
+_INHERITED = ("HOME", "LANG", "LC_ALL", "PATH", "SSL_CERT_DIR", "SSL_CERT_FILE", "TMPDIR", "TZ", "USER")
+
+
+def port_names(kind: ControlPlane, *, control_plane_only: bool) -> tuple[str, ...]:
+    """The ports that a sandbox of that kind needs, by name."""
+    control_plane = () if kind is ControlPlane.GIVEN else ("apiserver", "etcd", "etcd-peer")
+    rest = ("crossplane-metrics", "crossplane-health", "emulator", "function", "provider-health")
+    return control_plane if control_plane_only else control_plane + rest
+
+
+@dataclass(frozen=True)
+class Programs:
+    """Makes the specs of the processes of one sandbox."""
+
+    layout: Layout
+    ports: Mapping[str, int]
+    pki: Pki
+
+    @property
+    def server(self) -> str:
+        """URL of our own API server."""
+        return f"https://{_HOST}:{self.ports['apiserver']}"
+
+    @property
+    def endpoint(self) -> str:
+        """URL of the emulator, which is the AWS endpoint."""
+        return f"http://{_HOST}:{self.ports['emulator']}"
+
+    def built_apiserver(self, binary: Path) -> ProcessSpec:
+        """API server, etcd and collector in one process, built from the published libraries."""
+        return self._spec(
+            "apiserver",
+            binary,
+            f"--dir={self.layout.directory}",
+            f"--port={self.ports['apiserver']}",
+            f"--etcd-port={self.ports['etcd']}",
+            f"--etcd-peer-port={self.ports['etcd-peer']}",
+            f"--audit-log={self.layout.audit_log}",
+            ports=("apiserver", "etcd", "etcd-peer"),
+            probe=self._apiserver_probe(),
+            tier=1,
+        )
+
+    def etcd(self, binary: Path) -> ProcessSpec:
+        """etcd as envtest starts it (controller-runtime, pkg/internal/testing/controlplane/etcd.go)."""
+        clients, peers = (f"http://{_HOST}:{self.ports[name]}" for name in ("etcd", "etcd-peer"))
+        return self._spec(
+            "etcd",
+            binary,
+            f"--data-dir={self.layout.directory / 'etcd'}",
+            f"--listen-client-urls={clients}",
+            f"--advertise-client-urls={clients}",
+            f"--listen-peer-urls={peers}",
+            "--unsafe-no-fsync=true",
+            ports=("etcd", "etcd-peer"),
+            probe=Probe(f"{clients}/health"),
+            tier=0,
+        )
+
+    def kube_apiserver(self, binary: Path, audit_policy: Path) -> ProcessSpec:
+        """kube-apiserver as envtest starts it (controller-runtime, …/controlplane/apiserver.go), with audit."""
+        accounts = self.pki.service_accounts
+        return self._spec(
+            "apiserver",
+            binary,
+            f"--etcd-servers=http://{_HOST}:{self.ports['etcd']}",
+            f"--bind-address={_HOST}",
+            f"--secure-port={self.ports['apiserver']}",
+            f"--cert-dir={self.layout.pki}",
+            f"--tls-cert-file={self.pki.apiserver.certificate}",
+            f"--tls-private-key-file={self.pki.apiserver.key}",
+            f"--client-ca-file={self.pki.ca}",
+            "--authorization-mode=RBAC",
+            "--service-cluster-ip-range=10.0.0.0/24",
+            "--allow-privileged=true",
+            "--disable-admission-plugins=ServiceAccount",
+            f"--service-account-issuer={self.server}/",
+            f"--service-account-key-file={accounts.certificate}",
+            f"--service-account-signing-key-file={accounts.key}",
+            f"--audit-policy-file={audit_policy}",
+            f"--audit-log-path={self.layout.audit_log}",
+            ports=("apiserver",),
+            probe=self._apiserver_probe(),
+            tier=1,
+        )
+
+    def collector(self, binary: Path) -> ProcessSpec:
+        """Garbage and namespace collection, for an API server that has none."""
+        return self._spec("collector", binary, f"--kubeconfig={self.layout.admin_kubeconfig}", tier=1)
+
+    def crossplane(self, binary: Path, *, caller: Mapping[str, str]) -> ProcessSpec:
+        """Crossplane core as admin. A given cluster's kubeconfig may need the caller's environment to log in."""
+        packages = self.layout.directory / "xpkg"
+        packages.mkdir(exist_ok=True)
+        return self._spec(
+            "crossplane",
+            binary,
+            "core",
+            "start",
+            env={
+                **caller,
+                "KUBECONFIG": str(self.layout.admin_kubeconfig),
+                "TLS_CLIENT_CERTS_DIR": str(self.pki.crossplane.certificate.parent),
+                "PACKAGE_RUNTIME": "External",
+                "ENABLE_WEBHOOKS": "false",
+                "XPKG_CACHE_DIR": str(packages),
+                "METRICS_PORT": str(self.ports["crossplane-metrics"]),
+                "HEALTH_PROBE_PORT": str(self.ports["crossplane-health"]),
+                "POD_NAMESPACE": NAMESPACE,
+                "POD_SERVICE_ACCOUNT": "crossplane",
+            },
+            ports=("crossplane-metrics", "crossplane-health"),
+            probe=Probe(f"http://{_HOST}:{self.ports['crossplane-health']}/readyz"),
+            tier=2,
+        )
+
+    def emulator(self) -> ProcessSpec:
+        """CloudFront, ACM and their admin API."""
+        arguments = (f"--host={_HOST}", f"--port={self.ports['emulator']}")
+        probe = Probe(f"{self.endpoint}/_edgetenants/health")
+        return self._python("emulator", "edgetenants_emulator.main", *arguments, ports=("emulator",), probe=probe)
+
+    def function(self) -> ProcessSpec:
+        """The composition function over mutual TLS."""
+        address = f"{_HOST}:{self.ports['function']}"
+        certificates = self.pki.function.certificate.parent
+        probe = _with_pair(f"tls://{address}", self.pki.crossplane)
+        arguments = (f"--address={address}", f"--tls-certs-dir={certificates}")
+        return self._python("function", "function.main", *arguments, ports=("function",), probe=probe)
+
+    def provider(self) -> ProcessSpec:
+        """The provider as its ServiceAccount, on the emulator's clock."""
+        return self._python(
+            "provider",
+            "provider.main",
+            f"--kubeconfig={self.layout.provider_kubeconfig}",
+            f"--clock={self.endpoint}/_edgetenants/clock",
+            f"--health-address={_HOST}",
+            f"--health-port={self.ports['provider-health']}",
+            "--log-format=console",
+            env={"POD_NAMESPACE": NAMESPACE},
+            ports=("provider-health",),
+            probe=Probe(f"http://{_HOST}:{self.ports['provider-health']}/readyz"),
+        )
+
+    def _python(
+        self, name: str, module: str, *args: str, ports: tuple[str, ...], probe: Probe, env: Mapping[str, str] | None = None
+    ) -> ProcessSpec:
+        environment = {"PYTHONUNBUFFERED": "1", **_NO_ACCOUNT, **(env or {})}
+        return self._spec(name, Path(sys.executable), "-m", module, *args, env=environment, ports=ports, probe=probe, tier=2)
+
+    def _spec(
+        self,
+        name: str,
+        binary: Path,
+        *args: str,
+        env: Mapping[str, str] | None = None,
+        ports: tuple[str, ...] = (),
+        probe: Probe | None = None,
+        tier: int,
+    ) -> ProcessSpec:
+        inherited = {k: os.environ[k] for k in _INHERITED if k in os.environ}
+        return ProcessSpec(
+            name=name,
+            argv=(str(binary), *args),
+            log=str(self.layout.log(name)),
+            env={**inherited, **(env or {})},
+            ports=tuple(self.ports[p] for p in ports),
+            probe=probe,
+            tier=tier,
+        )
+
+    def _apiserver_probe(self) -> Probe:
+        return _with_pair(f"{self.server}/readyz", self.pki.admin)
+
+
+def _with_pair(url: str, pair: Pair) -> Probe:
+    return Probe(url, ca=str(pair.ca), certificate=str(pair.certificate), key=str(pair.key))

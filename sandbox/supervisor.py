@@ -1,0 +1,294 @@
+"""The parent of all processes of a sandbox: `python -m sandbox.supervisor DIR`, started detached by `up`.
+
+It starts, stops and reaps; it restarts nothing, because a process that dies is news. Requests come as one JSON
+line each over the Unix socket DIR/control.sock:
+
+    {"do": "start", "spec": {…}}     start a process; its spec is kept
+    {"do": "start", "name": "x"}     start it again, as it was
+    {"do": "stop", "name": "x"}      SIGTERM, and SIGKILL when it has not gone in time; answers at once
+    {"do": "kill", "name": "x"}      SIGKILL
+    {"do": "status"}
+    {"do": "shutdown"}               stop all, higher tiers first; answers when all are gone, then ends
+
+Each answer is {"processes": [...]} or {"error": "..."}. The same list stands in DIR/processes.json, so that `down`
+finds what is left when the supervisor itself was killed. Its children do not outlive it: the kernel kills them
+(PR_SET_PDEATHSIG, prctl(2)). That signal comes when the *thread* that started a child ends, so there is one
+thread here, and no other may be added.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sandbox.errors import WorldError
+from sandbox.pids import ProcessId
+from sandbox.specs import ProcessSpec
+from sandbox.states import ProcessState
+
+__all__ = ["CONTROL_SOCKET", "PROCESSES_FILE", "Supervisor", "bind_at", "main"]
+
+CONTROL_SOCKET = "control.sock"
+PROCESSES_FILE = "processes.json"
+GRACE = 8.0
+"""Seconds from SIGTERM to SIGKILL."""
+
+_PR_SET_PDEATHSIG = 1
+_CANNOT_START = 127
+
+
+@dataclass
+class Child:
+    """A process that was started, and what became of it."""
+
+    spec: ProcessSpec
+    process: subprocess.Popen[bytes]
+    identity: ProcessId | None
+    started: float
+    log_offset: int
+    """Where in the log file this run begins, bytes."""
+    asked_to_end: bool = False
+    kill_at: float | None = None
+    """When to send SIGKILL, on the monotonic clock."""
+    ended: float | None = None
+
+    @property
+    def state(self) -> ProcessState:
+        """Running, stopped as asked, or died."""
+        if self.process.returncode is None:
+            return ProcessState.RUNNING
+        return ProcessState.STOPPED if self.asked_to_end else ProcessState.DIED
+
+    def to_json(self) -> dict[str, Any]:
+        """What `status` answers for it."""
+        return {
+            "name": self.spec.name,
+            "pid": self.process.pid,
+            "start": self.identity.start if self.identity else 0,
+            "boot": self.identity.boot if self.identity else "",
+            "ports": list(self.spec.ports),
+            "state": self.state.value,
+            "exit_code": self.process.returncode,
+            "started": self.started,
+            "ended": self.ended,
+            "log": self.spec.log,
+            "log_offset": self.log_offset,
+            "probe": self.spec.to_json()["probe"],
+        }
+
+
+class Supervisor:
+    """Starts and reaps children, and answers requests, in one thread."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._children: dict[str, Child] = {}
+        self._selector = selectors.DefaultSelector()
+        self._leaving = False
+        self._signalled = False
+        self._actions: dict[str, Callable[[dict[str, Any]], None]] = {
+            "start": self._start,
+            "stop": self._stop,
+            "kill": self._kill,
+            "status": lambda _: None,
+            "shutdown": lambda _: self.shutdown(),
+        }
+
+    def serve(self) -> None:
+        """Answer until a shutdown was asked for, by request or by SIGTERM or SIGINT."""
+        woken = self._listen_for_signals()
+        server = bind_at(self._directory)
+        self._selector.register(server, selectors.EVENT_READ)
+        self._save()
+        while not self._leaving:
+            for key, _ in self._selector.select(self._until_next_kill()):
+                if key.fileobj is server:
+                    self._answer(server)
+                else:
+                    woken.recv(4096)
+            self._reap()
+            self._kill_overdue()
+            if self._signalled:
+                self.shutdown()
+        (self._directory / CONTROL_SOCKET).unlink(missing_ok=True)
+
+    def shutdown(self) -> None:
+        """Stop all children, higher tiers first, and end."""
+        self._leaving = True
+        for tier in sorted({c.spec.tier for c in self._children.values()}, reverse=True):
+            group = [c for c in self._children.values() if c.spec.tier == tier]
+            for child in group:
+                self._ask_to_end(child, signal.SIGTERM)
+            while any(c.process.poll() is None for c in group):
+                self._kill_overdue()
+                time.sleep(0.02)
+            self._reap()
+
+    def _listen_for_signals(self) -> socket.socket:
+        """A socket that becomes readable with each signal, so that `select` sees them."""
+        woken, wake = socket.socketpair()
+        woken.setblocking(False)
+        wake.setblocking(False)
+        signal.set_wakeup_fd(wake.fileno())
+        self._wake = wake  # kept open as long as we live
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._note_signal)
+        self._selector.register(woken, selectors.EVENT_READ)
+        return woken
+
+    def _note_signal(self, *_: object) -> None:
+        self._signalled = True
+
+    def _answer(self, server: socket.socket) -> None:
+        connection, _ = server.accept()
+        with connection:
+            connection.settimeout(2)
+            try:
+                request = json.loads(connection.makefile("rb").readline())
+                reply = self._act(request)
+                connection.settimeout(10)
+                connection.sendall(json.dumps(reply).encode() + b"\n")
+            except (OSError, ValueError) as e:
+                print(f"supervisor: a request came to nothing: {e}", flush=True)
+
+    def _act(self, request: dict[str, Any]) -> dict[str, Any]:
+        act = self._actions.get(str(request.get("do")))
+        if act is None:
+            return {"error": f"unknown request {request.get('do')!r}; known: {', '.join(self._actions)}"}
+        try:
+            act(request)
+        except WorldError as e:
+            return {"error": str(e)}
+        self._reap()
+        return {"processes": [c.to_json() for c in self._children.values()]}
+
+    def _start(self, request: dict[str, Any]) -> None:
+        spec = ProcessSpec.parse(request["spec"]) if "spec" in request else self._named(request).spec
+        old = self._children.get(spec.name)
+        if old is not None and old.process.poll() is None:
+            raise WorldError(f"{spec.name} runs already, with pid {old.process.pid}")
+        self._children[spec.name] = spawn(spec)
+        self._save()
+
+    def _stop(self, request: dict[str, Any]) -> None:
+        self._ask_to_end(self._named(request), signal.SIGTERM)
+
+    def _kill(self, request: dict[str, Any]) -> None:
+        self._ask_to_end(self._named(request), signal.SIGKILL)
+
+    def _named(self, request: dict[str, Any]) -> Child:
+        child = self._children.get(str(request.get("name")))
+        if child is None:
+            known = ", ".join(self._children) or "none yet"
+            raise WorldError(f"there is no process {request.get('name')!r}; there are: {known}")
+        return child
+
+    def _ask_to_end(self, child: Child, number: signal.Signals) -> None:
+        if child.process.poll() is not None:
+            return
+        child.asked_to_end = True
+        child.kill_at = time.monotonic() + GRACE
+        child.process.send_signal(number)
+
+    def _kill_overdue(self) -> None:
+        now = time.monotonic()
+        for child in self._children.values():
+            if child.kill_at is not None and now >= child.kill_at and child.process.poll() is None:
+                print(f"supervisor: {child.spec.name} did not stop within {GRACE:.0f} s, killing it", flush=True)
+                child.kill_at = None
+                child.process.kill()
+
+    def _until_next_kill(self) -> float | None:
+        pending = [c.kill_at for c in self._children.values() if c.kill_at and c.process.returncode is None]
+        return max(0.0, min(pending) - time.monotonic()) if pending else None
+
+    def _reap(self) -> None:
+        for child in self._children.values():
+            if child.ended is None and child.process.poll() is not None:
+                child.ended = time.time()
+                how = "ended as asked" if child.asked_to_end else "died"
+                print(f"supervisor: {child.spec.name} {how}, {child.process.returncode}", flush=True)
+                self._save()
+
+    def _save(self) -> None:
+        myself = ProcessId.of(os.getpid())
+        body = {
+            "supervisor": {"pid": os.getpid(), "start": myself.start, "boot": myself.boot} if myself else {},
+            "processes": [c.to_json() for c in self._children.values()],
+        }
+        fresh = self._directory / f"{PROCESSES_FILE}.new"
+        fresh.write_text(json.dumps(body))
+        fresh.replace(self._directory / PROCESSES_FILE)
+
+
+def bind_at(directory: Path) -> socket.socket:
+    """A listening control socket in `directory`, whose path may be longer than a socket's may (108 bytes)."""
+    (directory / CONTROL_SOCKET).unlink(missing_ok=True)
+    server = socket.socket(socket.AF_UNIX)
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        server.bind(f"/proc/self/fd/{handle}/{CONTROL_SOCKET}")
+    finally:
+        os.close(handle)
+    (directory / CONTROL_SOCKET).chmod(0o600)
+    server.listen(16)
+    return server
+
+
+def spawn(spec: ProcessSpec) -> Child:
+    """Start a process that the kernel kills when this one ends.
+
+    Raises:
+        WorldError: there is no such program.
+    """
+    with Path(spec.log).open("ab") as log:
+        offset = log.tell()
+        try:
+            process = subprocess.Popen(
+                spec.argv,
+                env=dict(spec.env),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                preexec_fn=_die_with_parent(os.getpid()),
+            )
+        except OSError as e:
+            raise WorldError(f"{spec.name} cannot be started: {e}") from e
+    return Child(spec, process, ProcessId.of(process.pid), time.time(), offset)
+
+
+def _die_with_parent(parent: int) -> Callable[[], None]:
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def before_exec() -> None:
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:  # it ended between fork and prctl, so no signal will come
+            os._exit(_CANNOT_START)
+
+    return before_exec
+
+
+def main(arguments: list[str]) -> int:
+    """Supervise the sandbox in the directory that is the only argument."""
+    if len(arguments) != 1:
+        print("usage: python -m sandbox.supervisor DIR", file=sys.stderr)
+        return 2
+    Supervisor(Path(arguments[0])).serve()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
