@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from sandbox.manifests import Manifest, Package
 
 __all__ = ["Bootstrap"]
 
+Remember = Callable[[tuple[KubernetesObject, ...], tuple[str, ...]], None]
+
 _ESTABLISHED_WITHIN = 60
 _XRD = "compositeresourcedefinition/tenantclaims.platform.edgetenants.io"
 
@@ -22,26 +24,18 @@ _XRD = "compositeresourcedefinition/tenantclaims.platform.edgetenants.io"
 class Bootstrap:
     """Applies what a sandbox needs, and remembers which objects it made."""
 
-    def __init__(self, kubectl: Kubectl, package: Package, *, foreign: bool) -> None:
-        """`foreign`: the cluster is not the sandbox's own, so what exists there is left as it is."""
+    def __init__(self, kubectl: Kubectl, package: Package, *, foreign: bool, remember: Remember) -> None:
+        """`foreign`: the cluster is not the sandbox's own, so what exists there is left as it is.
+
+        `remember` is called after each change, with all objects made and kept so far.
+        """
         self._kubectl = kubectl
         self._package = package
         self._foreign = foreign
+        self._remember = remember
         self._lock = threading.Lock()
         self._created: list[KubernetesObject] = []
         self._kept: list[str] = []
-
-    @property
-    def created(self) -> tuple[KubernetesObject, ...]:
-        """Objects that were made, oldest first."""
-        with self._lock:
-            return tuple(self._created)
-
-    @property
-    def kept(self) -> tuple[str, ...]:
-        """Objects that were there already and left as they were."""
-        with self._lock:
-            return tuple(self._kept)
 
     def accounts(self) -> None:
         """Namespace, ServiceAccounts, and the provider's rules."""
@@ -58,7 +52,9 @@ class Bootstrap:
             return
         crds = [*_crossplane(crossplane_crds), *self._package.crds]
         self._apply(crds)
-        self._wait("--for=condition=Established", *(f"crd/{c['metadata']['name']}" for c in crds), abandon=abandon)
+        self._wait(
+            "--for=condition=Established", *(f"crd/{c['metadata']['name']}" for c in crds), abandon=abandon
+        )
 
     def composition(self) -> None:
         """The claim's definition and composition."""
@@ -70,7 +66,9 @@ class Bootstrap:
         self._apply((revision,))
         status = json.dumps(manifests.function_status(port))
         name = revision["metadata"]["name"]
-        self._kubectl.run("patch", "functionrevision", name, "--subresource=status", "--type=merge", "-p", status)
+        self._kubectl.run(
+            "patch", "functionrevision", name, "--subresource=status", "--type=merge", "-p", status
+        )
 
     def credentials(self, endpoint: str, *, legacy: bool) -> None:
         """How the provider reaches the emulator."""
@@ -88,15 +86,16 @@ class Bootstrap:
             return
         self._record(self._kubectl.apply(wanted))
 
-    def _record(self, made: tuple[KubernetesObject, ...]) -> None:
+    def _record(self, made: tuple[KubernetesObject, ...], kept: tuple[str, ...] = ()) -> None:
         with self._lock:
             self._created.extend(made)
+            self._kept.extend(kept)
+            self._remember(tuple(self._created), tuple(self._kept))
 
     def _not_there(self, wanted: list[Manifest]) -> list[Manifest]:
         there = self._kubectl.existing(wanted)
         names = {(o.kind, o.namespace, o.name) for o in there}
-        with self._lock:
-            self._kept.extend(str(o) for o in there)
+        self._record((), tuple(str(o) for o in there))
         return [m for m in wanted if _key(m) not in names]
 
     def _wait(self, *args: str, abandon: threading.Event) -> None:

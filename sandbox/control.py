@@ -12,7 +12,7 @@ from typing import Any
 
 from sandbox.errors import SupervisorGone, WorldError
 from sandbox.pids import ProcessId
-from sandbox.specs import ProcessSpec, Probe
+from sandbox.specs import Probe, ProcessSpec
 from sandbox.states import ProcessState
 from sandbox.supervisor import CONTROL_SOCKET, PROCESSES_FILE
 

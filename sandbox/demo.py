@@ -1,7 +1,8 @@
-"""The main job from nothing, for a person to watch: a claim becomes a live tenant, is changed, drifts, is repaired, is deleted.
+"""The main job from nothing, for a person to watch: a claim becomes a live tenant, is changed, drifts, is
+repaired, is deleted.
 
-Nothing is staged. Each step does what a user, or somebody in the AWS console, would do, and then waits for what the real
-parts make of it. A step that does not come about in time fails the demo.
+Nothing is staged. Each step does what a user, or somebody in the AWS console, would do, and then waits for
+what the real parts make of it. A step that does not come about in time fails the demo.
 """
 
 import json
@@ -14,7 +15,7 @@ from typing import Any
 
 from rich.console import Console
 
-from sandbox.narrator import JsonObject, Narrator, Stuck
+from sandbox.narrator import JsonObject, Narrator, StuckError
 from sandbox.world import World, WorldError
 
 CLAIM = "acme"
@@ -61,13 +62,19 @@ def run(*, cache: Path, keep: bool, console: Console | None = None) -> int:
     world: World | None = None
     try:
         with report.step("a world comes up"):
-            console.print("[bold]edgetenants[/]: a claim becomes a live CloudFront tenant, and goes away again\n")
-            world = World.up(name="demo", cache=cache, progress=lambda line: console.print(f"  {line}", style="dim"))
+            console.print(
+                "[bold]edgetenants[/]: a claim becomes a live CloudFront tenant, and goes away again\n"
+            )
+            world = World.up(
+                name="demo", cache=cache, progress=lambda line: console.print(f"  {line}", style="dim")
+            )
         play(world, report, console)
-    except (Stuck, WorldError) as problem:
+    except (StuckError, WorldError) as problem:
         console.print(f"\n[bold red]The demo stopped:[/] {problem}", highlight=False)
         if world is not None:
-            console.print(f"Look around: {world.hint('logs provider')} (also: function, crossplane, emulator, audit)")
+            console.print(
+                f"Look around: {world.hint('logs provider')} (also: function, crossplane, emulator, audit)"
+            )
     finally:
         report.write(cache / "demo" / "report.json")
         finish(world, keep=keep, console=console)
@@ -76,7 +83,7 @@ def run(*, cache: Path, keep: bool, console: Console | None = None) -> int:
 
 
 def play(world: World, report: Report, console: Console) -> None:
-    """All steps; raises Stuck at the first that does not come about."""
+    """All steps; raises StuckError at the first that does not come about."""
     world.emulator.set_rate(RATE)
     world.emulator.reset_calls()
     narrator = Narrator(world, NAMESPACE, console)
@@ -88,23 +95,30 @@ def play(world: World, report: Report, console: Console) -> None:
     report.leftovers = leftovers(world)
     report.ok = not any(report.leftovers.values())
     if not report.ok:
-        raise Stuck(f"left over: {report.leftovers}")
+        raise StuckError(f"left over: {report.leftovers}")
 
 
 def apply(world: World, narrator: Narrator) -> None:
+    """A user applies the example; it has to become Ready and Live."""
     narrator.heading(
         "1. Apply",
-        f"kubectl apply -f examples/quickstart: a TenantClaim with two domains. Virtual time runs {RATE:.0f} times as fast.",
+        "kubectl apply -f examples/quickstart: a TenantClaim with two domains."
+        f" CloudFront's time runs {RATE:.0f} times as fast as yours.",
     )
     narrator.say("you", world.kubectl("apply", "-f", str(EXAMPLES)).strip().replace("\n", ", "))
-    claim = narrator.wait(CLAIM, lambda c: is_true(c, "Ready") and is_true(c, "Live"), what="the claim to become Ready and Live")
+    claim = narrator.wait(
+        CLAIM, lambda c: is_true(c, "Ready") and is_true(c, "Live"), what="the claim to become Ready and Live"
+    )
     narrator.say("claim", f"serves at {claim['status']['url']}", "bold green")
     for line in world.kubectl("get", "tenantclaims,edt", "-n", NAMESPACE).splitlines():
         narrator.say("", line)
 
 
 def change(world: World, narrator: Narrator) -> None:
-    narrator.heading("2. Change", "The claim's parameter tenantName becomes acme-gold. The tenant serves all the while.")
+    """A user changes a parameter; it has to be rolled out."""
+    narrator.heading(
+        "2. Change", "The claim's parameter tenantName becomes acme-gold. The tenant serves all the while."
+    )
     patch = json.dumps({"spec": {"parameters": {"tenantName": "acme-gold"}}})
     world.kubectl("patch", "tenantclaim", CLAIM, "-n", NAMESPACE, "--type=merge", "-p", patch)
 
@@ -124,6 +138,7 @@ def change(world: World, narrator: Narrator) -> None:
 
 
 def drift(world: World, narrator: Narrator) -> None:
+    """Somebody disables the tenant in AWS; it has to be noticed and repaired."""
     narrator.heading("3. Drift", "Somebody disables the tenant in AWS, behind the provider's back.")
     before = world.emulator.calls()["by_operation"].get("UpdateDistributionTenant", 0)
     world.emulator.edit_tenant(TENANT, {"Enabled": False})
@@ -146,6 +161,7 @@ def drift(world: World, narrator: Narrator) -> None:
 
 
 def delete(world: World, narrator: Narrator) -> None:
+    """A user deletes the claim; claim, managed resource and tenant have to go."""
     narrator.heading("4. Delete", "kubectl delete: CloudFront wants a tenant disabled before it is deleted.")
     world.kubectl("delete", "tenantclaim", CLAIM, "-n", NAMESPACE, "--wait=false")
 
@@ -166,7 +182,8 @@ STEPS: tuple[tuple[str, Callable[[World, Narrator], None]], ...] = (
 
 
 def leftovers(world: World) -> dict[str, list[str]]:
-    """What still exists, read anew from both APIs: tenants and own connection groups; claims, managed resources, usages, secrets."""
+    """What still exists, read anew from both APIs: tenants and own connection groups; claims, managed
+    resources, usages, secrets."""
     state = world.emulator.state()
     aws = [f"distribution tenant {t['Name']}" for t in state["tenants"]]
     aws += [f"connection group {g['Name']}" for g in state["connectionGroups"] if not g.get("IsDefault")]
@@ -178,7 +195,9 @@ def leftovers(world: World) -> dict[str, list[str]]:
 
 def composed(world: World) -> str:
     """The name of the managed resource that Crossplane composed for the claim."""
-    out = world.kubectl("get", "edt", "-n", NAMESPACE, "-l", f"crossplane.io/composite={CLAIM}", "-o", "name").strip()
+    out = world.kubectl(
+        "get", "edt", "-n", NAMESPACE, "-l", f"crossplane.io/composite={CLAIM}", "-o", "name"
+    ).strip()
     return out.rpartition("/")[2]
 
 
@@ -199,7 +218,9 @@ def finish(world: World | None, *, keep: bool, console: Console) -> None:
         return
     console.print("\nThe world is still up (--keep). Look around:")
     console.print(f'  eval "$({world.hint("env")})"        # KUBECONFIG, kubectl, AWS_ENDPOINT_URL')
-    console.print(f"  kubectl apply -f {EXAMPLES.relative_to(EXAMPLES.parent.parent)}; kubectl get tenantclaims,edt -A")
+    console.print(
+        f"  kubectl apply -f {EXAMPLES.relative_to(EXAMPLES.parent.parent)}; kubectl get tenantclaims,edt -A"
+    )
     console.print(f"  {world.hint('status')}    {world.hint('inventory')}    {world.hint('logs provider')}")
     console.print(f"  {world.hint('down')}          # when you have seen enough")
 

@@ -67,6 +67,10 @@ class EmulatorAdmin:
         """Take a tenant away behind the provider's back."""
         return self._ask("DELETE", f"/distribution-tenants/{quote(id_or_name, safe='')}")
 
+    def change_settings(self, changes: Mapping[str, Any]) -> JsonObject:
+        """Change durations, quotas or page sizes; all settings as they are then."""
+        return self._ask("PATCH", "/settings", changes)
+
     # Calls
 
     def calls(self, since: int = 0) -> JsonObject:
@@ -88,7 +92,13 @@ class EmulatorAdmin:
         return self._arm(operation, nth, when, {"action": "delay", "seconds": seconds})
 
     def fail(
-        self, operation: str, error: Mapping[str, Any], *, nth: int = 1, when: str = "before", every: bool = False
+        self,
+        operation: str,
+        error: Mapping[str, Any],
+        *,
+        nth: int = 1,
+        when: str = "before",
+        every: bool = False,
     ) -> Fault:
         """Answer the nth call from now, or every one, with {"code", "status", "message"}."""
         return self._arm(operation, nth, when, {"action": "fail", "error": dict(error), "every": every})

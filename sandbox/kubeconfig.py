@@ -12,7 +12,7 @@ import yaml
 from sandbox.errors import WorldError
 from sandbox.pki import Pair
 
-__all__ = ["contexts", "with_certificate", "with_token", "write"]
+__all__ = ["contexts", "read", "with_certificate", "with_token", "write"]
 
 JsonObject = dict[str, Any]
 
@@ -21,7 +21,9 @@ def with_certificate(server: str, pair: Pair, user: str) -> JsonObject:
     """A kubeconfig for a user that a client certificate proves; everything is inside, no file is referred to."""
     cluster = {"server": server, "certificate-authority-data": _base64(pair.ca)}
     return _kubeconfig(
-        cluster, user, {"client-certificate-data": _base64(pair.certificate), "client-key-data": _base64(pair.key)}
+        cluster,
+        user,
+        {"client-certificate-data": _base64(pair.certificate), "client-key-data": _base64(pair.key)},
     )
 
 
@@ -35,6 +37,12 @@ def write(path: Path, config: JsonObject) -> Path:
     path.touch(mode=0o600, exist_ok=True)
     path.write_text(json.dumps(config, indent=2) + "\n")
     return path
+
+
+def read(path: Path) -> JsonObject:
+    """A kubeconfig that `write` wrote."""
+    config: JsonObject = json.loads(path.read_text())
+    return config
 
 
 def contexts(path: Path) -> tuple[str, ...]:

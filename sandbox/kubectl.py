@@ -88,7 +88,13 @@ class Kubectl:
         """
         try:
             done = subprocess.run(
-                self.command(*args), input=input, capture_output=True, text=True, timeout=timeout, env=_environment(), check=False
+                self.command(*args),
+                input=input,
+                capture_output=True,
+                text=True,
+                timeout=timeout,
+                env=_environment(),
+                check=False,
             )
         except subprocess.TimeoutExpired as e:
             raise WorldError(f"kubectl {' '.join(args)}: no answer within {timeout:.0f} s") from e
@@ -96,9 +102,16 @@ class Kubectl:
             raise WorldError(f"kubectl {' '.join(args)}: {done.stderr.strip() or done.stdout.strip()}")
         return done.stdout
 
-    def apply(self, objects: Iterable[Mapping[str, Any]] = (), files: Iterable[Path] = ()) -> tuple[KubernetesObject, ...]:
+    def apply(
+        self, objects: Iterable[Mapping[str, Any]] = (), files: Iterable[Path] = ()
+    ) -> tuple[KubernetesObject, ...]:
         """Server-side apply of objects and files (or folders of files), overruling other field managers."""
-        options = ("--server-side", "--force-conflicts", f"--field-manager={FIELD_MANAGER}", "--validate=false")
+        options = (
+            "--server-side",
+            "--force-conflicts",
+            f"--field-manager={FIELD_MANAGER}",
+            "--validate=false",
+        )
         return self._identities("apply", *options, objects=objects, files=files)
 
     def existing(self, objects: Iterable[Mapping[str, Any]]) -> tuple[KubernetesObject, ...]:
@@ -120,7 +133,12 @@ class Kubectl:
             self.run("delete", f"--raw={obj.path}", "-f", "-", input=json.dumps(options))
         except WorldError as e:
             # A namesake with another uid is a conflict: it was made by somebody else, after ours had gone.
-            if "NotFound" in str(e) or "not found" in str(e) or "onflict" in str(e) or "UID in precondition" in str(e):
+            if (
+                "NotFound" in str(e)
+                or "not found" in str(e)
+                or "onflict" in str(e)
+                or "UID in precondition" in str(e)
+            ):
                 return False
             raise
         return True
@@ -132,7 +150,9 @@ class Kubectl:
             WorldError: what is waited for does not come about in time.
         """
         command = self.command("wait", *args, f"--timeout={seconds:.0f}s")
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=_environment()) as waiting:
+        with subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=_environment()
+        ) as waiting:
             try:
                 while waiting.poll() is None:
                     still()

@@ -1,15 +1,16 @@
 """Bringing a sandbox up: everything starts as soon as what it needs is there.
 
-    certificates ── supervisor ─┬─ API server ─┬─ accounts and rules ──────────────┬─ provider
-                                │              └─ kinds ─┬─ Crossplane core        │
-                                │                        ├─ claim's definition ────┼─ claims served
-                                │                        ├─ function's revision    │
-                                ├─ emulator ── seed      └─ credentials ───────────┘
-                                └─ function
+certificates ── supervisor ─┬─ API server ─┬─ accounts and rules ──────────────┬─ provider
+                            │              └─ kinds ─┬─ Crossplane core        │
+                            │                        ├─ claim's definition ────┼─ claims served
+                            │                        ├─ function's revision    │
+                            ├─ emulator ── seed      └─ credentials ───────────┘
+                            └─ function
 """
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -17,29 +18,29 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sandbox import kubeconfig, manifests, pki, ports, state, steps
 from sandbox.bootstrap import Bootstrap
+from sandbox.build import Binaries
 from sandbox.choice import Choice, Options
 from sandbox.control import Control
 from sandbox.emulator_admin import EmulatorAdmin
 from sandbox.errors import SupervisorGone, WorldError
-from sandbox.kubectl import Kubectl
-from sandbox.pki import PROVIDER_USER, Pki
+from sandbox.kubectl import Kubectl, KubernetesObject
+from sandbox.pki import PROVIDER_USER
 from sandbox.processes import Processes, obituary
 from sandbox.programs import Programs, port_names
 from sandbox.specs import ProcessSpec
 from sandbox.state import ControlPlane, Layout, Phase, State
 from sandbox.steps import Progress, Step
 
-if TYPE_CHECKING:
-    from sandbox.build import Binaries
+__all__ = ["Launch", "begin", "start_supervisor", "write_admin_kubeconfig"]
 
-__all__ = ["Launch", "begin", "start_supervisor"]
-
-_AUDIT_POLICY = "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata}]\n"
+_AUDIT_POLICY = (
+    "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata}]\n"
+)
 
 
 @dataclass
@@ -59,7 +60,6 @@ class Launch:
         self.processes = Processes(self.layout.directory)
         self.abandon = threading.Event()
         self.foreign = self.choice.kind is ControlPlane.GIVEN
-        self.bootstrap: Bootstrap | None = None
 
     def run(self) -> State:
         """Start everything; the state of the sandbox that is ready.
@@ -68,35 +68,27 @@ class Launch:
             WorldError: something failed; the message has the last lines of any process that died.
         """
         try:
-            self._run(self._control_plane())
-            if not self.options.control_plane_only:
-                package = manifests.Package.load(state.ROOT, legacy=self.options.legacy)
-                self.bootstrap = Bootstrap(self.kubectl, package, foreign=self.foreign)
-                self._run(self._world(self.bootstrap))
+            steps.run(self._steps(), self.progress, self.abandon)
         except WorldError as e:
             raise WorldError(self._with_the_dead(str(e))) from e
-        finally:
-            self.remember()
-        self.state = self.layout.save(replace(self.state, phase=Phase.UP, versions=self._versions()))
+        versions = self._versions()
+        self.state = self.layout.save(replace(self.state, phase=Phase.UP, versions=versions))
         return self.state
 
-    def remember(self) -> None:
-        """Write down which objects were made so far."""
-        if self.bootstrap is not None:
-            self.state = replace(self.state, created=self.bootstrap.created, kept=self.bootstrap.kept)
-        self.layout.save(self.state)
-
-    def _run(self, todo: list[Step]) -> None:
-        steps.run(todo, self.progress, self.abandon)
+    def remember(self, created: tuple[KubernetesObject, ...], kept: tuple[str, ...]) -> None:
+        """Write down at once which objects were made: whatever happens next, `down` has to know."""
+        self.state = self.layout.save(replace(self.state, created=created, kept=kept))
 
     # What is done, and what it needs
 
-    def _control_plane(self) -> list[Step]:
-        """Processes that need no API server start beside it."""
+    def _steps(self) -> list[Step]:
         todo = [] if self.foreign else self._api_server()
-        if not self.options.control_plane_only:
-            todo += [self._process(self.programs.emulator()), self._process(self.programs.function())]
-        return todo
+        if self.options.control_plane_only:
+            return todo
+        package = manifests.Package.load(state.ROOT, legacy=self.options.legacy)
+        bootstrap = Bootstrap(self.kubectl, package, foreign=self.foreign, remember=self.remember)
+        emulator, function = self.programs.emulator(), self.programs.function()
+        return [*todo, self._process(emulator), self._process(function), *self._world(bootstrap)]
 
     def _api_server(self) -> list[Step]:
         if self.choice.assets is None:
@@ -105,24 +97,36 @@ class Launch:
         policy.write_text(_AUDIT_POLICY)
         return [
             self._process(self.programs.etcd(self.choice.assets / "etcd")),
-            self._process(self.programs.kube_apiserver(self.choice.assets / "kube-apiserver", policy), "etcd"),
+            self._process(
+                self.programs.kube_apiserver(self.choice.assets / "kube-apiserver", policy), "etcd"
+            ),
             self._process(self.programs.collector(self.binaries.collector), "apiserver"),
         ]
 
     def _world(self, bootstrap: Bootstrap) -> list[Step]:
-        programs, port = self.programs, self.programs.ports["function"]
-        caller = dict(os.environ) if self.foreign else {}
+        programs, port, legacy = self.programs, self.programs.ports["function"], self.options.legacy
+        caller = without_cluster(os.environ) if self.foreign else {}
+        installation = f"sandbox-{self.layout.name[:30]}" if self.foreign else ""
+        kinds = ("kinds",)
         return [
-            Step("seeded account", lambda: self._seed() and None),
-            Step("accounts and rules", bootstrap.accounts),
-            Step("kinds", lambda: bootstrap.kinds(self.binaries.crossplane_crds, self.abandon), ("accounts and rules",)),
-            self._process(programs.crossplane(self.binaries.crossplane, caller=without_cluster(caller)), "kinds"),
-            Step("the provider's kubeconfig", self._provider_kubeconfig, ("accounts and rules",)),
-            self._process(programs.provider(), "the provider's kubeconfig"),
-            Step("claim's definition", bootstrap.composition, ("kinds",)),
-            Step("function's revision", lambda: bootstrap.function(port), ("kinds",)),
-            Step("credentials", lambda: bootstrap.credentials(programs.endpoint, legacy=self.options.legacy), ("kinds",)),
-            Step("claims served", lambda: bootstrap.claims_served(self.abandon), ("claim's definition", "crossplane")),
+            Step("accounts and rules", bootstrap.accounts, () if self.foreign else ("apiserver",)),
+            Step(
+                "kinds",
+                lambda: bootstrap.kinds(self.binaries.crossplane_crds, self.abandon),
+                ("accounts and rules",),
+            ),
+            self._process(programs.crossplane(self.binaries.crossplane, caller=caller), *kinds),
+            Step("provider's kubeconfig", self._provider_kubeconfig, ("accounts and rules",)),
+            self._process(programs.provider(installation), "provider's kubeconfig"),
+            Step("claim's definition", bootstrap.composition, kinds),
+            Step("function's revision", lambda: bootstrap.function(port), kinds),
+            Step("credentials", lambda: bootstrap.credentials(programs.endpoint, legacy=legacy), kinds),
+            Step("seeded account", self._seed, ("emulator",)),
+            Step(
+                "claims served",
+                lambda: bootstrap.claims_served(self.abandon),
+                ("claim's definition", "crossplane"),
+            ),
         ]
 
     def _process(self, spec: ProcessSpec, *needs: str) -> Step:
@@ -134,13 +138,15 @@ class Launch:
 
     # How single things are done
 
-    def _seed(self) -> Mapping[str, object]:
-        return EmulatorAdmin(self.programs.endpoint).seed(manifests.seed())
+    def _seed(self) -> None:
+        EmulatorAdmin(self.programs.endpoint).seed(manifests.seed())
 
     def _provider_kubeconfig(self) -> None:
         """The provider's ServiceAccount: by certificate on our own API server, by token on a given cluster."""
         if not self.foreign:
-            config = kubeconfig.with_certificate(self.programs.server, self.programs.pki.provider, PROVIDER_USER)
+            config = kubeconfig.with_certificate(
+                self.programs.server, self.programs.pki.provider, PROVIDER_USER
+            )
             kubeconfig.write(self.layout.provider_kubeconfig, config)
             return
         admin = kubeconfig.read(self.layout.admin_kubeconfig)
@@ -148,15 +154,15 @@ class Launch:
             "create", "token", manifests.PROVIDER, "-n", manifests.NAMESPACE, "--duration=24h", check=False
         ).strip()
         if not token:
-            self.progress("the cluster gives no ServiceAccount token: the provider runs as the user of your kubeconfig")
+            self.progress(
+                "the cluster gives no ServiceAccount token: the provider runs as the user of your kubeconfig"
+            )
         kubeconfig.write(
-            self.layout.provider_kubeconfig, kubeconfig.with_token(admin, token, PROVIDER_USER) if token else admin
+            self.layout.provider_kubeconfig,
+            kubeconfig.with_token(admin, token, PROVIDER_USER) if token else admin,
         )
 
     def _versions(self) -> Mapping[str, str]:
-        import json
-        from importlib import metadata
-
         server = json.loads(self.kubectl.run("get", "--raw", "/version"))
         return {
             "kubernetes": server["gitVersion"],
@@ -186,7 +192,9 @@ def begin(layout: Layout, choice: Choice, options: Options, binaries: Binaries, 
         chosen = ports.choose(names, pinned=options.ports, taken=taken)
         saved = layout.save(_state(layout, choice, options, binaries, chosen))
     programs = Programs(layout, chosen, pki.make(layout.pki))
-    _admin_kubeconfig(layout, choice, programs, binaries)
+    if choice.kubeconfig is None:
+        own = kubeconfig.with_certificate(programs.server, programs.pki.admin, "admin")
+        kubeconfig.write(layout.admin_kubeconfig, own)
     start_supervisor(layout)
     progress(steps.timed("ports, certificates, supervisor", time.monotonic() - start))
     kubectl = Kubectl(binaries.kubectl, layout.admin_kubeconfig, layout.kubectl_cache)
@@ -223,7 +231,11 @@ def start_supervisor(layout: Layout) -> None:
 def without_cluster(environ: Mapping[str, str]) -> dict[str, str]:
     """An environment in which no cluster is named and loopback is reached without a proxy."""
     kept = {k: v for k, v in environ.items() if k != "KUBECONFIG"}
-    return {**kept, "NO_PROXY": ",".join(filter(None, (kept.get("NO_PROXY"), "127.0.0.1,localhost")))} if kept else {}
+    return (
+        {**kept, "NO_PROXY": ",".join(filter(None, (kept.get("NO_PROXY"), "127.0.0.1,localhost")))}
+        if kept
+        else {}
+    )
 
 
 def _state(
@@ -240,23 +252,9 @@ def _state(
     )
 
 
-def _admin_kubeconfig(layout: Layout, choice: Choice, programs: Programs, binaries: Binaries) -> None:
-    if choice.kubeconfig is None:
-        config = kubeconfig.with_certificate(programs.server, programs.pki.admin, "admin")
-        kubeconfig.write(layout.admin_kubeconfig, config)
-        return
-    kubeconfig.write(layout.admin_kubeconfig, extract(binaries.kubectl, choice))
-
-
-def extract(kubectl: Path, choice: Choice) -> kubeconfig.JsonObject:
-    """The chosen context of the user's kubeconfig alone, with all files that it refers to inside."""
-    import json
-
-    assert choice.kubeconfig is not None  # noqa: S101 - for the type checker; the caller looked
-    named = Kubectl(kubectl, choice.kubeconfig, choice.kubeconfig.parent)
+def write_admin_kubeconfig(layout: Layout, choice: Choice, kubectl: Path) -> None:
+    """Write the chosen context of the user's kubeconfig alone, with all files that it refers to inside."""
+    assert choice.kubeconfig is not None  # noqa: S101 - for the type checker; callers looked
+    named = Kubectl(kubectl, choice.kubeconfig, layout.kubectl_cache)
     view = ("config", "view", "--raw", "--minify", "--flatten", f"--context={choice.context}", "-o", "json")
-    found: kubeconfig.JsonObject = json.loads(named.run(*view))
-    return found
-
-
-_ = Pki
+    kubeconfig.write(layout.admin_kubeconfig, json.loads(named.run(*view)))

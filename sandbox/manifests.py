@@ -11,7 +11,16 @@ import yaml
 
 from sandbox.errors import WorldError
 
-__all__ = ["CREDENTIALS", "NAMESPACE", "Package", "accounts", "credentials", "documents", "function_revision", "provider_role"]
+__all__ = [
+    "CREDENTIALS",
+    "NAMESPACE",
+    "Package",
+    "accounts",
+    "credentials",
+    "documents",
+    "function_revision",
+    "provider_role",
+]
 
 Manifest = dict[str, Any]
 
@@ -101,7 +110,11 @@ def function_revision() -> Manifest:
             "labels": {"pkg.crossplane.io/package": FUNCTION},
             "annotations": {"crossplane.io/paused": "true"},
         },
-        "spec": {"desiredState": "Active", "image": f"sandbox.invalid/edgetenants/{FUNCTION}:v0", "revision": 1},
+        "spec": {
+            "desiredState": "Active",
+            "image": f"sandbox.invalid/edgetenants/{FUNCTION}:v0",
+            "revision": 1,
+        },
     }
 
 
@@ -116,7 +129,9 @@ def credentials(endpoint: str, *, legacy: bool) -> tuple[Manifest, ...]:
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {"name": CREDENTIALS, "namespace": NAMESPACE},
-        "stringData": {"credentials": "[default]\naws_access_key_id = sandbox\naws_secret_access_key = sandbox\n"},
+        "stringData": {
+            "credentials": "[default]\naws_access_key_id = sandbox\naws_secret_access_key = sandbox\n"
+        },
     }
     reference = {"namespace": NAMESPACE, "name": CREDENTIALS, "key": "credentials"}
     spec = {
@@ -125,7 +140,9 @@ def credentials(endpoint: str, *, legacy: bool) -> tuple[Manifest, ...]:
         # The emulator has no quota to keep.
         "rateLimits": {"cloudfront": 200, "acm": 200},
     }
-    kinds = [("m.edgetenants.io", "ClusterProviderConfig")] + ([("edgetenants.io", "ProviderConfig")] if legacy else [])
+    kinds = [("m.edgetenants.io", "ClusterProviderConfig")] + (
+        [("edgetenants.io", "ProviderConfig")] if legacy else []
+    )
     configs = [
         {"apiVersion": f"{group}/{_REVISION}", "kind": kind, "metadata": {"name": "default"}, "spec": spec}
         for group, kind in kinds
@@ -175,6 +192,6 @@ def documents(file: Path) -> list[Manifest]:
         raise WorldError(f"{file} is missing; `make generate` writes it")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return [d for d in yaml.load_all(file.read_text(), Loader=loader) if d]  # noqa: S506 - the safe loader, in C
+        return [d for d in yaml.load_all(file.read_text(), Loader=loader) if d]
     except yaml.YAMLError as e:
         raise WorldError(f"{file} is not YAML: {e}") from e

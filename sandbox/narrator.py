@@ -1,6 +1,7 @@
 """Tells on the terminal what happens in a world: events in Kubernetes, calls to AWS, conditions of the claim.
 
-One voice for all three, in the order in which they are seen, each line stamped with the seconds since the start.
+One voice for all three, in the order in which they are seen, each line stamped with the seconds since the
+start.
 """
 
 import json
@@ -16,7 +17,7 @@ from sandbox.world import World
 JsonObject = dict[str, Any]
 
 
-class Stuck(Exception):
+class StuckError(Exception):
     """What was waited for did not come about in time. The message says what was seen last."""
 
 
@@ -42,13 +43,17 @@ class Narrator:
     def say(self, source: str, message: str, style: str = "") -> None:
         """One line: when, who, what."""
         line = Text(f"{time.monotonic() - self._start:6.1f}s  ", style="dim")
-        line.append(f"{source:<11}", style="bold " + {"AWS": "yellow", "Kubernetes": "blue"}.get(source, "magenta"))
+        line.append(
+            f"{source:<11}", style="bold " + {"AWS": "yellow", "Kubernetes": "blue"}.get(source, "magenta")
+        )
         line.append(message, style=style)
         self._console.print(line, soft_wrap=True, highlight=False)
 
     def get(self, resource: str, name: str) -> JsonObject:
         """The object as the API server has it now; empty when it is gone."""
-        out = self._world.kubectl("get", resource, name, "-n", self._namespace, "-o", "json", "--ignore-not-found")
+        out = self._world.kubectl(
+            "get", resource, name, "-n", self._namespace, "-o", "json", "--ignore-not-found"
+        )
         found: JsonObject = json.loads(out) if out.strip() else {}
         return found
 
@@ -60,11 +65,13 @@ class Narrator:
         self._tell_conditions(found)
         return found
 
-    def wait(self, claim: str, until: Callable[[JsonObject], bool], *, what: str, seconds: float = 60) -> JsonObject:
+    def wait(
+        self, claim: str, until: Callable[[JsonObject], bool], *, what: str, seconds: float = 60
+    ) -> JsonObject:
         """Look until `until` holds for the claim.
 
         Raises:
-            Stuck: it did not within `seconds` of real time.
+            StuckError: it did not within `seconds` of real time.
         """
         deadline = time.monotonic() + seconds
         while True:
@@ -73,12 +80,17 @@ class Narrator:
                 self.look(claim)
                 return found
             if time.monotonic() > deadline:
-                raise Stuck(f"waited {seconds:.0f} s for {what}; the claim's conditions: {conditions_of(found) or 'none'}")
+                raise StuckError(
+                    f"waited {seconds:.0f} s for {what};"
+                    f" the claim's conditions: {conditions_of(found) or 'none'}"
+                )
             time.sleep(0.3)
 
     def _tell_events(self) -> None:
         out = self._world.kubectl("get", "events", "-n", self._namespace, "-o", "json")
-        for event in sorted(json.loads(out)["items"], key=lambda e: str(e.get("lastTimestamp") or e.get("eventTime"))):
+        for event in sorted(
+            json.loads(out)["items"], key=lambda e: str(e.get("lastTimestamp") or e.get("eventTime"))
+        ):
             uid, count = event["metadata"]["uid"], int(event.get("count") or 1)
             if self._events_seen.get(uid, 0) >= count:
                 continue
@@ -87,7 +99,11 @@ class Narrator:
             if first:
                 about = event["involvedObject"]
                 style = "red" if event["type"] == "Warning" else ""
-                self.say("Kubernetes", f"{about['kind']}/{about['name']}: {event['reason']}: {event['message']}", style)
+                self.say(
+                    "Kubernetes",
+                    f"{about['kind']}/{about['name']}: {event['reason']}: {event['message']}",
+                    style,
+                )
 
     def _tell_calls(self) -> None:
         report = self._world.emulator.calls(since=self._calls_seen)
@@ -117,7 +133,7 @@ def folded(calls: list[Mapping[str, Any]]) -> list[str]:
             lines[-1] = (text, lines[-1][1] + 1)
         else:
             lines.append((text, 1))
-    return [text if n == 1 else f"{text} (×{n})" for text, n in lines]
+    return [text if n == 1 else f"{text} ({n} times)" for text, n in lines]
 
 
 def conditions_of(obj: JsonObject) -> str:

@@ -70,7 +70,9 @@ def holder(port: int) -> str:
 
 def _pinned(name: str, port: int) -> int:
     if not is_free(port):
-        raise WorldError(f"port {port}, asked for {name}, is in use by {holder(port)}; choose another or leave it out")
+        raise WorldError(
+            f"port {port}, asked for {name}, is in use by {holder(port)}; choose another or leave it out"
+        )
     return port
 
 

@@ -1,8 +1,8 @@
 """The command lines of a sandbox's processes.
 
-    tier 0   etcd (envtest only)
-    tier 1   apiserver · collector (envtest only)
-    tier 2   crossplane · emulator · function · provider
+tier 0   etcd (envtest only)
+tier 1   apiserver · collector (envtest only)
+tier 2   crossplane · emulator · function · provider
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sandbox.manifests import NAMESPACE
 from sandbox.pki import Pair, Pki
-from sandbox.specs import ProcessSpec, Probe
+from sandbox.specs import Probe, ProcessSpec
 from sandbox.state import ControlPlane, Layout
 
 __all__ = ["Programs", "port_names"]
@@ -149,7 +149,9 @@ class Programs:
         """CloudFront, ACM and their admin API."""
         arguments = (f"--host={_HOST}", f"--port={self.ports['emulator']}")
         probe = Probe(f"{self.endpoint}/_edgetenants/health")
-        return self._python("emulator", "edgetenants_emulator.main", *arguments, ports=("emulator",), probe=probe)
+        return self._python(
+            "emulator", "edgetenants_emulator.main", *arguments, ports=("emulator",), probe=probe
+        )
 
     def function(self) -> ProcessSpec:
         """The composition function over mutual TLS."""
@@ -159,8 +161,11 @@ class Programs:
         arguments = (f"--address={address}", f"--tls-certs-dir={certificates}")
         return self._python("function", "function.main", *arguments, ports=("function",), probe=probe)
 
-    def provider(self) -> ProcessSpec:
-        """The provider as its ServiceAccount, on the emulator's clock."""
+    def provider(self, installation: str = "") -> ProcessSpec:
+        """The provider as its ServiceAccount, on the emulator's clock.
+
+        With an installation id it keeps none in the cluster, so that nothing of it is left there.
+        """
         return self._python(
             "provider",
             "provider.main",
@@ -169,16 +174,25 @@ class Programs:
             f"--health-address={_HOST}",
             f"--health-port={self.ports['provider-health']}",
             "--log-format=console",
+            *([f"--installation-id={installation}"] if installation else []),
             env={"POD_NAMESPACE": NAMESPACE},
             ports=("provider-health",),
             probe=Probe(f"http://{_HOST}:{self.ports['provider-health']}/readyz"),
         )
 
     def _python(
-        self, name: str, module: str, *args: str, ports: tuple[str, ...], probe: Probe, env: Mapping[str, str] | None = None
+        self,
+        name: str,
+        module: str,
+        *args: str,
+        ports: tuple[str, ...],
+        probe: Probe,
+        env: Mapping[str, str] | None = None,
     ) -> ProcessSpec:
         environment = {"PYTHONUNBUFFERED": "1", **_NO_ACCOUNT, **(env or {})}
-        return self._spec(name, Path(sys.executable), "-m", module, *args, env=environment, ports=ports, probe=probe, tier=2)
+        return self._spec(
+            name, Path(sys.executable), "-m", module, *args, env=environment, ports=ports, probe=probe, tier=2
+        )
 
     def _spec(
         self,

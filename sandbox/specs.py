@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-__all__ = ["ProcessSpec", "Probe"]
+__all__ = ["Probe", "ProcessSpec"]
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,9 @@ class State:
         data = json.loads(text)
         data["created"] = tuple(KubernetesObject(**o) for o in data["created"])
         data["kept"] = tuple(data["kept"])
-        return cls(**{**data, "control_plane": ControlPlane(data["control_plane"]), "phase": Phase(data["phase"])})
+        return cls(
+            **{**data, "control_plane": ControlPlane(data["control_plane"]), "phase": Phase(data["phase"])}
+        )
 
     def to_json(self) -> str:
         """As JSON."""

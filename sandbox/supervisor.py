@@ -206,7 +206,9 @@ class Supervisor:
         now = time.monotonic()
         for child in self._children.values():
             if child.kill_at is not None and now >= child.kill_at and child.process.poll() is None:
-                print(f"supervisor: {child.spec.name} did not stop within {GRACE:.0f} s, killing it", flush=True)
+                print(
+                    f"supervisor: {child.spec.name} did not stop within {GRACE:.0f} s, killing it", flush=True
+                )
                 child.kill_at = None
                 child.process.kill()
 
@@ -263,7 +265,7 @@ def spawn(spec: ProcessSpec) -> Child:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
-                preexec_fn=_die_with_parent(os.getpid()),
+                preexec_fn=_die_with_parent(os.getpid()),  # noqa: PLW1509 - there is one thread
             )
         except OSError as e:
             raise WorldError(f"{spec.name} cannot be started: {e}") from e

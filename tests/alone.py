@@ -2,7 +2,8 @@
 
     python tests/alone.py CACHE_DIR runtime emulator
 
-The environment holds what requirements/NAME.lock names and nothing else of ours; it is built anew when the lock moves.
+The environment holds what requirements/NAME.lock names and nothing else of ours; it is built anew when the
+lock moves.
 """
 
 import shutil
@@ -31,9 +32,20 @@ def environment(cache: Path, name: str) -> Path:
 
 
 def test_alone(cache: Path, name: str) -> int:
-    """Install NAME as a wheel, so that a file missing from the package shows, and test it outside the checkout's path."""
+    """Install NAME as a wheel, so that a file missing from the package shows, and test it outside the
+    checkout's path."""
     python = environment(cache, name)
-    install = [python, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--force-reinstall", ROOT / name]
+    install = [
+        python,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--no-deps",
+        "--no-build-isolation",
+        "--force-reinstall",
+        ROOT / name,
+    ]
     subprocess.run(install, check=True)
     tests = [python, "-P", "-m", "pytest", "-c", ROOT / name / "pyproject.toml", ROOT / name / "tests"]
     return subprocess.run(tests, cwd=cache, check=False).returncode

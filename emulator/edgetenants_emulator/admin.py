@@ -21,11 +21,11 @@ from dataclasses import asdict
 from typing import Any
 from urllib.parse import unquote
 
-from edgetenants_emulator import connection_groups, distributions, seed, tenants
+from edgetenants_emulator import cloudfront, connection_groups, constraints, distributions, seed, tenants
 from edgetenants_emulator.application import Application
 from edgetenants_emulator.errors import AwsError
 from edgetenants_emulator.exchange import Request, Response, json_response
-from edgetenants_emulator.records import Tenant
+from edgetenants_emulator.records import Resource, Tenant
 
 __all__ = ["PREFIX", "Admin"]
 
@@ -94,56 +94,35 @@ class Admin:
             now = world.clock.now()
             return {
                 "distributions": [
-                    {
-                        "Account": d.account,
-                        **distributions.shown(world, d, now),
-                        "ETag": d.etag,
-                        "Tags": d.tags,
-                    }
-                    for d in world.distributions
+                    _row(each, distributions.shown(world, each, now)) for each in world.distributions
                 ],
-                "tenants": [self._tenant(tenant, now) for tenant in world.tenants],
+                "tenants": [_row(each, tenants.shown(world, each, now)) for each in world.tenants],
                 "connectionGroups": [
-                    {
-                        "Account": g.account,
-                        **connection_groups.shown(world, g, now),
-                        "ETag": g.etag,
-                        "Tags": g.tags,
-                    }
-                    for g in world.groups
+                    _row(each, connection_groups.shown(world, each, now)) for each in world.groups
                 ],
             }
 
     def tenant(self, _: Request, id_or_name: str) -> Any:
         """One tenant, as `state` shows it."""
         with self._world.lock:
-            return self._tenant(self._find(id_or_name), self._world.clock.now())
+            return self._tenant(self._find(id_or_name))
 
     def edit_tenant(self, request: Request, id_or_name: str) -> Any:
-        """Update a tenant as UpdateDistributionTenant would, without If-Match and without a call in the log."""
+        """Update a tenant as UpdateDistributionTenant would, without If-Match and without a logged call."""
         changes = request.json()
-        known = {
-            "ConnectionGroupId",
-            "Customizations",
-            "DistributionId",
-            "Domains",
-            "Enabled",
-            "ManagedCertificateRequest",
-            "Parameters",
-        }
-        if set(changes) - known:
-            raise ValueError(f"a tenant's members are {', '.join(sorted(known))}")
         with self._world.lock:
             tenant = self._find(id_or_name)
+            model = cloudfront.operation_model("UpdateDistributionTenant")
+            constraints.check(model, {"Id": tenant.id, **changes})
             tenants.edit(self._world, tenant, changes)
-            return self._tenant(tenant, self._world.clock.now())
+            return self._tenant(tenant)
 
     def remove_tenant(self, _: Request, id_or_name: str) -> Any:
         """Take a tenant away at once, enabled or not."""
         with self._world.lock:
             tenant = self._find(id_or_name)
             tenants.remove(self._world, tenant)
-            return self._tenant(tenant, self._world.clock.now())
+            return self._tenant(tenant)
 
     def calls(self, request: Request, _: str) -> Any:
         """The log after call number `since`."""
@@ -192,9 +171,8 @@ class Admin:
             raise KeyError(id_or_name)
         return tenant
 
-    def _tenant(self, tenant: Tenant, now: float) -> dict[str, Any]:
-        shown = tenants.shown(self._world, tenant, now)
-        return {"Account": tenant.account, **shown, "ETag": tenant.etag, "Tags": tenant.tags}
+    def _tenant(self, tenant: Tenant) -> dict[str, Any]:
+        return _row(tenant, tenants.shown(self._world, tenant, self._world.clock.now()))
 
 
 _ENDPOINTS: dict[tuple[str, str, bool], Endpoint] = {
@@ -216,6 +194,10 @@ _ENDPOINTS: dict[tuple[str, str, bool], Endpoint] = {
     ("GET", "settings", False): Admin.settings,
     ("PATCH", "settings", False): Admin.change_settings,
 }
+
+
+def _row(resource: Resource, shown: dict[str, Any]) -> dict[str, Any]:
+    return {"Account": resource.account, **shown, "ETag": resource.etag, "Tags": resource.tags}
 
 
 def _flag(request: Request, name: str) -> bool:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import sys
 import traceback
+from dataclasses import replace
 
 from edgetenants_emulator import cloudfront, identifiers, restxml
 from edgetenants_emulator.calls import Call, CallLog
 from edgetenants_emulator.errors import AwsError, ConnectionDropped, ErrorCode
 from edgetenants_emulator.exchange import Request, Response
 from edgetenants_emulator.faults import Faults, When
-from edgetenants_emulator.moto_services import Accounts, MotoServices, error_code, not_implemented
+from edgetenants_emulator.moto_services import Accounts, MotoServices, error_code
 from edgetenants_emulator.operations import CLOUDFRONT, Operation, resolve, scope_of, service_model
 from edgetenants_emulator.world import DEFAULT_ACCOUNT, World
 
@@ -82,9 +83,8 @@ class Application:
             raise
         except Exception as error:
             traceback.print_exc(file=sys.stderr)
-            raise AwsError(
-                ErrorCode.INTERNAL_ERROR, f"The emulator failed at {operation.name}: {error!r}"
-            ) from error
+            message = f"The emulator failed at {operation.name}: {error!r}"
+            raise AwsError(ErrorCode.INTERNAL_ERROR, message) from error
 
     def _motos(self, request: Request, operation: Operation, call: Call, request_id: str) -> Response:
         if operation.service == CLOUDFRONT:
@@ -94,11 +94,9 @@ class Application:
             self.accounts.forget()
         if response.status >= 400:
             call.code = error_code(response)
-        if not any(name.lower() == "x-amzn-requestid" for name in response.headers):
-            return Response(
-                response.status, {**response.headers, "x-amzn-RequestId": request_id}, response.body
-            )
-        return response
+        if any(name.lower() == "x-amzn-requestid" for name in response.headers):
+            return response
+        return replace(response, headers={**response.headers, "x-amzn-RequestId": request_id})
 
     def _tell_moto(self, operation: Operation, account: str) -> None:
         distribution_id = operation.labels.get("DistributionId", "")
@@ -114,7 +112,7 @@ def _refuse_unknown(operation: Operation, request: Request) -> None:
         raise AwsError(ErrorCode.UNKNOWN_OPERATION, message)
     if operation.name in _NO_CERTIFICATES:
         message = (
-            "This version of the emulator has no managed certificates: they are accepted, and never issued."
+            "This version of the emulator has no managed certificates: it stores requests, and issues none."
         )
         raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
 

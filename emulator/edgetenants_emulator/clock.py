@@ -28,7 +28,7 @@ class Reading:
 
 
 class VirtualClock:
-    """Starts at the real time, runs `rate` virtual seconds for each real second, and can be stepped forward."""
+    """Starts at the real time, runs `rate` virtual seconds for each real one, can be stepped forward."""
 
     def __init__(self, rate: float = 1.0) -> None:
         _check(rate, "rate")
@@ -50,7 +50,7 @@ class VirtualClock:
             return self._reading()
 
     def step(self, seconds: float) -> Reading:
-        """Let virtual seconds pass at once. Raises ValueError for less than none: time never runs backwards."""
+        """Let virtual seconds pass at once. Raises ValueError for less than none: time never runs back."""
         _check(seconds, "step")
         with self._changed:
             self._move(self._now() + seconds, self._rate)

@@ -14,7 +14,7 @@ from edgetenants_emulator.identifiers import Arn
 from edgetenants_emulator.operations import CLOUDFRONT, Operation, service_model
 from edgetenants_emulator.world import World
 
-__all__ = ["HANDLERS", "answer", "is_ours", "read", "target_of"]
+__all__ = ["HANDLERS", "answer", "is_ours", "operation_model", "read", "target_of"]
 
 Handler = Callable[[World, str, Mapping[str, Any]], dict[str, Any]]
 

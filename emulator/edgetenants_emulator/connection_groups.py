@@ -90,8 +90,7 @@ def delete(world: World, account: str, params: Params) -> dict[str, Any]:
     if _in_use(world, group):
         message = f"The connection group {group.id} can't be deleted: it has distribution tenants."
         raise AwsError(ErrorCode.CANNOT_DELETE_ENTITY_WHILE_IN_USE, message)
-    deployed = group.status(world.clock.now()) == "Deployed" or not world.settings.delete_needs_deployed
-    if group.enabled or not deployed:
+    if not world.may_delete(group):
         message = f"The connection group {group.id} must be disabled before it can be deleted."
         raise AwsError(ErrorCode.RESOURCE_NOT_DISABLED, message)
     world.groups.remove(group)
@@ -111,14 +110,13 @@ def list_page(world: World, account: str, params: Params) -> dict[str, Any]:
 
 
 def find(world: World, account: str, identifier: str) -> ConnectionGroup:
-    """A group by id, ARN or name. Raises AwsError EntityNotFound, or AccessDenied for another account's ARN."""
+    """A group by id, ARN or name. Raises AwsError EntityNotFound; AccessDenied for another account's ARN."""
     arn = Arn.parse(identifier)
     if arn is None:
         found = world.groups.get(account, identifier) or world.groups.named(account, identifier)
     elif arn.account != account:
-        raise AwsError(
-            ErrorCode.ACCESS_DENIED, f"Access to {identifier} is denied: it belongs to another account."
-        )
+        message = f"Access to {identifier} is denied: it belongs to another account."
+        raise AwsError(ErrorCode.ACCESS_DENIED, message)
     else:
         found = world.groups.get(account, arn.id) if arn.kind == ConnectionGroup.KIND else None
     if found is None:

@@ -17,6 +17,8 @@ from edgetenants_emulator.errors import AwsError, ErrorCode
 __all__ = ["check"]
 
 _OWN_RULES = frozenset({"Tags", "TagKeys"})
+# XML always gives these; the admin API's JSON need not.
+_PYTHON: dict[str, type] = {"structure": dict, "list": list, "string": str, "boolean": bool, "integer": int}
 
 
 def check(operation: OperationModel, params: Mapping[str, Any]) -> None:
@@ -28,7 +30,8 @@ def check(operation: OperationModel, params: Mapping[str, Any]) -> None:
     shape = operation.input_shape
     if not isinstance(shape, StructureShape) or not _declares_invalid_argument(operation):
         return
-    inside = {k: v for k, v in params.items() if shape.members[k].serialization.get("location") != "header"}
+    headers = {k for k, v in shape.members.items() if v.serialization.get("location") == "header"}
+    inside = {k: v for k, v in params.items() if k not in headers}
     found = list(_structure("", shape, inside))
     if found:
         errors = f"{len(found)} validation error{'s' if len(found) > 1 else ''} detected: {'; '.join(found)}"
@@ -43,7 +46,10 @@ def _declares_invalid_argument(operation: OperationModel) -> bool:
 def _violations(path: str, shape: Shape, value: Any) -> Iterator[str]:
     if shape.name in _OWN_RULES:
         return
-    if isinstance(shape, StructureShape):
+    expected = _PYTHON.get(shape.type_name)
+    if expected and not isinstance(value, expected):
+        yield f"Value at '{path}' failed to satisfy constraint: Member must be a {shape.type_name}"
+    elif isinstance(shape, StructureShape):
         yield from _structure(path, shape, value)
     elif isinstance(shape, ListShape):
         for number, item in enumerate(value, start=1):
@@ -57,7 +63,10 @@ def _structure(path: str, shape: StructureShape, value: Mapping[str, Any]) -> It
         if name not in value and shape.members[name].serialization.get("location") != "header":
             yield f"Value null at '{_join(path, name)}' failed to satisfy constraint: Member must not be null"
     for name, member in value.items():
-        yield from _violations(_join(path, name), shape.members[name], member)
+        if name not in shape.members:
+            yield f"'{_join(path, name)}' is no member; known: {', '.join(shape.members)}"
+        else:
+            yield from _violations(_join(path, name), shape.members[name], member)
 
 
 def _string(path: str, shape: StringShape, value: str) -> Iterator[str]:

@@ -30,26 +30,22 @@ _DEFAULTS: dict[str, Any] = {
     "ViewerCertificate": {"CloudFrontDefaultCertificate": True, "MinimumProtocolVersion": "TLSv1"},
     "WebACLId": "",
 }
-# Read back from CloudFront and sent again unchanged, these must pass: so only what differs from the default counts.
+# What was read and is sent again unchanged must pass: only what differs from CloudFront's defaults counts.
 _NOT_WITH_TENANTS: dict[str, Callable[[Config], Any]] = {
-    "Aliases": lambda config: aliases(config),
+    "Aliases": lambda config: (config.get("Aliases") or {}).get("Items"),
     "AnycastIpListId": lambda config: config.get("AnycastIpListId"),
     "ContinuousDeploymentPolicyId": lambda config: config.get("ContinuousDeploymentPolicyId"),
     "PriceClass": lambda config: config["PriceClass"] != "PriceClass_All",
     "Staging": lambda config: config["Staging"],
-    "DefaultCacheBehavior.ForwardedValues": lambda config: config["DefaultCacheBehavior"].get(
-        "ForwardedValues"
-    ),
-    "DefaultCacheBehavior.MinTTL": lambda config: config["DefaultCacheBehavior"].get("MinTTL"),
-    "DefaultCacheBehavior.DefaultTTL": lambda config: config["DefaultCacheBehavior"].get("DefaultTTL"),
-    "DefaultCacheBehavior.MaxTTL": lambda config: config["DefaultCacheBehavior"].get("MaxTTL"),
-    "DefaultCacheBehavior.SmoothStreaming": lambda config: config["DefaultCacheBehavior"].get(
-        "SmoothStreaming"
-    ),
-    "DefaultCacheBehavior.TrustedSigners": lambda config: (
-        config["DefaultCacheBehavior"].get("TrustedSigners", {}).get("Enabled")
-    ),
     "ViewerCertificate.IAMCertificateId": lambda config: config["ViewerCertificate"].get("IAMCertificateId"),
+}
+_NOT_IN_BEHAVIOR_WITH_TENANTS: dict[str, Callable[[Config], Any]] = {
+    "ForwardedValues": lambda behavior: behavior.get("ForwardedValues"),
+    "MinTTL": lambda behavior: behavior.get("MinTTL"),
+    "DefaultTTL": lambda behavior: behavior.get("DefaultTTL"),
+    "MaxTTL": lambda behavior: behavior.get("MaxTTL"),
+    "SmoothStreaming": lambda behavior: behavior.get("SmoothStreaming"),
+    "TrustedSigners": lambda behavior: (behavior.get("TrustedSigners") or {}).get("Enabled"),
 }
 _SUMMARY = (
     "Aliases",
@@ -101,7 +97,9 @@ def check(account: str, config: Config, settings: Settings) -> None:
         if config.get("TenantConfig"):
             raise AwsError(ErrorCode.INVALID_ARGUMENT, "TenantConfig is for the connection mode tenant-only.")
         return
+    behaviors = [config["DefaultCacheBehavior"], *((config.get("CacheBehaviors") or {}).get("Items") or ())]
     used = [name for name, differs in _NOT_WITH_TENANTS.items() if differs(config)]
+    used += [name for name, differs in _NOT_IN_BEHAVIOR_WITH_TENANTS.items() if any(map(differs, behaviors))]
     if used:
         message = f"These fields aren't supported with the connection mode tenant-only: {', '.join(used)}."
         raise AwsError(ErrorCode.INVALID_ARGUMENT, message)

@@ -98,9 +98,8 @@ def update(world: World, account: str, params: Params) -> dict[str, Any]:
     distribution_config.check(account, config, world.settings)
     aliases = distribution_config.aliases(config)
     domains.check_free(world, aliases, distribution.arn)
-    domains.hold(
-        world, distribution.arn, aliases, instead_of=distribution_config.aliases(distribution.config)
-    )
+    before = distribution_config.aliases(distribution.config)
+    domains.hold(world, distribution.arn, aliases, instead_of=before)
     distribution.config = config
     distribution.enabled = config["Enabled"]
     distribution.touch(world.clock.now(), world.settings.deploy_distribution_seconds)
@@ -114,10 +113,7 @@ def delete(world: World, account: str, params: Params) -> dict[str, Any]:
     if any(tenant.distribution_id == distribution.id for tenant in world.tenants.of(account)):
         message = f"The distribution {distribution.id} can't be deleted: it has distribution tenants."
         raise AwsError(ErrorCode.RESOURCE_IN_USE, message)
-    deployed = (
-        distribution.status(world.clock.now()) == "Deployed" or not world.settings.delete_needs_deployed
-    )
-    if distribution.enabled or not deployed:
+    if not world.may_delete(distribution):
         message = "The distribution you are trying to delete has not been disabled."
         raise AwsError(ErrorCode.DISTRIBUTION_NOT_DISABLED, message)
     domains.hold(world, distribution.arn, (), instead_of=distribution_config.aliases(distribution.config))
@@ -196,7 +192,7 @@ def _list(
     found, marker = paging.page(matching, params.get("Marker"), limit)
     now = world.clock.now()
     items = [
-        {**distribution_config.summary(each.config), **shown(world, each, now), "ETag": each.etag}
+        {**shown(world, each, now), **distribution_config.summary(each.config), "ETag": each.etag}
         for each in found
     ]
     listed = {

@@ -1,4 +1,4 @@
-"""Faults on demand: the n-th call of an operation is held, delayed, failed or cut off, before or after its effect.
+"""Faults on demand: the n-th call of an operation is held, delayed, failed or cut off.
 
 arrives ──▶ before ──▶ effect ──▶ after ──▶ answer
               │                     │
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from edgetenants_emulator.errors import AwsError, ConnectionDropped, ErrorCode
+from edgetenants_emulator.errors import STATUS, AwsError, ConnectionDropped, ErrorCode
 
 __all__ = ["Action", "Fault", "Faults", "When"]
 
@@ -127,7 +127,7 @@ class Faults:
                 self._strike(fault)
 
     def find(self, fault_id: str, wait: float = 0.0) -> Fault:
-        """A fault, after up to `wait` real seconds for it to be held or done. Raises KeyError for an unknown id."""
+        """A fault, after up to `wait` real seconds for it to be held or done. KeyError for no such id."""
         with self._changed:
             fault = self._faults[fault_id]
             self._changed.wait_for(lambda: fault.state != State.ARMED, wait)
@@ -187,7 +187,5 @@ def _parse(fault_id: str, wanted: Mapping[str, Any]) -> Fault:
 
 def _error(error: Mapping[str, Any]) -> AwsError:
     code = error.get("code", ErrorCode.SERVICE_UNAVAILABLE)
-    message = error.get("message", "This error was asked for.")
-    return AwsError(
-        code, message, int(error.get("status", 503 if code == ErrorCode.SERVICE_UNAVAILABLE else 400))
-    )
+    status = error.get("status", STATUS.get(code, 400))
+    return AwsError(code, error.get("message", "This error was asked for."), int(status))

@@ -11,9 +11,7 @@ __all__ = ["Arn", "distribution_id", "edge_name", "ksuid", "request_id"]
 _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _UPPER = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _KSUID_EPOCH = 1_400_000_000
-_ARN = re.compile(
-    r"arn:(?P<partition>aws(?:-cn)?):cloudfront::(?P<account>[0-9]+):(?P<kind>[^/]+)/(?P<id>.+)"
-)
+_ARN = re.compile(r"arn:aws(?:-cn)?:cloudfront::(?P<account>[0-9]+):(?P<kind>[^/]+)/(?P<id>.+)")
 
 
 def ksuid(prefix: str, unix_seconds: float) -> str:

@@ -14,17 +14,11 @@ __all__ = ["main"]
 
 
 @click.command(context_settings={"auto_envvar_prefix": "EDGETENANTS_EMULATOR", "show_default": True})
-@click.option(
-    "--host", default="127.0.0.1", help="Address to listen on. Anything but loopback is open to others."
-)
-@click.option(
-    "--port", default=4599, type=click.IntRange(0, 65535), help="Port to listen on; 0 takes a free one."
-)
-@click.option(
-    "--rate", default=1.0, type=click.FloatRange(min=0), help="Virtual seconds for each real second."
-)
+@click.option("--host", default="127.0.0.1", help="Address to listen on; all but loopback is open to others.")
+@click.option("--port", default=4599, type=click.IntRange(0, 65535), help="Port; 0 takes a free one.")
+@click.option("--rate", default=1.0, type=click.FloatRange(min=0), help="Virtual seconds per real second.")
 def main(host: str, port: int, rate: float) -> None:
-    """CloudFront's multi-tenant API on this machine. Give its URL to an AWS SDK as endpoint; any keys will do."""
+    """CloudFront's multi-tenant API on this machine: the endpoint for an AWS SDK with any keys."""
     signal.signal(signal.SIGTERM, _exit)
     signal.signal(signal.SIGINT, _exit)
     try:
@@ -32,7 +26,7 @@ def main(host: str, port: int, rate: float) -> None:
     except OSError as error:
         raise click.ClickException(f"cannot listen on {host}:{port}: {error.strerror}") from error
     click.echo(
-        f"edgetenants-emulator: CloudFront, ACM, Route 53 and STS on {server.url}, admin on {server.url}/_edgetenants/"
+        f"edgetenants-emulator: CloudFront, ACM, Route 53, STS on {server.url} (admin: /_edgetenants/)"
     )
     sys.stdout.flush()
     server.serve()

@@ -1,7 +1,4 @@
-"""Everything that is not answered here: moto's own CloudFront, ACM, STS, Route 53 and the rest.
-
-moto is imported when it is first needed: a server that only serves tenants starts at once.
-"""
+"""Everything that is not answered here: moto's own CloudFront, ACM, STS, Route 53 and the rest."""
 
 from __future__ import annotations
 
@@ -10,6 +7,13 @@ import json
 import threading
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import unquote
+
+from moto.cloudfront.models import cloudfront_backends
+from moto.cloudfront.responses import CloudFrontResponse
+from moto.core.utils import camelcase_to_underscores
+from moto.iam.models import get_account_id_from
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
 from edgetenants_emulator.errors import AwsError, ErrorCode
 from edgetenants_emulator.exchange import Request, Response
@@ -17,7 +21,7 @@ from edgetenants_emulator.operations import CLOUDFRONT, Operation
 from edgetenants_emulator.records import Distribution
 from edgetenants_emulator.world import DEFAULT_ACCOUNT
 
-__all__ = ["Accounts", "MotoServices"]
+__all__ = ["Accounts", "MotoServices", "error_code"]
 
 
 class Accounts:
@@ -50,20 +54,11 @@ class MotoServices:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._app: Any = None
-
-    def start(self) -> None:
-        """Import moto ahead of the first request."""
-        with self._lock:
-            if self._app is None:
-                from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
-
-                self._app = DomainDispatcherApplication(create_backend_app)
+        self._app: Any = DomainDispatcherApplication(create_backend_app)
 
     def forward(self, request: Request, operation: Operation, account: str) -> Response:
         """moto's answer. Raises AwsError NotImplemented naming the operation where moto has it not, and
         InternalError where moto breaks."""
-        self.start()
         if operation.service == CLOUDFRONT and not _cloudfront_has(operation.name):
             raise not_implemented(operation)
         with self._lock:
@@ -77,8 +72,6 @@ class MotoServices:
 
     def remember(self, distribution: Distribution) -> None:
         """Let moto know a distribution: its own operations on one (invalidations) look it up."""
-        from moto.cloudfront.models import cloudfront_backends
-
         location = f"https://cloudfront.amazonaws.com/2020-05-31/distribution/{distribution.id}"
         known: Any = SimpleNamespace(
             distribution_id=distribution.id, location=location, etag=distribution.etag, advance=lambda: None
@@ -90,7 +83,7 @@ class MotoServices:
         started: dict[str, Any] = {}
 
         def start_response(status: str, headers: list[tuple[str, str]], _: Any = None) -> None:
-            started.update(status=int(status.split()[0]), headers=dict(headers))
+            started.update(status=int(status.split(maxsplit=1)[0]), headers=dict(headers))
 
         parts = self._app(environ, start_response)
         try:
@@ -121,21 +114,14 @@ def error_code(response: Response) -> str:
 
 
 def _account_in_moto(access_key: str) -> str:
-    from moto.iam.models import get_account_id_from
-
     return get_account_id_from(access_key) or DEFAULT_ACCOUNT
 
 
 def _cloudfront_has(operation: str) -> bool:
-    from moto.cloudfront.responses import CloudFrontResponse
-    from moto.core.utils import camelcase_to_underscores
-
     return bool(operation) and hasattr(CloudFrontResponse, camelcase_to_underscores(operation))
 
 
 def _environ(request: Request, account: str) -> dict[str, Any]:
-    from urllib.parse import unquote
-
     environ: dict[str, Any] = {
         "REQUEST_METHOD": request.method,
         "SCRIPT_NAME": "",

@@ -1,4 +1,4 @@
-"""Which operation of which service a request is, and whose: read from botocore's models, as AWS's SDKs write it."""
+"""Which operation of which service a request is, read from the models that AWS's SDKs write it by."""
 
 from __future__ import annotations
 

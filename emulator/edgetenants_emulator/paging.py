@@ -42,9 +42,8 @@ def size(max_items: Any, settings: Settings) -> int:
     except ValueError:
         number = 0
     if number < 1:
-        raise AwsError(
-            ErrorCode.INVALID_ARGUMENT, f"MaxItems must be a number greater than 0, not {max_items}."
-        )
+        message = f"MaxItems must be a number greater than 0, not {max_items}."
+        raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
     return min(number, settings.page_size_max)
 
 

@@ -85,10 +85,8 @@ class Distribution(Resource):
     @property
     def parameter_definitions(self) -> list[dict[str, Any]]:
         """The parameters that its tenants may or must give."""
-        found: list[dict[str, Any]] = (self.config.get("TenantConfig") or {}).get(
-            "ParameterDefinitions"
-        ) or []
-        return found
+        tenant_config = self.config.get("TenantConfig") or {}
+        return list(tenant_config.get("ParameterDefinitions") or ())
 
 
 @dataclass(kw_only=True)
@@ -158,7 +156,7 @@ class Shelf(Generic[R]):
         return self._by_name.get((account, name))
 
     def anywhere(self, id_or_name: str) -> R | None:
-        """The resource of an id, or the oldest of a name, in whatever account: for people, not for AWS's API."""
+        """The resource of an id, or the oldest of a name, in whatever account: for people, not for AWS."""
         found = self._by_id.get(id_or_name)
         return found or next((each for each in self if each.name == id_or_name), None)
 

@@ -68,9 +68,8 @@ def _xml(body: bytes) -> ET.Element:
         # Only loopback callers, and expat refuses amplified entities by itself.
         return ET.fromstring(body)  # noqa: S314
     except ET.ParseError as error:
-        raise AwsError(
-            ErrorCode.MALFORMED_XML, f"The request body is not well-formed XML: {error}."
-        ) from error
+        message = f"The request body is not well-formed XML: {error}."
+        raise AwsError(ErrorCode.MALFORMED_XML, message) from error
 
 
 def _members(members: Mapping[str, Shape], element: ET.Element) -> dict[str, Any]:
@@ -109,7 +108,7 @@ def _scalar(shape: Shape, text: str) -> Any:
 
 
 def serialize(operation: OperationModel, result: Mapping[str, Any], request_id: str) -> Response:
-    """The answer for a result, keyed by the members of the operation's output shape; None counts as absent."""
+    """The answer for a result, keyed by the members of the output shape; None counts as absent."""
     headers = {"x-amzn-RequestId": request_id}
     status = int(operation.http.get("responseCode", 200))
     shape = operation.output_shape

@@ -22,6 +22,7 @@ def seed(world: World, wanted: Mapping[str, Any]) -> dict[str, Any]:
     with world.lock:
         made = [_distribution(world, account, each) for each in wanted.get("distributions", ())]
         group = connection_groups.default(world, account)
+        group.deployed_at = group.created
         return {
             "account": account,
             "distributions": made,
@@ -49,6 +50,7 @@ def _distribution(world: World, account: str, wanted: Mapping[str, Any]) -> dict
 
 def _config(account: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
     names = list(wanted.get("certificateDomains") or ())
+    definitions = [_definition(each) for each in wanted.get("parameters") or ()]
     config: dict[str, Any] = {
         "CallerReference": f"seed-{wanted['id']}",
         "Comment": "made by the emulator's seed",
@@ -56,9 +58,7 @@ def _config(account: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
         "ConnectionMode": "tenant-only",
         "Origins": {"Quantity": 1, "Items": [{"Id": "origin", "DomainName": "origin.example.com"}]},
         "DefaultCacheBehavior": {"TargetOriginId": "origin", "ViewerProtocolPolicy": "redirect-to-https"},
-        "TenantConfig": {
-            "ParameterDefinitions": [_definition(each) for each in wanted.get("parameters") or ()]
-        },
+        "TenantConfig": {"ParameterDefinitions": definitions},
     }
     if names:
         config["ViewerCertificate"] = {

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import socket
+import socketserver
 import struct
+import sys
 import threading
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Any
 
 from edgetenants_emulator.admin import PREFIX, Admin
@@ -46,7 +48,7 @@ class EmulatorServer:
 
     def serve(self) -> None:
         """Answer requests on the calling thread, until it is interrupted."""
-        self._server.serve_forever()
+        self._server.serve_forever(poll_interval=0.1)
 
     def start(self) -> None:
         """Answer requests on a thread of its own."""
@@ -64,9 +66,7 @@ class EmulatorServer:
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
 
@@ -79,9 +79,38 @@ class _Server(ThreadingHTTPServer):
         super().__init__(address, _Handler)
         self.application = application
         self.admin = admin
+        self._open: set[socket.socket] = set()
+        self._open_lock = threading.Lock()
+
+    def server_bind(self) -> None:
+        """Bind without the look-up of the host's name, which can take seconds."""
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = "localhost", self.server_address[1]
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Remember the connection: a stopped server must not go on answering on those kept alive."""
+        with self._open_lock:
+            self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Forget the connection."""
+        with self._open_lock:
+            self._open.discard(request)
+        super().shutdown_request(request)
+
+    def server_close(self) -> None:
+        """Stop listening and cut off whoever is connected."""
+        super().server_close()
+        with self._open_lock:
+            for connection in self._open:
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of clients that went away."""
+        """Say nothing of clients that went away; anything else is a bug of ours."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -26,7 +26,7 @@ class Settings:
     tenant_only_distributions_per_account: int = 20
     """Quota of CloudFront's quotas page; TooManyDistributions above it."""
     domains_per_tenant: int = 100
-    """Quota of CloudFront's quotas page (the text of UpdateDistributionTenant says 5); EntityLimitExceeded."""
+    """Quota of CloudFront's quotas page, where UpdateDistributionTenant's text has 5; EntityLimitExceeded."""
     parameters_per_distribution: int = 5
     """Quota of CloudFront's quotas page; EntityLimitExceeded above it."""
     tags_per_resource: int = 50
@@ -60,8 +60,8 @@ class Settings:
 
 
 def _check(name: str, value: Any, kind: type) -> None:
-    accepted = (int, float) if kind is float else (kind,)
-    if isinstance(value, bool) is not (kind is bool) or not isinstance(value, accepted):
+    accepted = {float: (int, float), int: (int,), bool: (bool,)}[kind]
+    if type(value) not in accepted:
         raise ValueError(f"setting {name!r} takes a {kind.__name__}, not {value!r}")
     if value < 0:
         raise ValueError(f"setting {name!r} cannot be negative, and {value} is")

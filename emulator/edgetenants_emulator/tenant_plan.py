@@ -1,6 +1,6 @@
 """What a tenant shall be after a create or an update, checked against all that it depends on.
 
-    request ──▶ names ──▶ parent ──▶ connection group ──▶ parameters ──▶ customizations ──▶ certificates cover?
+    names ──▶ parent ──▶ connection group ──▶ parameters ──▶ customizations ──▶ do certificates cover?
 
 Nothing is changed here, so whatever is refused leaves no trace.
 """

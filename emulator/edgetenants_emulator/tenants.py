@@ -88,8 +88,7 @@ def delete(world: World, account: str, params: Params) -> dict[str, Any]:
     """DeleteDistributionTenant: of a disabled one."""
     tenant = _by_id(world, account, params["Id"])
     etag.check(params.get("IfMatch"), tenant.version)
-    deployed = tenant.status(world.clock.now()) == "Deployed" or not world.settings.delete_needs_deployed
-    if tenant.enabled or not deployed:
+    if not world.may_delete(tenant):
         message = "The distribution tenant you are trying to delete has not been disabled."
         raise AwsError(ErrorCode.RESOURCE_NOT_DISABLED, message)
     remove(world, tenant)
@@ -103,7 +102,7 @@ def remove(world: World, tenant: Tenant) -> None:
 
 
 def list_page(world: World, account: str, params: Params) -> dict[str, Any]:
-    """ListDistributionTenants: without Parameters and Tags, with the ETag. With two filters, both must fit."""
+    """ListDistributionTenants: without Parameters and Tags, with the ETag; of two filters both must fit."""
     wanted = params.get("AssociationFilter") or {}
     distribution_id, group_id = wanted.get("DistributionId"), wanted.get("ConnectionGroupId")
     if distribution_id and world.distributions.get(account, distribution_id) is None:
@@ -122,7 +121,7 @@ def list_page(world: World, account: str, params: Params) -> dict[str, Any]:
 
 
 def list_by_customization(world: World, account: str, params: Params) -> dict[str, Any]:
-    """ListDistributionTenantsByCustomization: those with that web ACL, or with that certificate of their own."""
+    """ListDistributionTenantsByCustomization: those with that web ACL or certificate of their own."""
     web_acl, certificate = params.get("WebACLArn"), params.get("CertificateArn")
     if bool(web_acl) is bool(certificate):
         message = "You must specify either the web ACL ARN or the certificate ARN, but not both."
@@ -133,14 +132,13 @@ def list_by_customization(world: World, account: str, params: Params) -> dict[st
 
 
 def find(world: World, account: str, identifier: str) -> Tenant:
-    """A tenant by id, ARN or name. Raises AwsError EntityNotFound, or AccessDenied for another account's ARN."""
+    """A tenant by id, ARN or name. Raises AwsError EntityNotFound; AccessDenied for another account's ARN."""
     arn = Arn.parse(identifier)
     if arn is None:
         found = world.tenants.get(account, identifier) or world.tenants.named(account, identifier)
     elif arn.account != account:
-        raise AwsError(
-            ErrorCode.ACCESS_DENIED, f"Access to {identifier} is denied: it belongs to another account."
-        )
+        message = f"Access to {identifier} is denied: it belongs to another account."
+        raise AwsError(ErrorCode.ACCESS_DENIED, message)
     else:
         found = world.tenants.get(account, arn.id) if arn.kind == Tenant.KIND else None
     if found is None:

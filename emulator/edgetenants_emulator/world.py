@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass, field
 
 from edgetenants_emulator.clock import VirtualClock
-from edgetenants_emulator.records import ConnectionGroup, Distribution, Shelf, Tenant
+from edgetenants_emulator.records import ConnectionGroup, Distribution, Resource, Shelf, Tenant
 from edgetenants_emulator.settings import Settings
 
 __all__ = ["DEFAULT_ACCOUNT", "World"]
@@ -27,3 +27,8 @@ class World:
     tenants: Shelf[Tenant] = field(default_factory=Shelf)
     domains: dict[str, str] = field(default_factory=dict)
     """Who holds a domain: its name in lower case, and the holder's ARN. One namespace over all accounts."""
+
+    def may_delete(self, resource: Resource) -> bool:
+        """Whether a resource is disabled, and at every edge where the settings ask for that."""
+        settled = resource.status(self.clock.now()) == "Deployed" or not self.settings.delete_needs_deployed
+        return settled and not resource.enabled

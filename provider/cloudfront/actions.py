@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
+
+from edgetenants_runtime.external import FieldDiff
 
 from provider.cloudfront.desired import Tenant
 
@@ -17,6 +20,9 @@ __all__ = [
     "UpdateTenant",
     "Wait",
 ]
+
+_TOLD: Final = 5
+"""Changed fields that a story tells; an event has room for a thousand characters."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +41,15 @@ class UpdateTenant:
 
     id: str
     tenant: Tenant
-    fields: tuple[str, ...]
+    changes: tuple[FieldDiff, ...]
     """What differed, for the story."""
     emptied: frozenset[str] = frozenset()
     """Members of the request whose last entry is taken away: Parameters, Customizations."""
 
     def __str__(self) -> str:
-        return f"updated {', '.join(self.fields)} of tenant {self.tenant.name}"
+        told = [f"{change.field} {change.observed} → {change.desired}" for change in self.changes[:_TOLD]]
+        more = [f"and {len(self.changes) - _TOLD} more fields"] if len(self.changes) > _TOLD else []
+        return f"updated tenant {self.tenant.name}: {', '.join(told + more)}"
 
 
 @dataclass(frozen=True)

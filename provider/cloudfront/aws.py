@@ -164,6 +164,12 @@ def _session(config: ResolvedConfig, spec: ProviderConfigSpec) -> boto3.Session:
     core.set_config_variable("region", REGION)
     endpoint = spec.endpoint.url if spec.endpoint else None
     credentials: Any = _base(config, spec, core, endpoint)
+    if spec.assume_role_chain and credentials is None and config.source == CredentialsSource.NONE:
+        # Else the chain would begin with the provider's own identity, which nobody lent.
+        raise ExternalError(
+            f"{config.key}: spec.assumeRoleChain: expected credentials to begin with, got source None",
+            retry=Retry.poll(),
+        )
     for role in spec.assume_role_chain or ():
         credentials = _assumed(core, credentials or core.get_credentials(), role, endpoint)
     if credentials is not None:

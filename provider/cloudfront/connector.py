@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 from edgetenants_runtime.configuration import ConfigResolver
 from edgetenants_runtime.managed import Managed
 
 from apis.drift import DriftPolicy
-from provider.cloudfront.aws import Accounts
+from provider.cloudfront.aws import Account, Accounts
 from provider.cloudfront.tenant import Context, TenantClient
 
 __all__ = ["TenantConnector"]
@@ -22,11 +24,17 @@ class TenantConnector:
         *,
         installation: str,
         drift_policy: DriftPolicy = DriftPolicy.ENFORCE,
+        read_only: bool = False,
+        peers: Callable[[Managed], Iterable[Managed]] = lambda _: (),
     ) -> None:
+        """`peers` finds the other managed resources with the same external name; the rest is the provider's
+        flags."""
         self._configs = configs
         self._accounts = accounts
         self._installation = installation
         self._drift_policy = drift_policy
+        self._read_only = read_only
+        self._peers = peers
 
     def connect(self, mr: Managed) -> TenantClient:
         """The client for one reconcile. Clients, credentials and what is remembered are shared.
@@ -42,7 +50,13 @@ class TenantConnector:
             installation=self._installation,
             account=account.id,
             config=str(config.key),
-            frozen=account.frozen,
+            frozen=self._frozen(account, str(config.key)),
             drift_policy=self._drift_policy,
+            peers=self._peers,
         )
         return TenantClient(context)
+
+    def _frozen(self, account: Account, config: str) -> str:
+        if self._read_only:
+            return "the provider runs with --read-only"
+        return f"{config} has spec.writes Frozen" if account.frozen else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from edgetenants_runtime.api.annotations import EXTERNAL_NAME
@@ -20,12 +21,14 @@ __all__ = [
     "check_frozen",
     "check_identity",
     "check_import",
+    "check_peers",
     "check_protection",
     "invalid",
 ]
 
 CONFIRM_ANNOTATION: Final = "edgetenants.io/confirm"
 _HELD_SECONDS: Final = 60.0
+_PREDECESSOR_SECONDS: Final = 5.0
 
 
 def check_identity(mr: Managed, caller: str | None, config: str) -> None:
@@ -79,14 +82,33 @@ def adoption_refused(seen: ObservedTenant, verdict: Ownership, owner: str | None
     )
 
 
-def check_frozen(mr: Managed, *, frozen: bool, config: str) -> None:
-    """Nothing is written while the provider config forbids it.
+def check_peers(mr: Managed, seen: ObservedTenant, peers: Iterable[Managed]) -> None:
+    """A tenant whose owner tag is ours may be another live resource's of the same identity.
 
     Raises:
-        NotYet: it does.
+        NotYet: the other one is being deleted, and the tenant with it.
+        ExternalError: the other one has it, or was there first.
+    """
+    if (other := ownership.rival(mr, seen, peers)) is not None:
+        where = f"{other.kind} {other.name}" if other.namespace == mr.namespace else "another resource"
+        if other.deleted:
+            words = f"tenant {seen.name} waits for {where}, which has it and is being deleted"
+            raise NotYet(words, after=_PREDECESSOR_SECONDS)
+        raise _refused(
+            Reason.ADOPTION_REFUSED,
+            f"tenant {seen.name} ({seen.id}) is managed by {where}. Choose another name with the annotation "
+            f"{EXTERNAL_NAME}, or delete one of the two",
+        )
+
+
+def check_frozen(mr: Managed, frozen: str) -> None:
+    """Nothing is written while it is forbidden; `frozen` says by what, and is empty where it is not.
+
+    Raises:
+        NotYet: it is.
     """
     if frozen:
-        words = f"{config} has spec.writes Frozen; {mr.external_name} waits until it is Enabled"
+        words = f"{frozen}: nothing is written to AWS, and tenant {mr.external_name} waits"
         raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.FROZEN, words),))
 
 

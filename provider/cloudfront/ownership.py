@@ -8,7 +8,7 @@ id. Domains prove nothing either.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Final
 
@@ -25,6 +25,7 @@ __all__ = [
     "names_by_id",
     "recorded",
     "renamed",
+    "rival",
     "writes",
 ]
 
@@ -55,6 +56,24 @@ def recorded(mr: Managed, seen: ObservedTenant) -> bool:
 def names_by_id(external_name: str) -> bool:
     """The external name is an id or an ARN, which AWS gives and nobody can create; no name can look so."""
     return _BY_ID.fullmatch(external_name) is not None
+
+
+def rival(mr: Managed, seen: ObservedTenant, peers: Iterable[Managed]) -> Managed | None:
+    """The one of `peers`, which have the same external name, that has a better claim to the tenant: it holds
+    it, or is older and may come to hold it."""
+    return next((other for other in peers if _rivals(mr, other, seen)), None)
+
+
+def _rivals(mr: Managed, other: Managed, seen: ObservedTenant) -> bool:
+    if not writes(other) or identity.namespace_of(other) != identity.namespace_of(mr):
+        return False
+    if other.at_provider.get("id"):
+        return bool(other.at_provider["id"] == seen.id)
+    return _age(other) < _age(mr)
+
+
+def _age(mr: Managed) -> tuple[str, str]:
+    return (mr.metadata.get("creationTimestamp") or "", mr.uid)
 
 
 def renamed(mr: Managed) -> str | None:

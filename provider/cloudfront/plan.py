@@ -42,8 +42,7 @@ def converge(diff: Diff, seen: ObservedTenant) -> tuple[Action, ...]:
     """Bring a tenant to what it should be. Empty when it is."""
     update: tuple[Action, ...] = ()
     if diff.fields:
-        fields = tuple(difference.field for difference in diff.fields)
-        update = (UpdateTenant(seen.id, diff.target, fields, _emptied(diff.target, seen)),)
+        update = (UpdateTenant(seen.id, diff.target, diff.fields, _emptied(diff.target, seen)),)
     tagging = _tagging(diff.target, seen)
     # A tenant that is taken over is marked before it is changed, so that nobody else takes it meanwhile.
     claims = any(isinstance(action, TagTenant) and OWNER_TAG in action.tags for action in tagging)

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType
-from edgetenants_runtime.managed import Managed
+from edgetenants_runtime.api.conditions import Condition
 
 from provider.cloudfront import applied, conditions, dnsinstructions, observed
 from provider.cloudfront.assessment import Assessment
@@ -28,10 +27,10 @@ class Shown:
 
 
 def show(
-    mr: Managed,
     state: Assessment,
     endpoint: str | None,
     *,
+    served: bool,
     written: bool = False,
     ineffective: bool = False,
     frozen: bool = False,
@@ -39,14 +38,13 @@ def show(
     """Show a tenant.
 
     Args:
-        mr: the managed resource as it was read.
         state: the tenant.
         endpoint: its routing endpoint, None while unknown.
+        served: as in World.
         written: the tenant was created or changed just now, so that the record of the last write moves.
         ineffective: as in World.
         frozen: as in World.
     """
-    ready = mr.condition(ConditionType.READY)
     world = World(
         asked=state.asked,
         seen=state.seen,
@@ -54,7 +52,7 @@ def show(
         pending=state.pending,
         ineffective=ineffective,
         frozen=frozen,
-        served=ready is not None and ready.status is ConditionStatus.TRUE,
+        served=served,
     )
     return Shown(
         conditions=conditions.derive(world),

@@ -11,6 +11,7 @@ call: the next look starts from what is there, and finds a tenant made by an ear
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import structlog
@@ -61,10 +62,12 @@ class Context:
     """Of the credentials; None where it may not be asked."""
     config: str = ""
     """The provider config, for messages."""
-    frozen: bool = False
-    """The provider config forbids every write."""
+    frozen: str = ""
+    """What forbids every write, in words; empty where nothing does."""
     drift_policy: DriftPolicy = DriftPolicy.ENFORCE
     """Of resources that say none."""
+    peers: Callable[[Managed], Iterable[Managed]] = lambda _: ()
+    """The other managed resources with the same external name."""
 
 
 class TenantClient:
@@ -114,11 +117,11 @@ class TenantClient:
 
     def _observation(self, mr: Managed, state: Assessment) -> Observation:
         ineffective = assessment.is_ineffective(state, self._memory.attempt(mr.uid))
-        shown = self._shown(mr, state, ineffective=ineffective)
+        shown = self._shown(mr, state, served=_was_ready(mr), ineffective=ineffective)
         differs = bool(state.todo.all)
         return Observation(
             exists=True,
-            up_to_date=not differs or ineffective or self._with.frozen,
+            up_to_date=not differs or ineffective or bool(self._with.frozen),
             diff=state.todo.all,
             conditions=shown.conditions,
             at_provider=shown.at_provider,
@@ -142,10 +145,13 @@ class TenantClient:
         tags = self._read_tags(mr, seen)
         owner = identity.owner_of(mr, self._with.installation, seen.name)
         verdict = ownership.judge(mr, seen, tags, owner)
-        if verdict is Ownership.OURS or (verdict is Ownership.GIVEN and not mr.deleted):
-            return replace(seen, tags=tags)
+        peers = self._with.peers(mr)
         if mr.deleted:
-            return None
+            ours = verdict is Ownership.OURS and ownership.rival(mr, seen, peers) is None
+            return replace(seen, tags=tags) if ours else None
+        if verdict in (Ownership.OURS, Ownership.GIVEN):
+            guards.check_peers(mr, seen, peers)
+            return replace(seen, tags=tags)
         raise guards.adoption_refused(seen, verdict, tags.get(identity.OWNER_TAG))
 
     def _read_tags(self, mr: Managed, seen: ObservedTenant) -> dict[str, str]:
@@ -185,11 +191,22 @@ class TenantClient:
             raise guards.invalid(str(error)) from error
 
     def _shown(
-        self, mr: Managed, state: Assessment, *, written: bool = False, ineffective: bool = False
+        self,
+        mr: Managed,
+        state: Assessment,
+        *,
+        served: bool = False,
+        written: bool = False,
+        ineffective: bool = False,
     ) -> Shown:
-        endpoint = self._endpoint(mr, state.seen)
-        frozen = self._with.frozen
-        return report.show(mr, state, endpoint, written=written, ineffective=ineffective, frozen=frozen)
+        return report.show(
+            state,
+            self._endpoint(mr, state.seen),
+            served=served,
+            written=written,
+            ineffective=ineffective,
+            frozen=bool(self._with.frozen),
+        )
 
     def _endpoint(self, mr: Managed, seen: ObservedTenant) -> str | None:
         group = seen.connection_group_id
@@ -216,7 +233,7 @@ class TenantClient:
             NotYet: CloudFront cannot see yet that the domains lead to it, or the tenant was made meanwhile.
             ExternalError: the spec cannot work or AWS refuses it.
         """
-        guards.check_frozen(mr, frozen=self._with.frozen, config=self._with.config)
+        guards.check_frozen(mr, self._with.frozen)
         name = str(mr.external_name)
         asked = self._asked_first(mr, name)
         try:
@@ -261,7 +278,8 @@ class TenantClient:
             raise self._update_failed(seen, state, failure) from failure
         after = assessment.assess(mr, state.asked, _there(effects), self._with.drift_policy)
         self._memory.note_attempt(mr.uid, assessment.attempt(after))
-        shown = self._shown(mr, after, written=True)
+        # Not by what was last written down: a tenant that was found disabled does not serve yet.
+        shown = self._shown(mr, after, served=_serves(seen.conditions), written=True)
         drift = "repaired drift: " if state.drift and not state.pending else ""
         return _change(shown, plan.LOOK_AGAIN, drift + effects.message)
 
@@ -302,7 +320,7 @@ class TenantClient:
             NotYet: it waits for CloudFront, or for somebody to confirm.
             ExternalError: AWS refuses.
         """
-        guards.check_frozen(mr, frozen=self._with.frozen, config=self._with.config)
+        guards.check_frozen(mr, self._with.frozen)
         guards.check_protection(mr)
         tenant: ObservedTenant = seen.state
         refused = self._memory.refused(mr.uid, tenant.id, tenant.etag)
@@ -331,15 +349,18 @@ class TenantClient:
 
     def _explained(self, mr: Managed, error: AwsError, what: str) -> ExternalError | NotYet:
         """For a failure that tells nothing of the tenant: Ready stays True where it was."""
-        ready = mr.condition(ConditionType.READY)
-        serving = ready is not None and ready.status is ConditionStatus.TRUE
-        return explain(error, what, serving=serving)
+        return explain(error, what, serving=_was_ready(mr))
 
 
 def _there(effects: Effects) -> ObservedTenant:
     if effects.tenant is None:
         raise AssertionError("the plan left no tenant")
     return effects.tenant
+
+
+def _was_ready(mr: Managed) -> bool:
+    ready = mr.condition(ConditionType.READY)
+    return ready is not None and ready.status is ConditionStatus.TRUE
 
 
 def _serves(said: tuple[Condition, ...]) -> bool:

@@ -11,6 +11,9 @@ __all__ = ["HealthServer", "Probe"]
 Probe = Callable[[], tuple[bool, list[str]]]
 """Whether it is well, and lines that say what is not."""
 
+_STOP_POLL = 0.05
+"""Seconds between two looks whether to stop."""
+
 
 class HealthServer:
     """Serves each probe at its path: 200 when it is well, else 503; the body says why, a line each."""
@@ -38,7 +41,9 @@ class HealthServer:
 
         self._server = ThreadingHTTPServer((address, port), Handler)
         self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, name="health", daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(_STOP_POLL,), name="health", daemon=True
+        )
 
     @property
     def port(self) -> int:

@@ -116,7 +116,8 @@ class Manager:
         """Finish what is under way, within the bound; True: nothing was cut off."""
         elapsed = Stopwatch()
         bound = self._settings.stop_seconds
-        ended = [c.stop(0.0) for c in self._controllers]
+        for controller in self._controllers:
+            controller.stop(0.0)
         ended = [c.stop(max(0.0, bound - elapsed.elapsed())) for c in self._controllers]
         for informer in (self._crds, *self._informers):
             informer.stop(timeout=0.5)

@@ -102,6 +102,7 @@ class WorkQueue(Generic[Key]):
         self._delays: _Delays[Key] = _Delays(clock)
         self._real_delays: _Delays[Key] = _Delays(real_clock or SystemClock())
         self._alarm: threading.Timer | None = None
+        self._alarm_due = 0.0
         self._failures: dict[Key, int] = {}
         self._served_high = 0
         self._stopping = False
@@ -243,8 +244,11 @@ class WorkQueue(Generic[Key]):
     def _set_alarm(self) -> None:
         # Workers sleep on the injected clock, which may stand still; one timer wakes them for real delays.
         due = self._real_delays.next_due()
-        if due is None or (self._alarm is not None and self._alarm.is_alive()):
+        if due is None or (self._alarm is not None and self._alarm_due <= due):
             return
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._alarm_due = due
         self._alarm = threading.Timer(max(0.0, due - self._real_delays.clock.now()), self._ring)
         self._alarm.daemon = True
         self._alarm.start()

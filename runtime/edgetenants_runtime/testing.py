@@ -18,10 +18,11 @@ from typing import Any, TypeVar
 
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api.conditions import available
+from edgetenants_runtime.clock import rfc3339
 from edgetenants_runtime.collaborators import Collaborators, Pace
 from edgetenants_runtime.connection import ConnectionPublisher
 from edgetenants_runtime.events import EventReason, EventType
-from edgetenants_runtime.external import Change, Observation
+from edgetenants_runtime.external import Change, Connector, Observation
 from edgetenants_runtime.kube.cache import Cache
 from edgetenants_runtime.kube.errors import AlreadyExists, Conflict, Invalid, KubeError, NotFound, Operation
 from edgetenants_runtime.managed import Managed, ManagedKind, ObjectKey, ResourceKind, key_of
@@ -261,8 +262,12 @@ class FakeRecorder:
 class World:
     """One managed resource, Kubernetes and the outside world around it, and a provider to restart."""
 
-    def __init__(self, mr: Mapping[str, Any], kind: ManagedKind | None = None) -> None:
+    def __init__(
+        self, mr: Mapping[str, Any], kind: ManagedKind | None = None, connector: Connector | None = None
+    ) -> None:
+        """`connector` is that of the provider under test; without one, `external` is the outside world."""
         self._log = Journal()
+        self._connector = connector
         self.kind = kind or (TOYS if mr["metadata"].get("namespace") else CLUSTER_TOYS)
         self.key = key_of(mr)
         self.objects = FakeObjects(self._log)
@@ -297,7 +302,7 @@ class World:
         self.reconciler = Reconciler(
             self.kind,
             Collaborators(
-                connector=self.external,
+                connector=self._connector or self.external,
                 writer=ManagedWriter(self.objects, self.kind, Cache(), now=self.now, pause=lambda _: None),
                 connections=ConnectionPublisher(self.objects),
                 recorder=self.recorder,
@@ -306,6 +311,13 @@ class World:
                 now=self.now,
             ),
         )
+
+    def delete(self) -> None:
+        """Somebody deletes the resource: it goes when its finalizers are gone."""
+        stored = self.objects.find(self.kind, self.key)
+        if stored is not None:
+            stored["metadata"]["deletionTimestamp"] = rfc3339(self.time)
+            self.objects.put(self.kind, stored)
 
     def reconcile(self) -> Outcome | None:
         """Reconcile once, from what is stored; None when the resource is gone."""

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api import conditions
-from edgetenants_runtime.external import Observation
+from edgetenants_runtime.external import Change, Observation
 from edgetenants_runtime.kube.kinds import SECRETS
 from edgetenants_runtime.managed import ObjectKey
 from edgetenants_runtime.steps import Next, Outcome
@@ -54,6 +54,15 @@ DETAILS = Observation(
 )
 WANTS_SECRET = SETTLED_MR | {"writeConnectionSecretToRef": {"name": "edge", "namespace": "shop"}}
 EDGE = ObjectKey("shop", "edge")
+
+
+@pytest.mark.parametrize("toys", [{}, {"acme": 7}], ids=["created", "updated"])
+def test_details_that_a_change_brings_are_published(toys: dict[str, int]) -> None:
+    world = World(toy(**WANTS_SECRET))
+    world.external.toys = toys
+    world.external.change = Change(connection_details={"password": b"x"})
+    world.reconcile()
+    assert "create Secret shop/edge" in world.journal
 
 
 @pytest.mark.parametrize("cluster", [False, True])

@@ -72,7 +72,8 @@ def test_every_supported_combination_and_what_it_permits() -> None:
         )
 
     assert [show(policies.permissions(combination, None)) for combination in policies.SUPPORTED] == [
-        "CUDL", "CUDL", "----", "----", "CUD-", "CU-L", "CU--", "C-DL", "C--L", "C-D-", "C---", "--D-", "---L", "-U--", "-U-L",
+        "CUDL", "CUDL", "----", "----", "CUD-", "CU-L", "CU--", "C-DL",
+        "C--L", "C-D-", "C---", "--D-", "---L", "-U--", "-U-L",
     ]  # fmt: skip
 
 

@@ -160,6 +160,20 @@ def test_a_real_delay_wakes_a_worker_while_the_injected_clock_stands_still(clock
     assert queue.get() == "a"
 
 
+def test_a_shorter_real_delay_does_not_wait_for_a_longer_one(clock: FakeClock) -> None:
+    queue: WorkQueue[str] = WorkQueue(clock, Middle())
+    queue.add_after_real("late", 3600)
+    got: list[str | None] = []
+    worker = threading.Thread(target=lambda: got.append(queue.get()))
+    worker.start()
+    while queue._alarm is None:
+        worker.join(0.005)
+    queue.add_after_real("soon", 0.02)
+    worker.join(5)
+    assert got == ["soon"]
+    queue.shutdown()
+
+
 def test_shutdown_wakes_workers_and_waits_for_those_under_way(queue: WorkQueue[str]) -> None:
     queue.add("a")
     queue.add("b")

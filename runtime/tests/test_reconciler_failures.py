@@ -7,6 +7,7 @@ import pytest
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api import conditions
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
+from edgetenants_runtime.external import Change
 from edgetenants_runtime.kube.errors import Forbidden, KubeError, Operation
 from edgetenants_runtime.steps import Next, Outcome
 from edgetenants_runtime.testing import TOYS, World, toy
@@ -247,6 +248,27 @@ def test_critical_annotations_are_tried_again_until_they_are_written() -> None:
     assert world.journal.count("metadata external-create-succeeded") == 3
 
 
+def test_a_failed_creation_that_cannot_be_noted_is_told_with_its_cause() -> None:
+    world = World(toy())
+    world.external.refusing = {"create": [ExternalError(REFUSED)]}
+    refused = Forbidden(Operation("patch", TOYS), 403, "no")
+    world.objects.failing = {"metadata external-create-failed": [refused]}
+    assert world.reconcile() == FAILED
+    assert world.journal[4:] == [
+        "event Warning CannotUpdateManagedResource",
+        "event Warning CannotCreateExternalResource",
+        f"status {CREATING} {ERROR}",
+    ]
+
+
+def test_an_update_reports_what_it_made() -> None:
+    world = World(toy(**HELD_MR))
+    world.external.toys = {"acme": 7}
+    world.external.change = Change(at_provider={"size": 1}, requeue_after=3.0)
+    assert world.reconcile() == Outcome(Next.AFTER, 3.0)
+    assert world.journal[-1] == f"status {READY} {SYNCED} atProvider"
+
+
 def test_an_api_server_in_trouble_is_met_by_real_back_off_and_silence() -> None:
     world = World(toy())
     world.objects.failing = {"metadata +finalizer": [no_answer()]}
@@ -286,10 +308,7 @@ def test_from_creation_to_ready_to_gone() -> None:
     world = World(toy())
     world.settle()
     assert world.journal == [*CREATE, OBSERVE, f"status {READY}", OBSERVE]
-    stored = world.objects.find(world.kind, world.key)
-    assert stored is not None
-    stored["metadata"]["deletionTimestamp"] = "2026-01-01T01:00:00Z"
-    world.objects.put(world.kind, stored)
+    world.delete()
     done = len(world.journal)
     world.settle()
     assert world.mr is None

@@ -21,7 +21,10 @@ def main() -> None:
     for c in found:
         print(f"{c.name}: {c.operation}")
         print(f"  ours {c.ours_per_second}/s, {c.rival} {c.rival_per_second}/s")
-        print(f"  ratio {c.ratio_median} (from {c.ratio_min} to {c.ratio_max} in {c.pairs} pairs of {c.operations_per_run})")
+        print(
+            f"  ratio {c.ratio_median} (from {c.ratio_min} to {c.ratio_max}"
+            f" in {c.pairs} pairs of {c.operations_per_run})"
+        )
     print(f"report: {report}")
 
 

@@ -1,5 +1,8 @@
 """The emulator's reads against moto's own server: one distribution tenant here, one distribution there."""
 
+import json
+import urllib.request
+
 import boto3
 
 from tests.bench.pairs import Comparison, Contest, compare
@@ -10,9 +13,9 @@ ACCOUNT = {
     "aws_access_key_id": "bench",
     "aws_secret_access_key": "bench",
 }
-SIGNED = {
-    "Authorization": "AWS4-HMAC-SHA256 Credential=bench/20260101/us-east-1/cloudfront/aws4_request, SignedHeaders=host, Signature=0"
-}
+PARENT = {"id": "E1BENCH", "certificateDomains": ["*.example.com"], "parameters": []}
+SCOPE = "bench/20260101/us-east-1/cloudfront/aws4_request"
+SIGNED = {"Authorization": f"AWS4-HMAC-SHA256 Credential={SCOPE}, SignedHeaders=host, Signature=0"}
 
 
 def comparisons() -> list[Comparison]:
@@ -34,11 +37,9 @@ def comparisons() -> list[Comparison]:
 
 def tenant(port: int) -> str:
     """The id of a new tenant under the emulator's seeded parent."""
-    import urllib.request
-
     seed = urllib.request.Request(
         f"http://127.0.0.1:{port}/_edgetenants/seed",
-        data=b'{"distributions": [{"id": "E1BENCH", "certificateDomains": ["*.example.com"], "parameters": []}]}',
+        data=json.dumps({"distributions": [PARENT]}).encode(),
         headers={"Content-Type": "application/json"},
     )
     urllib.request.urlopen(seed).close()

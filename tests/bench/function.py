@@ -1,7 +1,8 @@
-"""The composition function against function-pythonic: the same claim, the same managed resource, one gRPC call each.
+"""The composition function against function-pythonic: the same claim, the same managed resource, one gRPC
+call each.
 
-The rival runs in an environment of its own, because it wants another version of the function SDK. Its composite does less
-than ours: no plans, no validation, no conditions; only the resource.
+The rival runs in an environment of its own, because it wants another version of the function SDK. Its
+composite does less than ours: no plans, no validation, no conditions; only the resource.
 """
 
 import os
@@ -25,7 +26,11 @@ CLAIM = {
     "apiVersion": "platform.edgetenants.io/v1alpha1",
     "kind": "TenantClaim",
     "metadata": {"name": "acme", "namespace": "shop", "uid": "0f6c1f0e-0000-4000-8000-000000000001"},
-    "spec": {"plan": "standard", "domains": ["acme.example.com", "shop.acme.com"], "parameters": {"tenantName": "acme"}},
+    "spec": {
+        "plan": "standard",
+        "domains": ["acme.example.com", "shop.acme.com"],
+        "parameters": {"tenantName": "acme"},
+    },
 }
 PLANS = {
     "apiVersion": "edgetenants.fn.crossplane.io/v1alpha1",
@@ -37,7 +42,8 @@ PYTHONIC = textwrap.dedent(
     class Composite(BaseComposite):
         def compose(self):
             tenant = self.resources.tenant("cloudfront.m.edgetenants.io/v1alpha1", "DistributionTenant")
-            tenant.metadata.annotations["crossplane.io/external-name"] = f"{self.metadata.namespace}.{self.metadata.name}"
+            name = f"{self.metadata.namespace}.{self.metadata.name}"
+            tenant.metadata.annotations["crossplane.io/external-name"] = name
             tenant.spec.providerConfigRef.kind = "ClusterProviderConfig"
             tenant.spec.providerConfigRef.name = "default"
             tenant.spec.forProvider.distributionId = "E1EDGETENANTS"
@@ -82,10 +88,21 @@ def rival() -> str:
 def comparisons() -> list[Comparison]:
     """One RunFunction after the other over a kept-open channel, as Crossplane core makes them."""
     ours, theirs = free_port(), free_port()
-    pythonic = {"apiVersion": "pythonic.fn.crossplane.io/v1alpha1", "kind": "Composite", "composite": PYTHONIC}
+    pythonic = {
+        "apiVersion": "pythonic.fn.crossplane.io/v1alpha1",
+        "kind": "Composite",
+        "composite": PYTHONIC,
+    }
     with (
         server("-m", "function.main", "--insecure", "--address", f"127.0.0.1:{ours}", port=ours),
-        server(rival(), "--insecure", "--address", f"127.0.0.1:{theirs}", port=theirs, python=str(Path(rival()).with_name("python"))),
+        server(
+            rival(),
+            "--insecure",
+            "--address",
+            f"127.0.0.1:{theirs}",
+            port=theirs,
+            python=str(Path(rival()).with_name("python")),
+        ),
     ):
         contest = Contest(
             name="function-compose",
@@ -95,5 +112,3 @@ def comparisons() -> list[Comparison]:
             theirs=Caller(theirs, pythonic),
         )
         return [compare(contest)]
-
-

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from sandbox.world import World
+
 from tests.integration.watching import Object, is_true
 
 
@@ -18,7 +19,8 @@ class Claims:
         self.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
 
     def claim(self, name: str, **spec: Any) -> Object:
-        """A claim on plan standard with one domain of its own, unless said otherwise; a value of None leaves the field out."""
+        """A claim on plan standard with one domain of its own, unless said otherwise; a value of None leaves
+        the field out."""
         defaults = {"plan": "standard", "domains": [f"{name}.example.com"]}
         return {
             "apiVersion": "platform.edgetenants.io/v1alpha1",
@@ -39,7 +41,9 @@ class Claims:
         self.world.kubectl("delete", "tenantclaim", name, "-n", self.namespace, "--wait=false")
 
     def get(self, name: str, resource: str = "tenantclaim") -> Object:
-        out = self.world.kubectl("get", resource, name, "-n", self.namespace, "-o", "json", "--ignore-not-found")
+        out = self.world.kubectl(
+            "get", resource, name, "-n", self.namespace, "-o", "json", "--ignore-not-found"
+        )
         found: Object = json.loads(out) if out.strip() else {}
         return found
 
@@ -52,7 +56,9 @@ class Claims:
         return items[0] if items else {}
 
     def events(self) -> list[Object]:
-        items: list[Object] = json.loads(self.world.kubectl("get", "events", "-n", self.namespace, "-o", "json"))["items"]
+        items: list[Object] = json.loads(
+            self.world.kubectl("get", "events", "-n", self.namespace, "-o", "json")
+        )["items"]
         return items
 
     def tenants(self, name: str) -> list[Object]:
@@ -60,7 +66,8 @@ class Claims:
         return [t for t in self.world.emulator.state()["tenants"] if t["Name"] == f"{self.namespace}.{name}"]
 
     def wait(self, what: str, until: Callable[[], Any], seconds: float = 60) -> Any:
-        """Look until `until` gives something true; what it gave. Fails with the state of things when it does not in time."""
+        """Look until `until` gives something true; what it gave. Fails with the state of things when it does
+        not in time."""
         deadline = time.monotonic() + seconds
         while True:
             found = until()
@@ -99,7 +106,9 @@ class Claims:
         return "\n".join([seen, *conditions, *events])
 
     def delete_all(self) -> None:
-        self.world.kubectl("delete", "tenantclaims", "--all", "-n", self.namespace, "--wait=false", check=False)
+        self.world.kubectl(
+            "delete", "tenantclaims", "--all", "-n", self.namespace, "--wait=false", check=False
+        )
         gone = lambda: not self.world.kubectl("get", "edt", "-n", self.namespace, "-o", "name").strip()  # noqa: E731
         self.wait("everything to be deleted", gone)
         self.world.kubectl("delete", "namespace", self.namespace, "--wait=false", check=False)

@@ -1,12 +1,13 @@
-"""One world for all tests of this folder: API server, Crossplane core, emulator, function and provider, all real."""
+"""One world for all tests of this folder: API server, Crossplane core, emulator, function and provider, all
+real."""
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from sandbox.world import World
+
 from tests.integration.claims import Claims
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,8 +32,11 @@ def world() -> Iterator[World]:
 
 @pytest.fixture
 def claims(world: World, request: pytest.FixtureRequest) -> Iterator[Claims]:
-    """Claims in a namespace of the test's own, deleted afterwards; the clock fast, no fault armed, the provider running."""
-    namespace = request.node.name.lower().translate(str.maketrans("_[]./ ", "------")).strip("-")[:50].strip("-")
+    """Claims in a namespace of the test's own, deleted afterwards; the clock fast, no fault armed, the
+    provider running."""
+    namespace = (
+        request.node.name.lower().translate(str.maketrans("_[]./ ", "------")).strip("-")[:50].strip("-")
+    )
     world.emulator.clear_faults()
     world.emulator.set_rate(20)
     made = Claims(world, namespace)

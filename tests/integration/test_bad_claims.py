@@ -3,8 +3,8 @@
 import json
 
 import pytest
-
 from sandbox.world import World, WorldError
+
 from tests.integration.claims import Claims
 from tests.integration.watching import Object, condition
 
@@ -30,7 +30,9 @@ def test_refused_with_the_field_named(claims: Claims, case: str) -> None:
 
 
 @pytest.mark.parametrize("case", SHOWN)
-def test_shown_on_the_claim_with_the_field_named_and_healed_by_a_right_claim(claims: Claims, case: str) -> None:
+def test_shown_on_the_claim_with_the_field_named_and_healed_by_a_right_claim(
+    claims: Claims, case: str
+) -> None:
     spec, reason, field = SHOWN[case]
     claims.apply(claims.claim("wrong", **spec))
 
@@ -42,7 +44,9 @@ def test_shown_on_the_claim_with_the_field_named_and_healed_by_a_right_claim(cla
     claims.wait_ready("wrong")
 
 
-def test_a_distribution_that_does_not_exist_is_named_and_a_right_plan_heals_it(claims: Claims, world: World) -> None:
+def test_a_distribution_that_does_not_exist_is_named_and_a_right_plan_heals_it(
+    claims: Claims, world: World
+) -> None:
     plans = {"ghost": {"distributionId": "E0DOESNOTEXIST"}}
     with added_plans(world, plans):
         claims.apply(claims.claim("haunted", plan="ghost"))
@@ -100,4 +104,6 @@ def set_plans(world: World, plans: Object) -> None:
 
 def patch(world: World, pipeline: list[Object]) -> None:
     name = composition(world)["metadata"]["name"]
-    world.kubectl("patch", "composition", name, "--type=merge", "-p", json.dumps({"spec": {"pipeline": pipeline}}))
+    world.kubectl(
+        "patch", "composition", name, "--type=merge", "-p", json.dumps({"spec": {"pipeline": pipeline}})
+    )

@@ -5,6 +5,7 @@ import time
 from collections import Counter
 
 from sandbox.world import World
+
 from tests.integration.claims import Claims
 from tests.integration.watching import Object, Watch, condition, is_true
 
@@ -15,9 +16,14 @@ PROVIDER = "system:serviceaccount:crossplane-system:provider-edgetenants"
 WRITES = {"create", "update", "patch", "delete", "deletecollection"}
 
 
-def test_fifty_claims_become_ready_with_few_writes_and_then_there_is_quiet(claims: Claims, world: World) -> None:
+def test_fifty_claims_become_ready_with_few_writes_and_then_there_is_quiet(
+    claims: Claims, world: World
+) -> None:
     names = [f"crowd-{n:02d}" for n in range(COUNT)]
-    with Watch(world, "tenantclaims") as watched_claims, Watch(world, "distributiontenants") as watched_managed:
+    with (
+        Watch(world, "tenantclaims") as watched_claims,
+        Watch(world, "distributiontenants") as watched_managed,
+    ):
         claims.apply(*(claims.claim(name) for name in names))
         claims.wait("fifty claims to be Ready", lambda: all_ready(world, claims), seconds=150)
         time.sleep(1)  # what is still under way would be counted, and should be
@@ -25,7 +31,9 @@ def test_fifty_claims_become_ready_with_few_writes_and_then_there_is_quiet(claim
     assert most_writes_until_ready(watched_managed, claims.namespace) <= MOST_WRITES
     silenced = [o for _, o in watched_claims.events if condition(o, "Responsive").get("status") == "False"]
     assert silenced == [], "Crossplane's circuit breaker opened"
-    assert len([t for t in world.emulator.state()["tenants"] if t["Name"].startswith(claims.namespace)]) == COUNT
+    assert (
+        len([t for t in world.emulator.state()["tenants"] if t["Name"].startswith(claims.namespace)]) == COUNT
+    )
 
     world.emulator.set_rate(1)
     time.sleep(3)  # polls that were due at the fast rate are over
@@ -44,13 +52,16 @@ def all_ready(world: World, claims: Claims) -> bool:
 
 
 def most_writes_until_ready(watch: Watch, namespace: str) -> int:
-    """The most states that any one managed resource went through until it was Ready; each is one write that changed it."""
+    """The most states that any one managed resource went through until it was Ready; each is one write that
+    changed it."""
     states: dict[str, list[Object]] = {}
     for _, obj in watch.events:
         if obj["metadata"]["namespace"] == namespace:
             states.setdefault(obj["metadata"]["uid"], []).append(obj)
     assert len(states) == COUNT
-    return max(1 + next(i for i, o in enumerate(history) if is_true(o, "Ready")) for history in states.values())
+    return max(
+        1 + next(i for i, o in enumerate(history) if is_true(o, "Ready")) for history in states.values()
+    )
 
 
 def audit_length(world: World) -> int:
@@ -58,12 +69,15 @@ def audit_length(world: World) -> int:
 
 
 def provider_writes(world: World, since: int) -> list[str]:
-    """Writes by the provider's ServiceAccount in the audit log from byte `since` on, the renewal of Leases left out."""
+    """Writes by the provider's ServiceAccount in the audit log from byte `since` on, the renewal of Leases
+    left out."""
     with world.audit_log.open() as log:
         log.seek(since)
         entries = [json.loads(line) for line in log if line.strip()]
     return [
         f"{e['verb']} {e['objectRef']['resource']} {e['objectRef'].get('name')}"
         for e in entries
-        if e["user"]["username"] == PROVIDER and e["verb"] in WRITES and e["objectRef"]["resource"] != "leases"
+        if e["user"]["username"] == PROVIDER
+        and e["verb"] in WRITES
+        and e["objectRef"]["resource"] != "leases"
     ]

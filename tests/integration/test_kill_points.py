@@ -5,8 +5,9 @@ A life has four phases, told apart by the virtual clock so that the calls in eac
     asked for ──▶ deployed ──▶ asked to go ──▶ disabled everywhere
     (claim)       (step)       (delete)        (step)
 
-An undisturbed life is recorded first; its call log says where to kill. Then, for each of those calls, a new life in which
-that call is held by the emulator, the provider gets a real SIGKILL, and a new provider has to finish what was asked.
+An undisturbed life is recorded first; its call log says where to kill. Then, for each of those calls, a new
+life in which that call is held by the emulator, the provider gets a real SIGKILL, and a new provider has to
+finish what was asked.
 """
 
 from collections.abc import Callable
@@ -88,7 +89,8 @@ def record(claims: Claims, name: str) -> list[KillPoint]:
 
 
 def live_through(claims: Claims, name: str, point: KillPoint) -> None:
-    """Live a life in which the provider is killed at `point`; fails when more than one tenant is ever there."""
+    """Live a life in which the provider is killed at `point`; fails when more than one tenant is ever
+    there."""
     world = claims.world
     for number, phase in enumerate(PHASES):
         if number != point.phase:
@@ -100,7 +102,7 @@ def live_through(claims: Claims, name: str, point: KillPoint) -> None:
         if not world.emulator.wait_held(fault, seconds=20):
             raise AssertionError(f"{point}: the call was never made\n{claims.describe()}")
         world.processes.kill("provider")
-        # What was held before its effect died with the process that sent it; after its effect there is nothing to take back.
+        # What was held before its effect died with its sender; after its effect nothing is taken back.
         world.emulator.release(fault, drop=point.when == "before")
         world.processes.start("provider")
         claims.wait(f"{phase.name} after the kill", lambda phase=phase: phase.ended(claims, name))

@@ -1,6 +1,7 @@
 """A claim's whole life, as a user sees it."""
 
 from sandbox.world import World
+
 from tests.integration.claims import Claims
 from tests.integration.watching import condition, is_true
 
@@ -20,7 +21,9 @@ def test_a_claim_becomes_a_live_tenant_and_goes_away_again(claims: Claims) -> No
 
     claims.delete("acme")
     claims.wait_gone(["acme"])
-    secrets = claims.world.kubectl("get", "providerconfigusages,secrets", "-n", claims.namespace, "-o", "name")
+    secrets = claims.world.kubectl(
+        "get", "providerconfigusages,secrets", "-n", claims.namespace, "-o", "name"
+    )
     assert secrets.split() == []
 
 
@@ -46,7 +49,11 @@ def test_a_tenant_disabled_in_aws_is_noticed_and_repaired(claims: Claims, world:
 
     claims.wait("the tenant to be enabled again", lambda: claims.tenants("drifter")[0]["Enabled"])
     claims.wait("Ready", lambda: claims.ready("drifter") and is_true(claims.managed("drifter"), "InSync"))
-    told = [e for e in claims.events() if "enabled" in e["message"] and e["involvedObject"]["kind"] == "DistributionTenant"]
+    told = [
+        e
+        for e in claims.events()
+        if "enabled" in e["message"] and e["involvedObject"]["kind"] == "DistributionTenant"
+    ]
     assert told, "no event tells of the repair"
 
 
@@ -56,9 +63,13 @@ def test_a_tenant_deleted_in_aws_comes_back_under_the_same_name(claims: Claims, 
     [before] = claims.tenants("phoenix")
     world.emulator.remove_tenant(before["Id"])
 
-    claims.wait("a new tenant", lambda: claims.tenants("phoenix") and claims.tenants("phoenix")[0]["Id"] != before["Id"])
     claims.wait(
-        "its id in status", lambda: claims.managed("phoenix")["status"]["atProvider"]["id"] == claims.tenants("phoenix")[0]["Id"]
+        "a new tenant",
+        lambda: claims.tenants("phoenix") and claims.tenants("phoenix")[0]["Id"] != before["Id"],
+    )
+    claims.wait(
+        "its id in status",
+        lambda: claims.managed("phoenix")["status"]["atProvider"]["id"] == claims.tenants("phoenix")[0]["Id"],
     )
     claims.wait_ready("phoenix")
 
@@ -72,7 +83,11 @@ def test_what_people_read(claims: Claims, world: World) -> None:
     claim_line = next(line for line in table.splitlines() if "reader" in line and "tenantclaim" in line)
     assert "Live" in claim_line
     assert "https://reader.example.com" in claim_line
-    managed_line = next(line for line in table.splitlines() if "distributiontenant" in line and f"{claims.namespace}.reader" in line)
+    managed_line = next(
+        line
+        for line in table.splitlines()
+        if "distributiontenant" in line and f"{claims.namespace}.reader" in line
+    )
     assert "1/1" in managed_line
 
     name = claims.managed("reader")["metadata"]["name"]
@@ -80,7 +95,9 @@ def test_what_people_read(claims: Claims, world: World) -> None:
     assert "CreatedExternalResource" in told
 
     explained = world.kubectl(
-        "explain", "distributiontenants.spec.forProvider", "--api-version=cloudfront.m.edgetenants.io/v1alpha1"
+        "explain",
+        "distributiontenants.spec.forProvider",
+        "--api-version=cloudfront.m.edgetenants.io/v1alpha1",
     )
     assert "distributionId" in explained
     assert "<empty>" not in explained

@@ -3,8 +3,8 @@
 import json
 
 import pytest
-
 from sandbox.world import World
+
 from tests.integration.claims import Claims
 from tests.integration.watching import Object
 
@@ -28,15 +28,33 @@ def without(world: World, resource: str, verbs: set[str]) -> list[Object]:
         if others:
             kept.append({**rule, "resources": others})
         if resource in rule.get("resources", []):
-            kept.append({**rule, "resources": [resource], "verbs": [v for v in rule["verbs"] if v not in verbs]})
+            kept.append(
+                {**rule, "resources": [resource], "verbs": [v for v in rule["verbs"] if v not in verbs]}
+            )
     return kept
 
 
 TAKEN_AWAY = {
-    "reading managed resources": ("distributiontenants", {"get", "list", "watch"}, ("list", "distributiontenants")),
-    "writing their status": ("distributiontenants/status", {"update", "patch"}, ("patch", "distributiontenants/status")),
-    "tracking the use of a config": ("providerconfigusages", {"create", "update", "patch"}, ("create", "providerconfigusages")),
-    "reading credentials": ("secrets", {"*", "get", "list", "watch", "create", "update", "patch", "delete"}, ("get", "secrets")),
+    "reading managed resources": (
+        "distributiontenants",
+        {"get", "list", "watch"},
+        ("list", "distributiontenants"),
+    ),
+    "writing their status": (
+        "distributiontenants/status",
+        {"update", "patch"},
+        ("patch", "distributiontenants/status"),
+    ),
+    "tracking the use of a config": (
+        "providerconfigusages",
+        {"create", "update", "patch"},
+        ("create", "providerconfigusages"),
+    ),
+    "reading credentials": (
+        "secrets",
+        {"*", "get", "list", "watch", "create", "update", "patch", "delete"},
+        ("get", "secrets"),
+    ),
 }
 
 

@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
-
 from sandbox.world import World
+
 from tests.integration.conftest import CACHE
 
 
@@ -38,15 +38,24 @@ def second() -> "str":
     edgetenants("sandbox", "down", "--name", name)
 
 
-def test_a_second_world_runs_beside_the_first_names_its_dead_and_leaves_nothing(world: World, second: str) -> None:
+def test_a_second_world_runs_beside_the_first_names_its_dead_and_leaves_nothing(
+    world: World, second: str
+) -> None:
     up = edgetenants("sandbox", "up", "--name", second)
     assert up.returncode == 0, up.stdout + up.stderr
     status = json.loads(edgetenants("sandbox", "status", "--name", second, "--json").stdout)
     processes = {p["name"]: p for p in status["processes"]}
     assert {"apiserver", "crossplane", "emulator", "function", "provider"} <= set(processes)
-    other_ports = {p for q in json.loads(edgetenants("sandbox", "status", "--name", world.name, "--json").stdout)["processes"] for p in q["ports"]}
+    other_ports = {
+        p
+        for q in json.loads(edgetenants("sandbox", "status", "--name", world.name, "--json").stdout)[
+            "processes"
+        ]
+        for p in q["ports"]
+    }
     ports = {port for p in processes.values() for port in p["ports"]}
-    assert ports and not ports & other_ports
+    assert ports
+    assert not ports & other_ports
 
     os.kill(processes["function"]["pid"], 9)
     deadline = time.monotonic() + 10
@@ -79,9 +88,13 @@ def test_the_environments_kubeconfig_is_not_used(world: World) -> None:
 
 def test_a_cluster_where_crossplane_runs_is_refused(world: World) -> None:
     context = world.kubectl("config", "current-context").strip()
-    told = edgetenants("sandbox", "up", "--name", "intruder", "--kubeconfig", str(world.kubeconfig), "--context", context)
+    told = edgetenants(
+        "sandbox", "up", "--name", "intruder", "--kubeconfig", str(world.kubeconfig), "--context", context
+    )
     assert told.returncode != 0
     assert "--i-own-this-cluster" in told.stderr
-    unknown = edgetenants("sandbox", "up", "--name", "intruder", "--kubeconfig", str(world.kubeconfig), "--context", "nowhere")
+    unknown = edgetenants(
+        "sandbox", "up", "--name", "intruder", "--kubeconfig", str(world.kubeconfig), "--context", "nowhere"
+    )
     assert unknown.returncode != 0
     assert context in unknown.stderr

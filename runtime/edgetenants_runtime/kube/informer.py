@@ -59,6 +59,7 @@ class Informer:
         self._stopping = threading.Event()
         self._poked = threading.Event()
         self._watch: Watch | None = None
+        self._version = ""
         self._failures = 0
         self._problem = ""
         self._served = True
@@ -107,22 +108,22 @@ class Informer:
         return self._problem
 
     def _run(self) -> None:
-        resource_version = ""
         while not self._stopping.is_set():
             # Cleared before the attempt: a poke during it must not be lost.
             self._poked.clear()
             try:
-                resource_version = self._follow(resource_version or self._list())
+                self._version = self._version or self._list()
+                self._follow()
             except Gone:
-                resource_version = ""
+                self._version = ""
                 self._rest(self._rng.uniform(0.0, 1.0))
             except KubeError as error:
                 # A kind that is no longer served is listed anew when it is back: its objects went with it.
-                resource_version = "" if isinstance(error, NotFound) else resource_version
+                self._version = "" if isinstance(error, NotFound) else self._version
                 self._failed(error)
             except Exception:  # noqa: BLE001 - a bug in one handler must not end the following for good
                 _log.exception("cannot follow objects, listing anew", resource=self.kind.resource)
-                resource_version = ""
+                self._version = ""
                 self._rest(self.LONGEST_RETRY)
 
     def _list(self) -> str:
@@ -140,23 +141,22 @@ class Informer:
         self._synced.set()
         return page.resource_version
 
-    def _follow(self, resource_version: str) -> str:
+    def _follow(self) -> None:
         seconds = self._rng.randint(*self.WATCH_SECONDS)
         lasted = Stopwatch()
         watch = self._client.watch(
-            self.kind, resource_version, seconds=seconds, metadata_only=self._metadata_only
+            self.kind, self._version, seconds=seconds, metadata_only=self._metadata_only
         )
         self._watch = watch
         self._succeeded()
         if self._stopping.is_set():
             watch.close()
         for event in watch:
-            resource_version = event.object["metadata"]["resourceVersion"]
             self._take_in(event)
+            self._version = event.object["metadata"]["resourceVersion"]
         # A server that ends each watch at once must not be asked in a hot loop.
         if lasted.elapsed() < self.FIRST_RETRY:
             self._rest(self.FIRST_RETRY * self._rng.uniform(0.75, 1.25))
-        return resource_version
 
     def _take_in(self, event: WatchEvent) -> None:
         if event.type is EventType.BOOKMARK:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from urllib3.exceptions import HTTPError, ReadTimeoutError
+from urllib3.exceptions import HTTPError
 from urllib3.response import BaseHTTPResponse
 
 from edgetenants_runtime.kube.errors import KubeError, Operation, refusal, why
@@ -40,9 +40,9 @@ class WatchEvent:
 
 
 class Watch:
-    """Iterate once; the iteration ends when the server ends the stream or `close` is called.
+    """Iterate once; it ends when the server ends the stream or `close` is called.
 
-    Raises KubeError (Gone among them) for an error line and for a broken connection.
+    A broken connection ends it too. Raises KubeError (Gone among them) for an error line.
     """
 
     def __init__(self, operation: Operation, response: BaseHTTPResponse) -> None:
@@ -54,11 +54,11 @@ class Watch:
         try:
             for line in self._lines():
                 yield self._event(json.loads(line))
-        except ReadTimeoutError:
-            # A silent connection may be dead: ended here, the caller watches anew from where it was.
+        except (HTTPError, OSError, AttributeError):
+            # Cut, silent for too long, or closed by another thread: the caller watches anew from where it
+            # was, and meets there what is really wrong.
             return
-        except (HTTPError, OSError, ValueError, AttributeError) as error:
-            # Closing from another thread shows as any of these.
+        except ValueError as error:
             if not self._closed:
                 raise KubeError(self._operation, 0, why(error)) from error
         finally:

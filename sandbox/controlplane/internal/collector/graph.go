@@ -82,17 +82,21 @@ func (g *graph) watch(gvr schema.GroupVersionResource) {
 	g.watched[gvr] = true
 }
 
-// forget drops the objects of a resource that is no longer served. They are not known to be deleted, so
-// nothing that depends on them is touched.
-func (g *graph) forget(gvr schema.GroupVersionResource) {
+// forget drops the objects of a resource that is no longer served, and returns their dependents. The
+// objects are not known to be deleted, so the dependents are not collected; but what becomes of their
+// owners is no longer seen, and must be asked when the resource is served again.
+func (g *graph) forget(gvr schema.GroupVersionResource) []types.UID {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.watched, gvr)
+	var left []types.UID
 	for _, o := range g.objects {
 		if o.gvr == gvr {
 			g.unlink(o)
+			left = append(left, keys(g.dependents[o.uid])...)
 		}
 	}
+	return left
 }
 
 // set stores the newest state of an object and returns whose turn it is to be looked at.

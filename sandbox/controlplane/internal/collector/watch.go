@@ -85,7 +85,7 @@ func (c *Collector) stopInformers(served map[schema.GroupVersionResource]bool) b
 		if !served[gvr] {
 			stop()
 			delete(c.informers, gvr)
-			c.graph.forget(gvr)
+			c.wake(c.graph.forget(gvr))
 			stopped = true
 		}
 	}

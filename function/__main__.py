@@ -1,0 +1,5 @@
+"""`python -m function`."""
+
+from function.main import main
+
+main()

@@ -1,0 +1,122 @@
+"""The composite resource: who it is, and what it asks for.
+
+A namespaced composite (Crossplane v2) is the claim itself. A cluster-scoped one (LegacyCluster) was made for
+the claim that spec.claimRef names, or by hand.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from apis import tenantclaim
+from apis.conditions import ClaimConditionType, LiveReason
+from apis.errors import InvalidInput
+from apis.tenantclaim import CORE_FIELDS, TenantClaimSpec
+from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+from google.protobuf.struct_pb2 import Struct
+
+from function import domains, structs
+from function.errors import Refused
+
+_REMEMBERED = 256
+"""Specs whose parsed form is kept: each claim is looked at several times while it changes."""
+
+
+@dataclass(frozen=True)
+class Composite:
+    """Who asks."""
+
+    api_version: str
+    kind: str
+    name: str
+    namespace: str
+    """Empty where the composite is cluster-scoped."""
+    uid: str
+    labels: Mapping[str, str]
+    claim: tuple[str, str] | None
+    """Namespace and name of the claim of a legacy composite."""
+    secret_namespace: str | None
+    """Namespace of the connection Secret of a legacy composite that wants one."""
+    live: tuple[str, str] | None
+    """Status and reason of the condition Live, as last written."""
+
+    @property
+    def namespaced(self) -> bool:
+        """What is composed lives in the composite's namespace; otherwise beside the namespaces."""
+        return bool(self.namespace)
+
+    @property
+    def owner(self) -> tuple[str, str]:
+        """Namespace and name of what the user wrote: the claim where there is one."""
+        return self.claim or (self.namespace, self.name)
+
+    def log_fields(self) -> dict[str, str]:
+        """What tells this composite from others in a log."""
+        return {
+            "xr_api_version": self.api_version,
+            "xr_kind": self.kind,
+            "xr_namespace": self.namespace,
+            "xr_name": self.name,
+            "xr_uid": self.uid,
+        }
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is asked for."""
+
+    spec: TenantClaimSpec
+    domains: tuple[str, ...]
+    """In lower-case A-labels, in the order in which they were asked for."""
+
+
+def identify(resource: Struct) -> Composite:
+    """Read who the composite is; never fails, so that a refusal can be addressed."""
+    return Composite(
+        api_version=structs.text(resource, "apiVersion"),
+        kind=structs.text(resource, "kind"),
+        name=structs.text(resource, "metadata", "name"),
+        namespace=structs.text(resource, "metadata", "namespace"),
+        uid=structs.text(resource, "metadata", "uid"),
+        labels=structs.text_map(resource, "metadata", "labels"),
+        claim=_claim_ref(structs.child(resource, "spec", "claimRef")),
+        secret_namespace=structs.text(resource, "spec", "writeConnectionSecretToRef", "namespace") or None,
+        live=_live(resource),
+    )
+
+
+def _claim_ref(reference: Struct | None) -> tuple[str, str] | None:
+    name = structs.text(reference, "name")
+    return (structs.text(reference, "namespace"), name) if name else None
+
+
+def _live(resource: Struct) -> tuple[str, str] | None:
+    for condition in structs.objects(resource, "status", "conditions"):
+        if structs.text(condition, "type") == ClaimConditionType.LIVE:
+            return structs.text(condition, "status"), structs.text(condition, "reason")
+    return None
+
+
+def read(observed: fnv1.Resource) -> Claim:
+    """Read what the composite asks for.
+
+    Raises:
+        Refused: with reason InvalidClaim and every problem, each with its path below `spec`.
+    """
+    spec = structs.child(observed.resource, "spec")
+    if spec is None:
+        raise Refused(LiveReason.INVALID_CLAIM, "spec: expected an object, got nothing")
+    own = Struct()
+    for key, item in spec.fields.items():
+        if key not in CORE_FIELDS:
+            own.fields[key].CopyFrom(item)
+    try:
+        return _parse(own.SerializeToString(deterministic=True))
+    except InvalidInput as error:
+        raise Refused(LiveReason.INVALID_CLAIM, str(error)) from None
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _parse(spec: bytes) -> Claim:
+    parsed = tenantclaim.parse(structs.plain_object(Struct.FromString(spec)))
+    return Claim(parsed, domains.normalised(parsed.domains))

@@ -1,0 +1,259 @@
+"""What is composed: managed resources, each only with the fields that the claim and its plan have an opinion
+on. Core applies them server-side and takes back what is left out later."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from apis import kinds
+from apis.errors import Problem
+from apis.tenantchoices import (
+    CertificateMode,
+    DnsMode,
+    Isolation,
+    OnDelete,
+    Validation,
+    WebAclChoice,
+    WebAclMode,
+)
+from apis.tenantclaim import TenantClaimSpec
+from edgetenants_runtime.api.annotations import EXTERNAL_NAME
+from edgetenants_runtime.api.managed import DeletionPolicy, ManagementPolicy
+from edgetenants_runtime.api.references import ProviderConfigReference
+
+from function import naming
+from function.claim import Claim, Composite
+from function.errors import refuse_claim
+from function.plans import ChosenPlan
+from function.terms import Terms
+
+TENANT: Final = "tenant"
+"""Name among the composed resources of the one tenant that serves all domains. With isolation PerDomain each
+tenant's is this, a dash, and a digest of its domain. Never to be changed: another name is another tenant."""
+CONNECTION_GROUP: Final = "connection-group"
+"""Name among the composed resources of the claim's own connection group."""
+ADOPT: Final = "edgetenants.io/adopt"
+"""Annotation: id of the tenant in CloudFront that the managed resource takes over."""
+
+KEEP: Final = (
+    ManagementPolicy.OBSERVE,
+    ManagementPolicy.CREATE,
+    ManagementPolicy.UPDATE,
+    ManagementPolicy.LATE_INITIALIZE,
+)
+"""Everything but Delete: how a namespaced managed resource says that what it made outlives it."""
+LONGEST_SECRET_NAME: Final = 253
+
+_TOKEN_HOSTS: Final = {Validation.CLOUDFRONT: "cloudfront", Validation.SELF_HOSTED: "self-hosted"}
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Order:
+    """All that is known of what is wanted."""
+
+    composite: Composite
+    claim: Claim
+    chosen: ChosenPlan
+    terms: Terms
+
+    def external_name(self, domain: str | None = None) -> str:
+        """The name in CloudFront, of the whole or of one domain's tenant."""
+        return naming.external(self.chosen.plan.name, *self.composite.owner, domain)
+
+
+@dataclass(frozen=True)
+class WantedTenant:
+    """One tenant."""
+
+    resource_name: str
+    """Its name among the composed resources."""
+    domains: tuple[str, ...]
+    enabled: bool
+    distribution_id: str
+
+
+def tenants(order: Order, observed: Collection[str]) -> tuple[WantedTenant, ...]:
+    """The tenants that serve the claim: one for all its domains, or one for each.
+
+    Args:
+        order: what is wanted.
+        observed: names of the composed resources that exist.
+
+    Raises:
+        Refused: with reason InvalidClaim, when the domains are served in the other way already: a change
+            would delete what serves.
+    """
+    spec = order.claim.spec
+    others = [name for name in observed if _tenant_of_other_isolation(name, spec.isolation)]
+    if others:
+        kept = next(each for each in Isolation if each is not spec.isolation)
+        expected = f"{kept}, as the domains are served so and a change would take them down"
+        refuse_claim([Problem("spec.isolation", expected, spec.isolation)])
+    if spec.isolation is Isolation.SHARED:
+        return (_tenant(order, TENANT, order.claim.domains),)
+    return tuple(_tenant(order, _own_name(domain), (domain,)) for domain in order.claim.domains)
+
+
+def _tenant_of_other_isolation(name: str, isolation: Isolation) -> bool:
+    return name.startswith(f"{TENANT}-") if isolation is Isolation.SHARED else name == TENANT
+
+
+def _own_name(domain: str) -> str:
+    return f"{TENANT}-{naming.digest(domain)}"
+
+
+def _tenant(order: Order, name: str, domains: tuple[str, ...]) -> WantedTenant:
+    spec, plan = order.claim.spec, order.chosen.plan
+    return WantedTenant(name, domains, not spec.suspended, plan.distribution_id)
+
+
+def tenant(order: Order, wanted: WantedTenant, external_name: str | None) -> Json:
+    """The DistributionTenant that is asked for.
+
+    Args:
+        order: what is wanted.
+        wanted: the tenant among the claim's.
+        external_name: what its managed resource carries already; it is never changed, whatever the plan says
+            by now.
+    """
+    spec = order.claim.spec
+    adopted = spec.adopt.tenant_id if spec.adopt else None
+    domain = None if wanted.resource_name == TENANT else wanted.domains[0]
+    annotations = {EXTERNAL_NAME: external_name or adopted or order.external_name(domain)}
+    if adopted:
+        annotations[ADOPT] = adopted
+    kind = kinds.DISTRIBUTION_TENANT if order.composite.namespaced else kinds.LEGACY_DISTRIBUTION_TENANT
+    secret = _secret(order.composite, spec, wanted)
+    return _managed(kind, annotations, _envelope(order) | secret, _tenant_parameters(order, wanted))
+
+
+def connection_group(order: Order, external_name: str | None) -> Json:
+    """The claim's own ConnectionGroup."""
+    connection = order.chosen.plan.connection
+    kind = kinds.CONNECTION_GROUP if order.composite.namespaced else kinds.LEGACY_CONNECTION_GROUP
+    parameters = {
+        "ipv6Enabled": connection.ipv6_enabled,
+        "anycastIpListId": connection.anycast_ip_list_id,
+        "tags": dict(order.terms.tags),
+    }
+    annotations = {EXTERNAL_NAME: external_name or order.external_name()}
+    return _managed(kind, annotations, _envelope(order), _without_empty(parameters))
+
+
+def _managed(kind: kinds.Kind, annotations: Json, envelope: Json, parameters: Json) -> Json:
+    return {
+        "apiVersion": kind.api_version,
+        "kind": kind.kind,
+        "metadata": {"annotations": annotations},
+        "spec": {**envelope, "forProvider": parameters},
+    }
+
+
+def _without_empty(fields: Mapping[str, Any]) -> Json:
+    return {key: value for key, value in fields.items() if value is not None and value != {}}
+
+
+def _envelope(order: Order) -> Json:
+    plan = order.chosen.plan
+    envelope: Json = {
+        "providerConfigRef": _config_ref(plan.provider_config_ref, order.composite),
+        "driftPolicy": plan.drift_policy,
+        "deletionProtection": plan.deletion_protection or None,
+    }
+    if order.terms.on_delete is OnDelete.ORPHAN and order.composite.namespaced:
+        envelope["managementPolicies"] = list(KEEP)
+    elif order.terms.on_delete is OnDelete.ORPHAN:
+        envelope["deletionPolicy"] = DeletionPolicy.ORPHAN
+    return _without_empty(envelope)
+
+
+def _config_ref(reference: ProviderConfigReference, composite: Composite) -> Json:
+    """A cluster-scoped managed resource knows one kind of ProviderConfig, so it names none."""
+    named = reference.to_json()
+    return named if composite.namespaced else {"name": named["name"]}
+
+
+def _secret(composite: Composite, spec: TenantClaimSpec, wanted: WantedTenant) -> Json:
+    """Where the managed resource writes its connection details; nowhere, unless the claim asks.
+
+    The composite of a legacy claim gathers them itself, from Secrets that are named after its uid.
+    """
+    suffix = wanted.resource_name.removeprefix(TENANT)
+    if composite.namespaced and spec.connection_secret_name:
+        return {"writeConnectionSecretToRef": {"name": _secret_name(spec.connection_secret_name, suffix)}}
+    if not composite.namespaced and composite.secret_namespace and composite.uid:
+        name = f"{composite.uid}-{wanted.resource_name}"
+        return {"writeConnectionSecretToRef": {"name": name, "namespace": composite.secret_namespace}}
+    return {}
+
+
+def _secret_name(asked: str, suffix: str) -> str:
+    longest = LONGEST_SECRET_NAME - len(suffix)
+    if len(asked) > longest:
+        expected = f"at most {longest} characters with isolation PerDomain"
+        refuse_claim([Problem("spec.connectionSecretName", expected, f"{len(asked)}")])
+    return asked + suffix
+
+
+def _tenant_parameters(order: Order, wanted: WantedTenant) -> Json:
+    terms = order.terms
+    parameters: Json = {
+        "distributionId": wanted.distribution_id,
+        "domains": sorted(wanted.domains),
+        "enabled": wanted.enabled,
+        "parameters": dict(terms.parameters),
+        "customizations": _customizations(terms),
+        "managedCertificateRequest": _certificate_request(terms),
+        "tags": dict(terms.tags),
+        "dns": _records(order),
+    }
+    return _without_empty(parameters | _connection(order))
+
+
+def _connection(order: Order) -> Json:
+    if order.terms.dedicated:
+        # The group's name is Crossplane's to give; both have the composite as their controller.
+        return {"connectionGroupIdSelector": {"matchControllerRef": True}}
+    return {"connectionGroupId": order.chosen.plan.connection.connection_group_id}
+
+
+def _customizations(terms: Terms) -> Json:
+    certificate = {"arn": terms.certificate.arn} if terms.certificate.mode is CertificateMode.CUSTOM else None
+    fields = {"webAcl": _web_acl(terms.web_acl), "certificate": certificate, "geoRestrictions": _geo(terms)}
+    return _without_empty(fields)
+
+
+def _web_acl(choice: WebAclChoice | None) -> Json | None:
+    if choice is None or choice.mode is WebAclMode.INHERIT:
+        return None
+    if choice.mode is WebAclMode.DISABLED:
+        return {"action": "disable"}
+    return {"action": "override", "arn": choice.arn}
+
+
+def _geo(terms: Terms) -> Json | None:
+    if terms.geo is None:
+        return None
+    if terms.geo.allow:
+        return _restriction("whitelist", terms.geo.allow)
+    return _restriction("blacklist", terms.geo.deny or ())
+
+
+def _restriction(type_: str, countries: Iterable[str]) -> Json:
+    return {"restrictionType": type_, "locations": sorted(countries)}
+
+
+def _certificate_request(terms: Terms) -> Json | None:
+    if terms.certificate.mode is not CertificateMode.MANAGED:
+        return None
+    return {"validationTokenHost": _TOKEN_HOSTS[terms.certificate.validation or Validation.CLOUDFRONT]}
+
+
+def _records(order: Order) -> Json | None:
+    dns = order.chosen.plan.dns
+    if order.terms.dns_mode is not DnsMode.MANAGED or dns.config_ref is None:
+        return None
+    reference = _config_ref(dns.config_ref, order.composite)
+    return _without_empty({"configRef": reference, "ttlSeconds": dns.ttl_seconds})

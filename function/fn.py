@@ -1,0 +1,123 @@
+"""RunFunction: read the request, ask the pure parts, write the response."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from apis.conditions import LiveReason
+from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+
+from function import claim, compose, live, observed, plans, response, status, terms
+from function.claim import Composite
+from function.compose import Order, WantedTenant
+from function.errors import Refused
+from function.live import Finding
+from function.observed import ObservedTenant
+from function.plans import Plans
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A response, and what it says in short, for the log."""
+
+    response: fnv1.RunFunctionResponse
+    composite: Composite
+    reason: str
+    """Of the condition Live."""
+    message: str
+    refused: bool
+    changed: bool
+    """The condition Live is another than before."""
+
+
+def run(req: fnv1.RunFunctionRequest) -> Answer:
+    """Answer one request. Equal requests have equal answers, byte for byte."""
+    composite = claim.identify(req.observed.composite.resource)
+    rsp = response.begin(req, plans.DEFAULT_TTL)
+    try:
+        offered = plans.read(req.input)
+        response.set_ttl(rsp, offered.ttl)
+        finding = _compose(req, rsp, _order(req, composite, offered))
+    except Refused as refusal:
+        response.refuse(rsp, composite, refusal)
+        return _answer(rsp, composite, refusal.reason, refusal.message, refused=True)
+    answer = _answer(rsp, composite, finding.reason, finding.message, refused=False)
+    if answer.changed:
+        _warn_of_broken(rsp, offered)
+    return answer
+
+
+def _answer(
+    rsp: fnv1.RunFunctionResponse, composite: Composite, reason: str, message: str, *, refused: bool
+) -> Answer:
+    changed = composite.live is None or composite.live[1] != reason
+    return Answer(rsp, composite, str(reason), message, refused, changed)
+
+
+def _order(req: fnv1.RunFunctionRequest, composite: Composite, offered: Plans) -> Order:
+    if not composite.name:
+        raise Refused(LiveReason.INVALID_CLAIM, "metadata.name: expected a name, got nothing")
+    asked = claim.read(req.observed.composite)
+    chosen = plans.choose(offered, asked.spec.plan)
+    return Order(composite, asked, chosen, terms.agree(composite, asked, chosen))
+
+
+def _compose(req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, order: Order) -> Finding:
+    # Nothing is written before all is known to be right: nothing is composed by half.
+    wanted = compose.tenants(order, req.observed.resources)
+    seen = {each: _observe(req, each) for each in wanted}
+    resources = {
+        each: compose.tenant(order, each, _external_name(req, each.resource_name)) for each in wanted
+    }
+
+    findings = {each: live.judge(each, seen[each], order.chosen) for each in wanted}
+    for each, resource in resources.items():
+        response.put(rsp, each.resource_name, resource, ready=findings[each].satisfied)
+    if order.terms.dedicated:
+        _put_connection_group(req, rsp, order)
+    finding = live.summary(findings)
+    existing = [each for each in seen.values() if each is not None]
+    response.set_status(rsp, status.derive(order.claim.domains, existing, finding))
+    response.set_live(rsp, order.composite, finding)
+    _pass_connection_details(req, rsp, order.composite, wanted)
+    return finding
+
+
+def _observe(req: fnv1.RunFunctionRequest, wanted: WantedTenant) -> ObservedTenant | None:
+    resource = req.observed.resources.get(wanted.resource_name)
+    return observed.read(resource.resource) if resource is not None else None
+
+
+def _external_name(req: fnv1.RunFunctionRequest, resource_name: str) -> str | None:
+    resource = req.observed.resources.get(resource_name)
+    return observed.external_name(resource.resource) if resource is not None else None
+
+
+def _put_connection_group(req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, order: Order) -> None:
+    name = compose.CONNECTION_GROUP
+    resource = req.observed.resources.get(name)
+    ready = resource is not None and observed.read(resource.resource).ready.holds
+    group = compose.connection_group(order, _external_name(req, name))
+    response.put(rsp, name, group, ready=ready)
+
+
+def _pass_connection_details(
+    req: fnv1.RunFunctionRequest,
+    rsp: fnv1.RunFunctionResponse,
+    composite: Composite,
+    wanted: tuple[WantedTenant, ...],
+) -> None:
+    """Give a legacy composite the connection details of its tenant. Of several tenants none is the one, so
+    they are told apart in Secrets of their own."""
+    resource = req.observed.resources.get(wanted[0].resource_name)
+    if composite.namespaced or len(wanted) > 1 or resource is None:
+        return
+    details: Mapping[str, bytes] = resource.connection_details
+    for key in details:
+        rsp.desired.composite.connection_details[key] = details[key]
+
+
+def _warn_of_broken(rsp: fnv1.RunFunctionResponse, offered: Plans) -> None:
+    """Broken plans that this claim does not use; told once a change, not with each call."""
+    for name in sorted(offered.broken):
+        message = f"Plan {name} is broken, and its claims are refused: {offered.broken[name]}"
+        response.warn(rsp, LiveReason.PLAN_INVALID, message)

@@ -1,0 +1,234 @@
+"""The claim's condition Live: whether every domain is served, and if not, what somebody must do next.
+
+Derived from what was observed in this call and from nothing else, by a chain of checks; the first that finds
+something speaks for the tenant, and of several tenants the one that needs somebody most speaks for the claim.
+
+    the managed resource says                          Live
+    (it does not exist)                                False Creating
+    Ready True                                         True  Live
+    Ready False Disabled, and the claim is suspended   False Suspended    (and the tenant counts as ready)
+    Ready False, for a reason that clears by itself    False Creating, Deploying, Deleting
+    Ready False, for want of DNS or a certificate      False WaitingForDNS, IssuingCertificate
+    Ready False, for any other reason                  False and that reason
+    Ready False or nothing, and Synced False           False Failed
+
+A Ready that was told of an earlier spec is believed only as far as it still holds for this one.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from apis.conditions import LiveReason, TenantReadyReason
+from apis.dns import RecordState
+from apis.tenantclaim import Phase
+from edgetenants_runtime.api.conditions import ReadyReason, SyncedReason
+
+from function.compose import WantedTenant
+from function.observed import ObservedCondition, ObservedTenant
+from function.plans import ChosenPlan
+
+Reason = LiveReason | TenantReadyReason
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is found of a tenant, or of the claim."""
+
+    reason: Reason
+    message: str
+    """The finding, its cause in AWS's words, and what to do next."""
+
+    @property
+    def live(self) -> bool:
+        """Every domain is served."""
+        return self.reason is LiveReason.LIVE
+
+    @property
+    def satisfied(self) -> bool:
+        """The tenant is as the claim asks: it serves, or is disabled as asked."""
+        return self.reason in (LiveReason.LIVE, LiveReason.SUSPENDED)
+
+    @property
+    def failed(self) -> bool:
+        """Somebody must act, who is not only waited for."""
+        return phase(self.reason) is Phase.FAILED
+
+
+PHASES: Final[Mapping[Reason, Phase]] = {
+    LiveReason.LIVE: Phase.LIVE,
+    LiveReason.SUSPENDED: Phase.SUSPENDED,
+    LiveReason.CREATING: Phase.PENDING,
+    LiveReason.DELETING: Phase.PENDING,
+    LiveReason.DEPLOYING: Phase.DEPLOYING,
+    LiveReason.ISSUING_CERTIFICATE: Phase.ISSUING,
+    LiveReason.WAITING_FOR_DNS: Phase.WAITING_FOR_DNS,
+}
+"""Reasons that are no failure, in the order in which they give way: the last that is found among several
+tenants speaks for the claim, unless one has failed."""
+
+
+def phase(reason: Reason) -> Phase:
+    """The state in one word."""
+    return PHASES.get(reason, Phase.FAILED)
+
+
+@dataclass(frozen=True)
+class View:
+    """One tenant, as wanted and as observed."""
+
+    wanted: WantedTenant
+    seen: ObservedTenant
+    plan: ChosenPlan
+
+    def current(self, condition: ObservedCondition) -> bool:
+        """What the provider says there, it says of what is wanted now."""
+        told, asked = condition.generation, self.seen.asked
+        return (
+            (told is None or self.seen.generation is None or told >= self.seen.generation)
+            and asked.domains >= set(self.wanted.domains)
+            and asked.enabled == self.wanted.enabled
+            and asked.distribution_id == self.wanted.distribution_id
+        )
+
+    @property
+    def active(self) -> bool:
+        """CloudFront answers for every domain that is wanted."""
+        return self.seen.active >= set(self.wanted.domains)
+
+
+def judge(wanted: WantedTenant, seen: ObservedTenant | None, plan: ChosenPlan) -> Finding:
+    """What is found of one tenant."""
+    if seen is None:
+        return _CREATING
+    view = View(wanted, seen, plan)
+    return next((found for check in CHECKS if (found := check(view))), _CREATING)
+
+
+def summary(findings: Mapping[WantedTenant, Finding]) -> Finding:
+    """What is found of the claim."""
+    wanted, worst = max(findings.items(), key=lambda item: _urgency(item[1].reason))
+    if len(findings) == 1 or worst.live:
+        return worst
+    return Finding(worst.reason, f"{', '.join(wanted.domains)}: {worst.message}")
+
+
+def _urgency(reason: Reason) -> int:
+    order = list(PHASES)
+    return order.index(reason) if reason in PHASES else len(order)
+
+
+# The checks, in the order of what must be so first.
+
+
+def _deleting(view: View) -> Finding | None:
+    if not view.seen.deleted:
+        return None
+    return Finding(LiveReason.DELETING, "The tenant is being deleted. Nobody needs to act.")
+
+
+def _served(view: View) -> Finding | None:
+    ready = view.seen.ready
+    if not (view.wanted.enabled and ready.holds and (view.current(ready) or view.active)):
+        return None
+    return Finding(LiveReason.LIVE, "Every domain is served." + _leading_there(view.seen))
+
+
+def _leading_there(seen: ObservedTenant) -> str:
+    if all(each.get("state") == RecordState.PRESENT for each in seen.instructions):
+        return ""
+    return (
+        f" Visitors get there once DNS leads to {seen.routing_endpoint or 'CloudFront'}: make the records of "
+        "status.dnsInstructions that are not made yet."
+    )
+
+
+def _suspended(view: View) -> Finding | None:
+    ready = view.seen.ready
+    if view.wanted.enabled or ready.reason != TenantReadyReason.DISABLED or not view.current(ready):
+        return None
+    message = "The tenant is disabled and kept, as asked. Set spec.suspended to false to have it served."
+    return Finding(LiveReason.SUSPENDED, message)
+
+
+def _failing(view: View) -> Finding | None:
+    """The provider cannot get on: its last reconcile failed or is paused, and Ready knows no better."""
+    synced, ready = view.seen.synced, view.seen.ready
+    explained = ready.denied and view.current(ready) and ready.reason not in _GOING_ON
+    if not synced.denied or not view.current(synced) or explained:
+        return None
+    paused = "is paused, " if synced.reason == SyncedReason.RECONCILE_PAUSED else ""
+    message = f"DistributionTenant {view.seen.name}: {paused}{_words(synced.message)}"
+    return Finding(LiveReason.FAILED, message)
+
+
+def _changing(view: View) -> Finding | None:
+    """Ready speaks of what was wanted before."""
+    ready = view.seen.ready
+    if not ready.holds and (not ready.denied or view.current(ready)):
+        return None
+    action = "The change is" if view.wanted.enabled else "The tenant is being disabled, which is"
+    return Finding(LiveReason.DEPLOYING, f"{action} on its way to CloudFront. Nobody needs to act.")
+
+
+def _parent_missing(view: View) -> Finding | None:
+    ready, path = view.seen.ready, view.plan.path("distributionId")
+    if ready.reason != TenantReadyReason.PARENT_NOT_FOUND:
+        return None
+    expected = "expected the id of a multi-tenant distribution that exists"
+    message = f"{path}: {expected}, got {view.wanted.distribution_id}. AWS says: {_words(ready.message)}"
+    return Finding(TenantReadyReason.PARENT_NOT_FOUND, message)
+
+
+def _not_ready(view: View) -> Finding | None:
+    ready = view.seen.ready
+    if not ready.denied:
+        return None
+    reason = _GOING_ON.get(ready.reason) or _WAITING.get(ready.reason) or _own_reason(ready.reason)
+    return Finding(reason, _words(ready.message) + _DEFAULT_ACTION.get(reason, ""))
+
+
+def _own_reason(reason: str) -> Reason:
+    """The tenant's own reason, so that the claim's column says what is wrong; Failed where it has none that
+    is documented."""
+    return TenantReadyReason(reason) if reason in set(TenantReadyReason) else LiveReason.FAILED
+
+
+def _words(message: str) -> str:
+    return message.strip() or "no more is known."
+
+
+CHECKS: Final[tuple[Callable[[View], Finding | None], ...]] = (
+    _deleting,
+    _served,
+    _suspended,
+    _failing,
+    _changing,
+    _parent_missing,
+    _not_ready,
+)
+
+_CREATING: Final = Finding(LiveReason.CREATING, "The tenant is being created. Nobody needs to act.")
+
+_GOING_ON: Final[Mapping[str, Reason]] = {
+    ReadyReason.CREATING: LiveReason.CREATING,
+    ReadyReason.UNKNOWN: LiveReason.CREATING,
+    ReadyReason.DELETING: LiveReason.DELETING,
+    TenantReadyReason.DEPLOYING: LiveReason.DEPLOYING,
+    TenantReadyReason.DISABLING: LiveReason.DEPLOYING,
+}
+"""Reasons of Ready that clear by themselves."""
+
+_WAITING: Final[Mapping[str, Reason]] = {
+    TenantReadyReason.DOMAIN_VALIDATION_PENDING: LiveReason.WAITING_FOR_DNS,
+    TenantReadyReason.CERTIFICATE_PENDING: LiveReason.ISSUING_CERTIFICATE,
+}
+"""Reasons of Ready that clear once the domain's owner has done something."""
+
+_DEFAULT_ACTION: Final[Mapping[Reason, str]] = {
+    LiveReason.CREATING: " Nobody needs to act.",
+    LiveReason.DEPLOYING: " Nobody needs to act.",
+    LiveReason.WAITING_FOR_DNS: " Make the records of status.dnsInstructions.",
+    LiveReason.ISSUING_CERTIFICATE: " Make the records of status.dnsInstructions, where there are any.",
+}
+"""What to do next, where the provider's message leaves it open."""

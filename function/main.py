@@ -1,0 +1,82 @@
+"""The command `edgetenants-function`: flags, signals, exit codes.
+
+Exit codes: 0 stopped by SIGTERM or SIGINT, 1 could not start, 2 wrong flags.
+"""
+
+import signal
+from pathlib import Path
+from typing import Final
+
+import click
+import structlog
+from crossplane.function import cli as sdk
+from edgetenants_runtime import logs
+
+from function import server
+from function.errors import StartupFailed
+from function.server import MEBIBYTE, Server, Settings
+
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+_RECEIVE_MEBIBYTES: Final = 32
+"""Crossplane sends requests of any size; gRPC's own limit of 4 MiB is soon reached by composites with many
+resources."""
+
+_log = structlog.get_logger("function")
+
+
+@click.command(
+    name="edgetenants-function",
+    context_settings={
+        "default_map": {"max_recv_message_size": _RECEIVE_MEBIBYTES},
+        "help_option_names": ["--help", "-h"],
+    },
+)
+@sdk.standard_options
+def main(
+    debug: bool,  # noqa: FBT001 - click passes options by name
+    address: str,
+    tls_certs_dir: str | None,
+    insecure: bool,  # noqa: FBT001
+    max_recv_message_size: int,
+    max_send_message_size: int | None,
+) -> None:
+    """Compose managed resources for TenantClaims, as Crossplane asks over gRPC.
+
+    Serves until SIGTERM or SIGINT, finishes the calls that are under way, and exits with 0.
+    """
+    logs.configure(logs.LogFormat.CONSOLE if debug else logs.LogFormat.JSON, debug=debug)
+    if not insecure and not tls_certs_dir:
+        raise click.UsageError(
+            "expected --tls-server-certs-dir DIRECTORY (or TLS_SERVER_CERTS_DIR) for mTLS, or --insecure"
+        )
+    try:
+        settings = Settings(
+            address=address,
+            credentials=None if insecure else server.load_credentials(Path(tls_certs_dir or "")),
+            max_receive_bytes=max_recv_message_size * MEBIBYTE,
+            max_send_bytes=(max_send_message_size or max_recv_message_size) * MEBIBYTE,
+        )
+        serve(Server(settings), address)
+    except StartupFailed as error:
+        raise click.ClickException(str(error)) from error
+
+
+def serve(running: Server, address: str) -> None:
+    """Serve until a signal asks to stop, then drain.
+
+    Raises:
+        StartupFailed: the address cannot be listened on.
+    """
+    # Blocked before any thread starts, so that none of them takes the signal, and waited for here.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    port = running.start()
+    _log.info("serving", address=address, port=port)
+    received = signal.Signals(signal.sigwait(_SIGNALS))
+    _log.info("stopping; another signal ends at once", signal=received.name)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+    running.stop()
+    _log.info("stopped")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""Names in CloudFront, from those in Kubernetes."""
+
+import hashlib
+import re
+from typing import Final
+
+LONGEST: Final = 128
+"""Characters of a distribution tenant's or connection group's name (CloudFront API Reference,
+CreateDistributionTenant and CreateConnectionGroup)."""
+SHORTEST: Final = 3
+VALID: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9.-]{1,126}[a-zA-Z0-9]")
+"""The rule of CreateDistributionTenant and CreateConnectionGroup for names."""
+
+_HASH_LENGTH: Final = 10
+
+
+def external(template: str, namespace: str, name: str, domain: str | None = None) -> str:
+    """The name in CloudFront that a plan's template gives for a claim, or for one domain of it.
+
+        >>> external("{namespace}.{name}", "shop", "acme")
+        'shop.acme'
+
+    Two claims never share a name by accident: what is cut off, and a domain, goes into a hash at the end.
+
+    Args:
+        template: letters, digits, - and . around {name} and, if wanted, {namespace}.
+        namespace: of the claim; empty for a composite without one.
+        name: of the claim.
+        domain: the one domain that the tenant serves, where each has a tenant of its own.
+    """
+    whole = template.replace("{namespace}", namespace).replace("{name}", name)
+    # A name may begin and end with letters and digits only; an empty namespace leaves a dot in front.
+    fitting = whole.strip("-.")
+    if domain is not None:
+        return _with_hash(fitting, domain)
+    return fitting if SHORTEST <= len(fitting) <= LONGEST else _with_hash(fitting, whole)
+
+
+def _with_hash(name: str, hashed: str) -> str:
+    if len(name) > LONGEST - 1 - _HASH_LENGTH:
+        name, hashed = name[: LONGEST - 1 - _HASH_LENGTH], f"{name}/{hashed}"
+    return f"{name}-{digest(hashed)}".lstrip("-")
+
+
+def digest(text: str) -> str:
+    """Ten characters that stand for `text` in a name."""
+    return hashlib.sha256(text.encode()).hexdigest()[:_HASH_LENGTH]

@@ -1,0 +1,147 @@
+"""A composed tenant as the control plane has it: what the provider says of it, and what it was asked for when
+it said so."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from apis.conditions import TenantConditionType
+from edgetenants_runtime.api.annotations import EXTERNAL_NAME
+from edgetenants_runtime.api.conditions import ConditionStatus, ConditionType
+from google.protobuf.struct_pb2 import Struct
+
+from function import structs
+
+ACTIVE = "active"
+"""Status of a domain for which CloudFront answers."""
+
+
+@dataclass(frozen=True)
+class ObservedCondition:
+    """One condition."""
+
+    status: str = ConditionStatus.UNKNOWN
+    reason: str = ""
+    message: str = ""
+    generation: int | None = None
+    """The metadata.generation that it was told of; None where the provider does not say."""
+
+    @property
+    def holds(self) -> bool:
+        """It is True."""
+        return self.status == ConditionStatus.TRUE
+
+    @property
+    def denied(self) -> bool:
+        """It is False."""
+        return self.status == ConditionStatus.FALSE
+
+
+UNTOLD = ObservedCondition()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the managed resource asks of CloudFront, as it stands in the control plane."""
+
+    domains: frozenset[str] = frozenset()
+    enabled: bool | None = None
+    distribution_id: str = ""
+
+
+@dataclass(frozen=True)
+class ObservedTenant:
+    """One DistributionTenant."""
+
+    name: str
+    """metadata.name, for messages."""
+    external_name: str | None
+    deleted: bool
+    """It is being deleted."""
+    generation: int | None
+    asked: Asked
+    conditions: Mapping[str, ObservedCondition]
+    enabled: bool | None = None
+    """Whether CloudFront serves it."""
+    domain_states: Mapping[str, str] = field(default_factory=dict)
+    routing_endpoint: str = ""
+    instructions: tuple[Mapping[str, Any], ...] = ()
+    """The DNS records that somebody must make, sorted."""
+
+    def condition(self, type_: str) -> ObservedCondition:
+        """What the provider says; Unknown where it says nothing."""
+        return self.conditions.get(type_, UNTOLD)
+
+    @property
+    def ready(self) -> ObservedCondition:
+        """Whether every domain is served."""
+        return self.condition(ConditionType.READY)
+
+    @property
+    def synced(self) -> ObservedCondition:
+        """Whether the provider gets on with it."""
+        return self.condition(ConditionType.SYNCED)
+
+    @property
+    def certificate(self) -> str | None:
+        """The reason of CertificateReady."""
+        return self.condition(TenantConditionType.CERTIFICATE_READY).reason or None
+
+    @property
+    def active(self) -> frozenset[str]:
+        """The domains for which CloudFront answers."""
+        return frozenset(name for name, state in self.domain_states.items() if state == ACTIVE)
+
+
+def external_name(resource: Struct) -> str | None:
+    """The external name that a managed resource carries."""
+    return structs.text(resource, "metadata", "annotations", EXTERNAL_NAME) or None
+
+
+def read(resource: Struct) -> ObservedTenant:
+    """Read a DistributionTenant; what is missing or of another type is taken for unknown."""
+    status = structs.child(resource, "status")
+    at_provider = structs.child(status, "atProvider")
+    return ObservedTenant(
+        name=structs.text(resource, "metadata", "name"),
+        external_name=external_name(resource),
+        deleted=bool(structs.text(resource, "metadata", "deletionTimestamp")),
+        generation=structs.whole_number(resource, "metadata", "generation"),
+        asked=_asked(structs.child(resource, "spec", "forProvider")),
+        conditions={
+            structs.text(each, "type"): _condition(each) for each in structs.objects(status, "conditions")
+        },
+        enabled=structs.flag(at_provider, "enabled"),
+        domain_states={
+            structs.text(each, "domain"): structs.text(each, "status")
+            for each in structs.objects(at_provider, "domains")
+        },
+        routing_endpoint=structs.text(at_provider, "routingEndpoint"),
+        instructions=_instructions(status),
+    )
+
+
+def _asked(parameters: Struct | None) -> Asked:
+    return Asked(
+        domains=frozenset(structs.texts(parameters, "domains")),
+        enabled=structs.flag(parameters, "enabled"),
+        distribution_id=structs.text(parameters, "distributionId"),
+    )
+
+
+def _condition(condition: Struct) -> ObservedCondition:
+    return ObservedCondition(
+        status=structs.text(condition, "status"),
+        reason=structs.text(condition, "reason"),
+        message=structs.text(condition, "message"),
+        generation=structs.whole_number(condition, "observedGeneration"),
+    )
+
+
+_INSTRUCTION_FIELDS = ("name", "purpose", "type", "value", "state")
+
+
+def _instructions(status: Struct | None) -> tuple[Mapping[str, Any], ...]:
+    found = [structs.text_map(each) for each in structs.objects(status, "dnsInstructions")]
+    known = [{key: each[key] for key in _INSTRUCTION_FIELDS if key in each} for each in found]
+    return tuple(sorted(known, key=lambda each: tuple(each.get(key, "") for key in _INSTRUCTION_FIELDS)))

@@ -1,0 +1,105 @@
+"""The answer: what was found and what is wanted, written into protobuf."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from apis.conditions import ClaimConditionType
+from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+
+from function.claim import Composite
+from function.errors import Refused
+from function.live import Finding
+
+LONGEST_MESSAGE: Final = 4096
+"""Characters of a message; a claim can have 500 wrong domains, and nobody reads further."""
+
+
+def begin(req: fnv1.RunFunctionRequest, ttl: float) -> fnv1.RunFunctionResponse:
+    """An answer that passes on what others want and the context.
+
+    Args:
+        req: what is answered.
+        ttl: how long the answer may be reused, in seconds.
+    """
+    rsp = fnv1.RunFunctionResponse(meta=fnv1.ResponseMeta(tag=req.meta.tag), desired=req.desired)
+    if req.HasField("context"):
+        rsp.context.CopyFrom(req.context)
+    set_ttl(rsp, ttl)
+    return rsp
+
+
+def set_ttl(rsp: fnv1.RunFunctionResponse, seconds: float) -> None:
+    """Say how long the answer may be reused."""
+    rsp.meta.ttl.FromMilliseconds(round(seconds * 1000))
+
+
+def put(rsp: fnv1.RunFunctionResponse, name: str, resource: Mapping[str, Any], *, ready: bool) -> None:
+    """Want a composed resource, instead of what an earlier step wanted under its name."""
+    wanted = rsp.desired.resources[name]
+    wanted.Clear()
+    wanted.resource.update(dict(resource))
+    wanted.ready = fnv1.READY_TRUE if ready else fnv1.READY_FALSE
+
+
+def set_status(rsp: fnv1.RunFunctionResponse, fields: Mapping[str, Any]) -> None:
+    """Want these fields of the composite's status, beside those that earlier steps want."""
+    rsp.desired.composite.resource.get_or_create_struct("status").update(dict(fields))
+
+
+def set_live(rsp: fnv1.RunFunctionResponse, composite: Composite, finding: Finding) -> None:
+    """Set the condition Live, and tell an event where it changed."""
+    status = fnv1.STATUS_CONDITION_TRUE if finding.live else fnv1.STATUS_CONDITION_FALSE
+    _condition(rsp, composite, status, finding.reason, finding.message)
+    if composite.live != ("True" if finding.live else "False", finding.reason):
+        severity = fnv1.SEVERITY_WARNING if finding.failed else fnv1.SEVERITY_NORMAL
+        _result(rsp, composite, severity, finding.reason, finding.message)
+
+
+def warn(rsp: fnv1.RunFunctionResponse, reason: str, message: str) -> None:
+    """Tell an event to the platform team, who read those of the composite."""
+    _result(rsp, None, fnv1.SEVERITY_WARNING, reason, message)
+
+
+def refuse(rsp: fnv1.RunFunctionResponse, composite: Composite, refusal: Refused) -> None:
+    """Set the condition Live and end the pipeline; what exists stays as it is."""
+    _condition(rsp, composite, fnv1.STATUS_CONDITION_FALSE, refusal.reason, refusal.message)
+    _result(rsp, composite, fnv1.SEVERITY_FATAL, refusal.reason, refusal.message)
+
+
+def _condition(
+    rsp: fnv1.RunFunctionResponse,
+    composite: Composite,
+    status: fnv1.Status,
+    reason: str,
+    message: str,
+) -> None:
+    rsp.conditions.append(
+        fnv1.Condition(
+            type=ClaimConditionType.LIVE.value,
+            status=status,
+            reason=str(reason),
+            message=_cut(message),
+            target=_target(composite),
+        )
+    )
+
+
+def _result(
+    rsp: fnv1.RunFunctionResponse,
+    composite: Composite | None,
+    severity: fnv1.Severity,
+    reason: str,
+    message: str,
+) -> None:
+    rsp.results.append(
+        fnv1.Result(severity=severity, reason=str(reason), message=_cut(message), target=_target(composite))
+    )
+
+
+def _target(composite: Composite | None) -> fnv1.Target:
+    """The claim hears too, where there is one: its author acts."""
+    return fnv1.TARGET_COMPOSITE_AND_CLAIM if composite and composite.claim else fnv1.TARGET_COMPOSITE
+
+
+def _cut(message: str) -> str:
+    return message if len(message) <= LONGEST_MESSAGE else message[: LONGEST_MESSAGE - 1] + "…"

@@ -1,0 +1,188 @@
+"""The gRPC server: the function under both versions of its protocol, with health and reflection, over mTLS.
+
+The SDK's server knows no health service and runs functions on the event loop, where one call holds up all
+others. This one answers each call on a thread of a pool.
+"""
+
+import ssl
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import grpc
+import structlog
+from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+from crossplane.function.proto.v1beta1 import run_function_pb2 as fnv1beta1
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from function import fn
+from function.errors import StartupFailed
+
+SERVICES: Final = tuple(
+    proto.DESCRIPTOR.services_by_name["FunctionRunnerService"].full_name for proto in (fnv1, fnv1beta1)
+)
+"""Crossplane calls the first, and before v1.17 the second."""
+
+THREADS: Final = 16
+"""Calls that are worked on at once. Core sends at most as many as it reconciles composites at once."""
+DRAIN_SECONDS: Final = 10.0
+"""How long calls that are under way may take when the server stops; real ones take milliseconds."""
+MEBIBYTE: Final = 1024 * 1024
+
+CERTIFICATE, KEY, CA = "tls.crt", "tls.key", "ca.crt"
+"""Files of a directory with TLS certificates, as Crossplane mounts it."""
+
+_log = structlog.get_logger("function")
+
+Run = Callable[[fnv1.RunFunctionRequest], fn.Answer]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the server listens."""
+
+    address: str
+    """host:port; port 0 is any free one."""
+    credentials: grpc.ServerCredentials | None
+    """None: without TLS."""
+    max_receive_bytes: int
+    max_send_bytes: int
+
+    def options(self) -> Sequence[tuple[str, int]]:
+        """The settings as gRPC has them."""
+        return (
+            ("grpc.max_receive_message_length", self.max_receive_bytes),
+            ("grpc.max_send_message_length", self.max_send_bytes),
+            # Otherwise a second server on the same port starts without complaint and takes half of the calls.
+            ("grpc.so_reuseport", 0),
+        )
+
+
+class Server:
+    """A server for one function. `start`, then `stop`."""
+
+    def __init__(self, settings: Settings, run: Run = fn.run) -> None:
+        self._settings = settings
+        self._server = grpc.server(
+            ThreadPoolExecutor(THREADS, thread_name_prefix="call"), options=settings.options()
+        )
+        self._health = health.HealthServicer()
+        self._add_services(run)
+
+    def _add_services(self, run: Run) -> None:
+        # Both versions have the same messages on the wire, so one handler serves both.
+        method = grpc.unary_unary_rpc_method_handler(
+            _handler(run), fnv1.RunFunctionRequest.FromString, _serialize
+        )
+        for service in SERVICES:
+            handlers = grpc.method_handlers_generic_handler(service, {"RunFunction": method})
+            self._server.add_generic_rpc_handlers((handlers,))
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        reflection.enable_server_reflection(
+            (*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), self._server
+        )
+        self._tell_health(health_pb2.HealthCheckResponse.NOT_SERVING)
+
+    def start(self) -> int:
+        """Listen, and say so in health.
+
+        Returns:
+            The port.
+
+        Raises:
+            StartupFailed: the address cannot be listened on.
+        """
+        port = self._listen()
+        self._server.start()
+        self._tell_health(health_pb2.HealthCheckResponse.SERVING)
+        return port
+
+    def _listen(self) -> int:
+        address, credentials = self._settings.address, self._settings.credentials
+        try:
+            if credentials is None:
+                return self._server.add_insecure_port(address)
+            return self._server.add_secure_port(address, credentials)
+        except RuntimeError as error:
+            why = "it is no host:port of this machine, or something else listens there"
+            raise StartupFailed(f"--address: cannot listen on {address}: {why}") from error
+
+    def stop(self, grace: float = DRAIN_SECONDS) -> None:
+        """Take no more calls, finish those that are under way within `grace` seconds, and end."""
+        self._tell_health(health_pb2.HealthCheckResponse.NOT_SERVING)
+        self._server.stop(grace).wait()
+
+    def _tell_health(self, status: "health_pb2.HealthCheckResponse.ServingStatus") -> None:
+        for service in ("", *SERVICES):
+            self._health.set(service, status)
+
+
+def _serialize(rsp: fnv1.RunFunctionResponse) -> bytes:
+    """Equal answers are equal on the wire too: protobuf leaves the order of maps open otherwise."""
+    return rsp.SerializeToString(deterministic=True)
+
+
+def _handler(
+    run: Run,
+) -> Callable[[fnv1.RunFunctionRequest, grpc.ServicerContext], fnv1.RunFunctionResponse]:
+    def handle(req: fnv1.RunFunctionRequest, context: grpc.ServicerContext) -> fnv1.RunFunctionResponse:
+        try:
+            answer = run(req)
+        except Exception as error:  # whatever it is, Crossplane must hear of it, and the next call go on
+            _log.exception("a bug: the request could not be answered", tag=req.meta.tag)
+            context.abort(grpc.StatusCode.INTERNAL, f"a bug in function-edgetenants: {error!r}")
+            raise
+        _tell(answer, req.meta.tag)
+        return answer.response
+
+    return handle
+
+
+def _tell(answer: fn.Answer, tag: str) -> None:
+    """What changed is told to operators, the rest to developers."""
+    tell = _log.debug
+    if answer.refused:
+        tell = _log.warning
+    elif answer.changed:
+        tell = _log.info
+    event = "refused" if answer.refused else "composed"
+    fields = answer.composite.log_fields()
+    tell(event, **fields, tag=tag, live=answer.reason, message=answer.message)
+
+
+def load_credentials(directory: Path) -> grpc.ServerCredentials:
+    """Credentials for mTLS from tls.crt, tls.key and ca.crt: only callers with a certificate of that CA are
+    served.
+
+    Raises:
+        StartupFailed: a file cannot be read, or is not what its name says; the message names it.
+    """
+    certificate, key, ca = (_read(directory / name) for name in (CERTIFICATE, KEY, CA))
+    _check(directory)
+    return grpc.ssl_server_credentials([(key, certificate)], root_certificates=ca, require_client_auth=True)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise StartupFailed(f"--tls-server-certs-dir: cannot read {path}: {error.strerror}") from error
+
+
+def _check(directory: Path) -> None:
+    """gRPC would take anything here, and fail at each handshake without a word."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(directory / CERTIFICATE, directory / KEY)
+    except ssl.SSLError as error:
+        names = f"{CERTIFICATE} and {KEY}"
+        message = f"--tls-server-certs-dir: {names} in {directory} are no certificate and its key: {error}"
+        raise StartupFailed(message) from error
+    try:
+        context.load_verify_locations(directory / CA)
+    except ssl.SSLError as error:
+        message = f"--tls-server-certs-dir: {directory / CA} holds no CA certificate: {error}"
+        raise StartupFailed(message) from error

@@ -1,0 +1,98 @@
+"""Reading JSON objects where they are: in protobuf's Struct, field by field.
+
+Converting a whole object costs more than all else that the function does, so only what is needed is read.
+Reading a map of protobuf by index creates what is missing; nothing here does.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from google.protobuf.struct_pb2 import Struct, Value
+
+
+def value(struct: Struct | None, *path: str) -> Value | None:
+    """What stands at `path`; None where there is nothing, or something on the way is no object."""
+    for key in path[:-1]:
+        struct = _object(struct, key)
+    return struct.fields.get(path[-1]) if struct is not None else None
+
+
+def child(struct: Struct | None, *path: str) -> Struct | None:
+    """The object at `path`; None where there is none."""
+    for key in path:
+        struct = _object(struct, key)
+    return struct
+
+
+def _object(struct: Struct | None, key: str) -> Struct | None:
+    found = struct.fields.get(key) if struct is not None else None
+    return found.struct_value if found is not None and found.HasField("struct_value") else None
+
+
+def text(struct: Struct | None, *path: str) -> str:
+    """The text at `path`; empty where there is none."""
+    found = value(struct, *path)
+    return found.string_value if found is not None else ""
+
+
+def whole_number(struct: Struct | None, *path: str) -> int | None:
+    """The number at `path`, without its fraction; None where there is none."""
+    found = value(struct, *path)
+    if found is None or not found.HasField("number_value"):
+        return None
+    number = plain(found)
+    return int(number) if isinstance(number, int) else None
+
+
+def flag(struct: Struct | None, *path: str) -> bool | None:
+    """The boolean at `path`; None where there is none."""
+    found = value(struct, *path)
+    return found.bool_value if found is not None and found.HasField("bool_value") else None
+
+
+def objects(struct: Struct | None, *path: str) -> Iterator[Struct]:
+    """The objects in the list at `path`, in order; what is no object is passed over."""
+    found = value(struct, *path)
+    for item in found.list_value.values if found is not None else ():
+        if item.HasField("struct_value"):
+            yield item.struct_value
+
+
+def texts(struct: Struct | None, *path: str) -> Iterator[str]:
+    """The texts in the list at `path`, in order; what is no text is passed over."""
+    found = value(struct, *path)
+    for item in found.list_value.values if found is not None else ():
+        if item.HasField("string_value"):
+            yield item.string_value
+
+
+def text_map(struct: Struct | None, *path: str) -> dict[str, str]:
+    """The object of texts at `path`, such as labels; what is no text is passed over."""
+    found = child(struct, *path)
+    if found is None:
+        return {}
+    return {key: item.string_value for key, item in found.fields.items() if item.HasField("string_value")}
+
+
+def plain_object(struct: Struct) -> dict[str, Any]:
+    """The whole object as Python has JSON."""
+    return {key: plain(item) for key, item in struct.fields.items()}
+
+
+def plain(item: Value) -> Any:
+    """The value as Python has JSON. A number without a fraction is an int: Struct has only doubles, and 3.0
+    in a name or a message is not what somebody wrote."""
+    match item.WhichOneof("kind"):
+        case "string_value":
+            return item.string_value
+        case "number_value":
+            number = item.number_value
+            return int(number) if number.is_integer() else number
+        case "bool_value":
+            return item.bool_value
+        case "struct_value":
+            return plain_object(item.struct_value)
+        case "list_value":
+            return [plain(each) for each in item.list_value.values]
+        case _:
+            return None

@@ -1,0 +1,134 @@
+"""The terms on which a claim is served: its plan's, with what the claim says on top of them, where the plan
+lets it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from apis.errors import Problem, shown
+from apis.tags import RESERVED_TAG_PREFIXES
+from apis.tenantchoices import (
+    CertificateChoice,
+    CertificateMode,
+    DnsMode,
+    GeoChoice,
+    Isolation,
+    OnDelete,
+    WebAclChoice,
+)
+from apis.tenantclaim import TenantClaimSpec
+from apis.tenantplans import OverridableField, Plan
+
+from function import domains
+from function.claim import Claim, Composite
+from function.errors import refuse_claim
+from function.plans import ChosenPlan
+
+MOST_PARAMETERS = 50
+"""Parameters of one tenant that the managed resource takes."""
+MOST_TAGS = 50
+"""Tags of one tenant that the managed resource takes."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What holds for one claim."""
+
+    certificate: CertificateChoice
+    dns_mode: DnsMode
+    web_acl: WebAclChoice | None
+    geo: GeoChoice | None
+    dedicated: bool
+    parameters: Mapping[str, str]
+    tags: Mapping[str, str]
+    on_delete: OnDelete
+
+
+def agree(composite: Composite, claim: Claim, chosen: ChosenPlan) -> Terms:
+    """What holds for the claim.
+
+    Raises:
+        Refused: with reason InvalidClaim and everything that the plan does not allow.
+    """
+    terms = _merge(composite, claim.spec, chosen.plan)
+    refuse_claim((*_not_allowed(claim.spec, chosen), *_impossible(claim, chosen, terms)))
+    return terms
+
+
+def _merge(composite: Composite, spec: TenantClaimSpec, plan: Plan) -> Terms:
+    own, planned = spec.security, plan.security
+    return Terms(
+        certificate=spec.certificate or plan.certificate,
+        dns_mode=(spec.dns or plan.dns).mode,
+        web_acl=(own and own.web_acl) or (planned and planned.web_acl),
+        geo=(own and own.geo) or (planned and planned.geo),
+        dedicated=(spec.connection or plan.connection).dedicated,
+        parameters={**(plan.parameters or {}), **(spec.parameters or {})},
+        tags={**(plan.tags or {}), **_from_labels(composite, plan), **(spec.tags or {})},
+        on_delete=spec.on_delete or plan.allow.on_delete[0],
+    )
+
+
+def _from_labels(composite: Composite, plan: Plan) -> dict[str, str]:
+    """The labels that the plan wants as tags; keys that belong to AWS or to us cannot be tags."""
+    wanted = (key for key in plan.tags_from_labels or () if not key.lower().startswith(RESERVED_TAG_PREFIXES))
+    return {key: composite.labels[key] for key in wanted if key in composite.labels}
+
+
+def _set_fields(spec: TenantClaimSpec) -> dict[OverridableField, object]:
+    security = spec.security
+    return {
+        OverridableField.PARAMETERS: spec.parameters,
+        OverridableField.CERTIFICATE: spec.certificate,
+        OverridableField.DNS: spec.dns,
+        OverridableField.WEB_ACL: security.web_acl if security else None,
+        OverridableField.GEO: security.geo if security else None,
+        OverridableField.CONNECTION: spec.connection,
+        OverridableField.TAGS: spec.tags,
+    }
+
+
+def _not_allowed(spec: TenantClaimSpec, chosen: ChosenPlan) -> Iterator[Problem]:
+    allow = chosen.plan.allow
+    for field, asked in _set_fields(spec).items():
+        if asked is not None and field not in allow.override:
+            claims_may = ", ".join(allow.override) or "nothing"
+            expected = f"nothing, as plan {chosen.name} lets its claims set {claims_may}"
+            yield Problem(f"spec.{field}", expected, "a value")
+    if spec.adopt and not allow.adopt:
+        expected = f"nothing, as plan {chosen.name} allows no adoption"
+        yield Problem("spec.adopt", expected, shown(spec.adopt.tenant_id))
+    if spec.on_delete and spec.on_delete not in allow.on_delete:
+        expected = f"one of {', '.join(allow.on_delete)}, as plan {chosen.name} allows"
+        yield Problem("spec.onDelete", expected, spec.on_delete)
+
+
+def _impossible(claim: Claim, chosen: ChosenPlan, terms: Terms) -> Iterator[Problem]:
+    yield from _too_many(claim, chosen)
+    if terms.dns_mode is DnsMode.MANAGED and chosen.plan.dns.config_ref is None:
+        expected = f"Manual, as plan {chosen.name} has no {chosen.path('dns.configRef')}"
+        yield Problem("spec.dns.mode", expected, DnsMode.MANAGED)
+    if terms.certificate.mode is CertificateMode.MANAGED:
+        yield from domains.wildcards(claim.domains)
+    if len(terms.parameters) > MOST_PARAMETERS:
+        expected = f"at most {MOST_PARAMETERS} together with the plan's"
+        yield Problem("spec.parameters", expected, f"{len(terms.parameters)}")
+    if len(terms.tags) > MOST_TAGS:
+        expected = f"at most {MOST_TAGS} together with the plan's and those of labels"
+        yield Problem("spec.tags", expected, f"{len(terms.tags)}")
+
+
+def _too_many(claim: Claim, chosen: ChosenPlan) -> Iterator[Problem]:
+    allow, asked = chosen.plan.allow, len(claim.domains)
+    if asked > allow.max_domains:
+        yield Problem(
+            "spec.domains", f"at most {allow.max_domains} domains, as plan {chosen.name} allows", f"{asked}"
+        )
+    if claim.spec.isolation is not Isolation.PER_DOMAIN:
+        return
+    if not allow.max_per_domain:
+        yield Problem(
+            "spec.isolation", f"Shared, as plan {chosen.name} allows no other", Isolation.PER_DOMAIN
+        )
+    elif asked > allow.max_per_domain:
+        expected = f"at most {allow.max_per_domain} with isolation PerDomain, as plan {chosen.name} allows"
+        yield Problem("spec.domains", expected, f"{asked}")

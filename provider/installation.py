@@ -1,0 +1,79 @@
+"""The installation id: who we are to AWS, kept in a ConfigMap so that it outlives the pod and is restored
+with the cluster."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from typing import Any, Final
+
+import structlog
+from edgetenants_runtime.clock import SystemClock, pause
+from edgetenants_runtime.kube.client import KubeClient
+from edgetenants_runtime.kube.errors import AlreadyExists, Forbidden, KubeError, NotFound
+from edgetenants_runtime.kube.kinds import CONFIG_MAPS
+from edgetenants_runtime.managed import ObjectKey
+
+__all__ = ["CONFIG_MAP", "InvalidInstallation", "get_or_create", "validate"]
+
+_log = structlog.get_logger("provider.installation")
+
+CONFIG_MAP: Final = "edgetenants-installation"
+_KEY: Final = "id"
+_FORM: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,38}[A-Za-z0-9])?")
+"""With namespace, kind and name it makes the value of one AWS tag, which has at most 256 characters."""
+_LONGEST_WAIT: Final = 30.0
+
+
+class InvalidInstallation(ValueError):  # noqa: N818 - names the thing found
+    """An installation id that cannot be one."""
+
+
+def validate(id_: str, where: str) -> str:
+    """The id itself.
+
+    Raises:
+        InvalidInstallation: it is not 1 to 40 letters, digits, dots and hyphens.
+    """
+    if not _FORM.fullmatch(id_):
+        raise InvalidInstallation(
+            f"{where}: expected 1 to 40 letters, digits, dots and hyphens, with a letter or digit at both "
+            f"ends, got {id_!r}"
+        )
+    return id_
+
+
+def get_or_create(client: KubeClient, namespace: str) -> str:
+    """The installation id of this cluster, made at the first start. Waits, in real time, for an API server
+    that does not answer or does not permit it, and says what it waits for.
+
+    Raises:
+        InvalidInstallation: the ConfigMap holds something else.
+        KubeError: the API server refuses for good, for example because there is no such namespace.
+    """
+    wait = 1.0
+    while True:
+        try:
+            return _read_or_create(client, namespace)
+        except KubeError as error:
+            if not error.transient and not isinstance(error, Forbidden):
+                raise
+            _log.warning("waiting for the installation id", error=str(error), retry_seconds=wait)
+        pause(SystemClock(), wait)
+        wait = min(wait * 2, _LONGEST_WAIT)
+
+
+def _read_or_create(client: KubeClient, namespace: str) -> str:
+    try:
+        return _id_of(client.get(CONFIG_MAPS, ObjectKey(namespace, CONFIG_MAP)), namespace)
+    except NotFound:
+        made = {"metadata": {"name": CONFIG_MAP, "namespace": namespace}, "data": {_KEY: str(uuid.uuid4())}}
+    try:
+        return _id_of(client.create(CONFIG_MAPS, made), namespace)
+    except AlreadyExists:
+        # Another replica was faster: its id is the one.
+        return _id_of(client.get(CONFIG_MAPS, ObjectKey(namespace, CONFIG_MAP)), namespace)
+
+
+def _id_of(config_map: dict[str, Any], namespace: str) -> str:
+    return validate((config_map.get("data") or {}).get(_KEY) or "", f"ConfigMap {namespace}/{CONFIG_MAP}")

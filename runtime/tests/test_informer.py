@@ -1,0 +1,289 @@
+"""The informer and its client against a scripted API server, and the cache alone."""
+
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from edgetenants_runtime.kube.cache import Cache, ChangeType, ObjectChange
+from edgetenants_runtime.kube.client import KubeClient
+from edgetenants_runtime.kube.errors import AlreadyExists, Conflict, Forbidden, KubeError, NotFound, why
+from edgetenants_runtime.kube.informer import Informer
+from edgetenants_runtime.kube.kinds import SECRETS
+from edgetenants_runtime.managed import ObjectKey
+from edgetenants_runtime.testing import TOYS
+from structlog.testing import capture_logs
+
+Until = Callable[[Callable[[], Any]], None]
+
+
+def obj(name: str, version: int, **metadata: Any) -> dict[str, Any]:
+    return {
+        "metadata": {"name": name, "namespace": "shop", "uid": f"uid-{name}", "resourceVersion": str(version)}
+        | metadata
+    }
+
+
+def page(version: int, *items: dict[str, Any], token: str = "") -> tuple[int, dict[str, Any]]:
+    return 200, {"metadata": {"resourceVersion": str(version), "continue": token}, "items": list(items)}
+
+
+def event(type_: str, obj: dict[str, Any]) -> dict[str, Any]:
+    return {"type": type_, "object": obj}
+
+
+GONE = event("ERROR", {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"})
+BOOKMARK = event("BOOKMARK", {"metadata": {"resourceVersion": "50"}})
+
+
+class Impatient(Informer):
+    FIRST_RETRY = 0.01
+    LONGEST_RETRY = 0.05
+
+
+@pytest.fixture
+def informer(client: KubeClient) -> Iterator[Informer]:
+    informer = Impatient(client, TOYS, random.Random(1))
+    informer.changes = []  # type: ignore[attr-defined]
+    informer.add_handler(informer.changes.append)  # type: ignore[attr-defined]
+    yield informer
+    informer.stop()
+
+
+def told(informer: Any) -> list[str]:
+    return [f"{change.type} {change.key.name}" for change in informer.changes]
+
+
+def names(informer: Informer) -> list[str]:
+    return sorted(key.name for key in informer.cache.keys())  # noqa: SIM118
+
+
+def test_pages_are_listed_before_it_is_synced(api: Any, informer: Informer) -> None:
+    api.lists = [page(7, obj("a", 1), token="more"), page(7, obj("b", 2))]
+    informer.start()
+    assert informer.wait_synced(5)
+    assert told(informer) == ["Listed a", "Listed b"]
+    assert [query.get("continue") for query in api.queries(watch=False)] == [None, "more"]
+    assert api.queries(watch=False)[0]["limit"] == "500"
+
+
+def test_changes_are_followed_from_the_lists_version(api: Any, informer: Informer, until: Until) -> None:
+    api.lists = [page(7, obj("a", 1))]
+    api.watches = [
+        [event("ADDED", obj("b", 8)), event("MODIFIED", obj("a", 9)), event("DELETED", obj("b", 10)), "hang"]
+    ]
+    informer.start()
+    until(lambda: len(told(informer)) == 4)
+    assert told(informer) == ["Listed a", "Added b", "Modified a", "Deleted b"]
+    watch = api.queries(watch=True)[0]
+    assert (watch["resourceVersion"], watch["allowWatchBookmarks"]) == ("7", "true")
+
+
+def test_a_watch_that_ends_goes_on_from_the_last_bookmark(api: Any, informer: Informer, until: Until) -> None:
+    api.lists = [page(7)]
+    api.watches = [[event("ADDED", obj("b", 8)), BOOKMARK], ["hang"]]
+    informer.start()
+    until(lambda: len(api.queries(watch=True)) == 2)
+    assert [query["resourceVersion"] for query in api.queries(watch=True)] == ["7", "50"]
+    assert len(api.queries(watch=False)) == 1
+
+
+def test_a_forgotten_past_is_listed_anew(api: Any, informer: Informer, until: Until) -> None:
+    api.lists = [page(7, obj("a", 1), obj("b", 2)), page(60, obj("b", 55), obj("c", 56))]
+    api.watches = [[GONE], ["hang"]]
+    informer.start()
+    until(lambda: len(told(informer)) == 5)
+    assert told(informer) == ["Listed a", "Listed b", "Modified b", "Listed c", "Deleted a"]
+    assert names(informer) == ["b", "c"]
+
+
+def test_a_cut_connection_is_watched_anew_from_where_it_was(
+    api: Any, informer: Informer, until: Until
+) -> None:
+    api.lists = [page(7)]
+    api.watches = [[event("ADDED", obj("b", 8)), "drop"], ["hang"]]
+    informer.start()
+    until(lambda: len(api.queries(watch=True)) == 2)
+    assert api.queries(watch=True)[1]["resourceVersion"] == "8"
+    assert len(api.queries(watch=False)) == 1
+
+
+def test_a_refused_list_is_named_logged_once_and_retried(api: Any, informer: Informer, until: Until) -> None:
+    refused = 403, {"kind": "Status", "code": 403, "message": "toys is forbidden"}
+    api.lists = [refused] * 4 + [page(7)]
+    with capture_logs() as logs:
+        informer.start()
+        until(lambda: informer.problem)
+        assert 'apiGroups: ["toys.m.example.org"], resources: ["toys"], verbs: ["list"]' in informer.problem
+        assert not informer.synced
+        assert informer.wait_synced(5)
+    assert informer.problem == ""
+    assert [line["event"] for line in logs] == [
+        "cannot read objects, backing off",
+        "objects can be read again",
+    ]
+
+
+def test_a_kind_that_is_not_served_is_waited_for(api: Any, informer: Informer, until: Until) -> None:
+    informer.FIRST_RETRY = informer.LONGEST_RETRY = 60.0
+    api.lists = [(404, {}), page(7, obj("a", 1))]
+    informer.start()
+    until(lambda: not informer.served)
+    informer.poke()
+    assert informer.wait_synced(5)
+    assert informer.served
+
+
+def test_a_server_that_ends_every_watch_is_not_asked_in_a_hot_loop(
+    api: Any, informer: Informer, until: Until
+) -> None:
+    informer.FIRST_RETRY = 60.0
+    api.lists = [page(7)]
+    api.watches = [[]]
+    informer.start()
+    until(lambda: api.queries(watch=True))
+    informer.stop()
+    assert len(api.queries(watch=True)) == 1
+
+
+def test_a_stop_ends_a_silent_watch(api: Any, informer: Informer, until: Until) -> None:
+    api.lists = [page(7)]
+    informer.start()
+    until(lambda: api.queries(watch=True))
+    informer.stop(timeout=5)
+    assert not informer._thread.is_alive()
+
+
+def test_a_raising_handler_does_not_end_the_informer(api: Any, client: KubeClient, until: Until) -> None:
+    informer = Impatient(client, TOYS, random.Random(1))
+    seen: list[ObjectChange] = []
+
+    def handle(change: ObjectChange) -> None:
+        seen.append(change)
+        if len(seen) == 1:
+            raise KeyError("bug")
+
+    informer.add_handler(handle)
+    api.lists = [page(7, obj("a", 1)), page(8, obj("b", 2))]
+    informer.start()
+    until(lambda: len(seen) >= 2)
+    informer.stop()
+
+
+# The client.
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "error"),
+    [
+        (404, "NotFound", NotFound),
+        (409, "Conflict", Conflict),
+        (409, "AlreadyExists", AlreadyExists),
+        (403, "Forbidden", Forbidden),
+    ],
+)
+def test_refusals_have_their_own_class(
+    api: Any, client: KubeClient, status: int, reason: str, error: type[KubeError]
+) -> None:
+    path = "/api/v1/namespaces/shop/secrets/x"
+    api.others[f"PATCH {path}"] = status, {"code": status, "reason": reason, "message": "m" * 2000}
+    with pytest.raises(error, match="cannot patch secrets shop/x") as raised:
+        client.patch(SECRETS, ObjectKey("shop", "x"), {})
+    assert raised.value.code == status
+    assert len(str(raised.value)) < 1000
+
+
+def test_what_is_refused_is_remembered_until_it_is_permitted(api: Any, client: KubeClient) -> None:
+    path = "PATCH /api/v1/namespaces/shop/secrets/x"
+    api.others[path] = 403, {"code": 403, "message": "no"}
+    with pytest.raises(Forbidden):
+        client.patch(SECRETS, ObjectKey("shop", "x"), {})
+    assert len(client.refused) == 1
+    api.others[path] = 200, obj("x", 1)
+    client.patch(SECRETS, ObjectKey("shop", "x"), {})
+    assert client.refused == ()
+
+
+def test_a_terminating_namespace_is_no_missing_rule(api: Any, client: KubeClient) -> None:
+    causes = {"details": {"causes": [{"reason": "NamespaceTerminating"}]}}
+    api.others["POST /api/v1/namespaces/shop/secrets"] = 403, {"code": 403, "reason": "Forbidden"} | causes
+    with pytest.raises(KubeError) as raised:
+        client.create(SECRETS, obj("x", 1))
+    assert not isinstance(raised.value, Forbidden)
+
+
+def test_no_answer_is_a_transient_error(api: Any, client: KubeClient) -> None:
+    client._api.configuration.host = "http://127.0.0.1:9"
+    with pytest.raises(KubeError, match="Connection refused") as raised:
+        client.get(SECRETS, ObjectKey("shop", "x"))
+    assert (raised.value.code, raised.value.transient) == (0, True)
+
+
+def test_memory_addresses_do_not_make_messages_unique() -> None:
+    assert why(OSError("<Connection object at 0x7f0011>: refused")) == "OSError: <Connection>: refused"
+
+
+# The cache.
+
+
+def version(cache: Cache, name: str) -> str | None:
+    found = cache.get(ObjectKey("shop", name))
+    return found["metadata"]["resourceVersion"] if found else None
+
+
+def test_our_own_write_is_read_at_once_and_its_echo_is_no_news() -> None:
+    cache = Cache()
+    cache.changed(obj("a", 5))
+    cache.observed(obj("a", 7))
+    assert version(cache, "a") == "7"
+    assert cache.changed(obj("a", 6)) is None
+    assert cache.changed(obj("a", 7)) is None
+    assert version(cache, "a") == "7"
+
+
+def test_a_late_answer_does_not_bring_back_what_is_gone() -> None:
+    cache = Cache()
+    cache.changed(obj("a", 5))
+    cache.deleted(obj("a", 8))
+    cache.observed(obj("a", 7))
+    assert len(cache) == 0
+
+
+def test_removing_the_last_finalizer_is_seen_at_once() -> None:
+    cache = Cache()
+    cache.changed(obj("a", 5, finalizers=["x"]))
+    cache.observed(obj("a", 6, deletionTimestamp="now"))
+    assert len(cache) == 0
+
+
+def test_a_deletion_of_a_predecessor_leaves_the_successor() -> None:
+    cache = Cache()
+    cache.changed(obj("a", 9, uid="new"))
+    assert cache.deleted(obj("a", 8, uid="old")) is None
+    assert version(cache, "a") == "9"
+
+
+def test_a_list_drops_what_it_lacks_but_not_what_is_newer() -> None:
+    cache = Cache()
+    cache.changed(obj("old", 5))
+    cache.changed(obj("new", 30))
+    changes = cache.replaced([], "20")
+    assert [(change.type, change.key.name) for change in changes] == [(ChangeType.DELETED, "old")]
+
+
+def test_indexes_follow_the_objects() -> None:
+    cache = Cache({"colour": lambda o: str(o.get("colour"))})
+    cache.changed(obj("a", 1) | {"colour": "red"})
+    cache.changed(obj("b", 2) | {"colour": "red"})
+    cache.changed(obj("a", 3) | {"colour": "blue"})
+    assert [o["metadata"]["name"] for o in cache.by_index("colour", "red")] == ["b"]
+    cache.deleted(obj("b", 4))
+    assert cache.by_index("colour", "red") == []
+
+
+def test_managed_fields_are_not_kept() -> None:
+    cache = Cache()
+    cache.changed(obj("a", 1, managedFields=[{"manager": "x"}]))
+    found = cache.get(ObjectKey("shop", "a"))
+    assert found is not None
+    assert "managedFields" not in found["metadata"]

@@ -1,0 +1,115 @@
+"""What `up` made and what lives in it now."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sandbox.report import process_rows, processes_table, table
+from sandbox.world import World
+
+__all__ = ["Inventory", "take"]
+
+JsonObject = dict[str, Any]
+
+_KINDS = "tenantclaims,distributiontenants,connectiongroups"
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """Processes, objects and external resources of one sandbox."""
+
+    sandbox: str
+    processes: list[JsonObject]
+    """name, pid, ports, state."""
+    applied: list[JsonObject]
+    """Kubernetes objects that `up` made: api_version, kind, namespace, name, uid."""
+    kept: list[str]
+    """Objects that `up` found in a given cluster and left as they were."""
+    kubernetes: list[JsonObject]
+    """Claims and managed resources: kind, namespace, name, ready, synced."""
+    aws: JsonObject
+    """distributions, tenants and connectionGroups of the emulated accounts, as AWS names their members."""
+
+    def to_json(self) -> str:
+        """As JSON."""
+        return json.dumps(asdict(self), indent=2)
+
+    def text(self) -> str:
+        """For people."""
+        parts = [
+            f"sandbox {self.sandbox}",
+            _section("Processes", processes_table(self.processes)),
+            _section("Objects that up made", _grouped(self.applied)),
+            *([_section("Objects left as found", "\n".join(self.kept))] if self.kept else []),
+            _section("Claims and managed resources", _objects(self.kubernetes)),
+            _section("Distributions in AWS (emulated)", _external(self.aws["distributions"], "Id")),
+            _section("Distribution tenants in AWS (emulated)", _external(self.aws["tenants"], "Name")),
+            _section("Connection groups in AWS (emulated)", _external(self.aws["connectionGroups"], "Name")),
+        ]
+        return "\n\n".join(parts)
+
+
+def take(world: World) -> Inventory:
+    """Look at everything now.
+
+    Raises:
+        WorldError: API server or emulator do not answer.
+    """
+    alone = world.state.control_plane_only
+    return Inventory(
+        sandbox=world.name,
+        processes=process_rows(world),
+        applied=[o.to_json() for o in world.state.created],
+        kept=list(world.state.kept),
+        kubernetes=[] if alone else _claims_and_managed(world),
+        aws={"distributions": [], "tenants": [], "connectionGroups": []} if alone else world.emulator.state(),
+    )
+
+
+def _claims_and_managed(world: World) -> list[JsonObject]:
+    found = json.loads(world.kubectl("get", _KINDS, "-A", "-o", "json"))["items"]
+    return [
+        {
+            "kind": obj["kind"],
+            "namespace": obj["metadata"].get("namespace", ""),
+            "name": obj["metadata"]["name"],
+            "ready": _condition(obj, "Ready"),
+            "synced": _condition(obj, "Synced"),
+        }
+        for obj in found
+    ]
+
+
+def _condition(obj: JsonObject, type_: str) -> str:
+    conditions = obj.get("status", {}).get("conditions", [])
+    return next((f"{c['status']} ({c['reason']})" for c in conditions if c["type"] == type_), "")
+
+
+def _section(title: str, body: str) -> str:
+    return f"{title}\n" + "\n".join(f"  {line}" for line in (body or "none").splitlines())
+
+
+def _grouped(applied: Iterable[JsonObject]) -> str:
+    """One line for each kind, with the names."""
+    kinds: dict[str, list[str]] = {}
+    for obj in applied:
+        kinds.setdefault(obj["kind"], []).append(obj["name"])
+    return table(
+        ("KIND", "COUNT", "NAMES"), [(k, str(len(n)), ", ".join(sorted(n))) for k, n in sorted(kinds.items())]
+    )
+
+
+def _objects(found: Iterable[JsonObject]) -> str:
+    rows = [(o["kind"], o["namespace"], o["name"], o["ready"], o["synced"]) for o in found]
+    return table(("KIND", "NAMESPACE", "NAME", "READY", "SYNCED"), rows)
+
+
+def _external(found: Iterable[JsonObject], key: str) -> str:
+    rows = [
+        (str(o[key]), str(o.get("Id", "")), str(o.get("Status", "")), str(o.get("Enabled", "")))
+        for o in found
+    ]
+    return table((key.upper(), "ID", "STATUS", "ENABLED"), rows)

@@ -1,0 +1,327 @@
+"""A sandbox as tests and the demo use it.
+
+world = World.up(name="mine", cache=Path(".cache"))
+world.kubectl("apply", "-f", "examples/quickstart")
+world.emulator.step(60)
+world.processes.kill("provider")
+world.down()
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sandbox import launch, steps, teardown
+from sandbox.build import BuildError, build
+from sandbox.choice import Choice, Options, choose, notices, refuse_unsafe
+from sandbox.emulator_admin import EmulatorAdmin
+from sandbox.errors import ProcessDied, Refused, SupervisorGone, WorldError
+from sandbox.kubectl import Kubectl
+from sandbox.processes import Processes, obituary
+from sandbox.state import ControlPlane, Layout, Phase, State, default_cache, sandboxes
+from sandbox.steps import Progress
+
+__all__ = ["Options", "ProcessDied", "Refused", "SupervisorGone", "World", "WorldError"]
+
+T = TypeVar("T")
+
+ACCESS_KEY = "sandbox"
+REGION = "us-east-1"
+
+
+@dataclass(frozen=True)
+class World:
+    """A sandbox that is up."""
+
+    layout: Layout
+    state: State
+
+    @classmethod
+    def up(
+        cls,
+        *,
+        name: str = "default",
+        cache: Path | None = None,
+        progress: Progress = print,
+        options: Options | None = None,
+    ) -> World:
+        """Bring a sandbox up; one that is up already and healthy is left as it is.
+
+        Raises:
+            Refused: a safety rule forbids the cluster that was named.
+            WorldError: anything else; what was started is taken down again, except its logs.
+        """
+        options = options or Options()
+        layout = Layout((cache or default_cache()).absolute(), name)
+        choice = choose(options)
+        with layout.locked():
+            running = _running(layout, choice, progress)
+            return running or cls(layout, _start(layout, choice, options, progress))
+
+    @classmethod
+    def load(cls, name: str = "default", cache: Path | None = None) -> World:
+        """The sandbox of that name.
+
+        Raises:
+            WorldError: there is none; the message lists those that there are.
+        """
+        layout = Layout((cache or default_cache()).absolute(), name)
+        state = layout.load()
+        if state is None:
+            known = ", ".join(other.name for other in sandboxes(layout.cache))
+            raise WorldError(
+                f"there is no sandbox {name!r}; " + (f"there are: {known}" if known else "`up` makes one")
+            )
+        return cls(layout, state)
+
+    def down(self, *, progress: Progress = lambda _: None, forget_cluster: bool = False) -> None:
+        """Take it down; nothing is left.
+
+        Raises:
+            WorldError: something is left after all.
+        """
+        take_down(self.layout, progress, forget_cluster=forget_cluster)
+
+    @property
+    def name(self) -> str:
+        """The sandbox's name."""
+        return self.layout.name
+
+    @property
+    def kubeconfig(self) -> Path:
+        """For people: may do everything."""
+        return self.layout.admin_kubeconfig
+
+    @property
+    def audit_log(self) -> Path:
+        """What the API server was asked, one audit.k8s.io/v1 Event a line.
+
+        Raises:
+            WorldError: the cluster was given; it keeps its own.
+        """
+        if self.state.control_plane is ControlPlane.GIVEN:
+            raise WorldError(f"the audit log of {self.state.cluster} is the cluster's own")
+        return self.layout.audit_log
+
+    @property
+    def emulator(self) -> EmulatorAdmin:
+        """The emulator's clock, faults, call log and state."""
+        if "emulator" not in self.state.ports:
+            raise WorldError(f"sandbox {self.name} has a control plane only")
+        return EmulatorAdmin(f"http://127.0.0.1:{self.state.ports['emulator']}")
+
+    @property
+    def processes(self) -> Processes:
+        """Start, stop and kill by name."""
+        return Processes(self.layout.directory)
+
+    def kubectl(self, *args: str, input: str | None = None, check: bool = True) -> str:  # noqa: A002 - as in subprocess
+        """Run kubectl against this sandbox as admin; what it printed.
+
+        Raises:
+            WorldError: it failed and `check` is set; the message has kubectl's words.
+        """
+        return self._kubectl.run(*args, input=input, check=check)
+
+    def kubectl_command(self, *args: str) -> list[str]:
+        """The command line for kubectl against this sandbox, for callers that run it themselves."""
+        return self._kubectl.command(*args)
+
+    def log(self, process: str) -> str:
+        """What the latest run of a process wrote."""
+        return self.processes.run(process).output()
+
+    def hint(self, command: str) -> str:
+        """The command line for `edgetenants sandbox COMMAND` on this sandbox, to be shown to people."""
+        name = "" if self.name == "default" else f" --name {self.name}"
+        return f"{_program()} sandbox {command}{name}"
+
+    def environment(self) -> dict[str, str]:
+        """Variables by which kubectl and AWS clients of a shell reach this sandbox."""
+        own = str(Path(self.state.kubectl).parent)
+        path = [p for p in os.environ.get("PATH", os.defpath).split(os.pathsep) if p != own]
+        variables = {
+            "KUBECONFIG": str(self.kubeconfig),
+            "KUBECACHEDIR": str(self.layout.kubectl_cache),
+            "PATH": os.pathsep.join([own, *path]),
+        }
+        if "emulator" in self.state.ports:
+            variables |= {
+                "AWS_ENDPOINT_URL": self.emulator.endpoint,
+                "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+                "AWS_SECRET_ACCESS_KEY": ACCESS_KEY,
+                "AWS_REGION": REGION,
+                "AWS_DEFAULT_REGION": REGION,
+            }
+        return variables
+
+    def wait_for(
+        self, what: str, until: Callable[[], T | None], *, seconds: float = 60, every: float = 0.2
+    ) -> T:
+        """Look until `until` answers something true; what it answered.
+
+        Raises:
+            ProcessDied: a process of the sandbox died meanwhile.
+            WorldError: it did not within `seconds` of real time.
+        """
+        deadline = time.monotonic() + seconds
+        while True:
+            found = until()
+            if found:
+                return found
+            dead = self.processes.died()
+            if dead:
+                raise ProcessDied(f"waiting for {what}: {obituary(dead[0])}")
+            if time.monotonic() > deadline:
+                raise WorldError(f"waited {seconds:.0f} s for {what}; last seen: {found!r}")
+            time.sleep(every)
+
+    def wait_for_condition(
+        self,
+        resource: str,
+        name: str,
+        condition: str,
+        *,
+        namespace: str = "",
+        status: str = "True",
+        seconds: float = 60,
+    ) -> dict[str, Any]:
+        """Wait until an object has a condition with that status; the object.
+
+        Raises:
+            WorldError: it has not in time; the message has the conditions that it has.
+        """
+        where = ("-n", namespace) if namespace else ()
+        seen: dict[str, Any] = {}
+
+        def look() -> dict[str, Any] | None:
+            out = self.kubectl("get", resource, name, *where, "-o", "json", "--ignore-not-found")
+            seen.clear()
+            seen.update(json.loads(out) if out.strip() else {})
+            return seen if _status(seen, condition) == status else None
+
+        try:
+            return self.wait_for(f"{resource} {name} to have {condition}={status}", look, seconds=seconds)
+        except WorldError as e:
+            found = [
+                f"{c['type']}={c['status']} {c.get('reason')}"
+                for c in seen.get("status", {}).get("conditions", [])
+            ]
+            raise WorldError(f"{e}; its conditions: {', '.join(found) or 'none'}") from e
+
+    @property
+    def _kubectl(self) -> Kubectl:
+        return Kubectl(Path(self.state.kubectl), self.kubeconfig, self.layout.kubectl_cache)
+
+
+def take_down(layout: Layout, progress: Progress, *, forget_cluster: bool = False) -> None:
+    """Take a sandbox down while no other command works on it."""
+    with layout.locked():
+        teardown.take_down(layout, progress, forget_cluster=forget_cluster)
+
+
+def _running(layout: Layout, choice: Choice, progress: Progress) -> World | None:
+    """The sandbox if it is up and healthy; what is left of one that is gone is cleared away.
+
+    Raises:
+        WorldError: it is up but not healthy, or is another control plane's, or left objects in a given cluster.
+    """
+    state = layout.load()
+    if state is None:
+        layout.remove()
+        return None
+    world = World(layout, state)
+    try:
+        dead = world.processes.died()
+    except SupervisorGone:
+        _clear_away(world, progress)
+        return None
+    if dead:
+        hints = f"`{world.hint(f'restart {dead[0].name}')}`, or `{world.hint('down')}` first"
+        raise WorldError(f"sandbox {layout.name} is up but not healthy: {obituary(dead[0])}\n{hints}")
+    if state.phase is not Phase.UP:
+        raise WorldError(f"sandbox {layout.name} is {state.phase}; `{world.hint('down')}` first")
+    if state.control_plane is not choice.kind or state.cluster != choice.context:
+        raise WorldError(
+            f"sandbox {layout.name} is up with another control plane; `{world.hint('down')}` first"
+        )
+    progress(f"sandbox {layout.name} is up already")
+    return world
+
+
+def _clear_away(world: World, progress: Progress) -> None:
+    if world.state.control_plane is ControlPlane.GIVEN and world.state.created:
+        raise WorldError(
+            f"sandbox {world.name} is not running, but {len(world.state.created)} objects that it made are still in "
+            f"{world.state.cluster}; `{world.hint('down')}` first"
+        )
+    progress(f"sandbox {world.name} was left by a supervisor that is gone; starting anew")
+    teardown.take_down(world.layout, progress)
+
+
+def _start(layout: Layout, choice: Choice, options: Options, progress: Progress) -> State:
+    start = time.monotonic()
+    for line in (*notices(), choice.says):
+        progress(line)
+    try:
+        binaries = build(layout.cache, progress)
+    except BuildError as e:
+        raise WorldError(f"the control plane cannot be built: {e}") from e
+    if choice.kubeconfig is not None:
+        with _extracted(layout, binaries.kubectl, choice) as kubectl:
+            refuse_unsafe(kubectl, owned=options.i_own_this_cluster)
+    with _undone_on_failure(layout, progress):
+        state = launch.begin(layout, choice, options, binaries, progress).run()
+    progress(steps.timed(f"sandbox {layout.name} is ready", time.monotonic() - start))
+    return state
+
+
+@contextmanager
+def _extracted(layout: Layout, binary: Path, choice: Choice) -> Iterator[Kubectl]:
+    """kubectl for a cluster that was named, before anything is written down about it."""
+    layout.make()
+    try:
+        launch.write_admin_kubeconfig(layout, choice, binary)
+        yield Kubectl(binary, layout.admin_kubeconfig, layout.kubectl_cache)
+    except WorldError:
+        layout.remove()
+        raise
+
+
+@contextmanager
+def _undone_on_failure(layout: Layout, progress: Progress) -> Iterator[None]:
+    """Take down what was started when the block fails or is interrupted; the logs stay, beside the sandbox."""
+    try:
+        yield
+    except BaseException as failure:
+        kept = layout.cache / "sandbox" / f"{layout.name}.failed-logs"
+        shutil.rmtree(kept, ignore_errors=True)
+        shutil.copytree(layout.logs, kept, dirs_exist_ok=True)
+        progress(f"taking down what was started; its logs are kept in {kept}")
+        try:
+            teardown.take_down(layout, progress)
+        except WorldError as e:
+            raise WorldError(f"{failure}\nand then: {e}") from failure
+        raise
+
+
+def _status(obj: dict[str, Any], condition: str) -> str:
+    conditions = obj.get("status", {}).get("conditions", [])
+    return next((str(c["status"]) for c in conditions if c["type"] == condition), "")
+
+
+def _program() -> str:
+    """How people call the command: by name where their PATH leads to it."""
+    beside = Path(sys.executable).with_name("edgetenants")
+    if shutil.which("edgetenants") or not beside.exists():
+        return "edgetenants"
+    return str(beside.relative_to(Path.cwd())) if beside.is_relative_to(Path.cwd()) else str(beside)
