@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+from google.protobuf.struct_pb2 import Struct
+
 from apis import tenantclaim
 from apis.conditions import ClaimConditionType, LiveReason
 from apis.errors import InvalidInput
 from apis.tenantclaim import CORE_FIELDS, TenantClaimSpec
-from crossplane.function.proto.v1 import run_function_pb2 as fnv1
-from google.protobuf.struct_pb2 import Struct
-
 from function import domains, structs
 from function.errors import Refused
 

@@ -20,7 +20,6 @@ from apis.tenantclaim import TenantClaimSpec
 from edgetenants_runtime.api.annotations import EXTERNAL_NAME
 from edgetenants_runtime.api.managed import DeletionPolicy, ManagementPolicy
 from edgetenants_runtime.api.references import ProviderConfigReference
-
 from function import naming
 from function.claim import Claim, Composite
 from function.errors import refuse_claim

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from apis.conditions import LiveReason
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 
+from apis.conditions import LiveReason
 from function import claim, compose, live, observed, plans, response, status, terms
 from function.claim import Composite
 from function.compose import Order, WantedTenant

@@ -23,7 +23,6 @@ from apis.conditions import LiveReason, TenantReadyReason
 from apis.dns import RecordState
 from apis.tenantclaim import Phase
 from edgetenants_runtime.api.conditions import ReadyReason, SyncedReason
-
 from function.compose import WantedTenant
 from function.observed import ObservedCondition, ObservedTenant
 from function.plans import ChosenPlan

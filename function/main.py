@@ -10,8 +10,8 @@ from typing import Final
 import click
 import structlog
 from crossplane.function import cli as sdk
-from edgetenants_runtime import logs
 
+from edgetenants_runtime import logs
 from function import server
 from function.errors import StartupFailed
 from function.server import MEBIBYTE, Server, Settings
@@ -33,10 +33,10 @@ _log = structlog.get_logger("function")
 )
 @sdk.standard_options
 def main(
-    debug: bool,  # noqa: FBT001 - click passes options by name
+    debug: bool,
     address: str,
     tls_certs_dir: str | None,
-    insecure: bool,  # noqa: FBT001
+    insecure: bool,
     max_recv_message_size: int,
     max_send_message_size: int | None,
 ) -> None:

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from google.protobuf.struct_pb2 import Struct
+
 from apis.conditions import TenantConditionType
 from edgetenants_runtime.api.annotations import EXTERNAL_NAME
 from edgetenants_runtime.api.conditions import ConditionStatus, ConditionType
-from google.protobuf.struct_pb2 import Struct
-
 from function import structs
 
 ACTIVE = "active"

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
+from google.protobuf.struct_pb2 import Struct
+
 from apis import tenantplans
 from apis.conditions import LiveReason
 from apis.errors import InvalidInput, Problem, shown
 from apis.tenantplans import Plan, TenantPlans
-from google.protobuf.struct_pb2 import Struct
-
 from function import structs
 from function.errors import Refused
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from apis.conditions import ClaimConditionType
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 
+from apis.conditions import ClaimConditionType
 from function.claim import Composite
 from function.errors import Refused
 from function.live import Finding

@@ -81,7 +81,7 @@ class Server:
             handlers = grpc.method_handlers_generic_handler(service, {"RunFunction": method})
             self._server.add_generic_rpc_handlers((handlers,))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
-        reflection.enable_server_reflection(
+        reflection.enable_server_reflection(  # type: ignore[no-untyped-call]
             (*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), self._server
         )
         self._tell_health(health_pb2.HealthCheckResponse.NOT_SERVING)
@@ -115,7 +115,7 @@ class Server:
         self._tell_health(health_pb2.HealthCheckResponse.NOT_SERVING)
         self._server.stop(grace).wait()
 
-    def _tell_health(self, status: "health_pb2.HealthCheckResponse.ServingStatus") -> None:
+    def _tell_health(self, status: int) -> None:
         for service in ("", *SERVICES):
             self._health.set(service, status)
 
@@ -176,7 +176,8 @@ def _check(directory: Path) -> None:
     """gRPC would take anything here, and fail at each handshake without a word."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
-        context.load_cert_chain(directory / CERTIFICATE, directory / KEY)
+        # Without a password OpenSSL would ask for that of an encrypted key on the terminal.
+        context.load_cert_chain(directory / CERTIFICATE, directory / KEY, password="")
     except ssl.SSLError as error:
         names = f"{CERTIFICATE} and {KEY}"
         message = f"--tls-server-certs-dir: {names} in {directory} are no certificate and its key: {error}"

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from apis.dns import RecordPurpose
-
 from function import domains
 from function.live import Finding, phase
 from function.observed import ObservedTenant

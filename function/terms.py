@@ -13,11 +13,11 @@ from apis.tenantchoices import (
     GeoChoice,
     Isolation,
     OnDelete,
+    SecurityChoice,
     WebAclChoice,
 )
 from apis.tenantclaim import TenantClaimSpec
 from apis.tenantplans import OverridableField, Plan
-
 from function import domains
 from function.claim import Claim, Composite
 from function.errors import refuse_claim
@@ -55,12 +55,12 @@ def agree(composite: Composite, claim: Claim, chosen: ChosenPlan) -> Terms:
 
 
 def _merge(composite: Composite, spec: TenantClaimSpec, plan: Plan) -> Terms:
-    own, planned = spec.security, plan.security
+    own, planned = spec.security or SecurityChoice(), plan.security or SecurityChoice()
     return Terms(
         certificate=spec.certificate or plan.certificate,
         dns_mode=(spec.dns or plan.dns).mode,
-        web_acl=(own and own.web_acl) or (planned and planned.web_acl),
-        geo=(own and own.geo) or (planned and planned.geo),
+        web_acl=own.web_acl or planned.web_acl,
+        geo=own.geo or planned.geo,
         dedicated=(spec.connection or plan.connection).dedicated,
         parameters={**(plan.parameters or {}), **(spec.parameters or {})},
         tags={**(plan.tags or {}), **_from_labels(composite, plan), **(spec.tags or {})},
@@ -75,13 +75,13 @@ def _from_labels(composite: Composite, plan: Plan) -> dict[str, str]:
 
 
 def _set_fields(spec: TenantClaimSpec) -> dict[OverridableField, object]:
-    security = spec.security
+    security = spec.security or SecurityChoice()
     return {
         OverridableField.PARAMETERS: spec.parameters,
         OverridableField.CERTIFICATE: spec.certificate,
         OverridableField.DNS: spec.dns,
-        OverridableField.WEB_ACL: security.web_acl if security else None,
-        OverridableField.GEO: security.geo if security else None,
+        OverridableField.WEB_ACL: security.web_acl,
+        OverridableField.GEO: security.geo,
         OverridableField.CONNECTION: spec.connection,
         OverridableField.TAGS: spec.tags,
     }

@@ -8,6 +8,7 @@ import uuid
 from typing import Any, Final
 
 import structlog
+
 from edgetenants_runtime.clock import SystemClock, pause
 from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.errors import AlreadyExists, Forbidden, KubeError, NotFound

@@ -12,6 +12,10 @@ from pathlib import Path
 
 import click
 import structlog
+
+from apis import kinds
+from apis.drift import DriftPolicy
+from apis.kinds import Kind
 from edgetenants_runtime import logs
 from edgetenants_runtime.api.model import Scope
 from edgetenants_runtime.clock import Clock, RemoteClock, SystemClock
@@ -21,10 +25,6 @@ from edgetenants_runtime.kube.errors import KubeError
 from edgetenants_runtime.managed import Managed, ManagedKind, ResourceKind
 from edgetenants_runtime.manager import Manager, Settings
 from edgetenants_runtime.providerconfigs import ConfigKinds
-
-from apis import kinds
-from apis.drift import DriftPolicy
-from apis.kinds import Kind
 from provider import installation
 from provider.cloudfront.aws import Accounts
 from provider.cloudfront.connector import TenantConnector

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,6 @@ __all__ = ["Bootstrap"]
 Remember = Callable[[tuple[KubernetesObject, ...], tuple[str, ...]], None]
 
 _ESTABLISHED_WITHIN = 60
-_XRD = "compositeresourcedefinition/tenantclaims.platform.edgetenants.io"
 
 
 class Bootstrap:
@@ -39,22 +39,21 @@ class Bootstrap:
 
     def accounts(self) -> None:
         """Namespace, ServiceAccounts, and the provider's rules."""
-        self._apply((*manifests.accounts(), *manifests.provider_role(self._package.crds)))
+        all_kinds = (*self._package.crds, *self._package.inactive)
+        self._apply((*manifests.accounts(), *manifests.provider_role(all_kinds)))
 
     def kinds(self, crossplane_crds: Path, abandon: threading.Event) -> None:
         """The CRDs of Crossplane and of our package, established."""
         if not any(crossplane_crds.glob("*.yaml")):
             raise WorldError(f"no CRDs of Crossplane in {crossplane_crds}")
-        if not self._foreign:
-            # kubectl reads the folder much faster than we would.
+        if self._foreign:
+            self._apply([*_crossplane(crossplane_crds), *self._package.crds])
+        else:  # kubectl reads the folder much faster than we would
             self._record(self._kubectl.apply(self._package.crds, files=(crossplane_crds,)))
-            self._wait("--for=condition=Established", "crd", "--all", abandon=abandon)
-            return
-        crds = [*_crossplane(crossplane_crds), *self._package.crds]
-        self._apply(crds)
-        self._wait(
-            "--for=condition=Established", *(f"crd/{c['metadata']['name']}" for c in crds), abandon=abandon
-        )
+        files = {file.stem for file in crossplane_crds.glob("*.yaml")}
+        crossplane = {f"{plural}.{group}" for group, _, plural in (name.rpartition("_") for name in files)}
+        ours = {crd["metadata"]["name"] for crd in self._package.crds}
+        self._wait_established("crd", crossplane | ours, abandon)
 
     def composition(self) -> None:
         """The claim's definition and composition."""
@@ -76,7 +75,7 @@ class Bootstrap:
 
     def claims_served(self, abandon: threading.Event) -> None:
         """Wait until core has established the claim's kind."""
-        self._wait("--for=condition=Established", _XRD, abandon=abandon)
+        self._wait_established("xrd", {self._package.xrd["metadata"]["name"]}, abandon)
 
     def _apply(self, objects: Iterable[Manifest]) -> None:
         wanted = list(objects)
@@ -98,12 +97,15 @@ class Bootstrap:
         self._record((), tuple(str(o) for o in there))
         return [m for m in wanted if _key(m) not in names]
 
-    def _wait(self, *args: str, abandon: threading.Event) -> None:
-        def still() -> None:
+    def _wait_established(self, resource: str, names: set[str], abandon: threading.Event) -> None:
+        deadline = time.monotonic() + _ESTABLISHED_WITHIN
+        while missing := names - self._kubectl.with_condition(resource, "Established"):
             if abandon.is_set():
                 raise WorldError("no longer waiting")
-
-        self._kubectl.wait(*args, seconds=_ESTABLISHED_WITHIN, still=still)
+            if time.monotonic() > deadline:
+                listed = ", ".join(sorted(missing))
+                raise WorldError(f"not established after {_ESTABLISHED_WITHIN} s: {listed}")
+            time.sleep(0.1)
 
 
 def _key(manifest: Mapping[str, Any]) -> tuple[str, str, str]:

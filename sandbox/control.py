@@ -129,7 +129,7 @@ class Control:
         except TimeoutError as e:
             raise WorldError(f"the supervisor did not answer {request['do']!r} within {timeout:.0f} s") from e
         except OSError as e:
-            raise SupervisorGone(f"no supervisor answers in {self._directory}") from e
+            raise SupervisorGone(f"the sandbox is not running: no supervisor answers in {self._directory}") from e
         if not answer:
             raise SupervisorGone(f"the supervisor in {self._directory} ended while it was asked")
         reply = json.loads(answer)

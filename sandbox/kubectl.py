@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,11 @@ FIELD_MANAGER = "edgetenants-sandbox"
 _IDENTITIES = (
     '{{define "o"}}{{.apiVersion}} {{.kind}} {{or .metadata.namespace "-"}} {{.metadata.name}} {{.metadata.uid}}'
     '{{"\\n"}}{{end}}{{if .items}}{{range .items}}{{template "o" .}}{{end}}{{else if .metadata.name}}{{template "o" .}}{{end}}'
+)
+
+_TRUE_CONDITIONS = (
+    "{{range .items}}{{$name := .metadata.name}}{{range .status.conditions}}"
+    '{{if and (eq .type "TYPE") (eq .status "True")}}{{$name}}{{"\\n"}}{{end}}{{end}}{{end}}'
 )
 
 PLURALS = {
@@ -143,25 +147,10 @@ class Kubectl:
             raise
         return True
 
-    def wait(self, *args: str, seconds: float, still: Callable[[], None]) -> None:
-        """`kubectl wait`, with a look at `still` ten times a second, which raises when waiting is in vain.
-
-        Raises:
-            WorldError: what is waited for does not come about in time.
-        """
-        command = self.command("wait", *args, f"--timeout={seconds:.0f}s")
-        with subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=_environment()
-        ) as waiting:
-            try:
-                while waiting.poll() is None:
-                    still()
-                    time.sleep(0.1)
-            finally:
-                waiting.terminate()
-            said = waiting.stderr.read().strip() if waiting.stderr else ""
-        if waiting.returncode != 0:
-            raise WorldError(f"kubectl wait {' '.join(args)}: {said}")
+    def with_condition(self, resource: str, condition: str) -> frozenset[str]:
+        """The names of the objects of a cluster-scoped kind whose condition of that type is True."""
+        out = self.run("get", resource, "-o", f"go-template={_TRUE_CONDITIONS.replace('TYPE', condition)}")
+        return frozenset(out.split())
 
     def _identities(
         self, verb: str, *options: str, objects: Iterable[Mapping[str, Any]], files: Iterable[Path] = ()

@@ -41,6 +41,8 @@ class Package:
 
     crds: tuple[Manifest, ...]
     """Of the managed resources and provider configs that are activated."""
+    inactive: tuple[Manifest, ...]
+    """Of those that are not: core would keep them as definitions, and give the provider rules for them too."""
     xrd: Manifest
     composition: Manifest
 
@@ -52,16 +54,11 @@ class Package:
             WorldError: a file or folder is missing or is not YAML.
         """
         package = root / "package"
-        folders = [package / "crds"] + ([package / "crds-legacy"] if legacy else [])
-        crds = tuple(m for folder in folders for file in _yaml_files(folder) for m in documents(file))
+        namespaced, cluster = (_crds(package / folder) for folder in ("crds", "crds-legacy"))
+        active, inactive = ((*namespaced, *cluster), ()) if legacy else (namespaced, cluster)
         [xrd] = documents(package / "xrds" / "tenantclaim.yaml")
         [composition] = documents(package / "composition.yaml")
-        return cls(crds, xrd, composition)
-
-    @property
-    def crd_names(self) -> tuple[str, ...]:
-        """The names of the CustomResourceDefinitions."""
-        return tuple(crd["metadata"]["name"] for crd in self.crds)
+        return cls(active, inactive, xrd, composition)
 
 
 def accounts() -> tuple[Manifest, ...]:
@@ -175,11 +172,11 @@ def _rule(groups: list[str], resources: list[str], verbs: Iterable[str]) -> Mani
     return {"apiGroups": groups, "resources": resources, "verbs": list(verbs)}
 
 
-def _yaml_files(folder: Path) -> list[Path]:
+def _crds(folder: Path) -> tuple[Manifest, ...]:
     files = sorted(folder.glob("*.yaml"))
     if not files:
         raise WorldError(f"no manifests in {folder}; `make generate` writes them")
-    return files
+    return tuple(manifest for file in files for manifest in documents(file))
 
 
 def documents(file: Path) -> list[Manifest]:

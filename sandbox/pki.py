@@ -22,6 +22,9 @@ __all__ = ["PROVIDER_USER", "Pair", "Pki", "make"]
 
 PROVIDER_USER = "system:serviceaccount:crossplane-system:provider-edgetenants"
 
+# Go refuses a certificate whose list of alternative names is critical and empty, as that of a client would be.
+_NOBODYS_HOST = "client.invalid"
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -62,7 +65,7 @@ def make(directory: Path) -> Pki:
         return authority.issue_cert(*hosts, common_name=name)
 
     def client(name: str, group: str | None = None) -> trustme.LeafCert:
-        return authority.issue_cert(common_name=name, organization_name=group)
+        return authority.issue_cert(_NOBODYS_HOST, common_name=name, organization_name=group)
 
     return Pki(
         ca=ca,

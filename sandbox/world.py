@@ -147,7 +147,7 @@ class World:
 
     def environment(self) -> dict[str, str]:
         """Variables by which kubectl and AWS clients of a shell reach this sandbox."""
-        own = str(Path(self.state.kubectl).parent)
+        own = str(self._commands())
         path = [p for p in os.environ.get("PATH", os.defpath).split(os.pathsep) if p != own]
         variables = {
             "KUBECONFIG": str(self.kubeconfig),
@@ -217,6 +217,15 @@ class World:
                 for c in seen.get("status", {}).get("conditions", [])
             ]
             raise WorldError(f"{e}; its conditions: {', '.join(found) or 'none'}") from e
+
+    def _commands(self) -> Path:
+        """A folder with links to kubectl and edgetenants, and nothing else that would hide what the shell has."""
+        folder = self.layout.directory / "bin"
+        folder.mkdir(exist_ok=True)
+        for program in (Path(self.state.kubectl), Path(sys.executable).with_name("edgetenants")):
+            if program.exists() and not (folder / program.name).exists():
+                (folder / program.name).symlink_to(program)
+        return folder
 
     @property
     def _kubectl(self) -> Kubectl:

@@ -76,14 +76,21 @@ class Aws:
     def certificate(self, *names: str) -> str:
         return certificates.issue(self.account, names)
 
-    def distribution(self, reference: str = "one", certificate: str = "", parameters: Any = (), **config: Any) -> str:
+    def distribution(
+        self, reference: str = "one", certificate: str = "", parameters: Any = (), **config: Any
+    ) -> str:
         return self.cloudfront.create_distribution(
             DistributionConfig=multi_tenant_config(reference, certificate, parameters, **config)
         )["Distribution"]["Id"]
 
     def tenant(self, name: str = "acme", **members: Any) -> dict[str, Any]:
         """Create a tenant; what boto3 gives."""
-        wanted = {"DistributionId": self.parent, "Name": name, "Domains": domains(f"{name}.example.com"), **members}
+        wanted = {
+            "DistributionId": self.parent,
+            "Name": name,
+            "Domains": domains(f"{name}.example.com"),
+            **members,
+        }
         return self.cloudfront.create_distribution_tenant(**wanted)
 
     def group(self, name: str = "edge", **members: Any) -> dict[str, Any]:
@@ -111,12 +118,16 @@ def multi_tenant_config(reference: str, certificate: str, parameters: Any, **cha
         "CallerReference": reference,
         "Comment": "",
         "Enabled": True,
-        "Origins": {"Quantity": 1, "Items": [{"Id": "o", "DomainName": "o.example.com", "OriginPath": "/{{tenantName}}"}]},
+        "Origins": {
+            "Quantity": 1,
+            "Items": [{"Id": "o", "DomainName": "o.example.com", "OriginPath": "/{{tenantName}}"}],
+        },
         "DefaultCacheBehavior": {"TargetOriginId": "o", "ViewerProtocolPolicy": "https-only"},
         "ConnectionMode": "tenant-only",
         "TenantConfig": {
             "ParameterDefinitions": [
-                {"Name": name, "Definition": {"StringSchema": {"Required": required}}} for name, required in parameters
+                {"Name": name, "Definition": {"StringSchema": {"Required": required}}}
+                for name, required in parameters
             ]
         },
         **changes,
@@ -159,7 +170,9 @@ def admin(emulator) -> Admin:
 def aws(emulator, inherited) -> Aws:
     """The default account with the parent `aws.parent`, whose certificate covers COVERED."""
     account = Aws(emulator.url, ACCOUNT)
-    account.parent = account.distribution(certificate=inherited[ACCOUNT], parameters=[("tenantName", False), ("tier", False)])
+    account.parent = account.distribution(
+        certificate=inherited[ACCOUNT], parameters=[("tenantName", False), ("tier", False)]
+    )
     return account
 
 

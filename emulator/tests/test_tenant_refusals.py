@@ -65,11 +65,19 @@ EITHER = {
         INVALID,
     ),
     "a managed certificate for a wildcard": (
-        {"Domains": domains("*.test.org"), "ManagedCertificateRequest": {"ValidationTokenHost": "self-hosted"}},
+        {
+            "Domains": domains("*.test.org"),
+            "ManagedCertificateRequest": {"ValidationTokenHost": "self-hosted"},
+        },
         INVALID,
     ),
     "a primary domain of somebody else": (
-        {"ManagedCertificateRequest": {"ValidationTokenHost": "self-hosted", "PrimaryDomainName": "a.test.org"}},
+        {
+            "ManagedCertificateRequest": {
+                "ValidationTokenHost": "self-hosted",
+                "PrimaryDomainName": "a.test.org",
+            }
+        },
         INVALID,
     ),
     "a token host that is none": ({"ManagedCertificateRequest": {"ValidationTokenHost": "me"}}, INVALID),
@@ -181,7 +189,9 @@ def test_list_by_customization_takes_exactly_one(aws, params):
 
 
 def test_the_ownership_error_has_awss_words(aws):
-    with pytest.raises(aws.cloudfront.exceptions.InvalidArgument, match="Could not verify Domain Name ownership"):
+    with pytest.raises(
+        aws.cloudfront.exceptions.InvalidArgument, match="Could not verify Domain Name ownership"
+    ):
         aws.tenant(Domains=domains("shop.test.org"))
 
 

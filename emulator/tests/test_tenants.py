@@ -8,7 +8,9 @@ DOMAIN = [{"Domain": "acme.example.com"}]
 
 
 def test_create_answers_as_aws_does(aws):
-    made = aws.tenant(Parameters=[{"Name": "tenantName", "Value": "acme"}], Tags={"Items": [{"Key": "a", "Value": "b"}]})
+    made = aws.tenant(
+        Parameters=[{"Name": "tenantName", "Value": "acme"}], Tags={"Items": [{"Key": "a", "Value": "b"}]}
+    )
     tenant = made["DistributionTenant"]
     assert made["ResponseMetadata"]["HTTPStatusCode"] == 201
     assert made["ETag"].startswith("E23ZP02F085")
@@ -54,7 +56,12 @@ UPDATES = {
     "an empty list of parameters clears them": ({"Parameters": []}, {"Parameters": None}),
     "Domains": (
         {"Domains": [{"Domain": "b.example.com"}, {"Domain": "c.acme.com"}]},
-        {"Domains": [{"Domain": "b.example.com", "Status": "active"}, {"Domain": "c.acme.com", "Status": "active"}]},
+        {
+            "Domains": [
+                {"Domain": "b.example.com", "Status": "active"},
+                {"Domain": "c.acme.com", "Status": "active"},
+            ]
+        },
     ),
     "Customizations are replaced as a whole": (
         {"Customizations": {"WebAcl": {"Action": "disable"}}},
@@ -92,7 +99,10 @@ def test_moved_to_another_distribution_and_group(aws, inherited):
     group = aws.group()["ConnectionGroup"]["Id"]
     made = aws.tenant()
     moved = aws.cloudfront.update_distribution_tenant(
-        Id=made["DistributionTenant"]["Id"], IfMatch=made["ETag"], DistributionId=second, ConnectionGroupId=group
+        Id=made["DistributionTenant"]["Id"],
+        IfMatch=made["ETag"],
+        DistributionId=second,
+        ConnectionGroupId=group,
     )["DistributionTenant"]
     assert (moved["DistributionId"], moved["ConnectionGroupId"]) == (second, group)
 
@@ -100,10 +110,15 @@ def test_moved_to_another_distribution_and_group(aws, inherited):
 def test_a_deleted_tenant_frees_its_name_and_its_domains(aws, admin):
     made = aws.tenant(Enabled=False)
     admin.step(60)
-    gone = aws.cloudfront.delete_distribution_tenant(Id=made["DistributionTenant"]["Id"], IfMatch=made["ETag"])
+    gone = aws.cloudfront.delete_distribution_tenant(
+        Id=made["DistributionTenant"]["Id"], IfMatch=made["ETag"]
+    )
     assert gone["ResponseMetadata"]["HTTPStatusCode"] == 204
     assert aws.refused("get_distribution_tenant", Identifier="acme") == ("EntityNotFound", 404)
-    assert aws.refused("get_distribution_tenant_by_domain", Domain="acme.example.com") == ("EntityNotFound", 404)
+    assert aws.refused("get_distribution_tenant_by_domain", Domain="acme.example.com") == (
+        "EntityNotFound",
+        404,
+    )
     again = aws.tenant()
     assert again["DistributionTenant"]["Id"] != made["DistributionTenant"]["Id"]
     assert again["ETag"] == made["ETag"]
@@ -115,7 +130,10 @@ def test_a_domain_that_a_tenant_gives_up_is_free(aws):
     aws.cloudfront.update_distribution_tenant(
         Id=made["DistributionTenant"]["Id"], IfMatch=made["ETag"], Domains=other_domain
     )
-    assert aws.tenant("second", Domains=DOMAIN)["DistributionTenant"]["Domains"][0]["Domain"] == "acme.example.com"
+    assert (
+        aws.tenant("second", Domains=DOMAIN)["DistributionTenant"]["Domains"][0]["Domain"]
+        == "acme.example.com"
+    )
 
 
 class TestDeletion:
@@ -128,7 +146,9 @@ class TestDeletion:
         made = aws.tenant()
         admin.step(60)
         tenant_id = made["DistributionTenant"]["Id"]
-        disabled = aws.cloudfront.update_distribution_tenant(Id=tenant_id, IfMatch=made["ETag"], Enabled=False)
+        disabled = aws.cloudfront.update_distribution_tenant(
+            Id=tenant_id, IfMatch=made["ETag"], Enabled=False
+        )
         params = {"Id": tenant_id, "IfMatch": disabled["ETag"]}
         assert aws.refused("delete_distribution_tenant", **params) == ("ResourceNotDisabled", 409)
         admin.step(46)
@@ -198,22 +218,31 @@ class TestCertificates:
         made = aws.tenant(Domains=[{"Domain": "shop.test.org"}], Customizations={"Certificate": {"Arn": own}})
         aws.client("acm").delete_certificate(CertificateArn=own)
         tenant_id = made["DistributionTenant"]["Id"]
-        disabled = aws.cloudfront.update_distribution_tenant(Id=tenant_id, IfMatch=made["ETag"], Enabled=False)
+        disabled = aws.cloudfront.update_distribution_tenant(
+            Id=tenant_id, IfMatch=made["ETag"], Enabled=False
+        )
         assert disabled["DistributionTenant"]["Domains"] == [{"Domain": "shop.test.org", "Status": "active"}]
 
     def test_a_self_hosted_request_leaves_the_domain_inactive(self, aws):
         made = aws.tenant(
             Domains=[{"Domain": "shop.test.org"}],
-            ManagedCertificateRequest={"ValidationTokenHost": "self-hosted", "PrimaryDomainName": "shop.test.org"},
+            ManagedCertificateRequest={
+                "ValidationTokenHost": "self-hosted",
+                "PrimaryDomainName": "shop.test.org",
+            },
         )
         tenant = made["DistributionTenant"]
         assert tenant["Domains"] == [{"Domain": "shop.test.org", "Status": "inactive"}]
         assert "ManagedCertificateRequest" not in tenant
-        assert aws.refused("get_managed_certificate_details", Identifier=tenant["Id"]) == ("InvalidArgument", 400)
+        assert aws.refused("get_managed_certificate_details", Identifier=tenant["Id"]) == (
+            "InvalidArgument",
+            400,
+        )
 
     def test_its_domain_turns_active_when_a_certificate_is_attached(self, aws):
         made = aws.tenant(
-            Domains=[{"Domain": "shop.test.org"}], ManagedCertificateRequest={"ValidationTokenHost": "self-hosted"}
+            Domains=[{"Domain": "shop.test.org"}],
+            ManagedCertificateRequest={"ValidationTokenHost": "self-hosted"},
         )
         own = aws.certificate("shop.test.org")
         attached = aws.cloudfront.update_distribution_tenant(

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from edgetenants_runtime.external import FieldDiff
-
 from provider.cloudfront.desired import Tenant
 
 __all__ = [

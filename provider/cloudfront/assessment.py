@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from apis.drift import DriftPolicy
 from edgetenants_runtime.external import FieldDiff
 from edgetenants_runtime.managed import Managed
-
-from apis.drift import DriftPolicy
 from provider.cloudfront import applied as records
 from provider.cloudfront import diff
 from provider.cloudfront.applied import Applied

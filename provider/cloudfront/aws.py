@@ -34,13 +34,13 @@ from botocore.credentials import (
     Credentials,
     DeferredRefreshableCredentials,
 )
+
+from apis.errors import InvalidInput, parse
+from apis.providerconfig import AssumedRole, ProviderConfigSpec, WebIdentity, Writes
 from edgetenants_runtime.api.providerconfig import CredentialsSource
 from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.configuration import ResolvedConfig
 from edgetenants_runtime.errors import ExternalError, Retry
-
-from apis.errors import InvalidInput, parse
-from apis.providerconfig import AssumedRole, ProviderConfigSpec, WebIdentity, Writes
 from provider.cloudfront.calls import CloudFrontCalls
 from provider.cloudfront.errors import AwsError, explain
 from provider.cloudfront.memory import Memory

@@ -12,10 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from edgetenants_runtime.api.conditions import Condition, ConditionStatus, available
-from edgetenants_runtime.api.conditions import deleting as ready_deleting
-from edgetenants_runtime.external import FieldDiff
-
 from apis.conditions import (
     CertificateReason,
     DeployedReason,
@@ -24,11 +20,15 @@ from apis.conditions import (
     TenantConditionType,
     TenantReadyReason,
 )
+from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType, available
+from edgetenants_runtime.api.conditions import deleting as ready_deleting
+from edgetenants_runtime.external import FieldDiff
+from edgetenants_runtime.managed import Managed
 from provider.cloudfront.desired import Tenant
 from provider.cloudfront.errors import not_ready
 from provider.cloudfront.observed import ObservedTenant
 
-__all__ = ["World", "absent", "derive", "gone", "removing"]
+__all__ = ["World", "absent", "derive", "gone", "removing", "was_ready"]
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,12 @@ class Finding:
 
     reason: TenantReadyReason
     message: str
+
+
+def was_ready(mr: Managed) -> bool:
+    """Ready when it was last told of: what fails now is no reason to say that it does not serve."""
+    ready = mr.condition(ConditionType.READY)
+    return ready is not None and ready.status is ConditionStatus.TRUE
 
 
 def derive(world: World) -> tuple[Condition, ...]:

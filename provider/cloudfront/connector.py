@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from apis.drift import DriftPolicy
 from edgetenants_runtime.configuration import ConfigResolver
 from edgetenants_runtime.managed import Managed
-
-from apis.drift import DriftPolicy
 from provider.cloudfront.aws import Account, Accounts
 from provider.cloudfront.tenant import Context, TenantClient
 

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from edgetenants_runtime.managed import Managed
-
 from apis import errors
 from apis.customizations import Customizations as AskedCustomizations
 from apis.distributiontenant import DistributionTenantParameters
+from edgetenants_runtime.managed import Managed
 from provider.cloudfront import identity
 from provider.cloudfront.customizations import INHERITED, Customizations, GeoRestrictions, WebAcl
 

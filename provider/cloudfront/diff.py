@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from edgetenants_runtime.external import FieldDiff
-
 from provider.cloudfront import identity
 from provider.cloudfront.applied import Applied
 from provider.cloudfront.customizations import Customizations

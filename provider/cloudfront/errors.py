@@ -19,10 +19,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
-
-from apis.conditions import TenantReadyReason as Reason
 
 __all__ = ["CODES", "AwsError", "ErrorClass", "Verdict", "classify", "explain", "not_ready"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.api.annotations import EXTERNAL_NAME
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
-
-from apis.conditions import TenantReadyReason as Reason
 from provider.cloudfront import ownership
+from provider.cloudfront.conditions import was_ready
 from provider.cloudfront.errors import not_ready
 from provider.cloudfront.observed import ObservedTenant
 from provider.cloudfront.ownership import ADOPT_ANNOTATION, Ownership
@@ -44,12 +44,14 @@ def check_identity(mr: Managed, caller: str | None, config: str) -> None:
             f"({mr.at_provider.get('id')}) that this resource manages; nothing is created or changed. Set it "
             f"back to {former}; or let go of that tenant: delete this resource with managementPolicies that "
             "lack Delete, and make another",
+            serving=was_ready(mr),
         )
     if home := ownership.foreign_account(mr, caller):
         raise _refused(
             Reason.ACCOUNT_MISMATCH,
             f"spec.providerConfigRef: the credentials of {config} are of AWS account {caller}, and the "
             f"tenant is in account {home}; nothing is changed. Use credentials of account {home}",
+            serving=was_ready(mr),
         )
 
 
@@ -133,5 +135,6 @@ def invalid(problems: str) -> ExternalError:
     return _refused(Reason.VALIDATION_FAILED, problems)
 
 
-def _refused(reason: Reason, message: str) -> ExternalError:
-    return ExternalError(message, conditions=(not_ready(reason, message),), retry=Retry.poll())
+def _refused(reason: Reason, message: str, *, serving: bool = False) -> ExternalError:
+    conditions = () if serving else (not_ready(reason, message),)
+    return ExternalError(message, conditions=conditions, retry=Retry.poll())

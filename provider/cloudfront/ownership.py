@@ -13,7 +13,6 @@ from enum import Enum
 from typing import Final
 
 from edgetenants_runtime.managed import Managed
-
 from provider.cloudfront import applied, identity
 from provider.cloudfront.observed import ObservedTenant, account_of
 

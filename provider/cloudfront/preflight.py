@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.api.annotations import EXTERNAL_NAME
 from edgetenants_runtime.errors import ExternalError, Retry
 from edgetenants_runtime.managed import Managed
-
-from apis.conditions import TenantReadyReason as Reason
 from provider.cloudfront.calls import CloudFront
 from provider.cloudfront.desired import Tenant
 from provider.cloudfront.errors import AwsError, not_ready

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from edgetenants_runtime.api.conditions import Condition
-
 from provider.cloudfront import applied, conditions, dnsinstructions, observed
 from provider.cloudfront.assessment import Assessment
 from provider.cloudfront.conditions import World

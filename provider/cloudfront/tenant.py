@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import structlog
+
+from apis.drift import DriftPolicy
+from apis.errors import InvalidInput
 from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import Change, Observation
 from edgetenants_runtime.managed import Managed
-
-from apis.drift import DriftPolicy
-from apis.errors import InvalidInput
 from provider.cloudfront import (
     apply,
     assessment,
@@ -117,7 +117,7 @@ class TenantClient:
 
     def _observation(self, mr: Managed, state: Assessment) -> Observation:
         ineffective = assessment.is_ineffective(state, self._memory.attempt(mr.uid))
-        shown = self._shown(mr, state, served=_was_ready(mr), ineffective=ineffective)
+        shown = self._shown(mr, state, served=conditions.was_ready(mr), ineffective=ineffective)
         differs = bool(state.todo.all)
         return Observation(
             exists=True,
@@ -349,18 +349,13 @@ class TenantClient:
 
     def _explained(self, mr: Managed, error: AwsError, what: str) -> ExternalError | NotYet:
         """For a failure that tells nothing of the tenant: Ready stays True where it was."""
-        return explain(error, what, serving=_was_ready(mr))
+        return explain(error, what, serving=conditions.was_ready(mr))
 
 
 def _there(effects: Effects) -> ObservedTenant:
     if effects.tenant is None:
         raise AssertionError("the plan left no tenant")
     return effects.tenant
-
-
-def _was_ready(mr: Managed) -> bool:
-    ready = mr.condition(ConditionType.READY)
-    return ready is not None and ready.status is ConditionStatus.TRUE
 
 
 def _serves(said: tuple[Condition, ...]) -> bool:

@@ -21,7 +21,7 @@ from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.events import EventRecorder, EventWriter
 from edgetenants_runtime.kube.informer import Informer
 from edgetenants_runtime.kube.kinds import CRDS
-from edgetenants_runtime.managed import ManagedKind, ObjectKey
+from edgetenants_runtime.managed import ManagedKind, ObjectKey, ResourceKind
 from edgetenants_runtime.providerconfigs import ConfigKinds, ProviderConfigs
 from edgetenants_runtime.queue import WorkQueue
 from edgetenants_runtime.reconciler import Reconciler
@@ -78,7 +78,11 @@ class Manager:
     def configs(self, kinds: ConfigKinds, *, allow_namespaced_identity: bool = False) -> ProviderConfigs:
         """The provider configs of one API tree, kept up to date while the manager runs."""
         configs = ProviderConfigs(
-            self._client, kinds, self._rng, allow_namespaced_identity=allow_namespaced_identity
+            self._client,
+            kinds,
+            self._rng,
+            allow_namespaced_identity=allow_namespaced_identity,
+            served=self._served,
         )
         self._configs.append(configs)
         return configs
@@ -87,7 +91,13 @@ class Manager:
         self, kind: ManagedKind, connector: Connector, configs: ProviderConfigs | None = None
     ) -> Controller:
         """Reconcile a kind; `configs` are those that its resources name."""
-        informer = Informer(self._client, kind, self._rng, indexes={BY_PROVIDER_CONFIG: by_provider_config})
+        informer = Informer(
+            self._client,
+            kind,
+            self._rng,
+            indexes={BY_PROVIDER_CONFIG: by_provider_config},
+            gate=lambda: self._served(kind),
+        )
         queue: WorkQueue[ObjectKey] = WorkQueue(self._clock, self._rng)
         reconciler = Reconciler(kind, self._collaborators(kind, connector, informer))
         controller = Controller(
@@ -186,6 +196,13 @@ class Manager:
                 creation_grace=settings.creation_grace,
             ),
         )
+
+    def _served(self, kind: ResourceKind) -> bool:
+        # Safe start: a kind whose CRD is not there is not asked for, as the provider may have no right to it.
+        # Where CRDs may not be read (Crossplane v1), every kind is tried.
+        if self._crds.problem:
+            return True
+        return self._crds.synced and self._crds.cache.get(ObjectKey("", kind.resource)) is not None
 
     def _on_crd_change(self, change: ObjectChange) -> None:
         # Safe start: an informer whose kind was not served tries again as soon as its CRD moves.

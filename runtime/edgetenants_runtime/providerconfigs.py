@@ -51,12 +51,18 @@ class ProviderConfigs:
         rng: random.Random,
         *,
         allow_namespaced_identity: bool = False,
+        served: Callable[[ResourceKind], bool] = lambda _: True,
     ) -> None:
-        """`allow_namespaced_identity` lifts the restrictions on namespaced configs."""
+        """`allow_namespaced_identity` lifts the restrictions on namespaced configs; `served` says whether a
+        kind is worth asking for."""
         self._kinds = kinds
         self._restricted = not allow_namespaced_identity
-        self._configs = {kind.kind: Informer(client, kind, rng) for kind in kinds.configs}
-        self._usages = Informer(client, kinds.usage, rng)
+
+        def informer(kind: ResourceKind) -> Informer:
+            return Informer(client, kind, rng, gate=lambda: served(kind))
+
+        self._configs = {kind.kind: informer(kind) for kind in kinds.configs}
+        self._usages = informer(kinds.usage)
         self._tracker = UsageTracker(client, self._usages)
         self._loader = CredentialLoader(client)
 
@@ -67,8 +73,8 @@ class ProviderConfigs:
 
     @property
     def settled(self) -> bool:
-        """Every informer has listed once or said why it cannot."""
-        return all(informer.synced or informer.problem for informer in self.informers)
+        """Every informer has listed once, said why it cannot, or waits for its kind to be served."""
+        return all(i.synced or i.problem or not i.served for i in self.informers)
 
     def on_change(self, handler: Callable[[ProviderConfigKey], None]) -> None:
         """Tell of configs that appear, change or go; before the informers start."""

@@ -39,6 +39,7 @@ class Informer:
     FIRST_RETRY = 1.0
     LONGEST_RETRY = 30.0
     WATCH_SECONDS = (300, 600)
+    GATE_SECONDS = 1.0
 
     def __init__(
         self,
@@ -48,12 +49,15 @@ class Informer:
         *,
         indexes: Mapping[str, Index] | None = None,
         metadata_only: bool = False,
+        gate: Callable[[], bool] = lambda: True,
     ) -> None:
+        """`gate` says whether the kind is worth asking for; while it is not, the server is left alone."""
         self.kind = kind
         self.cache = Cache(indexes)
         self._client = client
         self._rng = rng
         self._metadata_only = metadata_only
+        self._gate = gate
         self._handlers: list[Handler] = []
         self._synced = threading.Event()
         self._stopping = threading.Event()

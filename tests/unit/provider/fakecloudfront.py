@@ -199,6 +199,6 @@ class _Call:
         if self.operation in self.fake.refuse:
             raise self.fake.refuse[self.operation]
 
-    def __exit__(self, kind, *_):
-        if kind is None and self.fake.die == (self.index, "after"):
+    def __exit__(self, *_):
+        if self.fake.die == (self.index, "after"):
             raise Killed

@@ -46,7 +46,7 @@ func main() {
 		klog.ErrorS(nil, "Not stopped in time, leaving")
 		os.Exit(1)
 	}()
-	if err := run(ctx, f); err != nil {
+	if err := run(ctx, f, func() { fmt.Println("ready") }); err != nil {
 		fmt.Fprintln(os.Stderr, "sandbox-apiserver:", err)
 		os.Exit(1)
 	}
@@ -79,7 +79,8 @@ func (f flags) check() error {
 	return nil
 }
 
-func run(ctx context.Context, f flags) error {
+// run serves until the context ends; announce is called when clients may come.
+func run(ctx context.Context, f flags, announce func()) error {
 	started := time.Now()
 	// Each storage dials etcd once more only to ask for its features, and gRPC logs the hanging up.
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, os.Stderr))
@@ -97,7 +98,7 @@ func run(ctx context.Context, f flags) error {
 	}
 	return server.Run(ctx, func() {
 		klog.InfoS("Serving", "after", time.Since(started))
-		fmt.Println("ready")
+		announce()
 		go collect(ctx, server.LoopbackConfig())
 	})
 }

@@ -1,0 +1,148 @@
+"""The admin API: seeding, looking, editing behind the owner's back, settings."""
+
+import pytest
+
+SEED = {
+    "account": "123456789012",
+    "distributions": [
+        {
+            "id": "E1EDGETENANTS",
+            "certificateDomains": ["*.seed.test", "seed.test"],
+            "parameters": [
+                {"name": "tenantName", "required": False, "default": "default"},
+                {"name": "tier", "required": True},
+            ],
+        }
+    ],
+}
+
+
+def test_health(admin):
+    assert admin("GET", "health") == {"ok": True}
+
+
+class TestSeed:
+    def test_makes_a_deployed_parent_with_its_certificate(self, admin, aws):
+        (made,) = admin("POST", "seed", SEED)["distributions"]
+        assert made["created"]
+        assert set(made["certificateDomains"]) == {"*.seed.test", "seed.test"}
+        found = aws.cloudfront.get_distribution(Id="E1EDGETENANTS")["Distribution"]
+        assert found["Status"] == "Deployed"
+        schemas = {
+            d["Name"]: d["Definition"]["StringSchema"]
+            for d in found["DistributionConfig"]["TenantConfig"]["ParameterDefinitions"]
+        }
+        assert schemas == {
+            "tenantName": {"DefaultValue": "default", "Required": False},
+            "tier": {"Required": True},
+        }
+        certificate = aws.client("acm").describe_certificate(CertificateArn=made["certificateArn"])[
+            "Certificate"
+        ]
+        assert certificate["Status"] == "ISSUED"
+
+    def test_covers_a_tenants_domain(self, admin, aws):
+        admin("POST", "seed", SEED)
+        made = aws.cloudfront.create_distribution_tenant(
+            DistributionId="E1EDGETENANTS",
+            Name="acme",
+            Domains=[{"Domain": "a.seed.test"}],
+            Parameters=[{"Name": "tier", "Value": "gold"}],
+        )
+        assert made["DistributionTenant"]["Domains"] == [{"Domain": "a.seed.test", "Status": "active"}]
+
+    def test_twice_makes_nothing_new(self, admin):
+        (first,) = admin("POST", "seed", SEED)["distributions"]
+        (second,) = admin("POST", "seed", SEED)["distributions"]
+        assert second == {**first, "created": False}
+
+    def test_without_id_is_refused(self, admin):
+        assert admin.refused("POST", "seed", {"distributions": [{}]})[0] == 400
+
+
+class TestBehindTheBack:
+    def test_an_edit_moves_version_and_status_and_is_no_call(self, aws, admin):
+        made = aws.tenant()
+        admin.step(60)
+        before = admin("GET", "calls")["total"]
+        edited = admin("PATCH", "distribution-tenants/acme", {"Enabled": False})
+        assert (edited["Enabled"], edited["Status"]) == (False, "InProgress")
+        assert admin("GET", "calls")["total"] == before
+        found = aws.cloudfront.get_distribution_tenant(Identifier="acme")
+        assert found["ETag"] == edited["ETag"] != made["ETag"]
+
+    def test_by_id(self, aws, admin):
+        tenant_id = aws.tenant()["DistributionTenant"]["Id"]
+        parameters = [{"Name": "tier", "Value": "gold"}]
+        edited = admin("PATCH", f"distribution-tenants/{tenant_id}", {"Parameters": parameters})
+        assert edited["Parameters"] == parameters
+
+    @pytest.mark.parametrize(
+        "changes", [{"Domains": ["a.example.com"]}, {"Enabled": "no"}, {"Name": "other"}, {"Domains": []}]
+    )
+    def test_a_bad_edit_is_refused(self, aws, admin, changes):
+        aws.tenant()
+        before = admin("GET", "state")
+        status, message = admin.refused("PATCH", "distribution-tenants/acme", changes)
+        assert status == 400
+        assert next(iter(changes)).lower().rstrip("s") in message.lower()
+        assert admin("GET", "state") == before
+
+    def test_a_removal_is_at_once_and_frees_the_domain(self, aws, admin):
+        aws.tenant()
+        admin("DELETE", "distribution-tenants/acme")
+        assert aws.refused("get_distribution_tenant", Identifier="acme") == ("EntityNotFound", 404)
+        aws.tenant()
+
+    @pytest.mark.parametrize("method", ["GET", "PATCH", "DELETE"])
+    def test_of_nobody(self, admin, method):
+        assert (
+            admin.refused(method, "distribution-tenants/nobody", {} if method == "PATCH" else None)[0] == 404
+        )
+
+
+def test_state_shows_every_account(aws, other, admin):
+    aws.tenant("one", Tags={"Items": [{"Key": "a", "Value": "b"}]})
+    other.tenant("two")
+    state = admin("GET", "state")
+    assert [(t["Account"], t["Name"], t["Tags"]) for t in state["tenants"]] == [
+        (aws.account, "one", {"a": "b"}),
+        (other.account, "two", {}),
+    ]
+    assert [(d["Account"], d["Id"]) for d in state["distributions"]] == [
+        (aws.account, aws.parent),
+        (other.account, other.parent),
+    ]
+    assert [g["IsDefault"] for g in state["connectionGroups"]] == [True, True]
+
+
+class TestSettings:
+    def test_are_shown_and_changed(self, admin):
+        assert admin("GET", "settings")["deploy_tenant_seconds"] == 45
+        assert admin("PATCH", "settings", {"deploy_tenant_seconds": 5})["deploy_tenant_seconds"] == 5
+        assert admin("GET", "settings")["deploy_tenant_seconds"] == 5
+
+    @pytest.mark.parametrize(
+        "changes",
+        [{"unknown": 1}, {"page_size_max": -1}, {"page_size_max": 1.5}, {"delete_needs_deployed": 1}]
+        + [{"deploy_tenant_seconds": True}, {"deploy_tenant_seconds": "5"}],
+    )
+    def test_refuse_what_makes_no_sense(self, admin, changes):
+        status, message = admin.refused("PATCH", "settings", changes)
+        assert (status, next(iter(changes)) in message) == (400, True)
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", "nothing"), ("PUT", "clock"), ("GET", "distribution-tenants")]
+)
+def test_an_unknown_path(admin, method, path):
+    assert admin.refused(method, path)[0] == 404
+
+
+def test_a_body_that_is_no_json(admin):
+    import urllib.error
+    import urllib.request
+
+    request = urllib.request.Request(f"{admin.url}/clock", data=b"{", method="POST")
+    with pytest.raises(urllib.error.HTTPError, match="400"):
+        urllib.request.urlopen(request)

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apis import tenantplans
+from apis.errors import InvalidInput
+from function import naming
+
+DEFAULT = "{namespace}.{name}"
+LONG = "x" * 70
+
+
+@pytest.mark.parametrize(
+    ("template", "namespace", "name", "expected"),
+    [
+        (DEFAULT, "shop", "acme", "shop.acme"),
+        ("{name}", "shop", "acme", "acme"),
+        ("prod-{namespace}-{name}", "shop", "acme", "prod-shop-acme"),
+        (DEFAULT, "", "acme-8fj2k", "acme-8fj2k"),
+        ("{name}.", "shop", "acme", "acme"),
+        ("{name}", "shop", "a.b", "a.b"),
+    ],
+)
+def test_template(template: str, namespace: str, name: str, expected: str) -> None:
+    assert naming.external(template, namespace, name) == expected
+
+
+def test_a_name_of_128_characters_is_kept() -> None:
+    namespace, name = "n" * 63, "a" * 64
+
+    assert naming.external(DEFAULT, namespace, name) == f"{namespace}.{name}"
+
+
+def test_a_longer_name_is_cut_and_told_apart_by_a_hash() -> None:
+    one, other = (naming.external(DEFAULT, LONG, f"{LONG}-{end}") for end in ("one", "two"))
+
+    assert one != other
+    assert len(one) == len(other) == 128
+    assert one[:117] == other[:117]
+
+
+def test_a_name_too_short_for_cloudfront_has_a_hash() -> None:
+    assert naming.external("{name}", "shop", "a") == f"a-{naming.digest('a')}"
+
+
+def test_a_domain_of_a_long_claim_still_counts() -> None:
+    names = {naming.external(DEFAULT, LONG, LONG, f"{n}.example.com") for n in range(50)}
+
+    assert len(names) == 50
+
+
+k8s_names = st.from_regex(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", fullmatch=True)
+namespaces = st.from_regex(r"([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?", fullmatch=True)
+templates = st.lists(st.sampled_from(["{namespace}", "-", ".", "a", "Z9"]), max_size=4).map(
+    lambda parts: "".join([*parts, "{name}", *reversed(parts)])
+)
+
+
+@given(templates, namespaces, k8s_names, st.none() | st.just("a.example.com"))
+def test_every_name_is_one_that_cloudfront_takes(
+    template: str, namespace: str, name: str, domain: str | None
+) -> None:
+    assert naming.VALID.fullmatch(naming.external(template, namespace, name, domain))
+
+
+@given(templates)
+def test_these_templates_are_those_that_plans_may_have(template: str) -> None:
+    tenantplans.parse({"plans": {"p": {"distributionId": "E1", "name": template}}})
+
+
+@pytest.mark.parametrize("template", ["{namespace}", "{name}/x", "{uid}-{name}", "{name}_"])
+def test_others_are_refused(template: str) -> None:
+    with pytest.raises(InvalidInput, match=r"plans\.p\.name"):
+        tenantplans.parse({"plans": {"p": {"distributionId": "E1", "name": template}}})

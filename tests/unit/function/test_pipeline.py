@@ -1,0 +1,83 @@
+"""The function among others: what they want is passed on, and what it wants is its own."""
+
+from __future__ import annotations
+
+from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+
+from tests.unit.function import building
+
+
+def _busy_request() -> fnv1.RunFunctionRequest:
+    req = building.request()
+    req.context.update({"apiextensions.crossplane.io/environment": {"a": 1}})
+    req.desired.composite.resource.update({"status": {"theirs": "kept", "phase": "Odd"}})
+    req.desired.composite.connection_details["theirs"] = b"\xff"
+    req.desired.resources["bucket"].resource.update({"kind": "Bucket", "spec": {"n": 3}})
+    req.desired.resources["bucket"].ready = fnv1.READY_TRUE
+    return req
+
+
+def test_what_others_want_and_the_context_are_passed_on() -> None:
+    req = _busy_request()
+
+    rsp = building.run(req)
+
+    assert rsp.desired.resources["bucket"] == req.desired.resources["bucket"]
+    assert rsp.context == req.context
+    assert rsp.meta.tag == req.meta.tag
+    assert building.status(rsp)["theirs"] == "kept"
+    assert building.status(rsp)["phase"] == "Pending"
+    assert rsp.desired.composite.connection_details["theirs"] == b"\xff"
+
+
+def test_a_refusal_passes_on_what_others_want() -> None:
+    req = _busy_request()
+    req.observed.composite.resource.update({"spec": {"domains": []}})
+
+    rsp = building.run(req)
+
+    assert rsp.desired == req.desired
+    assert rsp.context == req.context
+
+
+def test_an_absent_context_stays_absent() -> None:
+    assert not building.run(building.request()).HasField("context")
+
+
+def test_what_an_earlier_step_wants_under_our_name_is_replaced() -> None:
+    req = building.request()
+    req.desired.resources["tenant"].resource.update({"kind": "Other", "spec": {"left": "over"}})
+
+    assert "left" not in building.desired(building.run(req))["tenant"]["spec"]
+
+
+def test_no_requirements_so_that_one_call_is_enough() -> None:
+    rsp = building.run(building.request())
+
+    assert not rsp.requirements.resources
+    assert not rsp.requirements.extra_resources
+
+
+def test_a_legacy_composite_has_its_tenants_connection_details() -> None:
+    xr = {"metadata": {"namespace": None}, "spec": {"claimRef": {"namespace": "shop", "name": "acme"}}}
+    req = building.request(xr=xr, observed={"tenant": {}})
+    req.observed.resources["tenant"].connection_details["url"] = b"https://acme.example.com"
+
+    assert dict(building.run(req).desired.composite.connection_details) == {
+        "url": b"https://acme.example.com"
+    }
+
+
+def test_a_modern_composite_has_none() -> None:
+    req = building.request(observed={"tenant": {}})
+    req.observed.resources["tenant"].connection_details["url"] = b"https://acme.example.com"
+
+    assert not building.run(req).desired.composite.connection_details
+
+
+def test_a_message_has_a_bound() -> None:
+    domains = ["-" * 200 + str(n) for n in range(400)]
+
+    rsp = building.run(building.request(spec={"domains": domains}))
+
+    assert len(rsp.conditions[0].message) == len(rsp.results[0].message) == 4096

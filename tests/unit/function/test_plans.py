@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import pytest
+from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+
+from function import plans
+from tests.unit.function import building
+
+
+@pytest.mark.parametrize(
+    ("duration", "seconds"),
+    [("1h", 3600), ("1h30m", 5400), ("90s", 90), ("0s", 0), ("500ms", 0.5), ("1m1s", 61)],
+)
+def test_ttl(duration: str, seconds: float) -> None:
+    rsp = building.run(building.request(input_={"ttl": duration}))
+
+    assert rsp.meta.ttl.ToMilliseconds() == seconds * 1000
+
+
+def test_ttl_is_an_hour_where_nobody_says() -> None:
+    assert building.run(building.request()).meta.ttl.seconds == 3600
+
+
+@pytest.mark.parametrize("ttl", ["1d", "", "1", "-1h", 60])
+def test_a_ttl_that_is_none_is_refused(ttl: object) -> None:
+    rsp = building.run(building.request(input_={"ttl": ttl}))
+
+    assert building.live(rsp)[1] == "PlanInvalid"
+    assert "ttl: expected" in building.live(rsp)[2]
+
+
+def test_a_step_without_input_is_refused() -> None:
+    req = building.request()
+    req.ClearField("input")
+
+    status, reason, message = building.live(building.run(req))
+
+    assert (status, reason) == ("False", "PlanInvalid")
+    assert "TenantPlans" in message
+    assert "got nothing" in message
+
+
+@pytest.mark.parametrize(
+    ("plan", "path"),
+    [
+        ({"distributionId": "no id!"}, "plans.standard.distributionId"),
+        ({"distributionId": None}, "plans.standard.distributionId"),
+        ({"distributonId": "E1"}, "plans.standard.distributonId"),
+        ({"name": "{uid}"}, "plans.standard.name"),
+        ({"allow": {"maxDomains": 0}}, "plans.standard.allow.maxDomains"),
+        ({"allow": {"override": ["domains"]}}, "plans.standard.allow.override[0]"),
+        ({"certificate": {"mode": "Custom"}}, "plans.standard.certificate.arn"),
+        ({"dns": {"mode": "Managed"}}, "plans.standard.dns.configRef"),
+        ({"parameters": {"a": 1}}, "plans.standard.parameters.a"),
+    ],
+)
+def test_a_broken_plan_is_told_with_its_field(plan: dict[str, object], path: str) -> None:
+    rsp = building.run(building.request(input_={"plans": {"standard": plan}}))
+
+    assert building.results(rsp) == [["FATAL", "PlanInvalid"]]
+    assert f"{path}: expected" in rsp.results[0].message
+
+
+def test_a_plan_that_is_no_object_harms_no_other() -> None:
+    offered = building.request(input_={"plans": {"bad": "x"}})
+
+    assert building.live(building.run(offered))[1] == "Creating"
+
+
+def test_plans_are_read_once() -> None:
+    req = building.request(input_={"ttl": "17m"})
+    plans.read(req.input)
+    before = plans._parse.cache_info().misses
+
+    plans.read(fnv1.RunFunctionRequest.FromString(req.SerializeToString()).input)
+
+    assert plans._parse.cache_info().misses == before

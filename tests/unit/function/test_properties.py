@@ -1,0 +1,145 @@
+"""What holds for every request: equal answers, settled answers, and never a crash."""
+
+from __future__ import annotations
+
+import string
+from typing import Any
+
+from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from apis.kinds import DISTRIBUTION_TENANT
+from function import structs
+from tests.unit.function import building
+
+ALL = ["parameters", "certificate", "dns", "security.webAcl", "security.geo", "connection", "tags"]
+GENEROUS = {
+    "plans": {
+        "standard": {
+            "dns": {"configRef": {"kind": "ProviderConfig", "name": "dns"}},
+            "allow": {"override": ALL, "adopt": True, "onDelete": ["Delete", "Orphan"]},
+        }
+    }
+}
+
+labels = st.text(string.ascii_letters + string.digits, min_size=1, max_size=8)
+domain_names = st.tuples(st.sampled_from(["", "*."]), labels, labels).map(
+    lambda p: f"{p[0]}{p[1]}.{p[2]}.com"
+)
+texts = st.text(string.ascii_letters, min_size=1, max_size=5)
+specs = st.fixed_dictionaries(
+    {"domains": st.lists(domain_names, min_size=1, max_size=4, unique_by=str.lower)},
+    optional={
+        "isolation": st.sampled_from(["Shared", "PerDomain"]),
+        "parameters": st.dictionaries(texts, texts, max_size=3),
+        "certificate": st.sampled_from([{"mode": "Managed"}, {"mode": "Inherited"}]),
+        "dns": st.sampled_from([{"mode": "Managed"}, {"mode": "Manual"}]),
+        "security": st.sampled_from([{"geo": {"allow": ["DE", "FR"]}}, {"webAcl": {"mode": "Disabled"}}, {}]),
+        "connection": st.fixed_dictionaries({"dedicated": st.booleans()}),
+        "suspended": st.booleans(),
+        "onDelete": st.sampled_from(["Delete", "Orphan"]),
+        "tags": st.dictionaries(texts, texts, max_size=3),
+        "connectionSecretName": st.just("edge"),
+    },
+)
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(max_size=12),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def _bytes(rsp: fnv1.RunFunctionResponse) -> bytes:
+    return rsp.SerializeToString(deterministic=True)
+
+
+@given(specs)
+def test_equal_requests_have_equal_answers(spec: dict[str, Any]) -> None:
+    req = building.request(spec=spec, input_=GENEROUS)
+    shuffled = building.request(spec=dict(reversed(spec.items())), input_=dict(reversed(GENEROUS.items())))
+
+    assert _bytes(building.run(req)) == _bytes(building.run(shuffled)) == _bytes(building.run(req))
+
+
+@given(specs)
+def test_what_is_composed_is_valid(spec: dict[str, Any]) -> None:
+    for resource in building.desired(building.run(building.request(spec=spec, input_=GENEROUS))).values():
+        if resource["kind"] == DISTRIBUTION_TENANT.kind:
+            assert DISTRIBUTION_TENANT.spec
+            DISTRIBUTION_TENANT.spec.model_validate(resource["spec"])
+
+
+@given(specs, st.data())
+def test_what_was_composed_and_is_observed_changes_nothing(spec: dict[str, Any], data: st.DataObject) -> None:
+    first = building.run(building.request(spec=spec, input_=GENEROUS))
+    wanted = building.desired(first)
+    served = data.draw(st.booleans())
+    observed = {name: _as_observed(resource, served) for name, resource in wanted.items()}
+
+    again = building.run(building.request(spec=spec, input_=GENEROUS, observed=observed))
+
+    assert building.desired(again) == wanted
+
+
+def _as_observed(resource: dict[str, Any], served: bool) -> dict[str, Any]:
+    domains = resource["spec"]["forProvider"].get("domains", [])
+    status = building.live_status(*domains) if served else {}
+    return {**resource, "metadata": {**resource["metadata"], "generation": 1}, "status": status}
+
+
+@given(specs)
+def test_an_answer_settles(spec: dict[str, Any]) -> None:
+    """Conditions and status fed back bring no event and no other status."""
+    first = building.run(building.request(spec=spec, input_=GENEROUS))
+    live_status, reason, message = building.live(first)
+    fed_back = {
+        **building.status(first),
+        "conditions": [building.condition("Live", live_status, reason, message)],
+    }
+
+    again = building.run(building.request(xr={"status": fed_back}, spec=spec, input_=GENEROUS))
+
+    assert building.status(again) == building.status(first)
+    assert building.live(again) == building.live(first)
+    assert [severity for severity, _ in building.results(again) if severity != "FATAL"] == []
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.dictionaries(st.sampled_from(["apiVersion", "kind", "metadata", "spec", "status"]), json_values),
+    st.dictionaries(st.sampled_from(["apiVersion", "kind", "plans", "defaultPlan", "ttl", "x"]), json_values),
+    json_values,
+)
+def test_no_request_is_a_crash(xr: dict[str, Any], input_: dict[str, Any], observed: Any) -> None:
+    req = fnv1.RunFunctionRequest()
+    req.observed.composite.resource.update(xr)
+    req.input.update(input_)
+    req.observed.resources["tenant"].resource.update(
+        {"status": observed, "metadata": observed, "spec": observed}
+    )
+
+    rsp = building.run(req)
+
+    assert rsp.results[0].severity == fnv1.SEVERITY_FATAL
+    assert rsp.results[0].message
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.dictionaries(st.text(max_size=12) | st.sampled_from(["plan", "domains", "tags"]), json_values),
+    json_values,
+)
+def test_no_claim_and_no_tenant_is_a_crash(spec: dict[str, Any], observed: Any) -> None:
+    req = building.request(spec={"domains": ["a.example.com"], **spec})
+    tenant = req.observed.resources["tenant"].resource
+    tenant.update({"status": {"conditions": observed, "atProvider": observed, "dnsInstructions": observed}})
+    tenant.update(
+        {"metadata": {"generation": observed, "annotations": observed}, "spec": {"forProvider": observed}}
+    )
+
+    rsp = building.run(req)
+
+    assert len(rsp.conditions) == 1
+    assert structs.plain_object(tenant) is not None

@@ -1,0 +1,169 @@
+"""AWS's errors: none that botocore's model declares is forgotten, and each asks for what the table says."""
+
+from __future__ import annotations
+
+import inspect
+
+import botocore.exceptions
+import botocore.session
+import pytest
+
+from edgetenants_runtime.errors import ExternalError, NotYet, RetryMode
+from provider.cloudfront import calls
+from provider.cloudfront.errors import CODES, AwsError, ErrorClass, explain
+from tests.unit.provider.fakecloudfront import FakeCloudFront
+from tests.unit.provider.world import World
+
+USED = {
+    "cloudfront": (
+        "CreateDistributionTenant",
+        "DeleteDistributionTenant",
+        "GetConnectionGroup",
+        "GetDistribution",
+        "GetDistributionTenant",
+        "ListTagsForResource",
+        "TagResource",
+        "UntagResource",
+        "UpdateDistributionTenant",
+    ),
+    "sts": ("AssumeRole", "AssumeRoleWithWebIdentity", "GetCallerIdentity"),
+}
+
+
+def declared() -> dict[str, str]:
+    """Every error code that the model declares for the operations used, with one operation."""
+    session = botocore.session.get_session()
+    codes = {}
+    for service, operations in USED.items():
+        model = session.get_service_model(service)
+        for operation in operations:
+            for shape in model.operation_model(operation).error_shapes:
+                codes[shape.metadata.get("error", {}).get("code", shape.name)] = operation
+    return codes
+
+
+def test_no_declared_error_is_forgotten():
+    assert set(declared()) <= set(CODES)
+
+
+def test_the_operations_listed_here_are_those_that_are_called():
+    source = inspect.getsource(calls)
+    for operation in (*USED["cloudfront"], "GetCallerIdentity"):
+        assert f'failing("{operation}")' in source
+    assert source.count('failing("') == len(USED["cloudfront"]) + 1
+
+
+@pytest.mark.parametrize(
+    ("code", "words", "status", "kind", "reason", "retry"),
+    [
+        ("PreconditionFailed", "", 412, ErrorClass.CONFLICT, "AWSError", (RetryMode.BACKOFF, 0)),
+        ("InvalidIfMatchVersion", "", 400, ErrorClass.CONFLICT, "AWSError", (RetryMode.BACKOFF, 0)),
+        ("Throttling", "Rate exceeded", 400, ErrorClass.THROTTLED, "Throttled", (RetryMode.BACKOFF, 0)),
+        ("ServiceUnavailable", "", 503, ErrorClass.THROTTLED, "AWSError", (RetryMode.BACKOFF, 0)),
+        ("Endpoint", "", 0, ErrorClass.THROTTLED, "AWSError", (RetryMode.BACKOFF, 0)),
+        ("NeverHeardOf", "", 502, ErrorClass.THROTTLED, "AWSError", (RetryMode.BACKOFF, 0)),
+        ("NeverHeardOf", "", 429, ErrorClass.THROTTLED, "Throttled", (RetryMode.BACKOFF, 0)),
+        ("NeverHeardOf", "", 400, ErrorClass.TERMINAL, "AWSError", (RetryMode.POLL, 0)),
+        ("EntityLimitExceeded", "", 400, ErrorClass.QUOTA, "QuotaExceeded", (RetryMode.AFTER, 600)),
+        ("CNAMEAlreadyExists", "", 409, ErrorClass.TERMINAL, "DomainConflict", (RetryMode.POLL, 0)),
+        ("InvalidArgument", "bad value", 400, ErrorClass.TERMINAL, "InvalidSpec", (RetryMode.POLL, 0)),
+        ("AccessDenied", "", 403, ErrorClass.TERMINAL, "AccessDenied", (RetryMode.POLL, 0)),
+        ("ExpiredToken", "", 403, ErrorClass.TERMINAL, "AccessDenied", (RetryMode.POLL, 0)),
+        ("Credentials", "", 0, ErrorClass.TERMINAL, "AccessDenied", (RetryMode.POLL, 0)),
+        ("MalformedXML", "", 400, ErrorClass.BUG, "AWSError", (RetryMode.BACKOFF, 0)),
+    ],
+)
+def test_each_class_has_its_retry(code, words, status, kind, reason, retry):
+    error = AwsError("CreateDistributionTenant", code, words, status=status, request_id="r-1")
+    explained = explain(error, "create tenant shop.acme", serving=False)
+    assert error.verdict.class_ is kind
+    assert isinstance(explained, ExternalError)
+    assert explained.message == f"create tenant shop.acme: {code}: {words} (request id: r-1)"
+    assert [(c.type, str(c.status), c.reason) for c in explained.conditions] == [("Ready", "False", reason)]
+    assert (explained.retry.mode, explained.retry.seconds) == retry
+
+
+def test_unproven_ownership_means_wait():
+    words = "The provided Domain Name is not valid. Could not verify Domain Name ownership."
+    explained = explain(
+        AwsError("CreateDistributionTenant", "InvalidArgument", words), "create", serving=False
+    )
+    assert isinstance(explained, NotYet)
+    assert explained.after == 300.0
+    assert explained.conditions[0].reason == "DomainValidationPending"
+
+
+def test_what_serves_stays_ready_whatever_fails():
+    error = AwsError("UpdateDistributionTenant", "CNAMEAlreadyExists", "taken")
+    assert explain(error, "update", serving=True).conditions == ()
+
+
+@pytest.mark.parametrize("code", sorted(declared()))
+def test_every_declared_error_of_a_creation_is_told_and_survived(code):
+    world = World(cloudfront=FakeCloudFront())
+    world.cloudfront.refuse["CreateDistributionTenant"] = AwsError("CreateDistributionTenant", code, "words")
+    world.reconcile()
+    assert world.error is not None
+    world.cloudfront.refuse.clear()
+    world.settle()
+    assert world.ready() == ("True", "Available")
+
+
+@pytest.mark.parametrize("operation", ["UpdateDistributionTenant", "TagResource"])
+@pytest.mark.parametrize("code", sorted(declared()))
+def test_every_declared_error_of_an_update_leaves_ready_and_heals(operation, code):
+    world = World()
+    world.settle()
+    world.edit(parameters={"tenantName": "b"}, tags={"stage": "live"})
+    world.cloudfront.refuse[operation] = AwsError(operation, code, "words")
+    world.reconcile()
+    assert world.error is not None
+    assert world.ready() == ("True", "Available")
+    world.cloudfront.refuse.clear()
+    world.settle()
+    assert world.condition("InSync")[0] == "True"
+    assert world.cloudfront.only.tags["stage"] == "live"
+
+
+@pytest.mark.parametrize("operation", ["UpdateDistributionTenant", "DeleteDistributionTenant"])
+@pytest.mark.parametrize(
+    "code", sorted(set(declared()) - {"EntityNotFound", "NoSuchResource", "NoSuchDistribution"})
+)
+def test_every_declared_error_of_a_deletion_is_survived(operation, code):
+    world = World()
+    world.settle()
+    world.delete()
+    world.cloudfront.refuse[operation] = AwsError(operation, code, "words")
+    world.reconcile()
+    assert not world.gone
+    world.cloudfront.refuse.clear()
+    world.settle()
+    assert world.gone
+    assert not world.cloudfront.tenants
+
+
+@pytest.mark.parametrize(
+    ("raised", "code"),
+    [
+        (botocore.exceptions.NoCredentialsError(), "Credentials"),
+        (botocore.exceptions.EndpointConnectionError(endpoint_url="http://127.0.0.1:1"), "Endpoint"),
+        (botocore.exceptions.SSLError(endpoint_url="https://x", error="bad"), "Endpoint"),
+        (botocore.exceptions.ReadTimeoutError(endpoint_url="https://x"), "Endpoint"),
+        (botocore.exceptions.ParamValidationError(report="no"), "ParamValidation"),
+        (
+            botocore.exceptions.ClientError(
+                {
+                    "Error": {"Code": "ExpiredToken", "Message": "expired"},
+                    "ResponseMetadata": {"HTTPStatusCode": 403, "RequestId": "r-1"},
+                },
+                "AssumeRole",
+            ),
+            "ExpiredToken",
+        ),
+        (botocore.exceptions.ClientError({}, "GetDistributionTenant"), "Unknown"),
+    ],
+)
+def test_no_exception_of_botocore_passes(raised, code):
+    with pytest.raises(AwsError) as caught, calls.failing("GetDistributionTenant"):
+        raise raised
+    assert caught.value.code == code
