@@ -66,14 +66,13 @@ def sandbox() -> None:
 def up(name: str, ports: tuple[str, ...], **chosen: Any) -> None:
     """Bring a sandbox up. One that is up already is left as it is.
 
-    The control plane is the cluster named with --kubeconfig and --context, or else etcd and kube-apiserver from
-    KUBEBUILDER_ASSETS, or else one built from the published Kubernetes libraries. The KUBECONFIG of the
-    environment is not used.
+    The control plane is the cluster named with --kubeconfig and --context, or else etcd and kube-apiserver
+    from KUBEBUILDER_ASSETS, or else one built from the published Kubernetes libraries. The KUBECONFIG of
+    the environment is not used.
     """
     world = World.up(name=name, progress=click.echo, options=Options(ports=_pinned(ports), **chosen))
-    click.echo(
-        f'\nTo use it:  eval "$({world.hint("env")})"\nTo look:    {world.hint("status")}\nTo end it:  {world.hint("down")}'
-    )
+    click.echo(f'\nTo use it:  eval "$({world.hint("env")})"')
+    click.echo(f"To look:    {world.hint('status')}\nTo end it:  {world.hint('down')}")
 
 
 @sandbox.command()

@@ -22,6 +22,7 @@ from typing import Final
 from apis.conditions import LiveReason, TenantReadyReason
 from apis.dns import RecordState
 from apis.tenantclaim import Phase
+from edgetenants_runtime.api.annotations import PAUSED
 from edgetenants_runtime.api.conditions import ReadyReason, SyncedReason
 from function.compose import WantedTenant
 from function.observed import ObservedCondition, ObservedTenant
@@ -156,9 +157,11 @@ def _failing(view: View) -> Finding | None:
     explained = ready.denied and view.current(ready) and ready.reason not in _GOING_ON
     if not synced.denied or not view.current(synced) or explained:
         return None
-    paused = "is paused, " if synced.reason == SyncedReason.RECONCILE_PAUSED else ""
-    message = f"DistributionTenant {view.seen.name}: {paused}{_words(synced.message)}"
-    return Finding(LiveReason.FAILED, message)
+    name, words = f"DistributionTenant {view.seen.name}", _words(synced.message)
+    if synced.reason == SyncedReason.RECONCILE_PAUSED:
+        message = f"{name} is paused. Remove its annotation {PAUSED} and it goes on. {words}"
+        return Finding(LiveReason.FAILED, message)
+    return Finding(LiveReason.FAILED, f"{name}: {words}")
 
 
 def _changing(view: View) -> Finding | None:
@@ -166,8 +169,8 @@ def _changing(view: View) -> Finding | None:
     ready = view.seen.ready
     if not ready.holds and (not ready.denied or view.current(ready)):
         return None
-    action = "The change is" if view.wanted.enabled else "The tenant is being disabled, which is"
-    return Finding(LiveReason.DEPLOYING, f"{action} on its way to CloudFront. Nobody needs to act.")
+    change = "change" if view.wanted.enabled else "suspension"
+    return Finding(LiveReason.DEPLOYING, f"The {change} is on its way to CloudFront. Nobody needs to act.")
 
 
 def _parent_missing(view: View) -> Finding | None:
@@ -184,7 +187,8 @@ def _not_ready(view: View) -> Finding | None:
     if not ready.denied:
         return None
     reason = _GOING_ON.get(ready.reason) or _WAITING.get(ready.reason) or _own_reason(ready.reason)
-    return Finding(reason, _words(ready.message) + _DEFAULT_ACTION.get(reason, ""))
+    found, action = _TO_DO.get(reason, ("No more is known.", ""))
+    return Finding(reason, f"{ready.message.strip() or found} {action}".strip())
 
 
 def _own_reason(reason: str) -> Reason:
@@ -194,7 +198,7 @@ def _own_reason(reason: str) -> Reason:
 
 
 def _words(message: str) -> str:
-    return message.strip() or "no more is known."
+    return message.strip() or "No more is known."
 
 
 CHECKS: Final[tuple[Callable[[View], Finding | None], ...]] = (
@@ -224,10 +228,15 @@ _WAITING: Final[Mapping[str, Reason]] = {
 }
 """Reasons of Ready that clear once the domain's owner has done something."""
 
-_DEFAULT_ACTION: Final[Mapping[Reason, str]] = {
-    LiveReason.CREATING: " Nobody needs to act.",
-    LiveReason.DEPLOYING: " Nobody needs to act.",
-    LiveReason.WAITING_FOR_DNS: " Make the records of status.dnsInstructions.",
-    LiveReason.ISSUING_CERTIFICATE: " Make the records of status.dnsInstructions, where there are any.",
+_NOTHING: Final = "Nobody needs to act."
+_TO_DO: Final[Mapping[Reason, tuple[str, str]]] = {
+    LiveReason.CREATING: ("The tenant is being created.", _NOTHING),
+    LiveReason.DELETING: ("The tenant is being deleted.", _NOTHING),
+    LiveReason.DEPLOYING: ("CloudFront is rolling the tenant out.", _NOTHING),
+    LiveReason.WAITING_FOR_DNS: ("DNS records are missing.", "Make the records of status.dnsInstructions."),
+    LiveReason.ISSUING_CERTIFICATE: (
+        "The certificate is being issued.",
+        "Make the records of status.dnsInstructions, where there are any.",
+    ),
 }
-"""What to do next, where the provider's message leaves it open."""
+"""What is found, where the provider has no words for it, and what to do next."""

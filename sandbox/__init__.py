@@ -1,1 +1,1 @@
-"""A whole local world: control plane, Crossplane core, emulator, function and provider, as supervised processes."""
+"""A whole local world: control plane, Crossplane core, emulator, function and provider, supervised."""

@@ -1,4 +1,4 @@
-"""What `up` puts into the API server: Crossplane's kinds, our package, and what core and provider need to run."""
+"""What `up` puts into the API server: Crossplane's kinds, our package, and what both need to run."""
 
 from __future__ import annotations
 

@@ -64,14 +64,17 @@ class Choice:
             case ControlPlane.ENVTEST:
                 return f"control plane: etcd and kube-apiserver from KUBEBUILDER_ASSETS ({self.assets})"
             case ControlPlane.BUILT:
-                return "control plane: built from the published Kubernetes libraries (no cluster named, no KUBEBUILDER_ASSETS)"
+                return (
+                    "control plane: built from the published Kubernetes libraries "
+                    "(no cluster is named, and no KUBEBUILDER_ASSETS)"
+                )
 
 
 def choose(options: Options, environ: Mapping[str, str] = os.environ) -> Choice:
     """The control plane for these options in this environment.
 
     Raises:
-        WorldError: half a choice, or one that leads nowhere; a context that is not there is answered with those that are.
+        WorldError: half a choice, or one that leads nowhere; the message lists the contexts that there are.
     """
     if options.kubeconfig is not None or options.context is not None:
         return _given(options)
@@ -86,9 +89,8 @@ def notices(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     named = environ.get("KUBECONFIG")
     if not named:
         return ()
-    return (
-        f"KUBECONFIG={named} of the environment is ignored; a cluster is used only with --kubeconfig FILE --context NAME",
-    )
+    ignored = f"KUBECONFIG={named} of the environment is ignored"
+    return (f"{ignored}; a cluster is used only with --kubeconfig FILE --context NAME",)
 
 
 def refuse_unsafe(kubectl: Kubectl, *, owned: bool) -> None:
@@ -103,7 +105,8 @@ def refuse_unsafe(kubectl: Kubectl, *, owned: bool) -> None:
     for kind in _OUR_KINDS:
         if kubectl.exists("crd", kind) and kubectl.exists(kind, "-A"):
             raise Refused(
-                f"this cluster has {kind}; the sandbox's provider would act on them. Delete them, or use another cluster"
+                f"this cluster has {kind}; the sandbox's provider would act on them. "
+                "Delete them, or use another cluster"
             )
     found = crossplane_in(kubectl)
     if found and not owned:

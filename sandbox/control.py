@@ -94,7 +94,7 @@ def recorded(directory: Path) -> Recorded:
 
 
 class Control:
-    """Requests to the supervisor of the sandbox in a directory. Each returns the runs as they are afterwards."""
+    """Requests to the supervisor of the sandbox in a directory. Each returns the runs afterwards."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -129,7 +129,8 @@ class Control:
         except TimeoutError as e:
             raise WorldError(f"the supervisor did not answer {request['do']!r} within {timeout:.0f} s") from e
         except OSError as e:
-            raise SupervisorGone(f"the sandbox is not running: no supervisor answers in {self._directory}") from e
+            where = self._directory
+            raise SupervisorGone(f"the sandbox is not running: no supervisor answers in {where}") from e
         if not answer:
             raise SupervisorGone(f"the supervisor in {self._directory} ended while it was asked")
         reply = json.loads(answer)

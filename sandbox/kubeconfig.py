@@ -18,7 +18,7 @@ JsonObject = dict[str, Any]
 
 
 def with_certificate(server: str, pair: Pair, user: str) -> JsonObject:
-    """A kubeconfig for a user that a client certificate proves; everything is inside, no file is referred to."""
+    """A kubeconfig for a user that a client certificate proves; it refers to no other file."""
     cluster = {"server": server, "certificate-authority-data": _base64(pair.ca)}
     return _kubeconfig(
         cluster,

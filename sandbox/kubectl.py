@@ -19,8 +19,10 @@ JsonObject = dict[str, Any]
 FIELD_MANAGER = "edgetenants-sandbox"
 
 _IDENTITIES = (
-    '{{define "o"}}{{.apiVersion}} {{.kind}} {{or .metadata.namespace "-"}} {{.metadata.name}} {{.metadata.uid}}'
-    '{{"\\n"}}{{end}}{{if .items}}{{range .items}}{{template "o" .}}{{end}}{{else if .metadata.name}}{{template "o" .}}{{end}}'
+    '{{define "o"}}{{.apiVersion}} {{.kind}} {{or .metadata.namespace "-"}} {{.metadata.name}} '
+    '{{.metadata.uid}}{{"\\n"}}{{end}}'
+    '{{if .items}}{{range .items}}{{template "o" .}}{{end}}'
+    '{{else if .metadata.name}}{{template "o" .}}{{end}}'
 )
 
 _TRUE_CONDITIONS = (

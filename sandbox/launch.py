@@ -35,6 +35,7 @@ from sandbox.programs import Programs, port_names
 from sandbox.specs import ProcessSpec
 from sandbox.state import ControlPlane, Layout, Phase, State
 from sandbox.steps import Progress, Step
+from sandbox.supervisor import GRACE
 
 __all__ = ["Launch", "begin", "start_supervisor", "write_admin_kubeconfig"]
 
@@ -71,6 +72,8 @@ class Launch:
             steps.run(self._steps(), self.progress, self.abandon)
         except WorldError as e:
             raise WorldError(self._with_the_dead(str(e))) from e
+        if self.state.kept:
+            self.progress(f"left as found, and kept by `down`: {', '.join(self.state.kept)}")
         versions = self._versions()
         self.state = self.layout.save(replace(self.state, phase=Phase.UP, versions=versions))
         return self.state
@@ -142,7 +145,7 @@ class Launch:
         EmulatorAdmin(self.programs.endpoint).seed(manifests.seed())
 
     def _provider_kubeconfig(self) -> None:
-        """The provider's ServiceAccount: by certificate on our own API server, by token on a given cluster."""
+        """The provider's account: by certificate on our own API server, by token on a given cluster."""
         if not self.foreign:
             config = kubeconfig.with_certificate(
                 self.programs.server, self.programs.pki.provider, PROVIDER_USER
@@ -201,8 +204,8 @@ def begin(layout: Layout, choice: Choice, options: Options, binaries: Binaries, 
     return Launch(layout, choice, options, binaries, programs, kubectl, saved, progress)
 
 
-def start_supervisor(layout: Layout) -> None:
-    """Start a detached supervisor and wait until it answers.
+def start_supervisor(layout: Layout, grace: float = GRACE) -> None:
+    """Start a detached supervisor and wait until it answers. `grace`: seconds from SIGTERM to SIGKILL.
 
     Raises:
         WorldError: it does not; the message has its last lines.
@@ -210,7 +213,7 @@ def start_supervisor(layout: Layout) -> None:
     log_file = layout.log("supervisor")
     with log_file.open("ab") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "sandbox.supervisor", str(layout.directory)],
+            [sys.executable, "-m", "sandbox.supervisor", str(layout.directory), str(grace)],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +27,8 @@ def read(world: World, name: str, *, tail: int | None = None, follow: bool = Fal
     Raises:
         WorldError: there is no such log; the message lists those that there are.
     """
+    if name == "audit":
+        return _pieces(world.audit_log, tail, follow=follow)
     files = known(world)
     if name not in files:
         raise WorldError(f"there is no log {name!r}; there are: {', '.join(files)}")
@@ -32,13 +36,15 @@ def read(world: World, name: str, *, tail: int | None = None, follow: bool = Fal
 
 
 def _pieces(file: Path, tail: int | None, *, follow: bool) -> Iterator[str]:
+    # A character may be cut in two where a block ends.
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     with file.open("rb") as log:
         if tail is not None:
             log.seek(_start_of_tail(file, tail))
         while True:
             block = log.read(_BLOCK)
             if block:
-                yield block.decode(errors="replace")
+                yield decoder.decode(block)
             elif not follow:
                 return
             else:
@@ -48,17 +54,20 @@ def _pieces(file: Path, tail: int | None, *, follow: bool) -> Iterator[str]:
 def _start_of_tail(file: Path, lines: int) -> int:
     """The offset of the last `lines` lines, in bytes."""
     with file.open("rb") as log:
-        position = log.seek(0, 2)
+        size = log.seek(0, os.SEEK_END)
+        if lines == 0 or size == 0:
+            return size
+        # A newline at the very end ends the last line; it does not begin another.
+        log.seek(size - 1)
+        position = size - 1 if log.read(1) == b"\n" else size
         seen = 0
         while position > 0:
             step = min(_BLOCK, position)
             position = log.seek(position - step)
             block = log.read(step)
-            # The newline that ends the file ends its last line; it does not begin another.
-            end = len(block) - 1 if seen == 0 and block.endswith(b"\n") else len(block)
-            while (cut := block.rfind(b"\n", 0, end)) >= 0:
+            cut = len(block)
+            while (cut := block.rfind(b"\n", 0, cut)) >= 0:
                 seen += 1
                 if seen == lines:
                     return position + cut + 1
-                end = cut
         return 0

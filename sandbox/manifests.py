@@ -1,4 +1,4 @@
-"""What `up` applies: our package as it is generated, and around it what Crossplane's package manager would make."""
+"""What `up` applies: our generated package, and what Crossplane's package manager would add to it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Package:
     crds: tuple[Manifest, ...]
     """Of the managed resources and provider configs that are activated."""
     inactive: tuple[Manifest, ...]
-    """Of those that are not: core would keep them as definitions, and give the provider rules for them too."""
+    """Of those that are not: core would keep them as definitions, with rules for the provider."""
     xrd: Manifest
     composition: Manifest
 
@@ -98,7 +98,7 @@ def provider_role(crds: Iterable[Mapping[str, Any]]) -> tuple[Manifest, Manifest
 
 
 def function_revision() -> Manifest:
-    """A revision of our function that the package manager leaves alone; where it is served stands in its status."""
+    """A revision of our function, paused so that the package manager leaves it alone."""
     return {
         "apiVersion": "pkg.crossplane.io/v1",
         "kind": "FunctionRevision",

@@ -22,7 +22,7 @@ __all__ = ["PROVIDER_USER", "Pair", "Pki", "make"]
 
 PROVIDER_USER = "system:serviceaccount:crossplane-system:provider-edgetenants"
 
-# Go refuses a certificate whose list of alternative names is critical and empty, as that of a client would be.
+# Go refuses a certificate whose list of alternative names is critical and empty.
 _NOBODYS_HOST = "client.invalid"
 
 

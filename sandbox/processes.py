@@ -17,7 +17,7 @@ from sandbox.states import ProcessState
 __all__ = ["Processes", "obituary"]
 
 READY_WITHIN = 60.0
-"""Seconds that a process may take until it is ready; one of a busy machine takes ten times what it takes alone."""
+"""Seconds that a process may take until it is ready; on a busy machine ten times what it takes alone."""
 
 _LOOK_EVERY = 0.1
 
@@ -61,7 +61,7 @@ class Processes:
         self._control.launch(spec)
 
     def start(self, name: str, *, ready: bool = True) -> None:
-        """Start a process again that was stopped, killed or has died, and wait until it is ready unless told not to.
+        """Start a process that was stopped, killed or has died, and wait until it is ready.
 
         Raises:
             WorldError: it runs already, or is not ready in time.

@@ -27,8 +27,8 @@ _NO_ACCOUNT = {
     "AWS_EC2_METADATA_DISABLED": "true",
     "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
 }
-# The rest of the caller's environment stays out: its KUBECONFIG and AWS_* are not the sandbox's, and its proxies
-# know nothing of our loopback ports.
+# The rest of the caller's environment stays out: its KUBECONFIG and AWS_* are not the sandbox's, and its
+# proxies know nothing of our loopback ports.
 _INHERITED = ("HOME", "LANG", "LC_ALL", "PATH", "SSL_CERT_DIR", "SSL_CERT_FILE", "TMPDIR", "TZ", "USER")
 
 
@@ -89,7 +89,7 @@ class Programs:
         )
 
     def kube_apiserver(self, binary: Path, audit_policy: Path) -> ProcessSpec:
-        """kube-apiserver as envtest starts it (controller-runtime, …/controlplane/apiserver.go), with audit."""
+        """kube-apiserver as envtest starts it (apiserver.go beside that etcd.go), with audit."""
         accounts = self.pki.service_accounts
         return self._spec(
             "apiserver",
@@ -120,7 +120,7 @@ class Programs:
         return self._spec("collector", binary, f"--kubeconfig={self.layout.admin_kubeconfig}", tier=1)
 
     def crossplane(self, binary: Path, *, caller: Mapping[str, str]) -> ProcessSpec:
-        """Crossplane core as admin. A given cluster's kubeconfig may need the caller's environment to log in."""
+        """Crossplane core as admin. To log in to a given cluster it may need the caller's environment."""
         packages = self.layout.directory / "xpkg"
         packages.mkdir(exist_ok=True)
         return self._spec(

@@ -20,7 +20,7 @@ class Probe:
     """One question whose answer says that a process is ready."""
 
     url: str
-    """http or https: ready when a GET answers 200. tls: ready when a handshake agrees on HTTP/2, as gRPC needs."""
+    """http, https: ready when a GET answers 200. tls: when a handshake agrees on HTTP/2, as gRPC needs."""
     ca: str = ""
     certificate: str = ""
     key: str = ""

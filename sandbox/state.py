@@ -89,7 +89,8 @@ class Layout:
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise WorldError(
-                f"--name: {self.name!r} is not a name for a sandbox; expected lower-case letters, digits and dashes, at most 63"
+                f"--name: {self.name!r} is not a name for a sandbox; "
+                "expected lower-case letters, digits and dashes, at most 63"
             )
 
     @property
@@ -124,7 +125,7 @@ class Layout:
 
     @property
     def kubectl_cache(self) -> Path:
-        """Discovery that kubectl remembers; in here, so that a later sandbox on the same port does not read it."""
+        """What kubectl remembers of the API; in here, so that no later sandbox on the same port reads it."""
         return self.directory / "kubectl-cache"
 
     def log(self, process: str) -> Path:
@@ -171,7 +172,7 @@ class Layout:
 
 
 def default_cache() -> Path:
-    """Where binaries and sandboxes are kept: EDGETENANTS_CACHE, else .cache of the repository or of this folder."""
+    """Where binaries and sandboxes are kept: EDGETENANTS_CACHE, else .cache of the repository or here."""
     named = os.environ.get("EDGETENANTS_CACHE")
     if named:
         return Path(named).absolute()

@@ -35,6 +35,9 @@ def run(steps: Iterable[Step], progress: Progress, abandon: threading.Event) -> 
     The first failure sets `abandon`, on which steps that wait give up, and is raised when they have.
     """
     todo = list(steps)
+    unknown = {need for step in todo for need in step.needs} - {step.name for step in todo}
+    if unknown:
+        raise ValueError(f"steps that are needed and not there: {', '.join(sorted(unknown))}")
     done: set[str] = set()
     failures: list[BaseException] = []
     under_way: dict[Future[float], Step] = {}

@@ -1,7 +1,7 @@
 """The parent of all processes of a sandbox: `python -m sandbox.supervisor DIR`, started detached by `up`.
 
-It starts, stops and reaps; it restarts nothing, because a process that dies is news. Requests come as one JSON
-line each over the Unix socket DIR/control.sock:
+It starts, stops and reaps; it restarts nothing, because a process that dies is news. Requests come as one
+JSON line each over the Unix socket DIR/control.sock:
 
     {"do": "start", "spec": {…}}     start a process; its spec is kept
     {"do": "start", "name": "x"}     start it again, as it was
@@ -10,10 +10,10 @@ line each over the Unix socket DIR/control.sock:
     {"do": "status"}
     {"do": "shutdown"}               stop all, higher tiers first; answers when all are gone, then ends
 
-Each answer is {"processes": [...]} or {"error": "..."}. The same list stands in DIR/processes.json, so that `down`
-finds what is left when the supervisor itself was killed. Its children do not outlive it: the kernel kills them
-(PR_SET_PDEATHSIG, prctl(2)). That signal comes when the *thread* that started a child ends, so there is one
-thread here, and no other may be added.
+Each answer is {"processes": [...]} or {"error": "..."}. The same list stands in DIR/processes.json, so that
+`down` finds what is left when the supervisor itself was killed. Its children do not outlive it: the kernel
+kills them (PR_SET_PDEATHSIG, prctl(2)). That signal comes when the *thread* that started a child ends, so
+there is one thread here, and no other may be added.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = ["CONTROL_SOCKET", "PROCESSES_FILE", "Supervisor", "bind_at", "main"]
 CONTROL_SOCKET = "control.sock"
 PROCESSES_FILE = "processes.json"
 GRACE = 8.0
-"""Seconds from SIGTERM to SIGKILL."""
+"""Seconds from SIGTERM to SIGKILL, unless told otherwise."""
 
 _PR_SET_PDEATHSIG = 1
 _CANNOT_START = 127
@@ -91,8 +91,10 @@ class Child:
 class Supervisor:
     """Starts and reaps children, and answers requests, in one thread."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, grace: float = GRACE) -> None:
+        """`grace`: seconds from SIGTERM to SIGKILL."""
         self._directory = directory
+        self._grace = grace
         self._children: dict[str, Child] = {}
         self._selector = selectors.DefaultSelector()
         self._leaving = False
@@ -199,7 +201,7 @@ class Supervisor:
         if child.process.poll() is not None:
             return
         child.asked_to_end = True
-        child.kill_at = time.monotonic() + GRACE
+        child.kill_at = time.monotonic() + self._grace
         child.process.send_signal(number)
 
     def _kill_overdue(self) -> None:
@@ -207,7 +209,8 @@ class Supervisor:
         for child in self._children.values():
             if child.kill_at is not None and now >= child.kill_at and child.process.poll() is None:
                 print(
-                    f"supervisor: {child.spec.name} did not stop within {GRACE:.0f} s, killing it", flush=True
+                    f"supervisor: {child.spec.name} did not stop within {self._grace} s, killing it",
+                    flush=True,
                 )
                 child.kill_at = None
                 child.process.kill()
@@ -284,11 +287,11 @@ def _die_with_parent(parent: int) -> Callable[[], None]:
 
 
 def main(arguments: list[str]) -> int:
-    """Supervise the sandbox in the directory that is the only argument."""
-    if len(arguments) != 1:
-        print("usage: python -m sandbox.supervisor DIR", file=sys.stderr)
+    """Supervise the sandbox in the directory that is the first argument."""
+    if not 1 <= len(arguments) <= 2:
+        print("usage: python -m sandbox.supervisor DIR [SECONDS FROM SIGTERM TO SIGKILL]", file=sys.stderr)
         return 2
-    Supervisor(Path(arguments[0])).serve()
+    Supervisor(Path(arguments[0]), *map(float, arguments[1:])).serve()
     return 0
 
 

@@ -72,8 +72,8 @@ def _end_processes(layout: Layout, state: State) -> str:
         held = ", ".join(f"{port} by {ports.holder(port)}" for port in busy)
         raise WorldError(f"ports of sandbox {layout.name} are still in use: {held}")
     return (
-        f"sandbox {layout.name}: {len(known.runs)} processes ended, none is left; "
-        f"{len(state.ports)} ports are free again"
+        f"sandbox {layout.name}: none of its {len(known.runs)} processes is left, "
+        f"its {len(state.ports)} ports are free"
     )
 
 
@@ -102,7 +102,7 @@ class Removal:
         )
 
     def _remove_instances(self) -> None:
-        """Objects of kinds that exist only because `up` made their definition: claims first, then the rest."""
+        """Objects of kinds that exist only because `up` made the definition: claims first, then the rest."""
         kinds = self._own_kinds()
         if not kinds:
             return
@@ -116,7 +116,7 @@ class Removal:
             self._release(kinds)
 
     def _own_kinds(self) -> list[str]:
-        """plural.group of claims and managed resources whose definitions `up` made; not of Crossplane's own."""
+        """plural.group of claims and managed resources whose definitions `up` made."""
         ours = {o.name for o in self.state.created if o.kind in {_SERVED, "CustomResourceDefinition"}}
         managed = ("tenantclaims.", "distributiontenants.", "connectiongroups.")
         wanted = sorted(name for name in ours if name.startswith(managed))

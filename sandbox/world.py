@@ -219,7 +219,7 @@ class World:
             raise WorldError(f"{e}; its conditions: {', '.join(found) or 'none'}") from e
 
     def _commands(self) -> Path:
-        """A folder with links to kubectl and edgetenants, and nothing else that would hide what the shell has."""
+        """A folder with links to kubectl and edgetenants, and nothing that would hide what the shell has."""
         folder = self.layout.directory / "bin"
         folder.mkdir(exist_ok=True)
         for program in (Path(self.state.kubectl), Path(sys.executable).with_name("edgetenants")):
@@ -242,7 +242,7 @@ def _running(layout: Layout, choice: Choice, progress: Progress) -> World | None
     """The sandbox if it is up and healthy; what is left of one that is gone is cleared away.
 
     Raises:
-        WorldError: it is up but not healthy, or is another control plane's, or left objects in a given cluster.
+        WorldError: it is up but not healthy, has another control plane, or left objects in a given cluster.
     """
     state = layout.load()
     if state is None:
@@ -270,8 +270,8 @@ def _running(layout: Layout, choice: Choice, progress: Progress) -> World | None
 def _clear_away(world: World, progress: Progress) -> None:
     if world.state.control_plane is ControlPlane.GIVEN and world.state.created:
         raise WorldError(
-            f"sandbox {world.name} is not running, but {len(world.state.created)} objects that it made are still in "
-            f"{world.state.cluster}; `{world.hint('down')}` first"
+            f"sandbox {world.name} is not running, but {len(world.state.created)} objects that it made "
+            f"are still in {world.state.cluster}; `{world.hint('down')}` first"
         )
     progress(f"sandbox {world.name} was left by a supervisor that is gone; starting anew")
     teardown.take_down(world.layout, progress)
@@ -308,7 +308,7 @@ def _extracted(layout: Layout, binary: Path, choice: Choice) -> Iterator[Kubectl
 
 @contextmanager
 def _undone_on_failure(layout: Layout, progress: Progress) -> Iterator[None]:
-    """Take down what was started when the block fails or is interrupted; the logs stay, beside the sandbox."""
+    """Take down what was started when the block fails or is interrupted; the logs stay."""
     try:
         yield
     except BaseException as failure:

@@ -53,6 +53,7 @@ class Application:
         self, request: Request, operation: Operation, call: Call, request_id: str, *, signed: bool
     ) -> Response:
         faults = self.faults.meet(operation.name, operation.service, call.account)
+        call.fault = faults[0].id if faults else ""
         call.target = next(iter(operation.labels.values()), "")
         self.faults.strike(faults, When.BEFORE)
         try:

@@ -31,6 +31,8 @@ class Call:
     """HTTP status; None while not answered, 0 when the connection was dropped instead."""
     code: str = ""
     """The error's code; empty when there is none."""
+    fault: str = ""
+    """The fault that was meant for this call; empty when there was none."""
 
 
 class CallLog:

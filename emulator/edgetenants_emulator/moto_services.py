@@ -63,12 +63,16 @@ class MotoServices:
             raise not_implemented(operation)
         with self._lock:
             try:
-                return self._call(_environ(request, account))
+                response = self._call(_environ(request, account))
             except NotImplementedError as error:
                 raise not_implemented(operation) from error
             except Exception as error:  # moto's bugs are told to the caller, with the operation's name
                 message = f"moto failed at {operation.name or request.path}: {error!r}"
                 raise AwsError(ErrorCode.INTERNAL_ERROR, message) from error
+        # Flask's own page: moto has no such path.
+        if response.status == 404 and response.headers.get("Content-Type", "").startswith("text/html"):
+            raise not_implemented(operation)
+        return response
 
     def remember(self, distribution: Distribution) -> None:
         """Let moto know a distribution: its own operations on one (invalidations) look it up."""

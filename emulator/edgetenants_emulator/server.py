@@ -48,7 +48,7 @@ class EmulatorServer:
 
     def serve(self) -> None:
         """Answer requests on the calling thread, until it is interrupted."""
-        self._server.serve_forever(poll_interval=0.1)
+        self._server.serve_forever(poll_interval=0.02)  # how long `stop` waits at most
 
     def start(self) -> None:
         """Answer requests on a thread of its own."""
@@ -76,11 +76,11 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128
 
     def __init__(self, address: tuple[str, int], application: Application, admin: Admin) -> None:
-        super().__init__(address, _Handler)
         self.application = application
         self.admin = admin
         self._open: set[socket.socket] = set()
         self._open_lock = threading.Lock()
+        super().__init__(address, _Handler)
 
     def server_bind(self) -> None:
         """Bind without the look-up of the host's name, which can take seconds."""
@@ -121,7 +121,11 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def _serve(self) -> None:
-        request = self._request()
+        try:
+            request = self._request()
+        except ValueError as error:
+            self.send_error(400, f"the request cannot be read: {error}")
+            return
         try:
             if request.path.startswith(PREFIX):
                 response = self.server.admin.handle(request)

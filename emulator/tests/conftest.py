@@ -63,14 +63,16 @@ class Aws:
     def __post_init__(self) -> None:
         self.cloudfront = self.client("cloudfront")
 
-    def client(self, service: str, retries: int = 1) -> Any:
+    def client(self, service: str, retries: int = 1, read_timeout: float = 20) -> Any:
         return SESSION.client(
             service,
             endpoint_url=self.url,
             region_name="us-east-1",
             aws_access_key_id=self.account,
             aws_secret_access_key="any",
-            config=Config(retries={"total_max_attempts": retries}, read_timeout=20, max_pool_connections=32),
+            config=Config(
+                retries={"total_max_attempts": retries}, read_timeout=read_timeout, max_pool_connections=32
+            ),
         )
 
     def certificate(self, *names: str) -> str:
@@ -153,7 +155,7 @@ def emulator():
     with EmulatorServer(rate=0) as server:
         yield server
         for call in server.application.calls.report()["calls"]:
-            if call["code"] and call["operation"] in HANDLERS and not server.application.faults.listed():
+            if call["code"] and call["operation"] in HANDLERS and not call["fault"]:
                 assert call["code"] in declared(call["operation"]) | UNDECLARED, call
 
 
@@ -195,7 +197,7 @@ def in_background():
         def catch() -> None:
             try:
                 outcome.append(function(*args, **kwargs))
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001
                 outcome.append(error)
 
         threads.append(threading.Thread(target=catch, daemon=True))

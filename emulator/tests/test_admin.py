@@ -1,5 +1,8 @@
 """The admin API: seeding, looking, editing behind the owner's back, settings."""
 
+import urllib.error
+import urllib.request
+
 import pytest
 
 SEED = {
@@ -124,8 +127,14 @@ class TestSettings:
 
     @pytest.mark.parametrize(
         "changes",
-        [{"unknown": 1}, {"page_size_max": -1}, {"page_size_max": 1.5}, {"delete_needs_deployed": 1}]
-        + [{"deploy_tenant_seconds": True}, {"deploy_tenant_seconds": "5"}],
+        [
+            {"unknown": 1},
+            {"page_size_max": -1},
+            {"page_size_max": 1.5},
+            {"delete_needs_deployed": 1},
+            {"deploy_tenant_seconds": True},
+            {"deploy_tenant_seconds": "5"},
+        ],
     )
     def test_refuse_what_makes_no_sense(self, admin, changes):
         status, message = admin.refused("PATCH", "settings", changes)
@@ -140,9 +149,6 @@ def test_an_unknown_path(admin, method, path):
 
 
 def test_a_body_that_is_no_json(admin):
-    import urllib.error
-    import urllib.request
-
     request = urllib.request.Request(f"{admin.url}/clock", data=b"{", method="POST")
     with pytest.raises(urllib.error.HTTPError, match="400"):
         urllib.request.urlopen(request)

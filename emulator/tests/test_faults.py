@@ -65,8 +65,7 @@ class TestHold:
     def test_strikes_though_the_sender_has_died(self, aws, admin, fault):
         """What is in flight lands, whatever became of the one who sent it."""
         held_id = fault(when="before", action="hold")
-        impatient = aws.client("cloudfront")
-        impatient._endpoint.http_session._timeout = 0.2
+        impatient = aws.client("cloudfront", read_timeout=0.2)
         with pytest.raises(ReadTimeoutError):
             impatient.create_distribution_tenant(
                 DistributionId=aws.parent, Name="late", Domains=[{"Domain": "late.example.com"}]
@@ -185,8 +184,8 @@ def test_an_unmet_fault_stays_armed(admin, fault):
         {"operation": "X", "when": "later"},
         {"operation": "X", "action": "explode"},
         {"operation": "X", "nth": 0},
-    ]
-    + [{"operation": "X", "colour": "red"}],
+        {"operation": "X", "colour": "red"},
+    ],
 )
 def test_refuses(admin, wanted):
     assert admin.refused("POST", "faults", wanted)[0] == 400

@@ -32,6 +32,7 @@ def test_a_role_of_another_account(aws, other):
     client = boto3.client(
         "cloudfront",
         endpoint_url=aws.url,
+        region_name="us-east-1",
         aws_access_key_id=role["AccessKeyId"],
         aws_secret_access_key=role["SecretAccessKey"],
         aws_session_token=role["SessionToken"],
@@ -103,3 +104,4 @@ def test_a_bug_of_ours_is_told(aws, emulator, monkeypatch):
     monkeypatch.setattr(emulator.world, "tenants", None)
     with pytest.raises(ClientError, match="InternalError"):
         aws.cloudfront.get_distribution_tenant(Identifier="acme")
+    emulator.application.calls.reset()

@@ -37,20 +37,13 @@ def test_a_domain_name(name):
     domains.check_names([name], limit=1)
 
 
+LABEL = "a" * 64
+LONG = ("a" * 49 + ".") * 6 + "com"
+BAD_ENDS = ("localhost", "a..com", ".com", "a.com.", "-a.com", "a-.com", "a.com/", " a.com", "")
+
+
 @pytest.mark.parametrize(
-    "name",
-    [
-        "localhost",
-        "A.example.com",
-        "a..com",
-        ".com",
-        "a.com.",
-        "-a.com",
-        "a-.com",
-        "a.*.com",
-        "bücher.example",
-    ]
-    + ["a" * 64 + ".com", "a.com/", " a.com", "", ("a" * 49 + ".") * 6 + "com"],
+    "name", [*BAD_ENDS, "A.example.com", "a.*.com", "bücher.example", f"{LABEL}.com", LONG]
 )
 def test_no_domain_name(name):
     with pytest.raises(AwsError, match="InvalidArgument"):

@@ -22,7 +22,9 @@ def send(emulator):
     connection = http.client.HTTPConnection(urlsplit(emulator.url).netloc, timeout=10)
 
     def request(method, path, body=None, headers=SIGNED, **extra):
-        connection.request(method, f"/2020-05-31/{path}", body=body, headers={**headers, **extra})
+        chunked = "Transfer-Encoding" in extra
+        all_headers = {**headers, **extra}
+        connection.request(method, f"/2020-05-31/{path}", body, all_headers, encode_chunked=chunked)
         response = connection.getresponse()
         return response.status, response.headers, response.read()
 
@@ -155,6 +157,11 @@ def test_a_path_that_aws_has_not(send):
 def test_a_chunked_body(aws, send):
     chunks = iter([create_body(aws.parent, "member").encode()])
     assert send("POST", "distribution-tenant", chunks, **{"Transfer-Encoding": "chunked"})[0] == 201
+
+
+def test_a_broken_chunk(send):
+    status, headers, _ = send("POST", "distribution-tenants", b"no chunk\r\n", **{"Content-Length": "x"})
+    assert (status, headers["Connection"]) == (400, "close")
 
 
 def test_statuses_are_the_models():

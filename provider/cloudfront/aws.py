@@ -17,6 +17,7 @@ from __future__ import annotations
 import configparser
 import hashlib
 import threading
+from collections import defaultdict
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final
@@ -78,6 +79,7 @@ class Accounts:
         self._lock = threading.Lock()
         self._accounts: dict[str, tuple[str, Account]] = {}
         self._memories: dict[str, Memory] = {}
+        self._opening: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def of(self, config: ResolvedConfig) -> Account:
         """The account, made anew when the config or its credentials changed.
@@ -86,13 +88,23 @@ class Accounts:
             ExternalError: the config cannot be used, or AWS refuses its credentials.
         """
         fingerprint = _fingerprint(config)
+        if (known := self._known(config.uid, fingerprint)) is not None:
+            return known
         with self._lock:
-            known = self._accounts.get(config.uid)
-            if known and known[0] == fingerprint:
-                return known[1]
+            opening = self._opening[config.uid]
+        # A lock for each config: one whose endpoint does not answer must not hold up the others.
+        with opening:
+            if (known := self._known(config.uid, fingerprint)) is not None:
+                return known
             account = self._open(config)
-            self._accounts[config.uid] = (fingerprint, account)
+            with self._lock:
+                self._accounts[config.uid] = (fingerprint, account)
             return account
+
+    def _known(self, uid: str, fingerprint: str) -> Account | None:
+        with self._lock:
+            of, account = self._accounts.get(uid, ("", None))
+            return account if of == fingerprint else None
 
     def _open(self, config: ResolvedConfig) -> Account:
         spec = _spec(config)
@@ -103,7 +115,8 @@ class Accounts:
         calls = CloudFrontCalls(cloudfront, sts)
         id_ = _caller(calls, config)
         endpoint = spec.endpoint.url if spec.endpoint else ""
-        memory = self._memories.setdefault(f"{endpoint} {id_ or config.uid}", Memory(self._clock))
+        with self._lock:
+            memory = self._memories.setdefault(f"{endpoint} {id_ or config.uid}", Memory(self._clock))
         return Account(calls, memory, id_, frozen=spec.writes is Writes.FROZEN)
 
 

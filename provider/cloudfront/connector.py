@@ -8,6 +8,7 @@ from apis.drift import DriftPolicy
 from edgetenants_runtime.configuration import ConfigResolver
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws import Account, Accounts
+from provider.cloudfront.guards import DRY_RUN_ANNOTATION, is_dry_run
 from provider.cloudfront.tenant import Context, TenantClient
 
 __all__ = ["TenantConnector"]
@@ -49,13 +50,16 @@ class TenantConnector:
             installation=self._installation,
             account=account.id,
             config=str(config.key),
-            frozen=self._frozen(account, str(config.key)),
+            frozen=self._frozen(mr, account, str(config.key)),
             drift_policy=self._drift_policy,
             peers=self._peers,
         )
         return TenantClient(context)
 
-    def _frozen(self, account: Account, config: str) -> str:
+    def _frozen(self, mr: Managed, account: Account, config: str) -> str:
         if self._read_only:
             return "the provider runs with --read-only"
-        return f"{config} has spec.writes Frozen" if account.frozen else ""
+        if account.frozen:
+            return f"{config} has spec.writes Frozen"
+        # What would be done is not listed yet; that nothing is done must hold from the start.
+        return f"the annotation {DRY_RUN_ANNOTATION} is set" if is_dry_run(mr) else ""

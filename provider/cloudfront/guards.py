@@ -17,6 +17,7 @@ from provider.cloudfront.ownership import ADOPT_ANNOTATION, Ownership
 
 __all__ = [
     "CONFIRM_ANNOTATION",
+    "DRY_RUN_ANNOTATION",
     "adoption_refused",
     "check_frozen",
     "check_identity",
@@ -24,8 +25,10 @@ __all__ = [
     "check_peers",
     "check_protection",
     "invalid",
+    "is_dry_run",
 ]
 
+DRY_RUN_ANNOTATION: Final = "edgetenants.io/dry-run"
 CONFIRM_ANNOTATION: Final = "edgetenants.io/confirm"
 _HELD_SECONDS: Final = 60.0
 _PREDECESSOR_SECONDS: Final = 5.0
@@ -128,6 +131,11 @@ def check_protection(mr: Managed) -> None:
         f"{CONFIRM_ANNOTATION} to {token}"
     )
     raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.DELETION_HELD, words),))
+
+
+def is_dry_run(mr: Managed) -> bool:
+    """Nothing may be written for this one resource."""
+    return mr.annotations.get(DRY_RUN_ANNOTATION) == "true"
 
 
 def invalid(problems: str) -> ExternalError:

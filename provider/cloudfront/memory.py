@@ -40,6 +40,7 @@ class Memory:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lock = threading.Lock()
+        self._reading = threading.Lock()
         self._endpoints: dict[str, tuple[str | None, float]] = {}
         self._deep_checks: dict[str, float] = {}
         self._attempts: dict[str, Attempt] = {}
@@ -50,15 +51,15 @@ class Memory:
 
         `read` answers None when it cannot tell; then what was known before is kept, and asked again soon.
         """
-        with self._lock:
+        # One reader at a time: a thousand tenants that start at once share one call.
+        with self._reading:
             known, until = self._endpoints.get(group, (None, float("-inf")))
-        if self._clock.now() < until:
-            return known
-        answer = read(group)
-        lasts = _ENDPOINT_SECONDS if answer else _RETRY_SECONDS
-        with self._lock:
+            if self._clock.now() < until:
+                return known
+            answer = read(group)
+            lasts = _ENDPOINT_SECONDS if answer else _RETRY_SECONDS
             self._endpoints[group] = (answer or known, self._clock.now() + lasts)
-        return answer or known
+            return answer or known
 
     def deep_check_due(self, uid: str) -> bool:
         """Once in `DEEP_CHECK_SECONDS` for each resource, spread evenly; not at the first look, so that a

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from sandbox.world import World
-
 from tests.integration.watching import Object, is_true
 
 

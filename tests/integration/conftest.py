@@ -1,17 +1,22 @@
 """One world for all tests of this folder: API server, Crossplane core, emulator, function and provider, all
 real."""
 
+import itertools
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sandbox.world import World
 
+from sandbox.world import World
 from tests.integration.claims import Claims
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = Path(os.environ.get("EDGETENANTS_CACHE", ROOT / ".cache"))
+
+FAST = 30
+NUMBERS = itertools.count(1)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -34,15 +39,15 @@ def world() -> Iterator[World]:
 def claims(world: World, request: pytest.FixtureRequest) -> Iterator[Claims]:
     """Claims in a namespace of the test's own, deleted afterwards; the clock fast, no fault armed, the
     provider running."""
-    namespace = (
-        request.node.name.lower().translate(str.maketrans("_[]./ ", "------")).strip("-")[:50].strip("-")
-    )
+    words = re.sub(r"[^a-z0-9]+", "-", request.node.name.removeprefix("test_").lower())
+    namespace = f"t{next(NUMBERS)}-{words[:30]}".rstrip("-")
     world.emulator.clear_faults()
-    world.emulator.set_rate(20)
+    world.emulator.set_rate(FAST)
     made = Claims(world, namespace)
     try:
         yield made
     finally:
         world.emulator.clear_faults()
         world.processes.ensure_running("provider")
+        world.emulator.set_rate(FAST)
         made.delete_all()

@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from sandbox.world import World, WorldError
 
+from sandbox.world import World, WorldError
 from tests.integration.claims import Claims
 from tests.integration.watching import Object, condition
 

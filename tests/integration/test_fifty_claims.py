@@ -5,7 +5,6 @@ import time
 from collections import Counter
 
 from sandbox.world import World
-
 from tests.integration.claims import Claims
 from tests.integration.watching import Object, Watch, condition, is_true
 

@@ -1,7 +1,6 @@
 """A claim's whole life, as a user sees it."""
 
 from sandbox.world import World
-
 from tests.integration.claims import Claims
 from tests.integration.watching import condition, is_true
 

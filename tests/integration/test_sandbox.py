@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
-from sandbox.world import World
 
+from sandbox.world import World
 from tests.integration.conftest import CACHE
 
 

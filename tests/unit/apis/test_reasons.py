@@ -5,10 +5,10 @@ import re
 from enum import StrEnum
 
 import pytest
-from edgetenants_runtime.api import conditions as crossplane
-from edgetenants_runtime.api import managed, providerconfig, references
 
 from apis import conditions, reference
+from edgetenants_runtime.api import conditions as crossplane
+from edgetenants_runtime.api import managed, providerconfig, references
 
 PAGE = reference.conditions_page()
 

@@ -5,12 +5,12 @@ from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal
 
 import pytest
-from edgetenants_runtime.api.model import NOT_TEXT, ApiModel, Bool, Kube, Rule, Scope
 from pydantic import Field
 
 from apis import crds, kinds
 from apis.kinds import Kind
 from apis.schema import structural, without_nulls
+from edgetenants_runtime.api.model import NOT_TEXT, ApiModel, Bool, Kube, Rule, Scope
 
 CRD_KINDS = (*kinds.PROVIDER_KINDS, *kinds.LEGACY_PROVIDER_KINDS, kinds.TENANT_PLANS, kinds.TENANT_CLAIM)
 

@@ -23,6 +23,9 @@ GENEROUS = {
     }
 }
 
+# Machines are slow at times; that says nothing of the function.
+quiet = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
 labels = st.text(string.ascii_letters + string.digits, min_size=1, max_size=8)
 domain_names = st.tuples(st.sampled_from(["", "*."]), labels, labels).map(
     lambda p: f"{p[0]}{p[1]}.{p[2]}.com"
@@ -55,6 +58,7 @@ def _bytes(rsp: fnv1.RunFunctionResponse) -> bytes:
     return rsp.SerializeToString(deterministic=True)
 
 
+@quiet
 @given(specs)
 def test_equal_requests_have_equal_answers(spec: dict[str, Any]) -> None:
     req = building.request(spec=spec, input_=GENEROUS)
@@ -63,6 +67,7 @@ def test_equal_requests_have_equal_answers(spec: dict[str, Any]) -> None:
     assert _bytes(building.run(req)) == _bytes(building.run(shuffled)) == _bytes(building.run(req))
 
 
+@quiet
 @given(specs)
 def test_what_is_composed_is_valid(spec: dict[str, Any]) -> None:
     for resource in building.desired(building.run(building.request(spec=spec, input_=GENEROUS))).values():
@@ -71,6 +76,7 @@ def test_what_is_composed_is_valid(spec: dict[str, Any]) -> None:
             DISTRIBUTION_TENANT.spec.model_validate(resource["spec"])
 
 
+@quiet
 @given(specs, st.data())
 def test_what_was_composed_and_is_observed_changes_nothing(spec: dict[str, Any], data: st.DataObject) -> None:
     first = building.run(building.request(spec=spec, input_=GENEROUS))
@@ -89,6 +95,7 @@ def _as_observed(resource: dict[str, Any], served: bool) -> dict[str, Any]:
     return {**resource, "metadata": {**resource["metadata"], "generation": 1}, "status": status}
 
 
+@quiet
 @given(specs)
 def test_an_answer_settles(spec: dict[str, Any]) -> None:
     """Conditions and status fed back bring no event and no other status."""
@@ -106,7 +113,7 @@ def test_an_answer_settles(spec: dict[str, Any]) -> None:
     assert [severity for severity, _ in building.results(again) if severity != "FATAL"] == []
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
+@quiet
 @given(
     st.dictionaries(st.sampled_from(["apiVersion", "kind", "metadata", "spec", "status"]), json_values),
     st.dictionaries(st.sampled_from(["apiVersion", "kind", "plans", "defaultPlan", "ttl", "x"]), json_values),
@@ -126,7 +133,7 @@ def test_no_request_is_a_crash(xr: dict[str, Any], input_: dict[str, Any], obser
     assert rsp.results[0].message
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
+@quiet
 @given(
     st.dictionaries(st.text(max_size=12) | st.sampled_from(["plan", "domains", "tags"]), json_values),
     json_values,

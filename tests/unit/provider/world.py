@@ -121,9 +121,9 @@ class World:
         """Reconcile until a pass changes nothing, rolling out in between."""
         for _ in range(passes):
             before = (len(self.events), self.status_writes)
-            self.reconcile()
             self.cloudfront.deploy()
-            if (len(self.events), self.status_writes) == before or self.gone:
+            self.reconcile()
+            if self.gone or (self.error is None and (len(self.events), self.status_writes) == before):
                 return
         raise AssertionError(f"does not settle: {self.events} {self.error}")
 

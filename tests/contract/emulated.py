@@ -1,0 +1,104 @@
+"""The provider's own boto3 calls against the emulator's server, with its call log as the journal."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+
+from edgetenants_emulator.server import EmulatorServer
+from edgetenants_runtime.clock import FakeClock
+from edgetenants_runtime.configuration import ResolvedConfig
+from edgetenants_runtime.managed import ProviderConfigKey
+from provider.cloudfront.aws import Accounts
+
+ACCOUNT = "123456789012"
+DISTRIBUTION = "E1EDGETENANTS"
+SEED = {
+    "account": ACCOUNT,
+    "distributions": [
+        {
+            "id": DISTRIBUTION,
+            "certificateDomains": ["*.example.com", "example.com", "*.acme.com", "acme.com"],
+            "parameters": [
+                {"name": "tenantName", "required": False, "default": "default"},
+                {"name": "tier", "required": False, "default": "standard"},
+            ],
+        }
+    ],
+}
+_CREDENTIALS = b"[default]\naws_access_key_id = AKIAIOSFODNN7EXAMPLE\naws_secret_access_key = test\n"
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+def config(url: str) -> ResolvedConfig:
+    """A provider config that leads to the emulator."""
+    return ResolvedConfig(
+        key=ProviderConfigKey("ClusterProviderConfig", "default", ""),
+        spec={
+            "credentials": {"source": "Secret", "secretRef": {"namespace": "n", "name": "aws", "key": "k"}},
+            "endpoint": {"url": url},
+        },
+        uid="u1",
+        generation=1,
+        source="Secret",
+        credentials=_CREDENTIALS,
+    )
+
+
+class Emulated:
+    """`CloudFront` over the wire; beside it what tests do to the emulator."""
+
+    def __init__(self, server: EmulatorServer) -> None:
+        self.url = server.url
+        self.die = None
+        self.admin("POST", "seed", SEED)
+        self.account_of_config = Accounts(FakeClock()).of(config(self.url))
+        self.calls = self.account_of_config.cloudfront
+
+    def __getattr__(self, name):
+        return getattr(self.calls, name)
+
+    def admin(self, method, path, body=None):
+        """One call of the admin API."""
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"Content-Type": "application/json"}
+        request = urllib.request.Request(
+            f"{self.url}/_edgetenants/{path}", data=data, method=method, headers=headers
+        )
+        with _DIRECT.open(request, timeout=30) as answer:
+            text = answer.read()
+        return json.loads(text) if text else None
+
+    @property
+    def journal(self) -> list[str]:
+        """The operations that reached AWS, in order."""
+        return [call["operation"] for call in self.admin("GET", "calls")["calls"]]
+
+    def deploy(self) -> None:
+        """Let everything roll out."""
+        self.admin("POST", "clock", {"step": 3600})
+
+    def fault(self, operation, *, nth=1, when="before", action="fail", every=False, **error):
+        """The n-th call of an operation from now fails, or its answer is lost."""
+        body = {"operation": operation, "nth": nth, "when": when, "action": action, "every": every}
+        if error:
+            body["error"] = error
+        return self.admin("POST", "faults", body)["id"]
+
+    def edit(self, name: str, **fields) -> None:
+        """Change a tenant behind the provider's back."""
+        self.admin("PATCH", f"distribution-tenants/{name}", fields)
+
+    def empty(self) -> None:
+        """Take away all tenants and faults."""
+        self.admin("DELETE", "faults")
+        for tenant in self.tenants:
+            self.edit(tenant["Name"], Enabled=False)
+            self.deploy()
+            seen = self.calls.get_tenant(tenant["Id"])
+            self.calls.delete_tenant(seen.id, seen.etag)
+
+    @property
+    def tenants(self):
+        """Every tenant, of every account."""
+        return self.admin("GET", "state")["tenants"]

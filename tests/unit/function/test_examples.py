@@ -1,0 +1,91 @@
+"""Every example is a valid object, and those that are rendered become what their README says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+
+from apis import kinds
+from tests.unit.function import building
+
+ROOT = Path(__file__).resolve().parents[3]
+EXAMPLES = ROOT / "examples"
+
+
+def load(path: str) -> Any:
+    return yaml.safe_load((ROOT / path).read_text())
+
+
+KINDS = {
+    (kind.api_version, kind.kind): kind
+    for kind in (*kinds.PROVIDER_KINDS, *kinds.LEGACY_PROVIDER_KINDS, kinds.TENANT_CLAIM)
+}
+OTHERS = {"Namespace", "Composition", "Function"}
+
+
+def _objects() -> Iterator[Any]:
+    for path in sorted(EXAMPLES.rglob("*.yaml")):
+        for value in yaml.safe_load_all(path.read_text()):
+            yield pytest.param(value, id=f"{path.relative_to(EXAMPLES)}: {value['kind']}")
+
+
+OBJECTS = tuple(_objects())
+
+
+@pytest.mark.parametrize("value", OBJECTS)
+def test_each_object_is_valid(value: dict[str, Any]) -> None:
+    if value["kind"] in OTHERS:
+        return
+    spec = KINDS[value["apiVersion"], value["kind"]].spec
+    assert spec
+    spec.model_validate(value["spec"])
+
+
+def test_each_folder_is_explained() -> None:
+    assert all((folder / "README.md").exists() for folder in EXAMPLES.iterdir() if folder.is_dir())
+
+
+def test_a_folder_can_be_applied_at_once_for_the_namespace_comes_first() -> None:
+    first = min((EXAMPLES / "quickstart").glob("*.yaml"))
+
+    assert yaml.safe_load(first.read_text())["kind"] == "Namespace"
+
+
+def test_the_iam_policy_is_json() -> None:
+    json.loads((EXAMPLES / "provider" / "iam-policy.json").read_text())
+
+
+def _request(xr: str, composition: str) -> fnv1.RunFunctionRequest:
+    req = fnv1.RunFunctionRequest()
+    req.observed.composite.resource.update(load(xr))
+    (step,) = load(composition)["spec"]["pipeline"]
+    req.input.update(step["input"])
+    return req
+
+
+def test_quickstart_under_the_composition_of_the_package() -> None:
+    rsp = building.run(_request("examples/quickstart/claim.yaml", "package/composition.yaml"))
+
+    tenant = building.desired(rsp)["tenant"]
+    assert tenant["metadata"]["annotations"] == {"crossplane.io/external-name": "shop.acme"}
+    assert tenant["spec"]["forProvider"]["domains"] == ["acme.example.com", "shop.acme.com"]
+
+
+def test_render() -> None:
+    req = _request("examples/render/xr.yaml", "examples/render/composition.yaml")
+    assert building.live(building.run(req))[1] == "Creating"
+
+    req.observed.resources["tenant"].resource.update(load("examples/render/observed.yaml"))
+    rsp = building.run(req)
+
+    parameters = building.desired(rsp)["tenant"]["spec"]["forProvider"]
+    assert parameters["domains"] == ["acme.example.com", "xn--bcher-kva.example.com"]
+    assert parameters["parameters"] == {"tenantName": "acme", "tier": "standard"}
+    assert building.live(rsp)[:2] == ("True", "Live")
+    assert building.status(rsp)["url"] == "https://xn--bcher-kva.example.com"

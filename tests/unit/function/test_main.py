@@ -1,0 +1,141 @@
+"""The command: flags, signals, exit codes. A process each, so few of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import grpc
+import pytest
+import trustme
+from click.testing import CliRunner, Result
+from crossplane.function.proto.v1 import run_function_pb2_grpc as grpcv1
+
+from edgetenants_runtime import logs
+from function.main import main
+from tests.unit.function import building
+from tests.unit.function.conftest import Pki
+
+SECONDS = 20.0
+
+
+@pytest.fixture
+def invoke(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Runs the command in this process, whose logs stay as they are."""
+    monkeypatch.setattr(logs, "configure", lambda *args, **kwargs: None)
+    return partial(CliRunner().invoke, main)
+
+
+@contextmanager
+def _started(*flags: str, **env: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A running function and its port."""
+    command = [sys.executable, "-m", "function", "--address", "127.0.0.1:0", *flags]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, **env})
+    try:
+        assert process.stderr
+        line = json.loads(process.stderr.readline())
+        assert line["event"] == "serving"
+        yield process, line["port"]
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
+def test_serves_until_a_signal_and_exits_with_0(pki: Pki, stop: signal.Signals) -> None:
+    with _started(TLS_SERVER_CERTS_DIR=str(pki.directory)) as (process, port):
+        with grpc.secure_channel(f"127.0.0.1:{port}", pki.crossplane) as channel:
+            rsp = grpcv1.FunctionRunnerServiceStub(channel).RunFunction(building.request(), timeout=SECONDS)
+        process.send_signal(stop)
+        _, log = process.communicate(timeout=SECONDS)
+
+    assert rsp.meta.tag == "t"
+    assert process.returncode == 0, log
+    events = [json.loads(line) for line in log.splitlines()]
+    assert [each["event"] for each in events] == [
+        "composed",
+        "stopping; another signal ends at once",
+        "stopped",
+    ]
+    assert events[0]["xr_name"] == "acme"
+
+
+def test_a_port_in_use_ends_the_process_with_1() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        command = [sys.executable, "-m", "function", "--address", address, "--insecure"]
+        ended = subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=SECONDS, check=False)
+
+    assert ended.returncode == 1
+    assert f"--address: cannot listen on {address}" in ended.stderr
+
+
+def test_without_certificates_or_insecure_the_flags_are_wrong(invoke: Callable[..., Result]) -> None:
+    ended = invoke([], env={"TLS_SERVER_CERTS_DIR": None})
+
+    assert ended.exit_code == 2
+    assert "--tls-server-certs-dir" in ended.output
+    assert "--insecure" in ended.output
+
+
+def _unlink(name: str) -> Callable[[Path], None]:
+    return lambda directory: (directory / name).unlink()
+
+
+def _spoil(name: str) -> Callable[[Path], None]:
+    def spoil(directory: Path) -> None:
+        (directory / name).write_text("-----BEGIN NONSENSE-----")
+
+    return spoil
+
+
+def _other_key(directory: Path) -> None:
+    trustme.CA().issue_cert("localhost").private_key_pem.write_to_path(directory / "tls.key")
+
+
+@pytest.mark.parametrize(
+    ("damage", "named"),
+    [
+        (_unlink("tls.crt"), "tls.crt"),
+        (_unlink("tls.key"), "tls.key"),
+        (_unlink("ca.crt"), "ca.crt"),
+        (_spoil("tls.crt"), "tls.crt"),
+        (_spoil("tls.key"), "tls.key"),
+        (_spoil("ca.crt"), "ca.crt"),
+        (_other_key, "tls.key"),
+        (shutil.rmtree, "tls.crt"),
+    ],
+)
+def test_bad_certificates_end_the_start_with_1_and_the_file(
+    invoke: Callable[..., Result], pki: Pki, tmp_path: Path, damage: Callable[[Path], None], named: str
+) -> None:
+    directory = tmp_path / "certs"
+    shutil.copytree(pki.directory, directory)
+    damage(directory)
+
+    ended = invoke(["--tls-certs-dir", str(directory), "--address", "127.0.0.1:0"])
+
+    assert ended.exit_code == 1
+    assert "--tls-server-certs-dir" in ended.output
+    assert named in ended.output
+    assert str(directory) in ended.output
+
+
+def test_the_flags_are_the_sdks(invoke: Callable[..., Result]) -> None:
+    text = invoke(["--help"]).output
+
+    for flag in ("--debug", "-d", "--address", "--tls-server-certs-dir", "--tls-certs-dir", "--insecure"):
+        assert flag in text
+    assert "0.0.0.0:9443" in text
+    assert "--max-recv-message-size" in text
+    assert "[env var" not in text
+    assert "default: 32" in text

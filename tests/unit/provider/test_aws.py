@@ -1,0 +1,147 @@
+"""Sessions: credentials, roles, endpoints, and what is shared between configs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from botocore import UNSIGNED
+
+from edgetenants_runtime.clock import FakeClock
+from edgetenants_runtime.configuration import ResolvedConfig
+from edgetenants_runtime.errors import ExternalError
+from edgetenants_runtime.managed import ProviderConfigKey
+from provider.cloudfront import aws
+from provider.cloudfront.errors import AwsError
+
+KEY_ID = "AKIAIOSFODNN7EXAMPLE"
+SECRET = "wJalrXUtnFEMI-not-real"
+FILE = f"[default]\naws_access_key_id = {KEY_ID}\naws_secret_access_key = {SECRET}\n".encode()
+ROLE = "arn:aws:iam::123456789012:role/edge"
+
+
+def config(credentials=FILE, *, source="Secret", uid="u1", generation=1, **spec) -> ResolvedConfig:
+    block = {"source": source}
+    if source == "Secret":
+        block["secretRef"] = {"namespace": "crossplane-system", "name": "aws", "key": "credentials"}
+    return ResolvedConfig(
+        key=ProviderConfigKey("ClusterProviderConfig", "default", ""),
+        spec={"credentials": block, **spec},
+        uid=uid,
+        generation=generation,
+        source=source,
+        credentials=credentials,
+    )
+
+
+@pytest.fixture
+def accounts(monkeypatch) -> aws.Accounts:
+    monkeypatch.setattr(aws.CloudFrontCalls, "account", lambda _: "123456789012")
+    return aws.Accounts(FakeClock())
+
+
+def client_of(account):
+    return account.cloudfront._cloudfront
+
+
+def test_clients_are_kept_until_config_or_credentials_change(accounts):
+    first = accounts.of(config())
+    assert accounts.of(config()) is first
+    assert accounts.of(config(generation=2)) is not first
+    assert accounts.of(config(FILE.replace(b"not-real", b"rotated"), generation=2)) is not first
+
+
+def test_configs_of_one_account_share_what_is_remembered(accounts):
+    one, other = accounts.of(config()), accounts.of(config(uid="u2"))
+    assert one.memory is other.memory
+    elsewhere = accounts.of(config(uid="u3", endpoint={"url": "http://127.0.0.1:1"}))
+    assert elsewhere.memory is not one.memory
+
+
+def test_endpoint_region_and_agent(accounts):
+    client = client_of(accounts.of(config(endpoint={"url": "http://127.0.0.1:4599"})))
+    assert client.meta.endpoint_url == "http://127.0.0.1:4599"
+    assert client.meta.config.user_agent_extra.startswith("edgetenants/")
+    assert client_of(accounts.of(config(uid="u2"))).meta.endpoint_url == "https://cloudfront.amazonaws.com"
+
+
+def test_the_secret_is_an_aws_credentials_file(accounts):
+    credentials = client_of(
+        accounts.of(config(FILE + b"aws_session_token = t\n"))
+    )._request_signer._credentials
+    assert (credentials.access_key, credentials.secret_key, credentials.token) == (KEY_ID, SECRET, "t")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"[other]\naws_access_key_id = x\n", SECRET.encode(), b"\xff\xfe", b"[default]\nx\n" + FILE],
+)
+def test_what_is_no_credentials_file_is_told_without_its_content(accounts, content):
+    with pytest.raises(ExternalError) as caught:
+        accounts.of(config(content))
+    assert "spec.credentials: expected an AWS credentials file" in str(caught.value)
+    assert SECRET not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+def test_source_none_is_not_signed_and_lends_no_identity(accounts):
+    assert client_of(accounts.of(config(None, source="None"))).meta.config.signature_version is UNSIGNED
+    with pytest.raises(ExternalError, match="assumeRoleChain"):
+        accounts.of(config(None, source="None", uid="u2", assumeRoleChain=[{"roleARN": ROLE}]))
+
+
+def test_a_config_that_cannot_be_read_is_told_with_the_field(accounts):
+    with pytest.raises(ExternalError, match=r"spec\.endpoint\.url"):
+        accounts.of(config(endpoint={"url": "ftp://x"}))
+
+
+def test_an_account_that_may_not_be_asked_is_unknown(monkeypatch):
+    def denied(_):
+        raise AwsError("GetCallerIdentity", "AccessDenied", "no", status=403)
+
+    monkeypatch.setattr(aws.CloudFrontCalls, "account", denied)
+    assert aws.Accounts(FakeClock()).of(config()).id is None
+
+
+def test_credentials_that_aws_refuses_are_told(monkeypatch):
+    def refused(_):
+        raise AwsError("GetCallerIdentity", "InvalidClientTokenId", "invalid", status=403)
+
+    monkeypatch.setattr(aws.CloudFrontCalls, "account", refused)
+    with pytest.raises(ExternalError, match=r"ClusterProviderConfig default: .*InvalidClientTokenId"):
+        aws.Accounts(FakeClock()).of(config())
+
+
+def test_roles_are_assumed_hop_by_hop(accounts, monkeypatch):
+    hops = []
+
+    def assume(self):
+        source = self._source_credentials.get_frozen_credentials()
+        hops.append((source.access_key, self._role_arn, self._assume_kwargs))
+        return {
+            "access_key": f"KEY{len(hops)}",
+            "secret_key": "s",
+            "token": "t",
+            "expiry_time": "2099-01-01T00:00:00Z",
+        }
+
+    monkeypatch.setattr(aws.AssumeRoleCredentialFetcher, "fetch_credentials", assume)
+    chain = [
+        {"roleARN": ROLE + "1", "externalID": "ext", "tags": {"team": "edge"}, "transitiveTagKeys": ["team"]},
+        {"roleARN": ROLE + "2", "sessionName": "edge-2"},
+    ]
+    account = accounts.of(config(assumeRoleChain=chain))
+    final = client_of(account)._request_signer._credentials.get_frozen_credentials()
+    assert final.access_key == "KEY2"
+    assert [(key, role) for key, role, _ in hops] == [(KEY_ID, ROLE + "1"), ("KEY1", ROLE + "2")]
+    first, second = (json.loads(json.dumps(kwargs)) for _, _, kwargs in hops)
+    assert first["ExternalId"] == "ext"
+    assert first["Tags"] == [{"Key": "team", "Value": "edge"}]
+    assert first["TransitiveTagKeys"] == ["team"]
+    assert first["RoleSessionName"] == "edgetenants"
+    assert second["RoleSessionName"] == "edge-2"
+
+
+def test_frozen_is_read(accounts):
+    assert accounts.of(config(writes="Frozen")).frozen
+    assert not accounts.of(config(uid="u2")).frozen

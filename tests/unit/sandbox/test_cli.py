@@ -1,0 +1,84 @@
+"""The command line: wrong input is answered in words on stderr, with exit code 1."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from cli.main import cli
+from sandbox.state import ControlPlane, Phase, State
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.setenv("EDGETENANTS_CACHE", str(tmp_path))
+    monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
+    return lambda *args: CliRunner().invoke(cli, ["sandbox", *args])
+
+
+WRONG = {
+    "a kubeconfig that is not there": (
+        ("up", "--kubeconfig", "/no/file", "--context", "x"),
+        "there is no file /no/file",
+    ),
+    "a context alone": (("up", "--context", "x"), "--context needs --kubeconfig"),
+    "a port that is none": (("up", "--port", "emulator=http"), "'emulator=http' is not NAME=PORT"),
+    "a port of nobody": (("up", "--port", "emulator"), "is not NAME=PORT"),
+    "a name that is none": (("up", "--name", "a/b"), "is not a name for a sandbox"),
+    "no sandbox to look at": (("status",), "there is no sandbox 'default'"),
+    "no sandbox to take stock of": (("inventory",), "there is no sandbox 'default'"),
+    "no sandbox to read": (("logs", "provider"), "there is no sandbox 'default'"),
+    "no sandbox to use": (("env",), "there is no sandbox 'default'"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_input_is_answered_in_words(run, case):
+    args, words = WRONG[case]
+    done = run(*args)
+    assert done.exit_code == 1
+    assert words in done.stderr
+    assert "Traceback" not in done.output
+
+
+def test_down_of_nothing_is_fine(run):
+    assert run("down").exit_code == 0
+    assert run("down", "--all").exit_code == 0
+
+
+@pytest.fixture
+def sandbox(layout, processes):
+    state = State("test", ControlPlane.BUILT, {}, "/opt/bin/kubectl", phase=Phase.UP, control_plane_only=True)
+    layout.save(state)
+    return processes
+
+
+def test_a_sandbox_is_looked_at_handled_and_taken_down(run, sandbox, spec):
+    sandbox.launch(spec("apiserver"))
+    of = ("--name", "test")
+    assert json.loads(run("status", *of, "--json").stdout)["processes"][0]["name"] == "apiserver"
+    assert "apiserver runs, with pid" in run("restart", "apiserver", *of).output
+    assert run("kill", "apiserver", *of).exit_code == 0
+    assert run("status", *of).exit_code == 0
+    assert run("start", "apiserver", *of).exit_code == 0
+    assert run("stop", "apiserver", *of).exit_code == 0
+    stock = json.loads(run("inventory", *of, "--json").stdout)
+    assert stock["processes"][0]["state"] == "stopped"
+    assert "Objects that up made" in run("inventory", *of).output
+    assert run("logs", "apiserver", *of).exit_code == 0
+    assert "none of its 1 processes is left" in run("down", "--all").output
+    assert run("status", *of).exit_code == 1
+
+
+def test_status_fails_when_a_process_died(run, sandbox, spec):
+    sandbox.launch(spec("apiserver", "print('the disk is full')"))
+    while not sandbox.died():
+        pass
+    done = run("status", "--name", "test")
+    assert done.exit_code == 1
+    assert "the disk is full" in done.output
+
+
+def test_env_is_for_the_shell(run, sandbox):
+    done = run("env", "--name", "test")
+    assert all(line.startswith("export ") for line in done.stdout.splitlines())

@@ -1,0 +1,74 @@
+"""Command lines, and what stands in the environment of each process."""
+
+import pytest
+
+from sandbox import pki
+from sandbox.programs import Programs, port_names
+from sandbox.state import ControlPlane
+
+
+@pytest.fixture
+def programs(layout, monkeypatch):
+    for name in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID", "KUBECONFIG", "HTTPS_PROXY"):
+        monkeypatch.setenv(name, "the caller's")
+    names = port_names(ControlPlane.BUILT, control_plane_only=False)
+    return Programs(layout, {name: 20000 + n for n, name in enumerate(names)}, pki.make(layout.pki))
+
+
+def all_specs(programs):
+    binary = programs.layout.directory / "binary"
+    return [
+        programs.built_apiserver(binary),
+        programs.etcd(binary),
+        programs.kube_apiserver(binary, binary),
+        programs.collector(binary),
+        programs.crossplane(binary, caller={}),
+        programs.emulator(),
+        programs.function(),
+        programs.provider(),
+    ]
+
+
+def test_nothing_of_the_callers_account_or_cluster_reaches_a_process(programs):
+    for spec in all_specs(programs):
+        assert "the caller's" not in spec.env.values(), spec.name
+
+
+def test_every_port_is_loopback_and_told(programs):
+    for spec in all_specs(programs):
+        assert not [a for a in spec.argv if a.endswith("=0.0.0.0")]
+        for port in spec.ports:
+            said = " ".join((*spec.argv, *spec.env.values()))
+            assert str(port) in said, spec.name
+
+
+def test_the_provider_runs_as_its_account_and_core_as_admin(programs):
+    provider, core = programs.provider(), programs.crossplane(programs.layout.directory, caller={})
+    assert f"--kubeconfig={programs.layout.provider_kubeconfig}" in provider.argv
+    assert core.env["KUBECONFIG"] == str(programs.layout.admin_kubeconfig)
+    assert core.env["PACKAGE_RUNTIME"] == "External"
+
+
+def test_in_a_given_cluster_the_provider_keeps_no_id_there(programs):
+    assert not [a for a in programs.provider().argv if "installation" in a]
+    assert "--installation-id=sandbox-x" in programs.provider("sandbox-x").argv
+
+
+def test_users_are_stopped_before_what_they_use(programs):
+    tiers = {spec.name: spec.tier for spec in [programs.etcd(programs.layout.pki), *all_specs(programs)]}
+    assert tiers["etcd"] < tiers["apiserver"] == tiers["collector"] < tiers["provider"] == tiers["crossplane"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "alone", "names"),
+    [
+        (
+            ControlPlane.GIVEN,
+            False,
+            {"emulator", "function", "provider-health", "crossplane-metrics", "crossplane-health"},
+        ),
+        (ControlPlane.BUILT, True, {"apiserver", "etcd", "etcd-peer"}),
+    ],
+)
+def test_only_ports_that_are_needed_are_taken(kind, alone, names):
+    assert set(port_names(kind, control_plane_only=alone)) == names
