@@ -178,7 +178,8 @@ def _parent_missing(view: View) -> Finding | None:
     if ready.reason != TenantReadyReason.PARENT_NOT_FOUND:
         return None
     expected = "expected the id of a multi-tenant distribution that exists"
-    message = f"{path}: {expected}, got {view.wanted.distribution_id}. AWS says: {_words(ready.message)}"
+    said = f"DistributionTenant {view.seen.name} says: {_words(ready.message)}"
+    message = f"{path}: {expected}, got {view.wanted.distribution_id}. {said}"
     return Finding(TenantReadyReason.PARENT_NOT_FOUND, message)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from sandbox.errors import WorldError
 
-__all__ = ["Kubectl", "KubernetesObject"]
+__all__ = ["PLURALS", "Kubectl", "KubernetesObject"]
 
 JsonObject = dict[str, Any]
 

@@ -22,7 +22,7 @@ from sandbox import ports
 from sandbox.control import recorded
 from sandbox.emulator_admin import EmulatorAdmin
 from sandbox.errors import WorldError
-from sandbox.kubectl import Kubectl, KubernetesObject
+from sandbox.kubectl import PLURALS, Kubectl, KubernetesObject
 from sandbox.processes import Processes
 from sandbox.state import ControlPlane, Layout, Phase, State
 from sandbox.steps import Progress
@@ -31,6 +31,8 @@ __all__ = ["Removal", "take_down"]
 
 _INSTANCES_WITHIN = 60.0
 _OBJECTS_WITHIN = 30.0
+_UNATTENDED_WITHIN = 3.0
+"""Seconds that objects get without core: the API server and its collector need a moment."""
 _SERVED = "CompositeResourceDefinition"
 _WITH_CORE = frozenset(
     {_SERVED, "Composition", "FunctionRevision", "ClusterProviderConfig", "ProviderConfig"}
@@ -54,12 +56,18 @@ def take_down(layout: Layout, progress: Progress, *, forget_cluster: bool = Fals
     removal = None
     if state.control_plane is ControlPlane.GIVEN and state.created and not forget_cluster:
         kubectl = Kubectl(Path(state.kubectl), layout.admin_kubeconfig, layout.kubectl_cache)
-        removal = Removal(kubectl, state, progress)
+        removal = Removal(kubectl, state, progress, attended=_attended(layout))
         removal.before_processes()
     progress(_end_processes(layout, state))
     if removal is not None:
         removal.after_processes()
     layout.remove()
+
+
+def _attended(layout: Layout) -> bool:
+    """Whether those run who remove what they made: core, and provider with emulator."""
+    alive = {run.name for run in recorded(layout.directory).runs if run.identity.alive}
+    return {"crossplane", "provider", "emulator"} <= alive
 
 
 def _end_processes(layout: Layout, state: State) -> str:
@@ -84,6 +92,8 @@ class Removal:
     kubectl: Kubectl
     state: State
     progress: Progress
+    attended: bool
+    """Whether core and provider run; else nobody takes their finalizers off, and waiting is in vain."""
 
     def before_processes(self) -> None:
         """While core and provider still run: instances of our kinds, then definitions and configs."""
@@ -110,7 +120,7 @@ class Removal:
         for group in (claims, [k for k in kinds if k not in claims]):
             if group:
                 self.kubectl.run("delete", ",".join(group), "--all", "-A", "--wait=false", check=False)
-        if not _until(lambda: not self._instances(kinds), _INSTANCES_WITHIN):
+        if not _until(lambda: not self._instances(kinds), _INSTANCES_WITHIN if self.attended else 0):
             left = self._instances(kinds)
             self.progress(f"taking the finalizers off {', '.join(left)}: nobody answers for them any more")
             self._release(kinds)
@@ -136,15 +146,27 @@ class Removal:
             patch = '{"metadata":{"finalizers":null}}'
             self.kubectl.run("patch", name, *where, "--type=merge", "-p", patch, check=False)
 
+    def _release_object(self, obj: KubernetesObject) -> None:
+        """Take the finalizers off an object of `up`'s, and off the instances of a kind of its."""
+        self.progress(f"taking the finalizers off {obj}")
+        if obj.kind == "CustomResourceDefinition":
+            self._release([obj.name])  # its own finalizer is the API server's, which waits for these
+            return
+        group = obj.api_version.rpartition("/")[0]
+        resource = f"{PLURALS[obj.kind]}.{group}".rstrip(".")
+        where = ("-n", obj.namespace) if obj.namespace else ()
+        # With the uid in it the patch is refused for a namesake.
+        patch = json.dumps({"metadata": {"uid": obj.uid, "finalizers": None}})
+        self.kubectl.run("patch", resource, obj.name, *where, "--type=merge", "-p", patch, check=False)
+
     def _remove(self, objects: list[KubernetesObject]) -> None:
         """Delete these very objects, newest first, and wait until they are gone."""
         with ThreadPoolExecutor(max_workers=4) as pool:
             list(pool.map(self.kubectl.delete, reversed(objects)))
-        if _until(lambda: not self._left(objects), _OBJECTS_WITHIN):
+        if _until(lambda: not self._left(objects), _OBJECTS_WITHIN if self.attended else _UNATTENDED_WITHIN):
             return
-        crds = [o.name for o in self._left(objects) if o.kind == "CustomResourceDefinition"]
-        if crds:
-            self._release(crds)
+        for obj in self._left(objects):
+            self._release_object(obj)
         if not _until(lambda: not self._left(objects), _OBJECTS_WITHIN):
             left = ", ".join(str(o) for o in self._left(objects))
             raise WorldError(f"still there after deletion: {left}; see what holds them, then `down` again")

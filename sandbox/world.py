@@ -279,6 +279,7 @@ def _clear_away(world: World, progress: Progress) -> None:
 
 def _start(layout: Layout, choice: Choice, options: Options, progress: Progress) -> State:
     start = time.monotonic()
+    shutil.rmtree(_failed_logs(layout), ignore_errors=True)
     for line in (*notices(), choice.says):
         progress(line)
     try:
@@ -292,6 +293,11 @@ def _start(layout: Layout, choice: Choice, options: Options, progress: Progress)
         state = launch.begin(layout, choice, options, binaries, progress).run()
     progress(steps.timed(f"sandbox {layout.name} is ready", time.monotonic() - start))
     return state
+
+
+def _failed_logs(layout: Layout) -> Path:
+    """Where the logs of an `up` that failed are kept until the next."""
+    return layout.cache / "sandbox" / f"{layout.name}.failed-logs"
 
 
 @contextmanager
@@ -312,8 +318,7 @@ def _undone_on_failure(layout: Layout, progress: Progress) -> Iterator[None]:
     try:
         yield
     except BaseException as failure:
-        kept = layout.cache / "sandbox" / f"{layout.name}.failed-logs"
-        shutil.rmtree(kept, ignore_errors=True)
+        kept = _failed_logs(layout)
         shutil.copytree(layout.logs, kept, dirs_exist_ok=True)
         progress(f"taking down what was started; its logs are kept in {kept}")
         try:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from edgetenants_runtime.api import annotations as names
+from edgetenants_runtime.api.conditions import Condition, ReadyReason
 from edgetenants_runtime.clock import parse_rfc3339, rfc3339_micro
 
 __all__ = [
@@ -54,6 +55,13 @@ class Creation:
     def succeeded_within(self, seconds: float, now: datetime) -> bool:
         """A creation succeeded less than that many seconds ago."""
         return self.succeeded is not None and (now - self.succeeded).total_seconds() < seconds
+
+    def seen_since(self, ready: Condition | None) -> bool:
+        """Ready has moved since the creation, to something that only a look at the external resource can
+        say: it was seen, if not by this process then by the one before."""
+        if ready is None or ready.reason == ReadyReason.CREATING or not ready.last_transition_time:
+            return False
+        return self.succeeded is not None and parse_rfc3339(ready.last_transition_time) > self.succeeded
 
 
 def _after(moment: datetime | None, begun: datetime) -> bool:

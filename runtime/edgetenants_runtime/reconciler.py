@@ -183,6 +183,8 @@ class _Pass:
         if self.seen.exists or self.mr.uid in self.existing:
             return False
         creation = meta.creation(self.mr.annotations)
+        if creation.seen_since(self.mr.condition(ConditionType.READY)):
+            return False
         return creation.succeeded_within(self.having.pace.creation_grace, self.having.now())
 
     def await_existence(self) -> Outcome:

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlparse
 
 import pytest
+
 from edgetenants_runtime.clock import Stopwatch, SystemClock, pause
 from edgetenants_runtime.kube.client import KubeClient
 

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlparse
 
 import pytest
+
 from edgetenants_runtime.clock import (
     FakeClock,
     RemoteClock,

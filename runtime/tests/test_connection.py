@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api import conditions
 from edgetenants_runtime.external import Change, Observation

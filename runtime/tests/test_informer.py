@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
+
 from edgetenants_runtime.kube.cache import Cache, ChangeType, ObjectChange
 from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.errors import AlreadyExists, Conflict, Forbidden, KubeError, NotFound, why
@@ -12,7 +14,6 @@ from edgetenants_runtime.kube.informer import Informer
 from edgetenants_runtime.kube.kinds import SECRETS
 from edgetenants_runtime.managed import ObjectKey
 from edgetenants_runtime.testing import TOYS
-from structlog.testing import capture_logs
 
 Until = Callable[[Callable[[], Any]], None]
 

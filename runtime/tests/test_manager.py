@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import structlog
+
 from edgetenants_runtime import Change, Managed, ManagedKind, Observation, SystemClock, logs
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.events import EventReason, EventType
@@ -177,7 +178,8 @@ def get(manager: Manager, path: str) -> tuple[int, str]:
 
 
 def test_readiness_names_what_is_refused(api: Any, manager: Manager, until: Until) -> None:
-    api.lists = [(403, {"code": 403, "message": "no"})]
+    # Neither CRDs may be read nor toys: without CRDs to tell what is served, every kind is tried.
+    api.lists = [(403, {"code": 403, "message": "no"})] * 2
     manager.start()
     until(lambda: "verbs" in get(manager, "/readyz")[1])
     status, body = get(manager, "/readyz")

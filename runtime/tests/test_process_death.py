@@ -1,6 +1,7 @@
 """A process that dies at any point: exactly one external resource, or none, as asked; generated names."""
 
 import pytest
+
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.errors import ExternalError
 from edgetenants_runtime.external import Change

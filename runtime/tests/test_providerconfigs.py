@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from edgetenants_runtime.errors import ExternalError, NotYet, RetryMode
 from edgetenants_runtime.kube.kinds import SECRETS
 from edgetenants_runtime.managed import Managed, ObjectKey, ProviderConfigKey, ResourceKind

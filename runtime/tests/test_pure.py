@@ -4,9 +4,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+
 from edgetenants_runtime import meta, policies, status
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api import conditions
+from edgetenants_runtime.api.conditions import Condition
+from edgetenants_runtime.clock import rfc3339
 from edgetenants_runtime.managed import Managed, ProviderConfigKey
 from edgetenants_runtime.status import Report
 from edgetenants_runtime.testing import toy
@@ -49,6 +52,25 @@ def test_two_attempts_within_one_second_are_told_apart() -> None:
 @pytest.mark.parametrize(("age", "within"), [(29, True), (31, False)])
 def test_the_grace_after_a_creation(age: float, within: bool) -> None:
     assert meta.creation(stamps(succeeded=age)).succeeded_within(30, NOW) is within
+
+
+@pytest.mark.parametrize(
+    ("reason", "seconds_after", "seen"),
+    [
+        ("Available", 2, True),
+        ("Deleting", 2, True),
+        ("Creating", 2, False),
+        ("Available", -60, False),
+    ],
+)
+def test_a_ready_that_moved_since_the_creation_says_that_it_was_seen(
+    reason: str, seconds_after: float, seen: bool
+) -> None:
+    moved = rfc3339(NOW - timedelta(seconds=10) + timedelta(seconds=seconds_after))
+    ready = Condition(type="Ready", status="False", reason=reason, last_transition_time=moved)
+    assert meta.creation(stamps(succeeded=10)).seen_since(ready) is seen
+    assert not meta.creation(stamps()).seen_since(ready)
+    assert not meta.creation(stamps(succeeded=10)).seen_since(None)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import random
 import threading
 
 import pytest
+
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.queue import Priority, WorkQueue
 

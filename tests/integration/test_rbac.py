@@ -27,10 +27,9 @@ def without(world: World, resource: str, verbs: set[str]) -> list[Object]:
         others = [r for r in rule.get("resources", []) if r != resource]
         if others:
             kept.append({**rule, "resources": others})
-        if resource in rule.get("resources", []):
-            kept.append(
-                {**rule, "resources": [resource], "verbs": [v for v in rule["verbs"] if v not in verbs]}
-            )
+        left = [v for v in rule["verbs"] if v not in verbs]
+        if resource in rule.get("resources", []) and left:
+            kept.append({**rule, "resources": [resource], "verbs": left})
     return kept
 
 

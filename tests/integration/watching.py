@@ -34,14 +34,9 @@ class Watch:
         self._thread.join(timeout=10)
 
     def _read(self) -> None:
-        decoder, buffer = json.JSONDecoder(), ""
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            buffer += line
-            if not line.startswith("}"):
-                continue
-            event, _ = decoder.raw_decode(buffer.strip())
-            buffer = ""
+            event = json.loads(line)
             self.events.append((event["type"], event["object"]))
 
     def of(self, name: str) -> list[Object]:

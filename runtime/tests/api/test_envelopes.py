@@ -4,12 +4,13 @@ import subprocess
 import sys
 
 import pytest
+from pydantic import ValidationError
+
 from edgetenants_runtime.api import annotations, conditions
 from edgetenants_runtime.api.conditions import Condition
 from edgetenants_runtime.api.managed import ClusterManagedSpec, ManagementPolicy, NamespacedManagedSpec
 from edgetenants_runtime.api.providerconfig import Credentials, ProviderConfigUsage
 from edgetenants_runtime.api.references import Reference
-from pydantic import ValidationError
 
 
 def test_defaults_of_the_namespaced_envelope() -> None:

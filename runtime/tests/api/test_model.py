@@ -3,8 +3,9 @@
 from typing import Annotated, ClassVar
 
 import pytest
-from edgetenants_runtime.api.model import NOT_TEXT, ApiModel, Bool, Kube, Rule
 from pydantic import Field, ValidationError
+
+from edgetenants_runtime.api.model import NOT_TEXT, ApiModel, Bool, Kube, Rule
 
 
 class Item(ApiModel):

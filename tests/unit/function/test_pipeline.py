@@ -81,3 +81,14 @@ def test_a_message_has_a_bound() -> None:
     rsp = building.run(building.request(spec={"domains": domains}))
 
     assert len(rsp.conditions[0].message) == len(rsp.results[0].message) == 4096
+
+
+def _secret_of(length: int) -> tuple[str, str, str]:
+    spec = {"domains": ["a.example.com"], "isolation": "PerDomain", "connectionSecretName": "s" * length}
+    return building.live(building.run(building.request(spec=spec)))
+
+
+def test_a_secret_name_leaves_room_for_the_domains_digest() -> None:
+    assert _secret_of(242)[1] == "Creating"
+    assert _secret_of(243)[1] == "InvalidClaim"
+    assert "spec.connectionSecretName: expected at most 242" in _secret_of(243)[2]

@@ -20,7 +20,7 @@ MANAGED = "distributiontenants.cloudfront.m.edgetenants.io"
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
-    for name in ("_INSTANCES_WITHIN", "_OBJECTS_WITHIN"):
+    for name in ("_INSTANCES_WITHIN", "_OBJECTS_WITHIN", "_UNATTENDED_WITHIN"):
         monkeypatch.setattr(teardown, name, 0.0)
 
 
@@ -45,9 +45,9 @@ def given(created, **more):
     )
 
 
-def remove(cluster, state):
+def remove(cluster, state, *, attended=True):
     lines = []
-    removal = Removal(cluster, state, lines.append)
+    removal = Removal(cluster, state, lines.append, attended)
     removal.before_processes()
     cluster.journal.append("processes end")
     removal.after_processes()
@@ -97,8 +97,17 @@ def test_instances_of_our_kinds_go_first(cluster, created):
 
 def test_what_does_not_go_is_named(cluster, created):
     cluster.stuck.add("crossplane-system")
+    cluster.refuses_patches = True
     with pytest.raises(WorldError, match=r"still there after deletion: Namespace/crossplane-system"):
         remove(cluster, given(created))
+
+
+@pytest.mark.parametrize("attended", [True, False])
+def test_what_only_a_finalizer_holds_is_let_go(cluster, created, attended):
+    cluster.stuck.add(XRD)
+    lines = remove(cluster, given(created), attended=attended)
+    assert f"taking the finalizers off CompositeResourceDefinition/{XRD}" in lines
+    assert cluster.objects == {}
 
 
 def test_an_api_server_that_does_not_answer_is_not_taken_for_an_empty_one(cluster, created, monkeypatch):
