@@ -8,8 +8,9 @@ Developer Guide).
 import re
 from typing import Annotated
 
-from edgetenants_runtime.api.model import Kube, Rule
 from pydantic import Field
+
+from edgetenants_runtime.api.model import Kube, Rule
 
 
 def _matches(pattern: str, message: str) -> Rule:

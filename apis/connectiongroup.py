@@ -6,6 +6,8 @@ under forProvider or initProvider has a default in the CRD; the default stands i
 
 from typing import Annotated, Any
 
+from pydantic import Field
+
 from edgetenants_runtime.api.managed import (
     ClusterManagedSpec,
     ManagedSpec,
@@ -13,7 +15,6 @@ from edgetenants_runtime.api.managed import (
     NamespacedManagedSpec,
 )
 from edgetenants_runtime.api.model import ApiModel, Bool, Kube
-from pydantic import Field
 
 from .distributiontenant import AwsId
 from .drift import AppliedRecord, Drift, GuardedSpec, PlannedActions

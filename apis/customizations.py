@@ -8,9 +8,10 @@ camelCase.
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar
 
+from pydantic import Field
+
 from edgetenants_runtime.api.model import ApiModel, Kube, Rule
 from edgetenants_runtime.api.references import Reference, Selector
-from pydantic import Field
 
 from .arns import CertificateArn, WebAclArn
 from .domains import DomainName

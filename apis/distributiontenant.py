@@ -8,6 +8,8 @@ description.
 
 from typing import Annotated, Any, ClassVar
 
+from pydantic import Field
+
 from edgetenants_runtime.api.managed import (
     ClusterManagedSpec,
     ManagedSpec,
@@ -16,7 +18,6 @@ from edgetenants_runtime.api.managed import (
 )
 from edgetenants_runtime.api.model import NOT_TEXT, ApiModel, Bool, Kube, Rule
 from edgetenants_runtime.api.references import ProviderConfigReference, Reference, Selector
-from pydantic import Field
 
 from .customizations import Customizations, ManagedCertificateRequest
 from .domains import DomainNames

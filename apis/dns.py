@@ -4,8 +4,9 @@ claims."""
 from enum import StrEnum
 from typing import Annotated
 
-from edgetenants_runtime.api.model import ApiModel, Kube
 from pydantic import Field
+
+from edgetenants_runtime.api.model import ApiModel, Kube
 
 
 class RecordType(StrEnum):

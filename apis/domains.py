@@ -8,9 +8,10 @@ CloudFront takes alternate domain names in lower case and in the ASCII form of i
 from typing import Annotated, Final
 
 import idna
-from edgetenants_runtime.api.model import Kube
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
+
+from edgetenants_runtime.api.model import Kube
 
 MAX_DOMAINS: Final = 500
 """Most domains of one tenant that the API takes; CloudFront's own quota (100, adjustable) is its own

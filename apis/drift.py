@@ -3,8 +3,9 @@
 from enum import StrEnum
 from typing import Annotated
 
-from edgetenants_runtime.api.model import ApiModel, Bool, Kube
 from pydantic import Field
+
+from edgetenants_runtime.api.model import ApiModel, Bool, Kube
 
 
 class DriftPolicy(StrEnum):

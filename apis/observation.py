@@ -2,9 +2,10 @@
 
 from typing import Annotated
 
+from pydantic import Field
+
 from edgetenants_runtime.api.managed import ManagedStatus
 from edgetenants_runtime.api.model import ApiModel, Bool, Kube
-from pydantic import Field
 
 from .dns import DnsInstructions
 from .drift import AppliedRecord, Drift, PlannedActions

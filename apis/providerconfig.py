@@ -8,11 +8,12 @@ allows it.
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
+from pydantic import Field
+
 from edgetenants_runtime.api import providerconfig as base
 from edgetenants_runtime.api.model import NOT_TEXT, ApiModel, Kube, Rule
 from edgetenants_runtime.api.providerconfig import CredentialsSource
 from edgetenants_runtime.api.references import SecretReference
-from pydantic import Field
 
 from .arns import RoleArn
 

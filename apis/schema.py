@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from pydantic import BaseModel
+
 from edgetenants_runtime.api.model import (
     ONLY_KEY,
     PARTIAL_KEY,
@@ -19,7 +21,6 @@ from edgetenants_runtime.api.model import (
     RULES_KEY,
     Scope,
 )
-from pydantic import BaseModel
 
 Schema = dict[str, Any]
 

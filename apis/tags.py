@@ -4,8 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
-from edgetenants_runtime.api.model import Kube, Rule
 from pydantic import Field
+
+from edgetenants_runtime.api.model import Kube, Rule
 
 RESERVED_TAG_PREFIXES: Final = ("aws:", "crossplane-", "edgetenants")
 """Beginnings of tag keys that belong to AWS, to Crossplane and to this provider."""

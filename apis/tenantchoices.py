@@ -6,8 +6,9 @@ Each choice is an object with a `mode`, so that it can grow.
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
-from edgetenants_runtime.api.model import ApiModel, Kube, Rule
 from pydantic import Field
+
+from edgetenants_runtime.api.model import ApiModel, Kube, Rule
 
 from .arns import CertificateArn, WebAclArn
 

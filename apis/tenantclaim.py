@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Final
 
+from pydantic import Field
+
 from edgetenants_runtime.api.conditions import Conditions
 from edgetenants_runtime.api.model import ApiModel, Bool, Kube, Rule, Scope
 from edgetenants_runtime.api.references import ObjectName
-from pydantic import Field
 
 from . import errors
 from .dns import DnsInstructions

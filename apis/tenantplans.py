@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Final, Literal
 
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
 from edgetenants_runtime.api.model import NOT_TEXT, ApiModel, Bool, Kube, Rule
 from edgetenants_runtime.api.references import (
     LabelMap,
@@ -15,8 +18,6 @@ from edgetenants_runtime.api.references import (
     ProviderConfigKind,
     ProviderConfigReference,
 )
-from pydantic import AfterValidator, Field
-from pydantic_core import PydanticCustomError
 
 from . import errors
 from .distributiontenant import AwsId

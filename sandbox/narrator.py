@@ -6,7 +6,7 @@ start.
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from rich.console import Console
@@ -32,10 +32,13 @@ class Narrator:
         self._calls_seen = world.emulator.calls()["total"]
         self._events_seen: dict[str, int] = {}
         self._conditions: dict[tuple[str, str], str] = {}
-        self._status_line = ""
+        self._last_call = ""
+        self._repeats = 0
 
     def heading(self, title: str, explanation: str) -> None:
         """A step begins."""
+        self._tell_repeats()
+        self._last_call = ""
         self._console.print()
         self._console.rule(Text(title, style="bold"), align="left", style="dim")
         self._console.print(Text(explanation, style="dim"))
@@ -108,8 +111,20 @@ class Narrator:
     def _tell_calls(self) -> None:
         report = self._world.emulator.calls(since=self._calls_seen)
         self._calls_seen = report["total"]
-        for line in folded(report["calls"]):
+        for call in report["calls"]:
+            line = f"{call['operation']} → {call.get('code') or call['status']}"
+            if line == self._last_call:
+                self._repeats += 1
+                continue
+            self._tell_repeats()
+            self._last_call = line
             self.say("AWS", line)
+
+    def _tell_repeats(self) -> None:
+        """Polling looks the same each time: it is told once, and how often it went on when it ends."""
+        if self._repeats:
+            self.say("AWS", f"… and {self._repeats} more of that", "dim")
+        self._repeats = 0
 
     def _tell_conditions(self, claim: JsonObject) -> None:
         for c in claim.get("status", {}).get("conditions", []):
@@ -121,19 +136,6 @@ class Narrator:
                 self._conditions[key] = now
                 message = f": {c['message']}" if c.get("message") else ""
                 self.say("claim", f"{now}{message}", "bold green" if c["status"] == "True" else "")
-
-
-def folded(calls: list[Mapping[str, Any]]) -> list[str]:
-    """One line for each run of equal calls, so that polling does not flood the screen."""
-    lines: list[tuple[str, int]] = []
-    for call in calls:
-        outcome = call.get("code") or call["status"]
-        text = f"{call['operation']} → {outcome}"
-        if lines and lines[-1][0] == text:
-            lines[-1] = (text, lines[-1][1] + 1)
-        else:
-            lines.append((text, 1))
-    return [text if n == 1 else f"{text} ({n} times)" for text, n in lines]
 
 
 def conditions_of(obj: JsonObject) -> str:
