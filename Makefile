@@ -4,6 +4,8 @@ CACHE := .cache
 VENV := $(CACHE)/venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Test files run in so many processes; each that needs a world has one of its own.
+WORKERS ?= 2
 
 export EDGETENANTS_CACHE := $(CURDIR)/$(CACHE)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -18,7 +20,8 @@ demo: $(READY) ## Watch a claim become a live tenant, be changed, drift, be repa
 	@$(BIN)/edgetenants demo $(DEMO_FLAGS)
 
 test: $(READY) ## All tests: units, contracts, and the whole on a real control plane
-	@$(BIN)/python -m pytest $(PYTEST_FLAGS)
+	@$(BIN)/python -m sandbox.build --cache $(CACHE)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_FLAGS)
 
 test-unit: $(READY) ## The tests that need no control plane
 	@$(BIN)/python -m pytest -m "not world" $(PYTEST_FLAGS)
