@@ -166,6 +166,8 @@ class Manager:
         """Everything that is served can be read. Kinds whose CRD is missing are told of, and count as
         ready."""
         problems, notes = [], []
+        if not self._crds.synced and not self._crds.problem:
+            problems.append("which kinds are served has not been read yet")
         for informer in self._informers:
             if not informer.served:
                 notes.append(f"waiting for {informer.kind.resource} to be served")

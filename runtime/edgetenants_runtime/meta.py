@@ -61,7 +61,9 @@ class Creation:
         say: it was seen, if not by this process then by the one before."""
         if ready is None or ready.reason == ReadyReason.CREATING or not ready.last_transition_time:
             return False
-        return self.succeeded is not None and parse_rfc3339(ready.last_transition_time) > self.succeeded
+        # Conditions have whole seconds. Equal counts as after: nobody creates the same thing twice in one.
+        moved = parse_rfc3339(ready.last_transition_time)
+        return self.succeeded is not None and moved >= self.succeeded.replace(microsecond=0)
 
 
 def _after(moment: datetime | None, begun: datetime) -> bool:

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import parse_qsl, urlparse
 
 import pytest
@@ -19,10 +19,24 @@ Json = dict[str, Any]
 class ScriptedServer:
     """Answers lists and watches as scripted, each answer once, the last one for ever; notes all requests."""
 
+    TOYS_CRD: ClassVar[Json] = {
+        "metadata": {"name": "toys.toys.m.example.org", "uid": "crd-toys", "resourceVersion": "5"}
+    }
+
+    @staticmethod
+    def listed(*items: Json) -> tuple[int, Json]:
+        """The answer to a list."""
+        return 200, {"metadata": {"resourceVersion": "7"}, "items": list(items)}
+
     def __init__(self) -> None:
         self.lists: list[tuple[int, Json]] = []
         self.watches: list[Any] = ["hang"]
-        """Each a status code, or a list of lines with "hang" (stay open), "drop" (cut the connection)."""
+        """Each a status code, or a list of lines with "hang" (stay open), "drop" (cut the connection),
+        an Event (go on when it is set)."""
+        self.crds: tuple[int, Json] = self.listed(self.TOYS_CRD)
+        """What there is to say about CustomResourceDefinitions; their watch never tells of anything more
+        than `crd_events`."""
+        self.crd_events: list[Any] = ["hang"]
         self.others: dict[str, tuple[int, Json]] = {}
         """Answers to everything else, by "METHOD path"."""
         self.requests: list[tuple[str, str, dict[str, str], Any]] = []
@@ -44,12 +58,16 @@ def handler(script: ScriptedServer) -> type[BaseHTTPRequestHandler]:  # noqa: C9
         def do_GET(self) -> None:
             query = dict(parse_qsl(urlparse(self.path).query))
             self.note(query, None)
+            crds = urlparse(self.path).path.endswith("/customresourcedefinitions")
+            if crds and query:
+                return self.stream(script.crd_events) if "watch" in query else self.answer(*script.crds)
             if not query:
                 self.answer(*script.others.get(f"GET {self.path}", (404, {})))
             elif "watch" in query:
                 self.stream(script.next(script.watches))
             else:
                 self.answer(*script.next(script.lists))
+            return None
 
         def write(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -79,6 +97,9 @@ def handler(script: ScriptedServer) -> type[BaseHTTPRequestHandler]:  # noqa: C9
                 if line == "drop":
                     self.close_connection = True
                     return None
+                if isinstance(line, threading.Event):
+                    line.wait(10)
+                    continue
                 if line == "hang":
                     script.over.wait(10)
                     continue

@@ -178,8 +178,7 @@ def get(manager: Manager, path: str) -> tuple[int, str]:
 
 
 def test_readiness_names_what_is_refused(api: Any, manager: Manager, until: Until) -> None:
-    # Neither CRDs may be read nor toys: without CRDs to tell what is served, every kind is tried.
-    api.lists = [(403, {"code": 403, "message": "no"})] * 2
+    api.lists = [(403, {"code": 403, "message": "no"})]
     manager.start()
     until(lambda: "verbs" in get(manager, "/readyz")[1])
     status, body = get(manager, "/readyz")
@@ -195,6 +194,31 @@ def test_a_kind_that_is_not_served_is_waited_for_and_counts_as_ready(
     api.lists = [(404, {})]
     manager.start()
     until(lambda: get(manager, "/readyz") == (200, "ok\nwaiting for toys.toys.m.example.org to be served\n"))
+
+
+def lists_of_toys(api: Any) -> int:
+    return len([p for m, p, q, _ in list(api.requests) if m == "GET" and p.endswith("/toys") and q])
+
+
+def test_a_kind_without_a_crd_is_not_asked_for_until_the_crd_appears(
+    api: Any, manager: Manager, until: Until
+) -> None:
+    serve(api, toy())
+    api.crds = api.listed()
+    appeared = threading.Event()
+    api.crd_events = [appeared, {"type": "ADDED", "object": api.TOYS_CRD}, "hang"]
+    manager.start()
+    until(lambda: get(manager, "/readyz") == (200, "ok\nwaiting for toys.toys.m.example.org to be served\n"))
+    assert lists_of_toys(api) == 0
+    appeared.set()
+    until(lambda: get(manager, "/readyz") == (200, "ok\n"))
+
+
+def test_where_crds_may_not_be_read_every_kind_is_tried(api: Any, manager: Manager, until: Until) -> None:
+    serve(api, toy())
+    api.crds = 403, {"code": 403, "message": "no"}
+    manager.start()
+    until(lambda: lists_of_toys(api) > 0)
 
 
 def test_a_requested_stop_ends_the_run_with_success(api: Any, client: KubeClient) -> None:

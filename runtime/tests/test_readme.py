@@ -50,4 +50,4 @@ def test_the_example_is_wired(client: Any) -> None:
     manager = example()["toy_provider"](client, Settings())
     assert isinstance(manager, Manager)
     well, lines = manager.ready()
-    assert (well, len(lines)) == (False, 4)
+    assert (well, len(lines)) == (False, 5)

@@ -115,6 +115,10 @@ class Informer:
         while not self._stopping.is_set():
             # Cleared before the attempt: a poke during it must not be lost.
             self._poked.clear()
+            if not self._gate():
+                self._problem, self._served = "", False
+                self._rest(self.GATE_SECONDS)
+                continue
             try:
                 self._version = self._version or self._list()
                 self._follow()
