@@ -10,7 +10,7 @@ WORKERS ?= 2
 export EDGETENANTS_CACHE := $(CURDIR)/$(CACHE)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test test-unit test-world test-alone lint generate bench lock clean
+.PHONY: help demo test test-unit test-world test-alone test-controlplane lint generate bench lock clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -31,6 +31,9 @@ test-world: $(READY) ## The tests on a real control plane
 
 test-alone: ## Install runtime/ and emulator/ each alone in a clean environment and test them there
 	@$(PYTHON) tests/alone.py $(CACHE)/alone runtime emulator
+
+test-controlplane: $(READY) ## The tests of the sandbox's own control plane, in Go
+	@$(BIN)/python -m sandbox.build --cache $(CACHE) --test
 
 lint: $(READY) ## Style, strict types, import rules, no clock but ours, generated files fresh
 	@$(BIN)/ruff check .

@@ -188,7 +188,8 @@ class ClaimConditionType(StrEnum):
 
 
 class LiveReason(StrEnum):
-    """Reasons of type Live."""
+    """Reasons of type Live. Where a tenant cannot be made or served, Live has the reason that the tenant's
+    own Ready has (TenantReadyReason), so that the claim's column says what is wrong."""
 
     LIVE = "Live"
     """Every domain is served. Nobody needs to act."""
@@ -216,7 +217,8 @@ class LiveReason(StrEnum):
     BLOCKED = "Blocked"
     """A step waits for somebody; the condition Blocked says what for."""
     FAILED = "Failed"
-    """A tenant cannot be made or served; the message has the tenant's own reason and next action."""
+    """A tenant cannot be made or served, and its Ready has no reason that is documented. The message has its
+    words; whoever runs the provider looks at its log."""
 
 
 class ReconcilingReason(StrEnum):

@@ -60,7 +60,7 @@ def parse(model: type[Model], value: Any, root: str = "") -> Model:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        details = error.errors(include_url=False)
+        details = _causes(error.errors(include_url=False))
         raise InvalidInput(tuple(_problem(model, detail, root) for detail in details)) from None
 
 
@@ -73,6 +73,17 @@ def step(key: str | int) -> str:
         if re.fullmatch("[A-Za-z_][A-Za-z0-9_-]*", key)
         else f"[{json.dumps(key, ensure_ascii=False)}]"
     )
+
+
+def _causes(details: list[ErrorDetails]) -> list[ErrorDetails]:
+    """Without lists that are said to be too short only because their items are at fault themselves."""
+    places = [detail["loc"] for detail in details]
+    return [
+        detail
+        for detail in details
+        if detail["type"] != "too_short"
+        or not any(len(p) > len(detail["loc"]) and p[: len(detail["loc"])] == detail["loc"] for p in places)
+    ]
 
 
 def _problem(model: type[BaseModel], detail: ErrorDetails, root: str) -> Problem:

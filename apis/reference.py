@@ -30,7 +30,7 @@ REASONS: Final[tuple[tuple[str, StrEnum, tuple[type[StrEnum], ...]], ...]] = (
     (_TENANT, conditions.TenantConditionType.CERTIFICATE_READY, (conditions.CertificateReason,)),
     (_TENANT, conditions.TenantConditionType.DNS_READY, (conditions.DnsReason,)),
     (_CONFIGS, ProviderConfigConditionType.TERMINATING, (ProviderConfigReason,)),
-    (_CLAIM, conditions.ClaimConditionType.LIVE, (conditions.LiveReason,)),
+    (_CLAIM, conditions.ClaimConditionType.LIVE, (conditions.LiveReason, conditions.TenantReadyReason)),
     (_CLAIM, conditions.ClaimConditionType.RECONCILING, (conditions.ReconcilingReason,)),
     (_CLAIM, conditions.ClaimConditionType.DEGRADED, (conditions.DegradedReason,)),
     (_CLAIM, conditions.ClaimConditionType.SUSPENDED, (conditions.SuspendedReason,)),

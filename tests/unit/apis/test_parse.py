@@ -220,3 +220,12 @@ def test_round_trips() -> None:
     claim = tenantclaim.parse(value)
     assert tenantclaim.parse(claim.to_json()) == claim
     assert claim.to_json() == {**value, "isolation": "Shared", "suspended": False}
+
+
+def test_a_list_whose_items_are_all_wrong_is_not_also_called_too_short():
+    with pytest.raises(errors.InvalidInput) as refusal:
+        tenantclaim.parse({"domains": ["a b"]})
+    assert [problem.path for problem in refusal.value.problems] == ["spec.domains[0]"]
+    with pytest.raises(errors.InvalidInput) as refusal:
+        tenantclaim.parse({"domains": []})
+    assert [problem.path for problem in refusal.value.problems] == ["spec.domains"]
