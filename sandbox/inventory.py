@@ -45,9 +45,12 @@ class Inventory:
             _section("Objects that up made", _grouped(self.applied)),
             *([_section("Objects left as found", "\n".join(self.kept))] if self.kept else []),
             _section("Claims and managed resources", _objects(self.kubernetes)),
-            _section("Distributions in AWS (emulated)", _external(self.aws["distributions"], "Id")),
-            _section("Distribution tenants in AWS (emulated)", _external(self.aws["tenants"], "Name")),
-            _section("Connection groups in AWS (emulated)", _external(self.aws["connectionGroups"], "Name")),
+            _section(
+                "Distributions in AWS (emulated)",
+                _external(self.aws["distributions"], ("Id", "Status", "Enabled")),
+            ),
+            _section("Distribution tenants in AWS (emulated)", _external(self.aws["tenants"], NAMED)),
+            _section("Connection groups in AWS (emulated)", _external(self.aws["connectionGroups"], NAMED)),
         ]
         return "\n\n".join(parts)
 
@@ -107,9 +110,9 @@ def _objects(found: Iterable[JsonObject]) -> str:
     return table(("KIND", "NAMESPACE", "NAME", "READY", "SYNCED"), rows)
 
 
-def _external(found: Iterable[JsonObject], key: str) -> str:
-    rows = [
-        (str(o[key]), str(o.get("Id", "")), str(o.get("Status", "")), str(o.get("Enabled", "")))
-        for o in found
-    ]
-    return table((key.upper(), "ID", "STATUS", "ENABLED"), rows)
+NAMED = ("Name", "Id", "Status", "Enabled")
+
+
+def _external(found: Iterable[JsonObject], columns: tuple[str, ...]) -> str:
+    rows = [tuple(str(o.get(column, "")) for column in columns) for o in found]
+    return table(tuple(column.upper() for column in columns), rows)
