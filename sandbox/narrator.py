@@ -62,8 +62,8 @@ class Narrator:
 
     def look(self, claim: str) -> JsonObject:
         """Print what is new since the last look; the claim as it is now."""
-        self._tell_events()
         self._tell_calls()
+        self._tell_events()
         found = self.get("tenantclaims", claim)
         self._tell_conditions(found)
         return found
@@ -91,9 +91,7 @@ class Narrator:
 
     def _tell_events(self) -> None:
         out = self._world.kubectl("get", "events", "-n", self._namespace, "-o", "json")
-        for event in sorted(
-            json.loads(out)["items"], key=lambda e: str(e.get("lastTimestamp") or e.get("eventTime"))
-        ):
+        for event in sorted(json.loads(out)["items"], key=lambda e: int(e["metadata"]["resourceVersion"])):
             uid, count = event["metadata"]["uid"], int(event.get("count") or 1)
             if self._events_seen.get(uid, 0) >= count:
                 continue
