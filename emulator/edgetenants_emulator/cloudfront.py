@@ -7,7 +7,15 @@ from typing import Any
 
 from botocore.model import OperationModel
 
-from edgetenants_emulator import connection_groups, constraints, distributions, restxml, tags, tenants
+from edgetenants_emulator import (
+    connection_groups,
+    constraints,
+    distributions,
+    managed_certificates,
+    restxml,
+    tags,
+    tenants,
+)
 from edgetenants_emulator.errors import AwsError, ErrorCode
 from edgetenants_emulator.exchange import Request, Response
 from edgetenants_emulator.identifiers import Arn
@@ -26,6 +34,7 @@ HANDLERS: dict[str, Handler] = {
     "DeleteDistributionTenant": tenants.delete,
     "ListDistributionTenants": tenants.list_page,
     "ListDistributionTenantsByCustomization": tenants.list_by_customization,
+    "GetManagedCertificateDetails": managed_certificates.details,
     "CreateConnectionGroup": connection_groups.create,
     "GetConnectionGroup": connection_groups.get,
     "GetConnectionGroupByRoutingEndpoint": connection_groups.get_by_routing_endpoint,
@@ -71,6 +80,7 @@ def answer(
 ) -> Response:
     """Do what is asked, under the world's lock. Raises AwsError, after which nothing is changed."""
     with world.lock:
+        managed_certificates.advance(world)
         result = HANDLERS[operation.name](world, account, params)
     return restxml.serialize(operation_model(operation.name), result, request_id)
 

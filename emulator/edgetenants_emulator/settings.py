@@ -19,6 +19,11 @@ class Settings:
     """Virtual seconds from a connection group's create or update to Deployed."""
     deploy_distribution_seconds: float = 300.0
     """Virtual seconds from a distribution's create or update to Deployed."""
+    certificate_issue_seconds: float = 60.0
+    """Virtual seconds from the proof of control to a managed certificate's issue. AWS does not publish it;
+    users report minutes."""
+    certificate_timeout_seconds: float = 72 * 3600.0
+    """Virtual seconds until ACM gives up (ACM user guide, "HTTP validation times out")."""
     tenants_per_account: int = 10_000
     """Quota of CloudFront's quotas page; EntityLimitExceeded above it."""
     groups_per_account: int = 100
@@ -41,6 +46,10 @@ class Settings:
     group_disable_needs_no_tenants: bool = True
     """Whether a group with tenants can be disabled. AWS does not say; the model declares ResourceInUse for
     UpdateConnectionGroup, and nothing else could be in use."""
+    certificate_attached_by_itself: bool = False
+    """Whether an issued managed certificate is attached without an update."""
+    certificate_moves_etag: bool = True
+    """Whether a managed certificate's change of status gives its tenant a new ETag."""
 
     def changed(self, changes: Mapping[str, Any]) -> Settings:
         """These settings with some replaced.
