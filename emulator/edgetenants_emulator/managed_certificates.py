@@ -38,7 +38,7 @@ def check_request(
     if before and before.certificate and before.certificate.status is CertificateStatus.PENDING_VALIDATION:
         message = "The distribution tenant already has a pending managed certificate request."
         raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
-    if wanted.get("PrimaryDomainName", names[0]) not in names:
+    if not names or wanted.get("PrimaryDomainName", names[0]) not in names:
         message = (
             "The primary domain name of the certificate must be one of the distribution tenant's domains."
         )

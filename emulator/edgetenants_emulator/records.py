@@ -15,6 +15,7 @@ __all__ = [
     "ConnectionGroup",
     "Distribution",
     "DomainStatus",
+    "Invalidation",
     "ManagedCertificate",
     "Resource",
     "Shelf",
@@ -71,6 +72,17 @@ class ManagedCertificate:
     """Since when control of all domains is shown."""
     looked_at: tuple[Any, ...] = ()
     """What proofs hung on when they were last looked at."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Invalidation:
+    """An invalidation of a tenant's objects at the edges. Times are virtual seconds."""
+
+    id: str
+    reference: str
+    paths: tuple[str, ...]
+    created: float
+    completed_at: float
 
 
 @dataclass(kw_only=True)
@@ -162,6 +174,8 @@ class Tenant(Resource):
     customizations: dict[str, Any]
     certificate: ManagedCertificate | None = None
     """The managed one that was asked for last, attached or not."""
+    invalidations: list[Invalidation] = field(default_factory=list)
+    """The oldest first."""
 
 
 R = TypeVar("R", bound=Resource)

@@ -24,6 +24,8 @@ class Settings:
     users report minutes."""
     certificate_timeout_seconds: float = 72 * 3600.0
     """Virtual seconds until ACM gives up (ACM user guide, "HTTP validation times out")."""
+    invalidation_seconds: float = 60.0
+    """Virtual seconds from an invalidation's create to Completed."""
     tenants_per_account: int = 10_000
     """Quota of CloudFront's quotas page; EntityLimitExceeded above it."""
     groups_per_account: int = 100
@@ -36,6 +38,11 @@ class Settings:
     """Quota of CloudFront's quotas page; EntityLimitExceeded above it."""
     tags_per_resource: int = 50
     """Quota of CloudFront's quotas page; InvalidTagging above it."""
+    invalidation_paths: int = 3000
+    """Paths in progress; BatchTooLarge for one invalidation with more, else TooManyInvalidationsInProgress.
+    CloudFront's quotas page has it for a distribution."""
+    invalidation_wildcards: int = 15
+    """Wildcard paths in progress, of the same page; TooManyInvalidationsInProgress above it."""
     page_size_default: int = 100
     """Items on a page when MaxItems is not given. AWS does not publish it."""
     page_size_max: int = 100
@@ -50,6 +57,12 @@ class Settings:
     """Whether an issued managed certificate is attached without an update."""
     certificate_moves_etag: bool = True
     """Whether a managed certificate's change of status gives its tenant a new ETag."""
+    disassociated_web_acl_inherits: bool = True
+    """Whether a tenant is back at its distribution's web ACL after DisassociateDistributionTenantWebACL;
+    otherwise it has none (`disable`)."""
+    domain_move_needs_disabled_source: bool = True
+    """Whether a domain moves within an account only away from a disabled resource, as the API reference
+    says; the developer guide asks for it between accounts alone, where it always holds."""
 
     def changed(self, changes: Mapping[str, Any]) -> Settings:
         """These settings with some replaced.
