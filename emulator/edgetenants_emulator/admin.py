@@ -14,7 +14,9 @@ GET    dns                                 records beside Route 53's;  PATCH  se
 GET    calls?since=                        what was asked, with counts by operation;  DELETE  forgets it
 POST   faults                              disturb a call;  GET  lists;  DELETE  removes all
 GET    faults/{id}?wait=                   how far it is;   DELETE faults/{id}?drop=true  lets go
+POST   rates                               limit an operation's rate;  GET  lists;  DELETE  removes all
 GET    settings                            durations, quotas, page sizes;  PATCH  changes some
+GET    unknowns                            what AWS does not say, and what switches it here
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from edgetenants_emulator import (
     managed_certificates,
     seed,
     tenants,
+    unknowns,
 )
 from edgetenants_emulator.application import Application
 from edgetenants_emulator.errors import AwsError
@@ -213,9 +216,27 @@ class Admin:
         self._faults.remove_all(drop=_flag(request, "drop"))
         return {"faults": []}
 
+    def rates(self, _: Request, __: str) -> Any:
+        """The rate limits that were set."""
+        return {"rates": self._application.rates.listed()}
+
+    def set_rate_limit(self, request: Request, _: str) -> Any:
+        """Limit an operation, or a whole service."""
+        self._application.rates.put(request.json())
+        return {"rates": self._application.rates.listed()}
+
+    def clear_rates(self, _: Request, __: str) -> Any:
+        """Forget the rate limits that were set, and fill all buckets."""
+        self._application.rates.clear()
+        return {"rates": []}
+
     def settings(self, _: Request, __: str) -> Any:
         """All settings."""
         return self._world.settings.as_json()
+
+    def unknowns(self, _: Request, __: str) -> Any:
+        """What AWS does not say, with the settings that switch it."""
+        return {"unknowns": unknowns.as_json(self._world.settings)}
 
     def change_settings(self, request: Request, _: str) -> Any:
         """Change some settings; what exists keeps the times it has."""
@@ -260,7 +281,11 @@ _ENDPOINTS: dict[tuple[str, str, bool], Endpoint] = {
     ("DELETE", "faults", False): Admin.remove_faults,
     ("GET", "faults", True): Admin.fault,
     ("DELETE", "faults", True): Admin.remove_fault,
+    ("GET", "rates", False): Admin.rates,
+    ("POST", "rates", False): Admin.set_rate_limit,
+    ("DELETE", "rates", False): Admin.clear_rates,
     ("GET", "settings", False): Admin.settings,
+    ("GET", "unknowns", False): Admin.unknowns,
     ("PATCH", "settings", False): Admin.change_settings,
 }
 

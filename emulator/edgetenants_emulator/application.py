@@ -14,6 +14,7 @@ from edgetenants_emulator.exchange import Request, Response
 from edgetenants_emulator.faults import Faults, When
 from edgetenants_emulator.moto_services import Accounts, MotoServices, error_code
 from edgetenants_emulator.operations import CLOUDFRONT, Operation, resolve, scope_of, service_model
+from edgetenants_emulator.rates import Rates
 from edgetenants_emulator.world import DEFAULT_ACCOUNT, World
 
 __all__ = ["Application"]
@@ -30,6 +31,7 @@ class Application:
         self.faults = Faults()
         self.moto = MotoServices()
         self.accounts = Accounts()
+        self.rates = Rates(world.clock)
 
     def handle(self, request: Request) -> Response:
         """The answer to a request of AWS's API. Raises ConnectionDropped where there shall be none."""
@@ -69,6 +71,7 @@ class Application:
         if operation.service == CLOUDFRONT and not signed:
             message = "Request is missing Authentication Token"
             raise AwsError(ErrorCode.MISSING_AUTHENTICATION_TOKEN, message)
+        self.rates.take(self.world.settings, operation.service, operation.name, call.account)
         if cloudfront.is_ours(operation, request):
             return self._ours(request, operation, call, request_id)
         if operation.service == CLOUDFRONT:

@@ -14,7 +14,7 @@ from moto.acm.models import CertBundle, acm_backends
 from edgetenants_emulator import identifiers
 from edgetenants_emulator.records import CertificateStatus, ManagedCertificate
 
-__all__ = ["covers", "exists", "issue", "issued_names", "redirect", "request_managed"]
+__all__ = ["count", "covers", "exists", "issue", "issued_names", "redirect", "request_managed"]
 
 REGION = "us-east-1"
 
@@ -103,6 +103,12 @@ def request_managed(certificate: ManagedCertificate, transparency_logging: str) 
 def exists(certificate: ManagedCertificate) -> bool:
     """Whether ACM still has it."""
     return certificate.arn in acm_backends[certificate.account][REGION]._certificates  # noqa: SLF001
+
+
+def count(account: str, *, with_managed: bool) -> int:
+    """How many certificates an account has in us-east-1, whatever their status."""
+    held = list(acm_backends[account][REGION]._certificates.values())  # noqa: SLF001
+    return sum(with_managed or not isinstance(each, ManagedBundle) for each in held)
 
 
 def redirect(certificate: ManagedCertificate, domain: str) -> tuple[str, str]:

@@ -77,6 +77,8 @@ class ErrorCode(StrEnum):
     """AWS has this operation, the emulator has it not."""
     SERVICE_UNAVAILABLE = "ServiceUnavailable"
     """What an injected fault answers when nothing else was asked for."""
+    THROTTLING = "Throttling"
+    """The account makes too many requests."""
     UNKNOWN_OPERATION = "UnknownOperationException"
     """AWS has no such operation."""
 
@@ -113,6 +115,7 @@ STATUS: dict[ErrorCode, int] = {
     # Not one of 500, 502, 503 and 504, which SDKs retry: trying again does not help.
     ErrorCode.NOT_IMPLEMENTED: 501,
     ErrorCode.SERVICE_UNAVAILABLE: 503,
+    ErrorCode.THROTTLING: 400,
     ErrorCode.UNKNOWN_OPERATION: 404,
 }
 

@@ -28,12 +28,13 @@ Params = Mapping[str, Any]
 
 
 def check_request(
-    world: World, wanted: Params, names: Sequence[str], group_id: str, before: Tenant | None
+    world: World, account: str, wanted: Params, names: Sequence[str], group_id: str, before: Tenant | None
 ) -> None:
     """Let a ManagedCertificateRequest pass for a tenant with these domains in that connection group.
 
     Raises AwsError InvalidArgument: for a second one while one is pending, a primary domain that is not the
-    tenant's, a wildcard, or with the token host `cloudfront` a domain that does not point here yet.
+    tenant's, a wildcard, or with the token host `cloudfront` a domain that does not point here yet;
+    EntityLimitExceeded when ACM is full.
     """
     if before and before.certificate and before.certificate.status is CertificateStatus.PENDING_VALIDATION:
         message = "The distribution tenant already has a pending managed certificate request."
@@ -46,6 +47,7 @@ def check_request(
     if any(name.startswith("*.") for name in names):
         message = "A managed certificate is validated over HTTP, which wildcard domains don't support."
         raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
+    _check_quota(world, account)
     if wanted["ValidationTokenHost"] == "cloudfront":
         endpoint = _endpoint(world, group_id)
         if not all(_points(world, name, endpoint) for name in names):
@@ -192,6 +194,14 @@ def _tenant(world: World, certificate: ManagedCertificate) -> Tenant | None:
     """The tenant whose certificate this still is."""
     tenant = world.tenants.get(certificate.account, certificate.tenant_id)
     return tenant if tenant and tenant.certificate is certificate else None
+
+
+def _check_quota(world: World, account: str) -> None:
+    settings = world.settings
+    held = certificates.count(account, with_managed=settings.managed_certificates_count)
+    if held >= settings.acm_certificates_per_account:
+        message = f"Your request exceeds the limit of {settings.acm_certificates_per_account} certificates."
+        raise AwsError(ErrorCode.ENTITY_LIMIT_EXCEEDED, message)
 
 
 def _points(world: World, domain: str, endpoint: str) -> bool:

@@ -54,11 +54,11 @@ def for_create(world: World, account: str, params: Params) -> TenantPlan:
     distribution = parent(world, account, params["DistributionId"])
     group_id = _group_id(world, account, params.get("ConnectionGroupId"))
     values = parameters.as_map(params.get("Parameters", ()))
-    parameters.check(distribution, values)
+    parameters.check(distribution, values, unknown_refused=world.settings.unknown_parameters_refused)
     own = customizations.settled(account, params.get("Customizations", {}))
     request = params.get("ManagedCertificateRequest")
     if request:
-        managed_certificates.check_request(world, request, names, group_id, None)
+        managed_certificates.check_request(world, account, request, names, group_id, None)
     return TenantPlan(
         distribution_id=distribution.id,
         group_id=group_id,
@@ -83,15 +83,13 @@ def for_update(world: World, tenant: Tenant, params: Params) -> TenantPlan:
         domains.check_names(names, world.settings.domains_per_tenant)
     distribution = parent(world, account, params.get("DistributionId") or tenant.distribution_id)
     group_id = _group_id(world, account, params.get("ConnectionGroupId") or tenant.group_id)
-    values = parameters.as_map(params["Parameters"]) if "Parameters" in params else tenant.parameters
+    values = _parameters(world, tenant, params.get("Parameters"))
     if "Parameters" in params or "DistributionId" in params:
-        parameters.check(distribution, values)
-    own = tenant.customizations
-    if "Customizations" in params:
-        own = customizations.settled(account, params["Customizations"])
+        parameters.check(distribution, values, unknown_refused=world.settings.unknown_parameters_refused)
+    own = _customizations(world, tenant, params.get("Customizations"))
     request = params.get("ManagedCertificateRequest")
     if request:
-        managed_certificates.check_request(world, request, names, group_id, tenant)
+        managed_certificates.check_request(world, account, request, names, group_id, tenant)
     found = tenant.domains
     if params.keys() & {"Domains", "DistributionId", "Customizations", "ManagedCertificateRequest"}:
         awaited = names if request else _awaited(tenant)
@@ -125,6 +123,20 @@ def _group_id(world: World, account: str, group_id: str | None) -> str:
     if found is None:
         raise AwsError(ErrorCode.ENTITY_NOT_FOUND, f"The connection group {group_id} doesn't exist.")
     return found.id
+
+
+def _parameters(world: World, tenant: Tenant, given: Sequence[Params] | None) -> dict[str, str]:
+    ignored = given == [] and not world.settings.empty_parameters_clear
+    return tenant.parameters if given is None or ignored else parameters.as_map(given)
+
+
+def _customizations(world: World, tenant: Tenant, given: Params | None) -> dict[str, Any]:
+    if given is None:
+        return tenant.customizations
+    if not given:
+        return {} if world.settings.empty_customizations_clear else tenant.customizations
+    own = customizations.settled(tenant.account, given)
+    return {**tenant.customizations, **own} if world.settings.customizations_merge else own
 
 
 def _awaited(tenant: Tenant) -> Collection[str]:

@@ -56,7 +56,8 @@ def create(world: World, account: str, params: Params) -> dict[str, Any]:
 
 def get(world: World, account: str, params: Params) -> dict[str, Any]:
     """GetDistributionTenant, by id, ARN or name."""
-    return _answer(world, find(world, account, params["Identifier"]))
+    found = find(world, account, params["Identifier"])
+    return _answer(world, found, with_tags=world.settings.get_returns_tags)
 
 
 def get_by_domain(world: World, account: str, params: Params) -> dict[str, Any]:
@@ -72,6 +73,9 @@ def update(world: World, account: str, params: Params) -> dict[str, Any]:
     """UpdateDistributionTenant: what is left out is kept; what is sent replaces the whole member."""
     tenant = by_id(world, account, params["Id"])
     etag.check(params.get("IfMatch"), tenant.version)
+    if world.settings.update_needs_deployed and tenant.status(world.clock.now()) != "Deployed":
+        message = f"The distribution tenant {tenant.id} is still being deployed."
+        raise AwsError(ErrorCode.PRECONDITION_FAILED, message)
     edit(world, tenant, params)
     return _answer(world, tenant)
 
@@ -175,8 +179,11 @@ def _answer(world: World, tenant: Tenant, *, with_tags: bool = False) -> dict[st
 
 def _list(world: World, account: str, params: Params, wanted: Callable[[Tenant], bool]) -> dict[str, Any]:
     limit = paging.size(params.get("MaxItems"), world.settings)
-    matching = filter(wanted, world.tenants.of(account))
-    found, marker = paging.page(matching, params.get("Marker"), limit)
     now = world.clock.now()
+    listed = (
+        each for each in world.tenants.of(account) if each.created + world.settings.list_lag_seconds <= now
+    )
+    matching = filter(wanted, listed)
+    found, marker = paging.page(matching, params.get("Marker"), limit, world.settings)
     rows = [{**shown(world, tenant, now), "ETag": tenant.etag, "Parameters": None} for tenant in found]
     return {"DistributionTenantList": rows, "NextMarker": marker}
