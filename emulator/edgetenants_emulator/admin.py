@@ -16,6 +16,7 @@ POST   faults                              disturb a call;  GET  lists;  DELETE 
 GET    faults/{id}?wait=                   how far it is;   DELETE faults/{id}?drop=true  lets go
 POST   rates                               limit an operation's rate;  GET  lists;  DELETE  removes all
 GET    settings                            durations, quotas, page sizes;  PATCH  changes some
+GET    snapshot                            the whole state, to be loaded again;  PUT  loads it
 GET    unknowns                            what AWS does not say, and what switches it here
 """
 
@@ -33,6 +34,7 @@ from edgetenants_emulator import (
     distributions,
     managed_certificates,
     seed,
+    snapshot,
     tenants,
     unknowns,
 )
@@ -234,6 +236,17 @@ class Admin:
         """All settings."""
         return self._world.settings.as_json()
 
+    def snapshot(self, _: Request, __: str) -> Any:
+        """The whole state, to be loaded again."""
+        with self._world.lock:
+            managed_certificates.advance(self._world)
+        return snapshot.save(self._world)
+
+    def load_snapshot(self, request: Request, _: str) -> Any:
+        """Replace the state by a saved one."""
+        snapshot.load(self._world, request.json())
+        return {"ok": True}
+
     def unknowns(self, _: Request, __: str) -> Any:
         """What AWS does not say, with the settings that switch it."""
         return {"unknowns": unknowns.as_json(self._world.settings)}
@@ -285,6 +298,8 @@ _ENDPOINTS: dict[tuple[str, str, bool], Endpoint] = {
     ("POST", "rates", False): Admin.set_rate_limit,
     ("DELETE", "rates", False): Admin.clear_rates,
     ("GET", "settings", False): Admin.settings,
+    ("GET", "snapshot", False): Admin.snapshot,
+    ("PUT", "snapshot", False): Admin.load_snapshot,
     ("GET", "unknowns", False): Admin.unknowns,
     ("PATCH", "settings", False): Admin.change_settings,
 }
