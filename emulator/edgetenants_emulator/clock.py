@@ -74,6 +74,11 @@ class VirtualClock:
         moment = datetime.fromtimestamp(self._epoch + virtual, UTC)
         return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
 
+    def date(self, unix: float) -> None:
+        """Let the present be a date, as seconds since 1970; virtual time itself is not touched."""
+        with self._changed:
+            self._epoch = unix - self._now()
+
     def unix(self, virtual: float) -> float:
         """A virtual time as seconds since 1970."""
         return self._epoch + virtual

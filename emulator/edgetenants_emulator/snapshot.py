@@ -1,0 +1,134 @@
+"""The whole state as JSON, to be loaded into another emulator: resources, certificates, zones, settings.
+
+Time goes on from where it was saved. The clock itself never runs back, so virtual times are moved instead;
+what AWS shows as dates stays as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from edgetenants_emulator import distribution_config, domains, snapshot_moto
+from edgetenants_emulator.records import (
+    CertificateStatus,
+    ConnectionGroup,
+    Distribution,
+    DomainStatus,
+    Invalidation,
+    ManagedCertificate,
+    Resource,
+    Shelf,
+    Tenant,
+)
+from edgetenants_emulator.settings import Settings
+from edgetenants_emulator.world import World
+
+__all__ = ["load", "save"]
+
+_FORMAT = 1
+
+
+def save(world: World) -> dict[str, Any]:
+    """The state as it is now."""
+    with world.lock:
+        now = world.clock.now()
+        return {
+            "format": _FORMAT,
+            "virtual": now,
+            "unix": world.clock.unix(now),
+            "settings": world.settings.as_json(),
+            "distributions": [asdict(each) for each in world.distributions],
+            "connectionGroups": [asdict(each) for each in world.groups],
+            "tenants": [_tenant_row(each) for each in world.tenants],
+            "managedCertificates": [_certificate_row(each) for each in _managed(world)],
+            "pendingCertificates": [each.arn for each in world.pending_certificates],
+            "dns": world.dns.listed(),
+            "certificates": snapshot_moto.save_certificates(),
+            "zones": snapshot_moto.save_zones(),
+        }
+
+
+def load(world: World, saved: Mapping[str, Any]) -> None:
+    """Replace the state by a saved one; ACM and Route 53 keep what else they have.
+
+    Raises ValueError for another format, KeyError or TypeError for what is no saved state; then nothing of
+    CloudFront's is changed.
+    """
+    if saved.get("format") != _FORMAT:
+        raise ValueError(f"a saved state has format {_FORMAT}, not {saved.get('format')!r}")
+    with world.lock:
+        later = world.clock.now() - saved["virtual"]
+        settings = Settings().changed(saved["settings"])
+        managed = {row["arn"]: _certificate(row, later) for row in saved["managedCertificates"]}
+        pending = [managed[arn] for arn in saved["pendingCertificates"]]
+        distributions = [Distribution(**_later(row, later)) for row in saved["distributions"]]
+        groups = [ConnectionGroup(**_later(row, later)) for row in saved["connectionGroups"]]
+        tenants = [_tenant(row, later, managed) for row in saved["tenants"]]
+        snapshot_moto.load_certificates(saved["certificates"], managed)
+        snapshot_moto.load_zones(saved["zones"])
+        world.settings, world.pending_certificates = settings, pending
+        world.distributions, world.groups = _shelf(distributions), _shelf(groups)
+        world.tenants = _shelf(tenants)
+        _hold_domains(world)
+        world.dns.clear()
+        for record in saved["dns"]:
+            world.dns.put(record["name"], record["type"], record["values"])
+        world.clock.date(saved["unix"])
+
+
+def _tenant_row(tenant: Tenant) -> dict[str, Any]:
+    bare = replace(tenant, certificate=None)
+    return {**asdict(bare), "certificate": tenant.certificate.arn if tenant.certificate else None}
+
+
+def _tenant(row: Mapping[str, Any], later: float, managed: Mapping[str, ManagedCertificate]) -> Tenant:
+    given = _later(row, later)
+    given["domains"] = {name: DomainStatus(status) for name, status in row["domains"].items()}
+    given["certificate"] = managed[row["certificate"]] if row["certificate"] else None
+    given["invalidations"] = [_invalidation(each, later) for each in row["invalidations"]]
+    return Tenant(**given)
+
+
+def _invalidation(row: Mapping[str, Any], later: float) -> Invalidation:
+    moved = {name: row[name] + later for name in ("created", "completed_at")}
+    return Invalidation(**{**row, **moved, "paths": tuple(row["paths"])})
+
+
+def _certificate_row(certificate: ManagedCertificate) -> dict[str, Any]:
+    row = asdict(certificate)
+    del row["looked_at"]
+    return {**row, "served": sorted(certificate.served)}
+
+
+def _certificate(row: Mapping[str, Any], later: float) -> ManagedCertificate:
+    proven_at = None if row["proven_at"] is None else row["proven_at"] + later
+    moved = {"requested": row["requested"] + later, "proven_at": proven_at}
+    status = CertificateStatus(row["status"])
+    return ManagedCertificate(**{**row, **moved, "status": status, "served": set(row["served"])})
+
+
+def _managed(world: World) -> Iterator[ManagedCertificate]:
+    of_tenants = [tenant.certificate for tenant in world.tenants if tenant.certificate]
+    yield from of_tenants
+    yield from (each for each in world.pending_certificates if each not in of_tenants)
+
+
+def _later(row: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    return {**row, **{name: row[name] + seconds for name in ("created", "modified", "deployed_at")}}
+
+
+def _shelf(resources: list[Any]) -> Shelf[Any]:
+    shelf: Shelf[Resource] = Shelf()
+    for each in sorted(resources, key=lambda resource: resource.number):
+        shelf.add(each)
+    return shelf
+
+
+def _hold_domains(world: World) -> None:
+    world.domains = {}
+    for distribution in world.distributions:
+        domains.hold(world, distribution.arn, distribution_config.aliases(distribution.config))
+    for tenant in world.tenants:
+        domains.hold(world, tenant.arn, tenant.domains)

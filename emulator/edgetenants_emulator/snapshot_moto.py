@@ -1,0 +1,115 @@
+"""moto's part of a saved state: ACM's certificates in us-east-1 and Route 53's hosted zones, of all accounts.
+
+The rest of moto's state (IAM, STS, other services) is not saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from moto.acm.models import CertBundle, acm_backends
+from moto.route53.models import FakeZone, route53_backends
+
+from edgetenants_emulator.certificates import REGION, ManagedBundle
+from edgetenants_emulator.records import ManagedCertificate
+
+__all__ = ["load_certificates", "load_zones", "save_certificates", "save_zones"]
+
+# How RecordSet's constructor calls its attributes.
+_RECORD = {
+    "Name": "name",
+    "Type": "type",
+    "TTL": "ttl",
+    "ResourceRecords": "records",
+    "SetIdentifier": "set_identifier",
+    "Weight": "weight",
+    "Region": "region",
+    "HealthCheckId": "health_check_id",
+    "AliasTarget": "alias_target",
+    "Failover": "failover",
+    "GeoLocation": "geo_location",
+    "MultiValueAnswer": "multi_value_answer",
+}
+
+
+def save_certificates() -> list[dict[str, Any]]:
+    """Each certificate with its private key: made up here, worth nothing elsewhere."""
+    return [
+        {
+            "account": account,
+            "arn": bundle.arn,
+            "certificate": bundle.cert.decode(),
+            "key": bundle.key.decode(),
+            "type": bundle.type,
+            "status": bundle.status,
+            "options": bundle.cert_options,
+        }
+        for account, backends in list(acm_backends.items())
+        for region, backend in list(backends.items())
+        if region == REGION
+        for bundle in list(backend._certificates.values())  # noqa: SLF001 - moto's API gives no keys
+    ]
+
+
+def load_certificates(saved: Iterable[Mapping[str, Any]], managed: Mapping[str, ManagedCertificate]) -> None:
+    """Put certificates back; those that ACM has are replaced."""
+    for each in saved:
+        kind = ManagedBundle if each["arn"] in managed else CertBundle
+        bundle = kind(
+            each["account"],
+            each["certificate"].encode(),
+            each["key"].encode(),
+            region=REGION,
+            arn=each["arn"],
+            cert_type=each["type"],
+            cert_status=each["status"],
+            cert_options=dict(each["options"]),
+        )
+        if isinstance(bundle, ManagedBundle):
+            bundle.managed = managed[each["arn"]]
+        acm_backends[each["account"]][REGION]._certificates[bundle.arn] = bundle  # noqa: SLF001
+
+
+def save_zones() -> list[dict[str, Any]]:
+    """Each hosted zone with its records."""
+    return [
+        {
+            "account": account,
+            "id": zone.resource_id,
+            "name": zone.name,
+            "private": zone.private_zone,
+            "callerReference": zone.caller_reference,
+            "comment": zone.comment,
+            "records": [{key: getattr(r, name) for key, name in _RECORD.items()} for r in zone.rrsets],
+        }
+        for account, backends in list(route53_backends.items())
+        for backend in list(backends.values())
+        for zone in list(backend.zones.values())
+    ]
+
+
+def load_zones(saved: Iterable[Mapping[str, Any]]) -> None:
+    """Put zones back under their ids; those that Route 53 has are replaced."""
+    for each in saved:
+        backend = route53_backends[each["account"]]["aws"]
+        backend.zones.pop(each["id"], None)
+        zone: FakeZone = backend.create_hosted_zone(
+            each["name"], each["private"], each["callerReference"], comment=each["comment"]
+        )
+        del backend.zones[zone.resource_id]
+        zone.resource_id = each["id"]
+        zone.rrsets = []
+        for record in each["records"]:
+            zone.add_rrset({key: value for key, value in record.items() if value is not None})
+            zone.rr_changes.append(_change(record))
+        backend.zones[each["id"]] = zone
+
+
+def _change(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The change that made a record: without it moto lets nobody delete the record."""
+    given = {key: value for key, value in record.items() if value is not None}
+    values = given.pop("ResourceRecords", [])
+    if not given.get("AliasTarget"):
+        given["ResourceRecords"] = [v if isinstance(v, dict) else {"Value": v} for v in values]
+    return {"Action": "CREATE", "ResourceRecordSet": given}
