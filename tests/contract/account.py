@@ -96,7 +96,8 @@ class Answer:
 
     @property
     def body(self) -> dict[str, Any]:
-        """The tenant or connection group in it."""
+        """The tenant or connection group in it; AssertionError when the call was refused."""
+        assert "Error" not in self.raw, self.raw["Error"]
         return next(self.raw[name] for name in ("DistributionTenant", "ConnectionGroup") if name in self.raw)
 
     @property
