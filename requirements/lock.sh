@@ -1,12 +1,13 @@
 #!/usr/bin/env sh
-# Resolve the locks anew: dev first, the others constrained by it, so that all five agree. Needs uv.
+# Resolve the locks anew: dev first, the others constrained by it, so that all five agree.
+# What runs beside us, in an environment of its own (bench-*, ministack), is resolved freely. Needs uv.
 # No index or file URL is written into a lock.
 set -eu
 cd "$(dirname "$0")"
 command -v uv >/dev/null || { echo "lock: uv is not installed (pip install uv)" >&2; exit 1; }
-for part in dev function provider runtime emulator bench-pythonic; do
+for part in dev function provider runtime emulator bench-pythonic ministack; do
   constraint=""
-  case "$part" in dev | bench-*) ;; *) constraint="-c dev.lock" ;; esac
+  case "$part" in dev | bench-* | ministack) ;; *) constraint="-c dev.lock" ;; esac
   # shellcheck disable=SC2086
   uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
     --no-emit-index-url --no-emit-find-links $constraint "$part.in" -o "$part.new"
