@@ -49,6 +49,14 @@ class Scene:
     def of_parent(self, **members: Any) -> dict[str, Any]:
         return {"Id": self.aws.parent, "IfMatch": FIRST_VERSION, **members}
 
+    def invalidation(self, *paths: str, quantity: int | None = None) -> dict[str, Any]:
+        wanted = {"Quantity": len(paths) if quantity is None else quantity, "Items": list(paths)}
+        return {"Id": self.of_tenant()["Id"], "InvalidationBatch": {"Paths": wanted, "CallerReference": "r"}}
+
+    def of_domain(self, member: str, **resource: str) -> dict[str, Any]:
+        """About the domain that `first` has."""
+        return {"Domain": "first.example.com", member: resource}
+
     def of_tags(self, **members: Any) -> dict[str, Any]:
         return {"Resource": self.tenant["DistributionTenant"]["Arn"], **members}
 
@@ -78,6 +86,7 @@ def parent_without_tenants(scene: Scene) -> dict[str, Any]:
     return {"Id": scene.aws.distribution("second"), "IfMatch": FIRST_VERSION}
 
 
+WEB_ACL = "arn:aws:wafv2:us-east-1:123456789012:global/webacl/w/0"
 TAKEN = [{"Domain": "first.example.com"}]
 RESERVED = {"Items": [{"Key": "aws:mine", "Value": ""}]}
 NO_TAGS, NO_KEYS = {"Tags": {"Items": []}}, {"TagKeys": {"Items": []}}
@@ -153,6 +162,63 @@ PROVOKED = {
         "EntityNotFound": lambda _: {"AssociationFilter": {"AnycastIpListId": "aip_0"}},
         "InvalidArgument": lambda _: {"Marker": "nonsense"},
     },
+    "AssociateDistributionTenantWebACL": {
+        "EntityNotFound": lambda s: s.of_tenant(Id="dt_0", WebACLArn=WEB_ACL),
+        "InvalidArgument": lambda s: s.of_tenant(WebACLArn="no ARN"),
+        "InvalidIfMatchVersion": lambda s: s.of_tenant(IfMatch="nonsense", WebACLArn=WEB_ACL),
+        "PreconditionFailed": lambda s: s.of_tenant(IfMatch=SECOND_VERSION, WebACLArn=WEB_ACL),
+    },
+    "DisassociateDistributionTenantWebACL": {
+        "EntityNotFound": lambda s: s.of_tenant(Id="dt_0"),
+        "InvalidArgument": lambda s: s.of_tenant(),
+        "InvalidIfMatchVersion": lambda s: s.of_tenant(IfMatch="nonsense"),
+        "PreconditionFailed": lambda s: s.of_tenant(IfMatch=SECOND_VERSION),
+    },
+    "CreateInvalidationForDistributionTenant": {
+        "BatchTooLarge": lambda s: with_quota(s, s.invalidation("/a", "/b"), invalidation_paths=1),
+        "EntityNotFound": lambda s: {**s.invalidation("/a"), "Id": "dt_0"},
+        "InconsistentQuantities": lambda s: s.invalidation("/a", quantity=2),
+        "InvalidArgument": lambda s: s.invalidation("no slash"),
+        "TooManyInvalidationsInProgress": lambda s: with_quota(
+            s, s.invalidation("/*"), invalidation_wildcards=0
+        ),
+    },
+    "GetInvalidationForDistributionTenant": {
+        "EntityNotFound": lambda _: {"DistributionTenantId": "dt_0", "Id": "I0"},
+        "NoSuchInvalidation": lambda s: {"DistributionTenantId": s.of_tenant()["Id"], "Id": "I0"},
+    },
+    "ListInvalidationsForDistributionTenant": {
+        "EntityNotFound": lambda _: {"Id": "dt_0"},
+        "InvalidArgument": lambda s: {"Id": s.of_tenant()["Id"], "MaxItems": 0},
+    },
+    "GetManagedCertificateDetails": {
+        "AccessDenied": lambda _: {"Identifier": f"{FOREIGN}:distribution-tenant/dt_0"},
+        "EntityNotFound": lambda _: {"Identifier": "first"},
+    },
+    "VerifyDnsConfiguration": {
+        "AccessDenied": lambda _: {"Identifier": f"{FOREIGN}:distribution-tenant/dt_0"},
+        "EntityNotFound": lambda _: {"Identifier": "nobody"},
+        "InvalidArgument": lambda _: {"Identifier": "first", "Domain": "other.example.com"},
+    },
+    "ListDomainConflicts": {
+        "EntityNotFound": lambda s: s.of_domain(
+            "DomainControlValidationResource", DistributionTenantId="dt_0"
+        ),
+        "InvalidArgument": lambda s: s.of_domain("DomainControlValidationResource"),
+    },
+    "UpdateDomainAssociation": {
+        "EntityNotFound": lambda s: s.of_domain("TargetResource", DistributionTenantId="dt_0"),
+        "IllegalUpdate": lambda s: s.of_domain("TargetResource", DistributionTenantId=s.of_tenant()["Id"]),
+        "InvalidArgument": lambda s: s.of_domain("TargetResource"),
+        "InvalidIfMatchVersion": lambda s: {
+            **s.of_domain("TargetResource", DistributionTenantId=s.of_tenant()["Id"]),
+            "IfMatch": "nonsense",
+        },
+        "PreconditionFailed": lambda s: {
+            **s.of_domain("TargetResource", DistributionTenantId=s.of_tenant()["Id"]),
+            "IfMatch": SECOND_VERSION,
+        },
+    },
     "GetDistribution": {"NoSuchDistribution": lambda _: {"Id": "E0UNKNOWN"}},
     "GetDistributionConfig": {"NoSuchDistribution": lambda _: {"Id": "E0UNKNOWN"}},
     "DeleteDistribution": {
@@ -199,6 +265,19 @@ ONLY_BY_FAULT = {
         ("GetDistributionConfig", "AccessDenied"),
         ("DeleteDistribution", "AccessDenied"),
         ("ListDistributionsByConnectionMode", "AccessDenied"),
+        ("AssociateDistributionTenantWebACL", "AccessDenied"),
+        ("DisassociateDistributionTenantWebACL", "AccessDenied"),
+        ("CreateInvalidationForDistributionTenant", "AccessDenied"),
+        ("GetInvalidationForDistributionTenant", "AccessDenied"),
+        ("ListInvalidationsForDistributionTenant", "AccessDenied"),
+        ("ListDomainConflicts", "AccessDenied"),
+        ("UpdateDomainAssociation", "AccessDenied"),
+    },
+    "A tenant has one web ACL, and no quota counts them.": {
+        ("AssociateDistributionTenantWebACL", "EntityLimitExceeded"),
+    },
+    "An SDK sends no request without its body; without one the answer is MalformedXML.": {
+        ("CreateInvalidationForDistributionTenant", "MissingBody"),
     },
     "A name is given at the create and never changed.": {
         ("UpdateDistributionTenant", "EntityAlreadyExists"),
@@ -254,6 +333,9 @@ FILLING: dict[str, Any] = {
     "DistributionConfig": CONFIG,
     "DistributionConfigWithTags": {"DistributionConfig": CONFIG, "Tags": {"Items": []}},
     "Resource": f"{FOREIGN}:distribution/E0",
+    "InvalidationBatch": {"Paths": {"Quantity": 0}, "CallerReference": "r"},
+    "DomainControlValidationResource": {},
+    "TargetResource": {},
     **NO_TAGS,
     **NO_KEYS,
 }
