@@ -172,9 +172,12 @@ class Admin:
 
     def change_dns(self, request: Request, _: str) -> Any:
         """Set records; one without values is removed."""
+        records = request.json().get("records")
+        if not isinstance(records, list):
+            raise TypeError('the DNS takes {"records": [{"name", "type", "values"}]}')
         with self._world.lock:
             managed_certificates.advance(self._world)
-            for record in request.json()["records"]:
+            for record in records:
                 self._world.dns.put(record["name"], record["type"], record.get("values") or ())
             managed_certificates.advance(self._world)
         return {"records": self._world.dns.listed()}

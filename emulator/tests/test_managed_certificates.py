@@ -397,4 +397,5 @@ class TestAdmin:
         aws.tenant("bare", Domains=domains("bare.example.com"))
         for name in ("nobody", "bare"):
             assert admin.refused("PATCH", f"managed-certificates/{name}", {"served": True})[0] == 404
-        assert admin.refused("PATCH", "dns", {"records": [{"name": "a", "type": "MX"}]})[0] == 400
+        for body in ({"records": [{"name": "a", "type": "MX"}]}, {"name": "a", "type": "CNAME"}):
+            assert admin.refused("PATCH", "dns", body)[0] == 400

@@ -6,6 +6,7 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
+from edgetenants_emulator.cloudfront import HANDLERS
 from edgetenants_emulator.errors import STATUS, ErrorCode
 from edgetenants_emulator.operations import service_model
 
@@ -176,3 +177,14 @@ def test_a_missing_body(aws, send):
     tenant_id = aws.tenant()["DistributionTenant"]["Id"]
     status, _, body = send("POST", f"distribution-tenant/{tenant_id}/invalidation")
     assert (status, error(body)[0]) == (400, "MissingBody")
+
+
+def test_every_error_that_a_tenants_operation_declares_is_known():
+    operations = [name for name in HANDLERS if "Tenant" in name or "Domain" in name or "Group" in name]
+    declared = {
+        shape.name
+        for name in [*operations, "GetManagedCertificateDetails", "VerifyDnsConfiguration"]
+        for shape in service_model("cloudfront").operation_model(name).error_shapes
+    }
+    assert len(operations) > 15
+    assert declared <= set(ErrorCode)
