@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import Any
 
 from edgetenants_emulator.errors import STATUS, AwsError, ConnectionDropped, ErrorCode
+from edgetenants_emulator.operations import CLOUDFRONT, service_model
 
 __all__ = ["Action", "Fault", "Faults", "When"]
 
@@ -161,7 +162,7 @@ class Faults:
             if fault.dropped or fault.action is Action.RESET:
                 raise ConnectionDropped
         if fault.action is Action.FAIL:
-            raise _error(fault.error)
+            raise _error(fault)
 
     def _wait(self, fault: Fault) -> None:
         fault.waiting += 1
@@ -185,7 +186,18 @@ def _parse(fault_id: str, wanted: Mapping[str, Any]) -> Fault:
     return fault
 
 
-def _error(error: Mapping[str, Any]) -> AwsError:
-    code = error.get("code", ErrorCode.SERVICE_UNAVAILABLE)
-    status = error.get("status", STATUS.get(code, 400))
-    return AwsError(code, error.get("message", "This error was asked for."), int(status))
+def _error(fault: Fault) -> AwsError:
+    code = fault.error.get("code", ErrorCode.SERVICE_UNAVAILABLE)
+    status = fault.error.get("status") or STATUS.get(code) or _declared_status(fault, code)
+    return AwsError(code, fault.error.get("message", "This error was asked for."), int(status))
+
+
+def _declared_status(fault: Fault, code: str) -> int:
+    """The HTTP status that the model has for an error of the operation; 400 for one that it does not have."""
+    model = service_model(fault.service or CLOUDFRONT)
+    if model is None or fault.operation not in model.operation_names:
+        return 400
+    for shape in model.operation_model(fault.operation).error_shapes:
+        if shape.name == code:
+            return int(shape.metadata.get("error", {}).get("httpStatusCode", 400))
+    return 400
