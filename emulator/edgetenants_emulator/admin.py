@@ -8,10 +8,15 @@ GET    state                               every resource of every account
 GET    distribution-tenants/{id-or-name}   one tenant
 PATCH  distribution-tenants/{id-or-name}   edit it behind its owner's back
 DELETE distribution-tenants/{id-or-name}   take it away behind its owner's back
+GET    managed-certificates/{id-or-name}   a tenant's managed certificate
+PATCH  managed-certificates/{id-or-name}   {"served": true} or {"status": "revoked", "reason": "…"}
+GET    dns                                 records beside Route 53's;  PATCH  sets some;  DELETE  forgets all
 GET    calls?since=                        what was asked, with counts by operation;  DELETE  forgets it
 POST   faults                              disturb a call;  GET  lists;  DELETE  removes all
 GET    faults/{id}?wait=                   how far it is;   DELETE faults/{id}?drop=true  lets go
+POST   rates                               limit an operation's rate;  GET  lists;  DELETE  removes all
 GET    settings                            durations, quotas, page sizes;  PATCH  changes some
+GET    unknowns                            what AWS does not say, and what switches it here
 """
 
 from __future__ import annotations
@@ -21,11 +26,20 @@ from dataclasses import asdict
 from typing import Any
 from urllib.parse import unquote
 
-from edgetenants_emulator import cloudfront, connection_groups, constraints, distributions, seed, tenants
+from edgetenants_emulator import (
+    cloudfront,
+    connection_groups,
+    constraints,
+    distributions,
+    managed_certificates,
+    seed,
+    tenants,
+    unknowns,
+)
 from edgetenants_emulator.application import Application
 from edgetenants_emulator.errors import AwsError
 from edgetenants_emulator.exchange import Request, Response, json_response
-from edgetenants_emulator.records import Resource, Tenant
+from edgetenants_emulator.records import CertificateStatus, ManagedCertificate, Resource, Tenant
 
 __all__ = ["PREFIX", "Admin"]
 
@@ -91,6 +105,7 @@ class Admin:
         """Every resource of every account, by AWS's names."""
         world = self._world
         with world.lock:
+            managed_certificates.advance(world)
             now = world.clock.now()
             return {
                 "distributions": [
@@ -105,6 +120,7 @@ class Admin:
     def tenant(self, _: Request, id_or_name: str) -> Any:
         """One tenant, as `state` shows it."""
         with self._world.lock:
+            managed_certificates.advance(self._world)
             return self._tenant(self._find(id_or_name))
 
     def edit_tenant(self, request: Request, id_or_name: str) -> Any:
@@ -114,6 +130,7 @@ class Admin:
             tenant = self._find(id_or_name)
             model = cloudfront.operation_model("UpdateDistributionTenant")
             constraints.check(model, {"Id": tenant.id, **changes})
+            managed_certificates.advance(self._world)
             tenants.edit(self._world, tenant, changes)
             return self._tenant(tenant)
 
@@ -123,6 +140,50 @@ class Admin:
             tenant = self._find(id_or_name)
             tenants.remove(self._world, tenant)
             return self._tenant(tenant)
+
+    def certificate(self, _: Request, id_or_name: str) -> Any:
+        """A tenant's managed certificate."""
+        with self._world.lock:
+            managed_certificates.advance(self._world)
+            return _certificate(self._managed(id_or_name))
+
+    def change_certificate(self, request: Request, id_or_name: str) -> Any:
+        """Say that its tokens are served, of all domains or of some, or give it a status."""
+        wanted = request.json()
+        unknown = set(wanted) - {"served", "status", "reason"}
+        if unknown or not wanted:
+            raise ValueError('a certificate takes {"served": true or domains} or {"status", "reason"}')
+        with self._world.lock:
+            managed_certificates.advance(self._world)
+            certificate = self._managed(id_or_name)
+            if "served" in wanted:
+                certificate.served = _served(wanted["served"], certificate)
+            if "status" in wanted:
+                status = CertificateStatus(wanted["status"])
+                managed_certificates.settle(self._world, certificate, status, str(wanted.get("reason", "")))
+            managed_certificates.advance(self._world)
+            return _certificate(certificate)
+
+    def dns(self, _: Request, __: str) -> Any:
+        """The records that were set."""
+        return {"records": self._world.dns.listed()}
+
+    def change_dns(self, request: Request, _: str) -> Any:
+        """Set records; one without values is removed."""
+        with self._world.lock:
+            managed_certificates.advance(self._world)
+            for record in request.json()["records"]:
+                self._world.dns.put(record["name"], record["type"], record.get("values") or ())
+            managed_certificates.advance(self._world)
+        return {"records": self._world.dns.listed()}
+
+    def clear_dns(self, _: Request, __: str) -> Any:
+        """Forget the records that were set."""
+        with self._world.lock:
+            managed_certificates.advance(self._world)
+            self._world.dns.clear()
+            managed_certificates.advance(self._world)
+        return {"records": []}
 
     def calls(self, request: Request, _: str) -> Any:
         """The log after call number `since`."""
@@ -155,15 +216,39 @@ class Admin:
         self._faults.remove_all(drop=_flag(request, "drop"))
         return {"faults": []}
 
+    def rates(self, _: Request, __: str) -> Any:
+        """The rate limits that were set."""
+        return {"rates": self._application.rates.listed()}
+
+    def set_rate_limit(self, request: Request, _: str) -> Any:
+        """Limit an operation, or a whole service."""
+        self._application.rates.put(request.json())
+        return {"rates": self._application.rates.listed()}
+
+    def clear_rates(self, _: Request, __: str) -> Any:
+        """Forget the rate limits that were set, and fill all buckets."""
+        self._application.rates.clear()
+        return {"rates": []}
+
     def settings(self, _: Request, __: str) -> Any:
         """All settings."""
         return self._world.settings.as_json()
+
+    def unknowns(self, _: Request, __: str) -> Any:
+        """What AWS does not say, with the settings that switch it."""
+        return {"unknowns": unknowns.as_json(self._world.settings)}
 
     def change_settings(self, request: Request, _: str) -> Any:
         """Change some settings; what exists keeps the times it has."""
         with self._world.lock:
             self._world.settings = self._world.settings.changed(request.json())
             return self._world.settings.as_json()
+
+    def _managed(self, id_or_name: str) -> ManagedCertificate:
+        certificate = self._find(id_or_name).certificate
+        if certificate is None:
+            raise KeyError(f"managed certificate of {id_or_name}")
+        return certificate
 
     def _find(self, id_or_name: str) -> Tenant:
         tenant = self._world.tenants.anywhere(id_or_name)
@@ -184,6 +269,11 @@ _ENDPOINTS: dict[tuple[str, str, bool], Endpoint] = {
     ("GET", "distribution-tenants", True): Admin.tenant,
     ("PATCH", "distribution-tenants", True): Admin.edit_tenant,
     ("DELETE", "distribution-tenants", True): Admin.remove_tenant,
+    ("GET", "managed-certificates", True): Admin.certificate,
+    ("PATCH", "managed-certificates", True): Admin.change_certificate,
+    ("GET", "dns", False): Admin.dns,
+    ("PATCH", "dns", False): Admin.change_dns,
+    ("DELETE", "dns", False): Admin.clear_dns,
     ("GET", "calls", False): Admin.calls,
     ("DELETE", "calls", False): Admin.reset_calls,
     ("POST", "faults", False): Admin.add_fault,
@@ -191,13 +281,31 @@ _ENDPOINTS: dict[tuple[str, str, bool], Endpoint] = {
     ("DELETE", "faults", False): Admin.remove_faults,
     ("GET", "faults", True): Admin.fault,
     ("DELETE", "faults", True): Admin.remove_fault,
+    ("GET", "rates", False): Admin.rates,
+    ("POST", "rates", False): Admin.set_rate_limit,
+    ("DELETE", "rates", False): Admin.clear_rates,
     ("GET", "settings", False): Admin.settings,
+    ("GET", "unknowns", False): Admin.unknowns,
     ("PATCH", "settings", False): Admin.change_settings,
 }
 
 
 def _row(resource: Resource, shown: dict[str, Any]) -> dict[str, Any]:
     return {"Account": resource.account, **shown, "ETag": resource.etag, "Tags": resource.tags}
+
+
+def _certificate(certificate: ManagedCertificate) -> dict[str, Any]:
+    row = managed_certificates.shown(certificate)
+    return {**row, "Served": sorted(certificate.served), "FailureReason": certificate.failure_reason}
+
+
+def _served(wanted: Any, certificate: ManagedCertificate) -> set[str]:
+    if isinstance(wanted, bool):
+        return set(certificate.tokens) if wanted else set()
+    unknown = set(wanted) - set(certificate.tokens)
+    if unknown:
+        raise ValueError(f"the certificate has no {', '.join(sorted(unknown))}")
+    return set(wanted)
 
 
 def _flag(request: Request, name: str) -> bool:

@@ -7,18 +7,19 @@ import sys
 import traceback
 from dataclasses import replace
 
-from edgetenants_emulator import cloudfront, identifiers, restxml
+from edgetenants_emulator import cloudfront, identifiers, managed_certificates, restxml
 from edgetenants_emulator.calls import Call, CallLog
 from edgetenants_emulator.errors import AwsError, ConnectionDropped, ErrorCode
 from edgetenants_emulator.exchange import Request, Response
 from edgetenants_emulator.faults import Faults, When
 from edgetenants_emulator.moto_services import Accounts, MotoServices, error_code
 from edgetenants_emulator.operations import CLOUDFRONT, Operation, resolve, scope_of, service_model
+from edgetenants_emulator.rates import Rates
 from edgetenants_emulator.world import DEFAULT_ACCOUNT, World
 
 __all__ = ["Application"]
 
-_NO_CERTIFICATES = frozenset({"GetManagedCertificateDetails"})
+_CERTIFICATES_HANG_ON = frozenset({"acm", "route53"})
 
 
 class Application:
@@ -30,6 +31,7 @@ class Application:
         self.faults = Faults()
         self.moto = MotoServices()
         self.accounts = Accounts()
+        self.rates = Rates(world.clock)
 
     def handle(self, request: Request) -> Response:
         """The answer to a request of AWS's API. Raises ConnectionDropped where there shall be none."""
@@ -69,6 +71,7 @@ class Application:
         if operation.service == CLOUDFRONT and not signed:
             message = "Request is missing Authentication Token"
             raise AwsError(ErrorCode.MISSING_AUTHENTICATION_TOKEN, message)
+        self.rates.take(self.world.settings, operation.service, operation.name, call.account)
         if cloudfront.is_ours(operation, request):
             return self._ours(request, operation, call, request_id)
         if operation.service == CLOUDFRONT:
@@ -90,7 +93,9 @@ class Application:
     def _motos(self, request: Request, operation: Operation, call: Call, request_id: str) -> Response:
         if operation.service == CLOUDFRONT:
             self._tell_moto(operation, call.account)
+        self._advance_certificates(operation)
         response = self.moto.forward(request, operation, call.account)
+        self._advance_certificates(operation)
         if operation.service in ("iam", "sts"):
             self.accounts.forget()
         if response.status >= 400:
@@ -98,6 +103,12 @@ class Application:
         if any(name.lower() == "x-amzn-requestid" for name in response.headers):
             return response
         return replace(response, headers={**response.headers, "x-amzn-RequestId": request_id})
+
+    def _advance_certificates(self, operation: Operation) -> None:
+        """Before and after each call: what was proven until now counts, and from now on what is new."""
+        if operation.service in _CERTIFICATES_HANG_ON:
+            with self.world.lock:
+                managed_certificates.advance(self.world)
 
     def _tell_moto(self, operation: Operation, account: str) -> None:
         distribution_id = operation.labels.get("DistributionId", "")
@@ -111,11 +122,6 @@ def _refuse_unknown(operation: Operation, request: Request) -> None:
     if not operation.name:
         message = f"CloudFront has no operation at {request.method} {request.path}."
         raise AwsError(ErrorCode.UNKNOWN_OPERATION, message)
-    if operation.name in _NO_CERTIFICATES:
-        message = (
-            "This version of the emulator has no managed certificates: it stores requests, and issues none."
-        )
-        raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
 
 
 def _error(operation: Operation, error: AwsError, request_id: str) -> Response:

@@ -6,13 +6,15 @@ The certificates themselves are moto's: `acm` is the real thing for whoever asks
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from moto.acm.exceptions import CertificateNotFound
-from moto.acm.models import acm_backends
+from moto.acm.models import CertBundle, acm_backends
 
 from edgetenants_emulator import identifiers
+from edgetenants_emulator.records import CertificateStatus, ManagedCertificate
 
-__all__ = ["covers", "issue", "issued_names"]
+__all__ = ["count", "covers", "exists", "issue", "issued_names", "redirect", "request_managed"]
 
 REGION = "us-east-1"
 
@@ -51,3 +53,66 @@ def issue(account: str, names: Sequence[str]) -> str:
     )
     backend.get_certificate(arn).status = "ISSUED"
     return arn
+
+
+class ManagedBundle(CertBundle):
+    """A managed certificate as ACM shows it: its status is CloudFront's, on the virtual clock."""
+
+    managed: ManagedCertificate
+
+    def check(self) -> None:
+        """Take the status over; moto's own would be issued after a minute of real time."""
+        self.status = self.managed.status.upper().replace("-", "_")
+
+    def describe(self) -> dict[str, Any]:
+        """moto's description, with what ACM says of managed certificates."""
+        described: dict[str, Any] = super().describe()
+        detail = described["Certificate"]
+        detail["ManagedBy"] = "CLOUDFRONT"
+        detail["DomainValidationOptions"] = [self._option(domain) for domain in self.managed.tokens]
+        if self.managed.failure_reason:
+            detail["FailureReason"] = self.managed.failure_reason
+        if self.managed.status is CertificateStatus.PENDING_VALIDATION:
+            del detail["IssuedAt"]
+        return described
+
+    def _option(self, domain: str) -> dict[str, Any]:
+        source, target = redirect(self.managed, domain)
+        status = {"ISSUED": "SUCCESS", "PENDING_VALIDATION": "PENDING_VALIDATION"}.get(self.status, "FAILED")
+        return {
+            "DomainName": domain,
+            "ValidationDomain": domain,
+            "ValidationStatus": status,
+            "ValidationMethod": "HTTP",
+            "HttpRedirect": {"RedirectFrom": source, "RedirectTo": target},
+        }
+
+
+def request_managed(certificate: ManagedCertificate, transparency_logging: str) -> None:
+    """Put a managed certificate into its account's ACM and give it its ARN."""
+    primary, *others = certificate.tokens
+    bundle = ManagedBundle.generate_cert(primary, certificate.account, REGION, sans=others)
+    assert isinstance(bundle, ManagedBundle)  # noqa: S101 - `generate_cert` makes what it is called on
+    bundle.managed = certificate
+    bundle.cert_options["CertificateTransparencyLoggingPreference"] = transparency_logging
+    certificate.arn = bundle.arn
+    # moto's API only takes requests of its own making.
+    acm_backends[certificate.account][REGION]._certificates[bundle.arn] = bundle  # noqa: SLF001
+
+
+def exists(certificate: ManagedCertificate) -> bool:
+    """Whether ACM still has it."""
+    return certificate.arn in acm_backends[certificate.account][REGION]._certificates  # noqa: SLF001
+
+
+def count(account: str, *, with_managed: bool) -> int:
+    """How many certificates an account has in us-east-1, whatever their status."""
+    held = list(acm_backends[account][REGION]._certificates.values())  # noqa: SLF001
+    return sum(with_managed or not isinstance(each, ManagedBundle) for each in held)
+
+
+def redirect(certificate: ManagedCertificate, domain: str) -> tuple[str, str]:
+    """From where to where the token's path is redirected; without a scheme, as the API has them."""
+    path = f".well-known/pki-validation/{certificate.tokens[domain]}.txt"
+    target = f"validation.{REGION}.acm-validations.aws/{certificate.account}/{path}"
+    return f"{domain}/{path}", target

@@ -7,7 +7,18 @@ from typing import Any
 
 from botocore.model import OperationModel
 
-from edgetenants_emulator import connection_groups, constraints, distributions, restxml, tags, tenants
+from edgetenants_emulator import (
+    connection_groups,
+    constraints,
+    distributions,
+    domain_control,
+    invalidations,
+    managed_certificates,
+    restxml,
+    tags,
+    tenants,
+    web_acls,
+)
 from edgetenants_emulator.errors import AwsError, ErrorCode
 from edgetenants_emulator.exchange import Request, Response
 from edgetenants_emulator.identifiers import Arn
@@ -26,6 +37,15 @@ HANDLERS: dict[str, Handler] = {
     "DeleteDistributionTenant": tenants.delete,
     "ListDistributionTenants": tenants.list_page,
     "ListDistributionTenantsByCustomization": tenants.list_by_customization,
+    "GetManagedCertificateDetails": managed_certificates.details,
+    "AssociateDistributionTenantWebACL": web_acls.associate,
+    "DisassociateDistributionTenantWebACL": web_acls.disassociate,
+    "CreateInvalidationForDistributionTenant": invalidations.create,
+    "GetInvalidationForDistributionTenant": invalidations.get,
+    "ListInvalidationsForDistributionTenant": invalidations.list_page,
+    "VerifyDnsConfiguration": domain_control.verify,
+    "ListDomainConflicts": domain_control.list_conflicts,
+    "UpdateDomainAssociation": domain_control.move,
     "CreateConnectionGroup": connection_groups.create,
     "GetConnectionGroup": connection_groups.get,
     "GetConnectionGroupByRoutingEndpoint": connection_groups.get_by_routing_endpoint,
@@ -47,7 +67,7 @@ HANDLERS: dict[str, Handler] = {
 
 _TAGGING = frozenset({"TagResource", "UntagResource", "ListTagsForResource"})
 # The members that name a request's resource, the best first.
-_NAMING = ("Id", "Identifier", "Name", "Resource", "Domain", "RoutingEndpoint")
+_NAMING = ("DistributionTenantId", "Id", "Identifier", "Name", "Resource", "Domain", "RoutingEndpoint")
 
 
 def is_ours(operation: Operation, request: Request) -> bool:
@@ -61,6 +81,9 @@ def is_ours(operation: Operation, request: Request) -> bool:
 def read(operation: Operation, request: Request) -> dict[str, Any]:
     """The members of a request, checked against the model. Raises AwsError."""
     model = operation_model(operation.name)
+    if not request.body.strip() and _declares(model, ErrorCode.MISSING_BODY):
+        message = f"The request to {operation.name} has no body."
+        raise AwsError(ErrorCode.MISSING_BODY, message)
     params = restxml.parse(model, request, operation.labels)
     constraints.check(model, params)
     return params
@@ -71,6 +94,7 @@ def answer(
 ) -> Response:
     """Do what is asked, under the world's lock. Raises AwsError, after which nothing is changed."""
     with world.lock:
+        managed_certificates.advance(world)
         result = HANDLERS[operation.name](world, account, params)
     return restxml.serialize(operation_model(operation.name), result, request_id)
 
@@ -86,3 +110,7 @@ def operation_model(name: str) -> OperationModel:
     if model is None:
         raise AwsError(ErrorCode.INTERNAL_ERROR, "botocore has no model of CloudFront.")
     return model.operation_model(name)
+
+
+def _declares(model: OperationModel, code: ErrorCode) -> bool:
+    return any(shape.name == code for shape in model.error_shapes)

@@ -53,7 +53,8 @@ def default(world: World, account: str) -> ConnectionGroup:
 
 def get(world: World, account: str, params: Params) -> dict[str, Any]:
     """GetConnectionGroup, by id, ARN or name."""
-    return _answer(world, find(world, account, params["Identifier"]))
+    found = find(world, account, params["Identifier"])
+    return _answer(world, found, with_tags=world.settings.get_returns_tags)
 
 
 def get_by_routing_endpoint(world: World, account: str, params: Params) -> dict[str, Any]:
@@ -101,7 +102,7 @@ def list_page(world: World, account: str, params: Params) -> dict[str, Any]:
     """ListConnectionGroups: without Ipv6Enabled and Tags, with the ETag."""
     _check_anycast((params.get("AssociationFilter") or {}).get("AnycastIpListId"))
     limit = paging.size(params.get("MaxItems"), world.settings)
-    groups, marker = paging.page(world.groups.of(account), params.get("Marker"), limit)
+    groups, marker = paging.page(world.groups.of(account), params.get("Marker"), limit, world.settings)
     now = world.clock.now()
     rows = [{**shown(world, group, now), "ETag": group.etag} for group in groups]
     for row in rows:

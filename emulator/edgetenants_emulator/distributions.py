@@ -69,7 +69,8 @@ def make(
     distribution = _new(world, account, config, fixed_id)
     if distribution.tenant_only:
         _check_quota(world, account)
-        connection_groups.default(world, account)
+        if world.settings.default_group_with_distribution:
+            connection_groups.default(world, account)
     distribution.tags = its_tags
     domains.hold(world, distribution.arn, aliases)
     world.distributions.add(distribution)
@@ -189,7 +190,7 @@ def _list(
 ) -> dict[str, Any]:
     limit = paging.size(params.get("MaxItems"), world.settings)
     matching = filter(wanted, world.distributions.of(account))
-    found, marker = paging.page(matching, params.get("Marker"), limit)
+    found, marker = paging.page(matching, params.get("Marker"), limit, world.settings)
     now = world.clock.now()
     items = [
         {**shown(world, each, now), **distribution_config.summary(each.config), "ETag": each.etag}

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from edgetenants_emulator import certificates
 from edgetenants_emulator.errors import AwsError, ErrorCode
 from edgetenants_emulator.records import DomainStatus
 from edgetenants_emulator.world import World
 
-__all__ = ["check_free", "check_names", "hold", "statuses"]
+__all__ = ["NOT_OWNED", "check_free", "check_names", "hold", "statuses"]
 
 _NAME = re.compile(r"(\*\.)?([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 NOT_OWNED = (
@@ -59,13 +59,18 @@ def hold(world: World, owner: str, domains: Iterable[str], instead_of: Iterable[
 
 
 def statuses(
-    domains: Iterable[str], names: Sequence[str], *, awaited: bool, before: Mapping[str, DomainStatus]
+    domains: Iterable[str],
+    names: Sequence[str],
+    *,
+    awaited: Collection[str],
+    before: Mapping[str, DomainStatus],
 ) -> dict[str, DomainStatus]:
     """The status of each domain of a tenant whose certificates carry `names`.
 
-        covered                               active
-        not covered, a certificate awaited    as before, a new one inactive
-        not covered                           refused: control of the domain is not shown
+        covered                                 active
+        not covered, on a managed certificate   as before, a new one inactive
+        not covered, inactive before            inactive
+        not covered                             refused: control of the domain is not shown
 
     Raises AwsError InvalidArgument with the words that users report.
     """
@@ -73,7 +78,7 @@ def statuses(
     for domain in domains:
         if certificates.covers(names, domain):
             found[domain] = DomainStatus.ACTIVE
-        elif awaited:
+        elif domain in awaited or before.get(domain) is DomainStatus.INACTIVE:
             found[domain] = before.get(domain, DomainStatus.INACTIVE)
         else:
             raise AwsError(ErrorCode.INVALID_ARGUMENT, NOT_OWNED)

@@ -18,6 +18,8 @@ class ErrorCode(StrEnum):
 
     ACCESS_DENIED = "AccessDenied"
     """The resource belongs to another account."""
+    BATCH_TOO_LARGE = "BatchTooLarge"
+    """An invalidation has too many paths."""
     CANNOT_DELETE_ENTITY_WHILE_IN_USE = "CannotDeleteEntityWhileInUse"
     """A connection group still has tenants, or is the account's default."""
     CNAME_ALREADY_EXISTS = "CNAMEAlreadyExists"
@@ -34,6 +36,8 @@ class ErrorCode(StrEnum):
     """The tenant, connection group, or what a request refers to does not exist."""
     ILLEGAL_UPDATE = "IllegalUpdate"
     """An update tries to change what cannot be changed."""
+    INCONSISTENT_QUANTITIES = "InconsistentQuantities"
+    """A Quantity is not the number of its Items."""
     INVALID_ARGUMENT = "InvalidArgument"
     """A member of the request breaks a rule; the message says which."""
     INVALID_ASSOCIATION = "InvalidAssociation"
@@ -44,8 +48,12 @@ class ErrorCode(StrEnum):
     """A tag breaks the rules for tags."""
     INVALID_VIEWER_CERTIFICATE = "InvalidViewerCertificate"
     """The certificate of a distribution is not there, not issued or not in us-east-1."""
+    MISSING_BODY = "MissingBody"
+    """The operation needs a body and has none."""
     NO_SUCH_DISTRIBUTION = "NoSuchDistribution"
     """There is no distribution of that id."""
+    NO_SUCH_INVALIDATION = "NoSuchInvalidation"
+    """The tenant has no invalidation of that id."""
     NO_SUCH_RESOURCE = "NoSuchResource"
     """There is no resource of that ARN."""
     PRECONDITION_FAILED = "PreconditionFailed"
@@ -56,6 +64,8 @@ class ErrorCode(StrEnum):
     """A tenant or group is to be deleted but still enabled, or its disabling has not reached every edge."""
     TOO_MANY_DISTRIBUTIONS = "TooManyDistributions"
     """The account's quota of multi-tenant distributions is used up."""
+    TOO_MANY_INVALIDATIONS_IN_PROGRESS = "TooManyInvalidationsInProgress"
+    """The paths in progress are too many."""
 
     INTERNAL_ERROR = "InternalError"
     """A bug of the emulator or of moto."""
@@ -67,12 +77,15 @@ class ErrorCode(StrEnum):
     """AWS has this operation, the emulator has it not."""
     SERVICE_UNAVAILABLE = "ServiceUnavailable"
     """What an injected fault answers when nothing else was asked for."""
+    THROTTLING = "Throttling"
+    """The account makes too many requests."""
     UNKNOWN_OPERATION = "UnknownOperationException"
     """AWS has no such operation."""
 
 
 STATUS: dict[ErrorCode, int] = {
     ErrorCode.ACCESS_DENIED: 403,
+    ErrorCode.BATCH_TOO_LARGE: 413,
     ErrorCode.CANNOT_DELETE_ENTITY_WHILE_IN_USE: 409,
     ErrorCode.CNAME_ALREADY_EXISTS: 409,
     ErrorCode.DISTRIBUTION_ALREADY_EXISTS: 409,
@@ -81,23 +94,28 @@ STATUS: dict[ErrorCode, int] = {
     ErrorCode.ENTITY_LIMIT_EXCEEDED: 400,
     ErrorCode.ENTITY_NOT_FOUND: 404,
     ErrorCode.ILLEGAL_UPDATE: 400,
+    ErrorCode.INCONSISTENT_QUANTITIES: 400,
     ErrorCode.INVALID_ARGUMENT: 400,
     ErrorCode.INVALID_ASSOCIATION: 409,
     ErrorCode.INVALID_IF_MATCH_VERSION: 400,
     ErrorCode.INVALID_TAGGING: 400,
     ErrorCode.INVALID_VIEWER_CERTIFICATE: 400,
+    ErrorCode.MISSING_BODY: 400,
     ErrorCode.NO_SUCH_DISTRIBUTION: 404,
+    ErrorCode.NO_SUCH_INVALIDATION: 404,
     ErrorCode.NO_SUCH_RESOURCE: 404,
     ErrorCode.PRECONDITION_FAILED: 412,
     ErrorCode.RESOURCE_IN_USE: 409,
     ErrorCode.RESOURCE_NOT_DISABLED: 409,
     ErrorCode.TOO_MANY_DISTRIBUTIONS: 400,
+    ErrorCode.TOO_MANY_INVALIDATIONS_IN_PROGRESS: 400,
     ErrorCode.INTERNAL_ERROR: 500,
     ErrorCode.MALFORMED_XML: 400,
     ErrorCode.MISSING_AUTHENTICATION_TOKEN: 403,
     # Not one of 500, 502, 503 and 504, which SDKs retry: trying again does not help.
     ErrorCode.NOT_IMPLEMENTED: 501,
     ErrorCode.SERVICE_UNAVAILABLE: 503,
+    ErrorCode.THROTTLING: 400,
     ErrorCode.UNKNOWN_OPERATION: 404,
 }
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from edgetenants_emulator.errors import AwsError, ErrorCode
 
-__all__ = ["check", "token"]
+__all__ = ["check", "check_if_given", "token"]
 
 # The first seven versions, as CloudFront gives them.
 _FIRST = (
@@ -58,3 +58,9 @@ def check(if_match: str | None, version: int) -> None:
             ErrorCode.PRECONDITION_FAILED,
             "The precondition in one or more of the request fields evaluated to false.",
         )
+
+
+def check_if_given(if_match: str | None, version: int) -> None:
+    """As `check`, where the operation lets If-Match be left out."""
+    if if_match is not None:
+        check(if_match, version)

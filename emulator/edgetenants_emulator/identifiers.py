@@ -6,7 +6,7 @@ import re
 import secrets
 from dataclasses import dataclass
 
-__all__ = ["Arn", "distribution_id", "edge_name", "ksuid", "request_id"]
+__all__ = ["Arn", "distribution_id", "edge_name", "invalidation_id", "ksuid", "request_id"]
 
 _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _UPPER = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -24,6 +24,11 @@ def ksuid(prefix: str, unix_seconds: float) -> str:
 def distribution_id() -> str:
     """`E` and 13 upper-case characters."""
     return "E" + "".join(secrets.choice(_UPPER) for _ in range(13))
+
+
+def invalidation_id() -> str:
+    """`I` and 25 upper-case characters."""
+    return "I" + "".join(secrets.choice(_UPPER) for _ in range(25))
 
 
 def edge_name() -> str:

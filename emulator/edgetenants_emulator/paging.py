@@ -4,33 +4,51 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from edgetenants_emulator.errors import AwsError, ErrorCode
 from edgetenants_emulator.records import Resource
 from edgetenants_emulator.settings import Settings
 
-__all__ = ["page", "size"]
+__all__ = ["page", "page_by_key", "size"]
 
 R = TypeVar("R", bound=Resource)
+T = TypeVar("T")
 
 
-def page(resources: Iterable[R], marker: str | None, limit: int) -> tuple[list[R], str | None]:
+def page(
+    resources: Iterable[R], marker: str | None, limit: int, settings: Settings
+) -> tuple[list[R], str | None]:
     """One page of what is ordered by creation, and the marker of the next one, None at the end.
 
     A marker holds a place in the order of creation, so what is created or deleted between two pages neither
-    skips nor repeats another. Raises AwsError InvalidArgument for a marker that no page gave.
+    skips nor repeats another, unless the settings ask for it.
+    Raises AwsError InvalidArgument for a marker that no page gave.
     """
     after = _place(marker)
-    taken: list[R] = []
-    for resource in resources:
-        if resource.number <= after:
-            continue
-        if len(taken) == limit:
-            return taken, _marker(taken[-1].number)
-        taken.append(resource)
-    return taken, None
+    listed = list(resources)
+    start = next((i for i, each in enumerate(listed) if each.number > after), len(listed))
+    if after:
+        start = max(0, start + settings.list_marker_skips - min(settings.list_marker_repeats, limit - 1))
+    taken = listed[start : start + limit]
+    more = start + limit < len(listed)
+    return taken, _marker(taken[-1].number) if more else None
+
+
+def page_by_key(
+    items: Sequence[T], key: Callable[[T], str], marker: str | None, limit: int
+) -> tuple[list[T], str | None]:
+    """One page of what is no resource; a marker is the key of the last item of the page before.
+
+    Raises AwsError InvalidArgument for a marker that no page gave.
+    """
+    keys = [key(item) for item in items]
+    if marker and marker not in keys:
+        raise AwsError(ErrorCode.INVALID_ARGUMENT, "The Marker is not valid.")
+    start = keys.index(marker) + 1 if marker else 0
+    taken = list(items[start : start + limit])
+    return taken, keys[start + limit - 1] if start + limit < len(items) else None
 
 
 def size(max_items: Any, settings: Settings) -> int:

@@ -24,15 +24,15 @@ def as_list(parameters: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"Name": name, "Value": value} for name, value in parameters.items()]
 
 
-def check(parent: Distribution, parameters: Mapping[str, str]) -> None:
-    """Let parameters pass that are defined, with none missing that is required.
+def check(parent: Distribution, parameters: Mapping[str, str], *, unknown_refused: bool = True) -> None:
+    """Let parameters pass that are defined, unless they need not be, with none missing that is required.
 
     AWS does not publish the error; InvalidArgument is the declared one that fits. Raises AwsError with it.
     """
     required = {d["Name"]: _schema(d).get("Required", False) for d in parent.parameter_definitions}
     unknown = sorted(set(parameters) - set(required))
     missing = sorted(name for name, needed in required.items() if needed and name not in parameters)
-    if unknown:
+    if unknown and unknown_refused:
         message = f"The distribution {parent.id} does not define the parameters: {', '.join(unknown)}."
         raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
     if missing:

@@ -10,7 +10,17 @@ from typing import Any, ClassVar, Generic, TypeVar
 from edgetenants_emulator import etag
 from edgetenants_emulator.identifiers import Arn
 
-__all__ = ["ConnectionGroup", "Distribution", "DomainStatus", "Resource", "Shelf", "Tenant"]
+__all__ = [
+    "CertificateStatus",
+    "ConnectionGroup",
+    "Distribution",
+    "DomainStatus",
+    "Invalidation",
+    "ManagedCertificate",
+    "Resource",
+    "Shelf",
+    "Tenant",
+]
 
 
 class DomainStatus(StrEnum):
@@ -20,6 +30,59 @@ class DomainStatus(StrEnum):
     """Control of the domain is established, by a certificate that covers it."""
     INACTIVE = "inactive"
     """It waits for a managed certificate."""
+
+
+class CertificateStatus(StrEnum):
+    """ManagedCertificateStatus of the model, which follows ACM's."""
+
+    PENDING_VALIDATION = "pending-validation"
+    """Control of some domain is not shown yet."""
+    ISSUED = "issued"
+    """It can be attached."""
+    INACTIVE = "inactive"
+    """Only the admin API gives it."""
+    EXPIRED = "expired"
+    """Only the admin API gives it."""
+    VALIDATION_TIMED_OUT = "validation-timed-out"
+    """Control was not shown within 72 hours."""
+    REVOKED = "revoked"
+    """Only the admin API gives it."""
+    FAILED = "failed"
+    """The authority refused; ACM says why."""
+
+
+@dataclass(kw_only=True, eq=False)
+class ManagedCertificate:
+    """A certificate that CloudFront asked ACM for. Times are virtual seconds."""
+
+    account: str
+    tenant_id: str
+    token_host: str
+    """ValidationTokenHost: `cloudfront` or `self-hosted`."""
+    tokens: dict[str, str]
+    """Domain and validation token, the primary domain first."""
+    requested: float
+    arn: str = ""
+    status: CertificateStatus = CertificateStatus.PENDING_VALIDATION
+    failure_reason: str = ""
+    """ACM's FailureReason, such as CAA_ERROR."""
+    served: set[str] = field(default_factory=set)
+    """The domains whose token the admin API says is served."""
+    proven_at: float | None = None
+    """Since when control of all domains is shown."""
+    looked_at: tuple[Any, ...] = ()
+    """What proofs hung on when they were last looked at."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Invalidation:
+    """An invalidation of a tenant's objects at the edges. Times are virtual seconds."""
+
+    id: str
+    reference: str
+    paths: tuple[str, ...]
+    created: float
+    completed_at: float
 
 
 @dataclass(kw_only=True)
@@ -109,8 +172,10 @@ class Tenant(Resource):
     domains: dict[str, DomainStatus]
     parameters: dict[str, str]
     customizations: dict[str, Any]
-    certificate_request: dict[str, Any] | None = None
-    """ManagedCertificateRequest: stored, never answered."""
+    certificate: ManagedCertificate | None = None
+    """The managed one that was asked for last, attached or not."""
+    invalidations: list[Invalidation] = field(default_factory=list)
+    """The oldest first."""
 
 
 R = TypeVar("R", bound=Resource)

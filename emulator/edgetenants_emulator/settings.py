@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-__all__ = ["Settings"]
+__all__ = ["ENVIRONMENT_PREFIX", "Settings"]
+
+ENVIRONMENT_PREFIX = "EDGETENANTS_EMULATOR_SETTING_"
+"""Before a setting's name in upper case: the environment variable that the command takes it from."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,13 @@ class Settings:
     """Virtual seconds from a connection group's create or update to Deployed."""
     deploy_distribution_seconds: float = 300.0
     """Virtual seconds from a distribution's create or update to Deployed."""
+    certificate_issue_seconds: float = 60.0
+    """Virtual seconds from the proof of control to a managed certificate's issue. AWS does not publish it;
+    users report minutes."""
+    certificate_timeout_seconds: float = 72 * 3600.0
+    """Virtual seconds until ACM gives up (ACM user guide, "HTTP validation times out")."""
+    invalidation_seconds: float = 60.0
+    """Virtual seconds from an invalidation's create to Completed."""
     tenants_per_account: int = 10_000
     """Quota of CloudFront's quotas page; EntityLimitExceeded above it."""
     groups_per_account: int = 100
@@ -31,6 +41,11 @@ class Settings:
     """Quota of CloudFront's quotas page; EntityLimitExceeded above it."""
     tags_per_resource: int = 50
     """Quota of CloudFront's quotas page; InvalidTagging above it."""
+    invalidation_paths: int = 3000
+    """Paths in progress; BatchTooLarge for one invalidation with more, else TooManyInvalidationsInProgress.
+    CloudFront's quotas page has it for a distribution."""
+    invalidation_wildcards: int = 15
+    """Wildcard paths in progress, of the same page; TooManyInvalidationsInProgress above it."""
     page_size_default: int = 100
     """Items on a page when MaxItems is not given. AWS does not publish it."""
     page_size_max: int = 100
@@ -41,6 +56,59 @@ class Settings:
     group_disable_needs_no_tenants: bool = True
     """Whether a group with tenants can be disabled. AWS does not say; the model declares ResourceInUse for
     UpdateConnectionGroup, and nothing else could be in use."""
+    certificate_attached_by_itself: bool = False
+    """Whether an issued managed certificate is attached without an update."""
+    certificate_moves_etag: bool = True
+    """Whether a managed certificate's change of status gives its tenant a new ETag."""
+    disassociated_web_acl_inherits: bool = True
+    """Whether a tenant is back at its distribution's web ACL after DisassociateDistributionTenantWebACL;
+    otherwise it has none (`disable`)."""
+    domain_move_needs_disabled_source: bool = True
+    """Whether a domain moves within an account only away from a disabled resource, as the API reference
+    says; the developer guide asks for it between accounts alone, where it always holds."""
+    customizations_merge: bool = False
+    """Whether an update merges Customizations; otherwise what it sends replaces them."""
+    empty_customizations_clear: bool = True
+    """Whether `Customizations: {}` in an update clears them; otherwise it is ignored."""
+    empty_parameters_clear: bool = True
+    """Whether `Parameters: []` in an update clears them; otherwise it is ignored."""
+    unknown_parameters_refused: bool = True
+    """Whether parameters that the distribution does not define are refused (InvalidArgument)."""
+    tags_move_etag: bool = False
+    """Whether TagResource and UntagResource give a resource a new ETag."""
+    get_returns_tags: bool = False
+    """Whether Get of a tenant or connection group returns its tags."""
+    update_needs_deployed: bool = False
+    """Whether a tenant's update is refused (PreconditionFailed) while the one before is InProgress."""
+    default_group_with_distribution: bool = True
+    """Whether the default group is born with the first multi-tenant distribution; else with a tenant."""
+    acm_certificates_per_account: int = 2500
+    """Quota of ACM's quotas page; EntityLimitExceeded for a managed certificate above it."""
+    managed_certificates_count: bool = True
+    """Whether managed certificates count against that quota."""
+    list_lag_seconds: float = 0.0
+    """Virtual seconds until a new tenant is in lists."""
+    list_marker_skips: int = 0
+    """Items that each further page of a list skips."""
+    list_marker_repeats: int = 0
+    """Items of the page before that each further page repeats; fewer than a page."""
+    cloudfront_requests_per_second: float = 0.0
+    """Calls that an account may make of each operation of CloudFront; Throttling above it, 0 for no limit."""
+    cloudfront_requests_burst: int = 10
+    """How many of them at once, after a pause."""
+    route53_limits: bool = False
+    """Whether Route 53 throttles as its developer guide says ("API request throttling"): 50 calls at once
+    and 10 a second for an account, and as many for each operation; 40 and 2 for CreateHostedZone."""
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> Settings:
+        """The settings that an environment gives. Raises ValueError as `changed` does."""
+        given = {
+            name.removeprefix(ENVIRONMENT_PREFIX).lower(): value
+            for name, value in environment.items()
+            if name.startswith(ENVIRONMENT_PREFIX)
+        }
+        return cls().changed({name: _parsed(name, value) for name, value in given.items()})
 
     def changed(self, changes: Mapping[str, Any]) -> Settings:
         """These settings with some replaced.
@@ -65,3 +133,13 @@ def _check(name: str, value: Any, kind: type) -> None:
         raise ValueError(f"setting {name!r} takes a {kind.__name__}, not {value!r}")
     if value < 0:
         raise ValueError(f"setting {name!r} cannot be negative, and {value} is")
+
+
+def _parsed(name: str, text: str) -> bool | int | float:
+    words = {"true": True, "false": False}
+    if text.lower() in words:
+        return words[text.lower()]
+    try:
+        return int(text) if text.lstrip("-").isdecimal() else float(text)
+    except ValueError as error:
+        raise ValueError(f"setting {name!r} takes true, false or a number, not {text!r}") from error

@@ -40,12 +40,13 @@ def as_items(tags: Mapping[str, str]) -> dict[str, Any]:
 
 
 def tag(world: World, account: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """TagResource: add, or overwrite by key. Moves no version: whether it does at AWS is unknown."""
+    """TagResource: add, or overwrite by key. Moves the version where set so."""
     resource = _resource(world, account, params["Resource"])
     added = settled(params.get("Tags"), world.settings.tags_per_resource)
     merged = {**resource.tags, **added}
     _check_count(merged, world.settings.tags_per_resource)
     resource.tags = merged
+    resource.version += world.settings.tags_move_etag
     return {}
 
 
@@ -54,6 +55,7 @@ def untag(world: World, account: str, params: Mapping[str, Any]) -> dict[str, An
     resource = _resource(world, account, params["Resource"])
     gone = set((params.get("TagKeys") or {}).get("Items") or [])
     resource.tags = {key: value for key, value in resource.tags.items() if key not in gone}
+    resource.version += world.settings.tags_move_etag
     return {}
 
 

@@ -7,11 +7,18 @@ Nothing is changed here, so whatever is refused leaves no trace.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from edgetenants_emulator import certificates, connection_groups, customizations, domains, parameters
+from edgetenants_emulator import (
+    certificates,
+    connection_groups,
+    customizations,
+    domains,
+    managed_certificates,
+    parameters,
+)
 from edgetenants_emulator.errors import AwsError, ErrorCode
 from edgetenants_emulator.records import Distribution, DomainStatus, Tenant
 from edgetenants_emulator.world import World
@@ -31,11 +38,13 @@ class TenantPlan:
     parameters: dict[str, str]
     customizations: dict[str, Any]
     certificate_request: dict[str, Any] | None
+    """The managed certificate to ask for, once all else has passed."""
     enabled: bool
 
     def members(self) -> dict[str, Any]:
         """By name, as `Tenant` has them."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        names = (field.name for field in fields(self) if field.name != "certificate_request")
+        return {name: getattr(self, name) for name in names}
 
 
 def for_create(world: World, account: str, params: Params) -> TenantPlan:
@@ -45,14 +54,15 @@ def for_create(world: World, account: str, params: Params) -> TenantPlan:
     distribution = parent(world, account, params["DistributionId"])
     group_id = _group_id(world, account, params.get("ConnectionGroupId"))
     values = parameters.as_map(params.get("Parameters", ()))
-    parameters.check(distribution, values)
+    parameters.check(distribution, values, unknown_refused=world.settings.unknown_parameters_refused)
     own = customizations.settled(account, params.get("Customizations", {}))
     request = params.get("ManagedCertificateRequest")
-    _check_certificate_request(request, names)
+    if request:
+        managed_certificates.check_request(world, account, request, names, group_id, None)
     return TenantPlan(
         distribution_id=distribution.id,
         group_id=group_id,
-        domains=_statuses(distribution, own, request, names, {}),
+        domains=_statuses(distribution, own, names, awaited=names if request else (), before={}),
         parameters=values,
         customizations=own,
         certificate_request=request,
@@ -73,17 +83,17 @@ def for_update(world: World, tenant: Tenant, params: Params) -> TenantPlan:
         domains.check_names(names, world.settings.domains_per_tenant)
     distribution = parent(world, account, params.get("DistributionId") or tenant.distribution_id)
     group_id = _group_id(world, account, params.get("ConnectionGroupId") or tenant.group_id)
-    values = parameters.as_map(params["Parameters"]) if "Parameters" in params else tenant.parameters
+    values = _parameters(world, tenant, params.get("Parameters"))
     if "Parameters" in params or "DistributionId" in params:
-        parameters.check(distribution, values)
-    own = tenant.customizations
-    if "Customizations" in params:
-        own = customizations.settled(account, params["Customizations"])
-    request = params.get("ManagedCertificateRequest") or tenant.certificate_request
-    _check_certificate_request(params.get("ManagedCertificateRequest"), names)
+        parameters.check(distribution, values, unknown_refused=world.settings.unknown_parameters_refused)
+    own = _customizations(world, tenant, params.get("Customizations"))
+    request = params.get("ManagedCertificateRequest")
+    if request:
+        managed_certificates.check_request(world, account, request, names, group_id, tenant)
     found = tenant.domains
     if params.keys() & {"Domains", "DistributionId", "Customizations", "ManagedCertificateRequest"}:
-        found = _statuses(distribution, own, request, names, tenant.domains)
+        awaited = names if request else _awaited(tenant)
+        found = _statuses(distribution, own, names, awaited=awaited, before=tenant.domains)
     return TenantPlan(
         distribution_id=distribution.id,
         group_id=group_id,
@@ -115,29 +125,32 @@ def _group_id(world: World, account: str, group_id: str | None) -> str:
     return found.id
 
 
-def _check_certificate_request(request: Params | None, names: Sequence[str]) -> None:
-    if request is None:
-        return
-    if request.get("PrimaryDomainName", names[0]) not in names:
-        message = (
-            "The primary domain name of the certificate must be one of the distribution tenant's domains."
-        )
-        raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
-    if any(name.startswith("*.") for name in names):
-        message = "A managed certificate is validated over HTTP, which wildcard domains don't support."
-        raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
+def _parameters(world: World, tenant: Tenant, given: Sequence[Params] | None) -> dict[str, str]:
+    ignored = given == [] and not world.settings.empty_parameters_clear
+    return tenant.parameters if given is None or ignored else parameters.as_map(given)
+
+
+def _customizations(world: World, tenant: Tenant, given: Params | None) -> dict[str, Any]:
+    if given is None:
+        return tenant.customizations
+    if not given:
+        return {} if world.settings.empty_customizations_clear else tenant.customizations
+    own = customizations.settled(tenant.account, given)
+    return {**tenant.customizations, **own} if world.settings.customizations_merge else own
+
+
+def _awaited(tenant: Tenant) -> Collection[str]:
+    return tenant.certificate.tokens if tenant.certificate else ()
 
 
 def _statuses(
     distribution: Distribution,
     own: Params,
-    request: Params | None,
     names: Sequence[str],
+    *,
+    awaited: Collection[str],
     before: Mapping[str, DomainStatus],
 ) -> dict[str, DomainStatus]:
     inherited = certificates.issued_names(distribution.account, distribution.certificate_arn) or ()
     its_own = certificates.issued_names(distribution.account, customizations.certificate_arn(own)) or ()
-    # With the token host `cloudfront` the domain would have to point to the connection group already,
-    # and no DNS is looked at here: so it is refused as at AWS when it does not.
-    awaited = request is not None and request.get("ValidationTokenHost") == "self-hosted"
     return domains.statuses(names, (*inherited, *its_own), awaited=awaited, before=before)

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from edgetenants_emulator import domains, etag, identifiers, paging, tags, tenant_plan
+from edgetenants_emulator import domains, etag, identifiers, managed_certificates, paging, tags, tenant_plan
 from edgetenants_emulator import parameters as parameter_rules
 from edgetenants_emulator.customizations import certificate_arn
 from edgetenants_emulator.errors import AwsError, ErrorCode
 from edgetenants_emulator.identifiers import Arn
 from edgetenants_emulator.records import Tenant
+from edgetenants_emulator.tenant_lookup import by_id, find, not_found
 from edgetenants_emulator.world import World
 
 __all__ = [
     "create",
     "delete",
     "edit",
-    "find",
     "get",
     "get_by_domain",
     "list_by_customization",
@@ -49,12 +49,15 @@ def create(world: World, account: str, params: Params) -> dict[str, Any]:
     tenant.tags = given_tags
     world.tenants.add(tenant)
     domains.hold(world, tenant.arn, tenant.domains)
+    if plan.certificate_request:
+        managed_certificates.request(world, tenant, plan.certificate_request)
     return _answer(world, tenant, with_tags=True)
 
 
 def get(world: World, account: str, params: Params) -> dict[str, Any]:
     """GetDistributionTenant, by id, ARN or name."""
-    return _answer(world, find(world, account, params["Identifier"]))
+    found = find(world, account, params["Identifier"])
+    return _answer(world, found, with_tags=world.settings.get_returns_tags)
 
 
 def get_by_domain(world: World, account: str, params: Params) -> dict[str, Any]:
@@ -62,14 +65,17 @@ def get_by_domain(world: World, account: str, params: Params) -> dict[str, Any]:
     domain = params.get("Domain", "").lower()
     arn = Arn.parse(world.domains.get(domain, ""))
     if arn is None or arn.account != account or arn.kind != Tenant.KIND:
-        raise _not_found(domain)
-    return _answer(world, _by_id(world, account, arn.id))
+        raise not_found(domain)
+    return _answer(world, by_id(world, account, arn.id))
 
 
 def update(world: World, account: str, params: Params) -> dict[str, Any]:
     """UpdateDistributionTenant: what is left out is kept; what is sent replaces the whole member."""
-    tenant = _by_id(world, account, params["Id"])
+    tenant = by_id(world, account, params["Id"])
     etag.check(params.get("IfMatch"), tenant.version)
+    if world.settings.update_needs_deployed and tenant.status(world.clock.now()) != "Deployed":
+        message = f"The distribution tenant {tenant.id} is still being deployed."
+        raise AwsError(ErrorCode.PRECONDITION_FAILED, message)
     edit(world, tenant, params)
     return _answer(world, tenant)
 
@@ -82,11 +88,13 @@ def edit(world: World, tenant: Tenant, changes: Params) -> None:
     for member, value in plan.members().items():
         setattr(tenant, member, value)
     tenant.touch(world.clock.now(), world.settings.deploy_tenant_seconds)
+    if plan.certificate_request:
+        managed_certificates.request(world, tenant, plan.certificate_request)
 
 
 def delete(world: World, account: str, params: Params) -> dict[str, Any]:
     """DeleteDistributionTenant: of a disabled one."""
-    tenant = _by_id(world, account, params["Id"])
+    tenant = by_id(world, account, params["Id"])
     etag.check(params.get("IfMatch"), tenant.version)
     if not world.may_delete(tenant):
         message = "The distribution tenant you are trying to delete has not been disabled."
@@ -131,21 +139,6 @@ def list_by_customization(world: World, account: str, params: Params) -> dict[st
     return _list(world, account, params, lambda t: t.customizations.get("WebAcl", {}).get("Arn") == web_acl)
 
 
-def find(world: World, account: str, identifier: str) -> Tenant:
-    """A tenant by id, ARN or name. Raises AwsError EntityNotFound; AccessDenied for another account's ARN."""
-    arn = Arn.parse(identifier)
-    if arn is None:
-        found = world.tenants.get(account, identifier) or world.tenants.named(account, identifier)
-    elif arn.account != account:
-        message = f"Access to {identifier} is denied: it belongs to another account."
-        raise AwsError(ErrorCode.ACCESS_DENIED, message)
-    else:
-        found = world.tenants.get(account, arn.id) if arn.kind == Tenant.KIND else None
-    if found is None:
-        raise _not_found(identifier)
-    return found
-
-
 def shown(world: World, tenant: Tenant, now: float) -> dict[str, Any]:
     """A tenant as Get returns it, by the model's names; without tags."""
     return {
@@ -186,19 +179,11 @@ def _answer(world: World, tenant: Tenant, *, with_tags: bool = False) -> dict[st
 
 def _list(world: World, account: str, params: Params, wanted: Callable[[Tenant], bool]) -> dict[str, Any]:
     limit = paging.size(params.get("MaxItems"), world.settings)
-    matching = filter(wanted, world.tenants.of(account))
-    found, marker = paging.page(matching, params.get("Marker"), limit)
     now = world.clock.now()
+    listed = (
+        each for each in world.tenants.of(account) if each.created + world.settings.list_lag_seconds <= now
+    )
+    matching = filter(wanted, listed)
+    found, marker = paging.page(matching, params.get("Marker"), limit, world.settings)
     rows = [{**shown(world, tenant, now), "ETag": tenant.etag, "Parameters": None} for tenant in found]
     return {"DistributionTenantList": rows, "NextMarker": marker}
-
-
-def _by_id(world: World, account: str, tenant_id: str) -> Tenant:
-    tenant = world.tenants.get(account, tenant_id)
-    if tenant is None:
-        raise _not_found(tenant_id)
-    return tenant
-
-
-def _not_found(identifier: str) -> AwsError:
-    return AwsError(ErrorCode.ENTITY_NOT_FOUND, f"The distribution tenant {identifier} doesn't exist.")

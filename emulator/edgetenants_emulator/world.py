@@ -6,7 +6,15 @@ import threading
 from dataclasses import dataclass, field
 
 from edgetenants_emulator.clock import VirtualClock
-from edgetenants_emulator.records import ConnectionGroup, Distribution, Resource, Shelf, Tenant
+from edgetenants_emulator.dns import Dns
+from edgetenants_emulator.records import (
+    ConnectionGroup,
+    Distribution,
+    ManagedCertificate,
+    Resource,
+    Shelf,
+    Tenant,
+)
 from edgetenants_emulator.settings import Settings
 
 __all__ = ["DEFAULT_ACCOUNT", "World"]
@@ -27,6 +35,10 @@ class World:
     tenants: Shelf[Tenant] = field(default_factory=Shelf)
     domains: dict[str, str] = field(default_factory=dict)
     """Who holds a domain: its name in lower case, and the holder's ARN. One namespace over all accounts."""
+
+    dns: Dns = field(default_factory=Dns)
+    pending_certificates: list[ManagedCertificate] = field(default_factory=list)
+    """Those that wait for validation, also of tenants that are gone."""
 
     def may_delete(self, resource: Resource) -> bool:
         """Whether a resource is disabled, and at every edge where the settings ask for that."""

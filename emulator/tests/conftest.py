@@ -22,7 +22,13 @@ OTHER_ACCOUNT = "210987654321"
 COVERED = ("*.example.com", "example.com", "*.acme.com")
 SESSION = boto3.Session(botocore_session=botocore.session.get_session())
 # What any operation of any AWS service may answer, beside what its model declares.
-UNDECLARED = {"MalformedXML", "MissingAuthenticationToken", "NotImplemented", "UnknownOperationException"}
+UNDECLARED = {
+    "MalformedXML",
+    "MissingAuthenticationToken",
+    "NotImplemented",
+    "Throttling",
+    "UnknownOperationException",
+}
 
 
 class Admin:

@@ -70,7 +70,7 @@ def test_the_rest_of_cloudfront_is_motos(aws):
     ("service", "operation", "params"),
     [
         ("cloudfront", "list_streaming_distributions", {}),
-        ("cloudfront", "list_domain_conflicts", {"Domain": "a.b", "DomainControlValidationResource": {}}),
+        ("cloudfront", "list_conflicting_aliases", {"DistributionId": "E1", "Alias": "a.b"}),
         (
             "acm",
             "revoke_certificate",

@@ -234,10 +234,8 @@ class TestCertificates:
         tenant = made["DistributionTenant"]
         assert tenant["Domains"] == [{"Domain": "shop.test.org", "Status": "inactive"}]
         assert "ManagedCertificateRequest" not in tenant
-        assert aws.refused("get_managed_certificate_details", Identifier=tenant["Id"]) == (
-            "InvalidArgument",
-            400,
-        )
+        details = aws.cloudfront.get_managed_certificate_details(Identifier=tenant["Id"])
+        assert details["ManagedCertificateDetails"]["CertificateStatus"] == "pending-validation"
 
     def test_its_domain_turns_active_when_a_certificate_is_attached(self, aws):
         made = aws.tenant(

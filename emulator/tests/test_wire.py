@@ -143,10 +143,10 @@ def test_without_credentials(send):
 
 
 def test_an_operation_that_the_emulator_has_not_is_named(send):
-    status, _, body = send("POST", "verify-dns-configuration", "<R><Identifier>acme</Identifier></R>")
+    status, _, body = send("GET", "streaming-distribution")
     code, message = error(body)
     assert (status, code) == (501, "NotImplemented")
-    assert "VerifyDnsConfiguration" in message
+    assert "ListStreamingDistributions" in message
 
 
 def test_a_path_that_aws_has_not(send):
@@ -170,3 +170,9 @@ def test_statuses_are_the_models():
         if code in model.shape_names:
             assert STATUS[code] == model.shape_for(code).metadata["error"]["httpStatusCode"], code
     assert set(STATUS) == set(ErrorCode)
+
+
+def test_a_missing_body(aws, send):
+    tenant_id = aws.tenant()["DistributionTenant"]["Id"]
+    status, _, body = send("POST", f"distribution-tenant/{tenant_id}/invalidation")
+    assert (status, error(body)[0]) == (400, "MissingBody")

@@ -1,0 +1,213 @@
+"""Certificates that CloudFront asks ACM for on a tenant's behalf: their way from request to an end.
+
+    requested ──▶ pending-validation ──▶ issued ──▶ expired · revoked (told by the admin API)
+                     │        DNS points here or the token is served, for every domain,
+                     │        and `certificate_issue_seconds` have passed
+                     ├──▶ validation-timed-out   72 hours after the request
+                     └──▶ failed                 CAA records keep Amazon out, or told by the admin API
+
+An issued one serves nothing until an update names it in Customizations.Certificate, unless
+`certificate_attached_by_itself` is set. Rules: CloudFront's developer guide, "Request certificates for your
+CloudFront distribution tenant"; ACM's user guide, "HTTP validation".
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from edgetenants_emulator import certificates, dns, domains, tenant_lookup
+from edgetenants_emulator.errors import AwsError, ErrorCode
+from edgetenants_emulator.records import CertificateStatus, DomainStatus, ManagedCertificate, Tenant
+from edgetenants_emulator.world import World
+
+__all__ = ["advance", "check_request", "details", "request", "settle", "shown"]
+
+Params = Mapping[str, Any]
+
+
+def check_request(
+    world: World, account: str, wanted: Params, names: Sequence[str], group_id: str, before: Tenant | None
+) -> None:
+    """Let a ManagedCertificateRequest pass for a tenant with these domains in that connection group.
+
+    Raises AwsError InvalidArgument: for a second one while one is pending, a primary domain that is not the
+    tenant's, a wildcard, or with the token host `cloudfront` a domain that does not point here yet;
+    EntityLimitExceeded when ACM is full.
+    """
+    if before and before.certificate and before.certificate.status is CertificateStatus.PENDING_VALIDATION:
+        message = "The distribution tenant already has a pending managed certificate request."
+        raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
+    if not names or wanted.get("PrimaryDomainName", names[0]) not in names:
+        message = (
+            "The primary domain name of the certificate must be one of the distribution tenant's domains."
+        )
+        raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
+    if any(name.startswith("*.") for name in names):
+        message = "A managed certificate is validated over HTTP, which wildcard domains don't support."
+        raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
+    _check_quota(world, account)
+    if wanted["ValidationTokenHost"] == "cloudfront":
+        endpoint = _endpoint(world, group_id)
+        if not all(_points(world, name, endpoint) for name in names):
+            raise AwsError(ErrorCode.INVALID_ARGUMENT, domains.NOT_OWNED)
+
+
+def request(world: World, tenant: Tenant, wanted: Params) -> None:
+    """Ask ACM for a certificate with all domains of a tenant, the primary one first."""
+    primary = wanted.get("PrimaryDomainName") or next(iter(tenant.domains))
+    names = [primary, *(name for name in tenant.domains if name != primary)]
+    certificate = ManagedCertificate(
+        account=tenant.account,
+        tenant_id=tenant.id,
+        token_host=wanted["ValidationTokenHost"],
+        tokens={name: secrets.token_hex(16) for name in names},
+        requested=world.clock.now(),
+    )
+    logging = wanted.get("CertificateTransparencyLoggingPreference", "enabled").upper()
+    certificates.request_managed(certificate, logging)
+    tenant.certificate = certificate
+    world.pending_certificates.append(certificate)
+    advance(world)
+
+
+def advance(world: World) -> None:
+    """Bring every pending certificate up to the present; under the world's lock."""
+    for certificate in list(world.pending_certificates):
+        if not certificates.exists(certificate):
+            _cancel(world, certificate)
+        else:
+            _advance(world, certificate)
+
+
+def settle(
+    world: World, certificate: ManagedCertificate, status: CertificateStatus, reason: str = ""
+) -> None:
+    """Give a certificate another status: its tenant gets a new version, as the API reference says of
+    ManagedCertificateStatus."""
+    if certificate.status is status:
+        return
+    certificate.status, certificate.failure_reason = status, reason
+    certificate.proven_at = None
+    pending = status is CertificateStatus.PENDING_VALIDATION
+    world.pending_certificates[:] = [each for each in world.pending_certificates if each is not certificate]
+    if pending:
+        world.pending_certificates.append(certificate)
+    tenant = _tenant(world, certificate)
+    if tenant is None:
+        return
+    if status is CertificateStatus.ISSUED and world.settings.certificate_attached_by_itself:
+        _attach(world, tenant, certificate)
+    elif world.settings.certificate_moves_etag:
+        tenant.version += 1
+
+
+def details(world: World, account: str, params: Params) -> dict[str, Any]:
+    """GetManagedCertificateDetails: EntityNotFound also for a tenant that has no managed certificate."""
+    tenant = tenant_lookup.find(world, account, params["Identifier"])
+    if tenant.certificate is None:
+        message = f"The distribution tenant {tenant.id} has no managed certificate."
+        raise AwsError(ErrorCode.ENTITY_NOT_FOUND, message)
+    return {"ManagedCertificateDetails": shown(tenant.certificate)}
+
+
+def shown(certificate: ManagedCertificate) -> dict[str, Any]:
+    """By the model's names; where the caller serves the token, with the redirect to serve."""
+    return {
+        "CertificateArn": certificate.arn,
+        "CertificateStatus": str(certificate.status),
+        "ValidationTokenHost": certificate.token_host,
+        "ValidationTokenDetails": [_token(certificate, domain) for domain in certificate.tokens],
+    }
+
+
+def _token(certificate: ManagedCertificate, domain: str) -> dict[str, str]:
+    if certificate.token_host == "cloudfront":  # noqa: S105 - an enum's word
+        return {"Domain": domain}
+    source, target = certificates.redirect(certificate, domain)
+    return {"Domain": domain, "RedirectTo": target, "RedirectFrom": source}
+
+
+def _advance(world: World, certificate: ManagedCertificate) -> None:
+    now, settings = world.clock.now(), world.settings
+    deadline = certificate.requested + settings.certificate_timeout_seconds
+    issued_at = _issued_at(certificate, settings.certificate_issue_seconds)
+    # With the DNS as it was until now, before it is looked at again: it may have changed since.
+    if issued_at is not None and issued_at <= min(now, deadline):
+        _issue(world, certificate)
+        return
+    _look(world, certificate, now)
+    issued_at = _issued_at(certificate, settings.certificate_issue_seconds)
+    if issued_at is not None and issued_at <= min(now, deadline):
+        _issue(world, certificate)
+    elif now >= deadline:
+        settle(world, certificate, CertificateStatus.VALIDATION_TIMED_OUT)
+
+
+def _issued_at(certificate: ManagedCertificate, delay: float) -> float | None:
+    return None if certificate.proven_at is None else certificate.proven_at + delay
+
+
+def _look(world: World, certificate: ManagedCertificate, now: float) -> None:
+    """Note since when all domains are proven."""
+    tenant = _tenant(world, certificate)
+    state = (*world.dns.generation(), *sorted(certificate.served), tenant and tenant.group_id)
+    if state == certificate.looked_at:
+        return
+    certificate.looked_at = state
+    endpoint = _endpoint(world, tenant.group_id) if tenant else ""
+    proven = all(
+        domain in certificate.served or _points(world, domain, endpoint) for domain in certificate.tokens
+    )
+    if not proven:
+        certificate.proven_at = None
+    elif certificate.proven_at is None:
+        certificate.proven_at = now
+
+
+def _issue(world: World, certificate: ManagedCertificate) -> None:
+    if all(dns.caa_allows(world.dns, domain) for domain in certificate.tokens):
+        settle(world, certificate, CertificateStatus.ISSUED)
+    else:
+        settle(world, certificate, CertificateStatus.FAILED, "CAA_ERROR")
+
+
+def _attach(world: World, tenant: Tenant, certificate: ManagedCertificate) -> None:
+    tenant.customizations = {**tenant.customizations, "Certificate": {"Arn": certificate.arn}}
+    for domain in tenant.domains:
+        if certificates.covers(certificate.tokens, domain):
+            tenant.domains[domain] = DomainStatus.ACTIVE
+    tenant.touch(world.clock.now(), world.settings.deploy_tenant_seconds)
+
+
+def _cancel(world: World, certificate: ManagedCertificate) -> None:
+    """Somebody deleted it in ACM, the only way to end a pending request: the tenant may ask again."""
+    world.pending_certificates.remove(certificate)
+    tenant = _tenant(world, certificate)
+    if tenant:
+        tenant.certificate = None
+        tenant.version += world.settings.certificate_moves_etag
+
+
+def _tenant(world: World, certificate: ManagedCertificate) -> Tenant | None:
+    """The tenant whose certificate this still is."""
+    tenant = world.tenants.get(certificate.account, certificate.tenant_id)
+    return tenant if tenant and tenant.certificate is certificate else None
+
+
+def _check_quota(world: World, account: str) -> None:
+    settings = world.settings
+    held = certificates.count(account, with_managed=settings.managed_certificates_count)
+    if held >= settings.acm_certificates_per_account:
+        message = f"Your request exceeds the limit of {settings.acm_certificates_per_account} certificates."
+        raise AwsError(ErrorCode.ENTITY_LIMIT_EXCEEDED, message)
+
+
+def _points(world: World, domain: str, endpoint: str) -> bool:
+    return bool(endpoint) and dns.verdict(world.dns, domain, endpoint).status is dns.DnsStatus.VALID
+
+
+def _endpoint(world: World, group_id: str) -> str:
+    group = world.groups.anywhere(group_id)
+    return group.routing_endpoint if group else ""
