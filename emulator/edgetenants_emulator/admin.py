@@ -12,6 +12,7 @@ GET    calls?since=                        what was asked, with counts by operat
 POST   faults                              disturb a call;  GET  lists;  DELETE  removes all
 GET    faults/{id}?wait=                   how far it is;   DELETE faults/{id}?drop=true  lets go
 GET    settings                            durations, quotas, page sizes;  PATCH  changes some
+GET    dns, records                        see admin_dns
 """
 
 from __future__ import annotations
@@ -21,7 +22,15 @@ from dataclasses import asdict
 from typing import Any
 from urllib.parse import unquote
 
-from edgetenants_emulator import cloudfront, connection_groups, constraints, distributions, seed, tenants
+from edgetenants_emulator import (
+    admin_dns,
+    cloudfront,
+    connection_groups,
+    constraints,
+    distributions,
+    seed,
+    tenants,
+)
 from edgetenants_emulator.application import Application
 from edgetenants_emulator.errors import AwsError
 from edgetenants_emulator.exchange import Request, Response, json_response
@@ -39,7 +48,7 @@ class Admin:
     """The admin API of one emulator."""
 
     def __init__(self, application: Application) -> None:
-        self._application = application
+        self.application = application
         self._world = application.world
         self._faults = application.faults
         self._calls = application.calls
@@ -193,6 +202,12 @@ _ENDPOINTS: dict[tuple[str, str, bool], Endpoint] = {
     ("DELETE", "faults", True): Admin.remove_fault,
     ("GET", "settings", False): Admin.settings,
     ("PATCH", "settings", False): Admin.change_settings,
+    ("GET", "dns", False): lambda admin, request, _: admin_dns.dns(admin.application, request),
+    ("GET", "records", False): lambda admin, request, _: admin_dns.records(admin.application, request),
+    ("POST", "records", False): lambda admin, request, _: admin_dns.add_record(admin.application, request),
+    ("DELETE", "records", False): lambda admin, request, _: admin_dns.remove_records(
+        admin.application, request
+    ),
 }
 
 

@@ -14,6 +14,7 @@ from edgetenants_emulator.exchange import Request, Response
 from edgetenants_emulator.faults import Faults, When
 from edgetenants_emulator.moto_services import Accounts, MotoServices, error_code
 from edgetenants_emulator.operations import CLOUDFRONT, Operation, resolve, scope_of, service_model
+from edgetenants_emulator.resolver import Resolver
 from edgetenants_emulator.world import DEFAULT_ACCOUNT, World
 
 __all__ = ["Application"]
@@ -30,6 +31,8 @@ class Application:
         self.faults = Faults()
         self.moto = MotoServices()
         self.accounts = Accounts()
+        self.resolver = Resolver(world)
+        self.dns_address: tuple[str, int] | None = None
 
     def handle(self, request: Request) -> Response:
         """The answer to a request of AWS's API. Raises ConnectionDropped where there shall be none."""
