@@ -7,7 +7,7 @@ import sys
 import traceback
 from dataclasses import replace
 
-from edgetenants_emulator import cloudfront, identifiers, restxml
+from edgetenants_emulator import cloudfront, identifiers, restxml, role_sessions
 from edgetenants_emulator.calls import Call, CallLog
 from edgetenants_emulator.errors import AwsError, ConnectionDropped, ErrorCode
 from edgetenants_emulator.exchange import Request, Response
@@ -93,6 +93,9 @@ class Application:
     def _motos(self, request: Request, operation: Operation, call: Call, request_id: str) -> Response:
         if operation.service == CLOUDFRONT:
             self._tell_moto(operation, call.account)
+        if (operation.service, operation.name) == ("sts", "AssumeRole"):
+            scope = scope_of(request)
+            role_sessions.check(request, call.account, scope.access_key if scope else "")
         response = self.moto.forward(request, operation, call.account)
         if operation.service in ("iam", "sts"):
             self.accounts.forget()
