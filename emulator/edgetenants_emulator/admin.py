@@ -13,6 +13,7 @@ POST   faults                              disturb a call;  GET  lists;  DELETE 
 GET    faults/{id}?wait=                   how far it is;   DELETE faults/{id}?drop=true  lets go
 GET    settings                            durations, quotas, page sizes;  PATCH  changes some
 GET    dns, records                        see admin_dns
+GET    limits                              see admin_limits
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from urllib.parse import unquote
 
 from edgetenants_emulator import (
     admin_dns,
+    admin_limits,
     cloudfront,
     connection_groups,
     constraints,
@@ -202,6 +204,11 @@ _ENDPOINTS: dict[tuple[str, str, bool], Endpoint] = {
     ("DELETE", "faults", True): Admin.remove_fault,
     ("GET", "settings", False): Admin.settings,
     ("PATCH", "settings", False): Admin.change_settings,
+    ("GET", "limits", False): lambda admin, request, _: admin_limits.limits(admin.application, request),
+    ("POST", "limits", False): lambda admin, request, _: admin_limits.add_limits(admin.application, request),
+    ("DELETE", "limits", False): lambda admin, request, _: admin_limits.remove_limits(
+        admin.application, request
+    ),
     ("GET", "dns", False): lambda admin, request, _: admin_dns.dns(admin.application, request),
     ("GET", "records", False): lambda admin, request, _: admin_dns.records(admin.application, request),
     ("POST", "records", False): lambda admin, request, _: admin_dns.add_record(admin.application, request),

@@ -14,6 +14,7 @@ from edgetenants_emulator.exchange import Request, Response
 from edgetenants_emulator.faults import Faults, When
 from edgetenants_emulator.moto_services import Accounts, MotoServices, error_code
 from edgetenants_emulator.operations import CLOUDFRONT, Operation, resolve, scope_of, service_model
+from edgetenants_emulator.rate_limits import RateLimits
 from edgetenants_emulator.resolver import Resolver
 from edgetenants_emulator.world import DEFAULT_ACCOUNT, World
 
@@ -32,6 +33,7 @@ class Application:
         self.moto = MotoServices()
         self.accounts = Accounts()
         self.resolver = Resolver(world)
+        self.limits = RateLimits(world.clock.now)
         self.dns_address: tuple[str, int] | None = None
 
     def handle(self, request: Request) -> Response:
@@ -69,6 +71,7 @@ class Application:
     def _answer(
         self, request: Request, operation: Operation, call: Call, request_id: str, *, signed: bool
     ) -> Response:
+        self.limits.admit(operation.service, operation.name, call.account, request.body)
         if operation.service == CLOUDFRONT and not signed:
             message = "Request is missing Authentication Token"
             raise AwsError(ErrorCode.MISSING_AUTHENTICATION_TOKEN, message)

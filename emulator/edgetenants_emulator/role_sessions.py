@@ -1,7 +1,7 @@
 """AssumeRole as STS guards it. moto hands out any role's session; this is what stands before it.
 
-    the role is in IAM here       its trust policy (ExternalId, principals, tags) and its longest session decide
-    the role is not               anybody may assume it: tests need not make roles
+    the role is in IAM here     its trust policy (ExternalId, principals, tags) and its longest session decide
+    the role is not             anybody may assume it: tests need not make roles
 
 Policies of the caller's own are not asked: most keys here stand for nobody in particular.
 """
