@@ -33,6 +33,7 @@ class Application:
         self.moto = MotoServices()
         self.accounts = Accounts()
         self.resolver = Resolver(world)
+        world.lookup = self.resolver.lookup
         self.limits = RateLimits(world.clock.now)
         self.dns_address: tuple[str, int] | None = None
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from edgetenants_emulator.clock import VirtualClock
 from edgetenants_emulator.records import ConnectionGroup, Distribution, Resource, Shelf, Tenant
 from edgetenants_emulator.settings import Settings
+from edgetenants_emulator.zones import Answer, Code
 
 __all__ = ["DEFAULT_ACCOUNT", "World"]
 
@@ -27,6 +29,8 @@ class World:
     tenants: Shelf[Tenant] = field(default_factory=Shelf)
     domains: dict[str, str] = field(default_factory=dict)
     """Who holds a domain: its name in lower case, and the holder's ARN. One namespace over all accounts."""
+    lookup: Callable[[str, str], Answer] = field(default=lambda *_: Answer(Code.REFUSED))
+    """What the DNS says about a name and a record type; nothing until a resolver is put here."""
 
     def may_delete(self, resource: Resource) -> bool:
         """Whether a resource is disabled, and at every edge where the settings ask for that."""

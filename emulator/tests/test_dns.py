@@ -211,7 +211,7 @@ class TestByHand:
             alone("POST", "records", {"name": "x.hand.example", "type": "TXT", "values": ["word"]})
             assert alone("GET", "dns")["listening"] is None
             assert alone("GET", "dns?name=x.hand.example&type=txt")["code"] == "NO_ERROR"
-            assert server.application.resolver.lookup("x.hand.example", "TXT").values("TXT") == ("word",)
+            assert server.world.lookup("x.hand.example", "TXT").values("TXT") == ("word",)
 
     @pytest.mark.parametrize(
         ("record", "message"),
