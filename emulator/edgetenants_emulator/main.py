@@ -23,14 +23,15 @@ __all__ = ["main"]
 @click.option("--host", default="127.0.0.1", help="Address to listen on; all but loopback is open to others.")
 @click.option("--port", default=4599, type=click.IntRange(0, 65535), help="Port; 0 takes a free one.")
 @click.option("--rate", default=1.0, type=click.FloatRange(min=0), help="Virtual seconds per real second.")
+@click.option("--dns-port", type=click.IntRange(0, 65535), help="Port of the DNS server; none without it.")
 @click.pass_context
-def main(context: click.Context, host: str, port: int, rate: float) -> None:
+def main(context: click.Context, host: str, port: int, rate: float, dns_port: int | None) -> None:
     """CloudFront's multi-tenant API on this machine: the endpoint for an AWS SDK with any keys.
 
     Settings come from the environment: EDGETENANTS_EMULATOR_SETTING_DEPLOY_TENANT_SECONDS=5.
     """
     if context.invoked_subcommand is None:
-        _serve(host, port, rate)
+        _serve(host, port, rate, dns_port)
 
 
 @main.command("unknowns")
@@ -39,17 +40,19 @@ def list_unknowns() -> None:
     click.echo(unknowns.as_text(_settings()), nl=False)
 
 
-def _serve(host: str, port: int, rate: float) -> None:
+def _serve(host: str, port: int, rate: float, dns_port: int | None) -> None:
     settings = _settings()
     signal.signal(signal.SIGTERM, _exit)
     signal.signal(signal.SIGINT, _exit)
     try:
-        server = EmulatorServer(host, port, rate=rate, settings=settings)
+        server = EmulatorServer(host, port, rate=rate, settings=settings, dns_port=dns_port)
     except OSError as error:
         raise click.ClickException(f"cannot listen on {host}:{port}: {error.strerror}") from error
     click.echo(
         f"edgetenants-emulator: CloudFront, ACM, Route 53, STS on {server.url} (admin: /_edgetenants/)"
     )
+    if server.dns:
+        click.echo("edgetenants-emulator: DNS on {}:{}".format(*server.dns.address))
     sys.stdout.flush()
     server.serve()
 
