@@ -10,14 +10,14 @@ PATCH  distribution-tenants/{id-or-name}   edit it behind its owner's back
 DELETE distribution-tenants/{id-or-name}   take it away behind its owner's back
 GET    managed-certificates/{id-or-name}   a tenant's managed certificate
 PATCH  managed-certificates/{id-or-name}   {"served": true} or {"status": "revoked", "reason": "…"}
-GET    dns                                 records beside Route 53's;  PATCH  sets some;  DELETE  forgets all
 GET    calls?since=                        what was asked, with counts by operation;  DELETE  forgets it
 POST   faults                              disturb a call;  GET  lists;  DELETE  removes all
 GET    faults/{id}?wait=                   how far it is;   DELETE faults/{id}?drop=true  lets go
-POST   rates                               limit an operation's rate;  GET  lists;  DELETE  removes all
 GET    settings                            durations, quotas, page sizes;  PATCH  changes some
 GET    snapshot                            the whole state, to be loaded again;  PUT  loads it
 GET    unknowns                            what AWS does not say, and what switches it here
+GET    dns, records                        see admin_dns
+GET    limits                              see admin_limits
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from edgetenants_emulator import (
+    admin_dns,
+    admin_limits,
     cloudfront,
     connection_groups,
     constraints,
@@ -55,7 +57,7 @@ class Admin:
     """The admin API of one emulator."""
 
     def __init__(self, application: Application) -> None:
-        self._application = application
+        self.application = application
         self._world = application.world
         self._faults = application.faults
         self._calls = application.calls
@@ -166,30 +168,6 @@ class Admin:
             managed_certificates.advance(self._world)
             return _certificate(certificate)
 
-    def dns(self, _: Request, __: str) -> Any:
-        """The records that were set."""
-        return {"records": self._world.dns.listed()}
-
-    def change_dns(self, request: Request, _: str) -> Any:
-        """Set records; one without values is removed."""
-        records = request.json().get("records")
-        if not isinstance(records, list):
-            raise TypeError('the DNS takes {"records": [{"name", "type", "values"}]}')
-        with self._world.lock:
-            managed_certificates.advance(self._world)
-            for record in records:
-                self._world.dns.put(record["name"], record["type"], record.get("values") or ())
-            managed_certificates.advance(self._world)
-        return {"records": self._world.dns.listed()}
-
-    def clear_dns(self, _: Request, __: str) -> Any:
-        """Forget the records that were set."""
-        with self._world.lock:
-            managed_certificates.advance(self._world)
-            self._world.dns.clear()
-            managed_certificates.advance(self._world)
-        return {"records": []}
-
     def calls(self, request: Request, _: str) -> Any:
         """The log after call number `since`."""
         return self._calls.report(int(request.query.get("since") or 0))
@@ -220,20 +198,6 @@ class Admin:
         """Let go all."""
         self._faults.remove_all(drop=_flag(request, "drop"))
         return {"faults": []}
-
-    def rates(self, _: Request, __: str) -> Any:
-        """The rate limits that were set."""
-        return {"rates": self._application.rates.listed()}
-
-    def set_rate_limit(self, request: Request, _: str) -> Any:
-        """Limit an operation, or a whole service."""
-        self._application.rates.put(request.json())
-        return {"rates": self._application.rates.listed()}
-
-    def clear_rates(self, _: Request, __: str) -> Any:
-        """Forget the rate limits that were set, and fill all buckets."""
-        self._application.rates.clear()
-        return {"rates": []}
 
     def settings(self, _: Request, __: str) -> Any:
         """All settings."""
@@ -287,9 +251,6 @@ _ENDPOINTS: dict[tuple[str, str, bool], Endpoint] = {
     ("DELETE", "distribution-tenants", True): Admin.remove_tenant,
     ("GET", "managed-certificates", True): Admin.certificate,
     ("PATCH", "managed-certificates", True): Admin.change_certificate,
-    ("GET", "dns", False): Admin.dns,
-    ("PATCH", "dns", False): Admin.change_dns,
-    ("DELETE", "dns", False): Admin.clear_dns,
     ("GET", "calls", False): Admin.calls,
     ("DELETE", "calls", False): Admin.reset_calls,
     ("POST", "faults", False): Admin.add_fault,
@@ -297,14 +258,22 @@ _ENDPOINTS: dict[tuple[str, str, bool], Endpoint] = {
     ("DELETE", "faults", False): Admin.remove_faults,
     ("GET", "faults", True): Admin.fault,
     ("DELETE", "faults", True): Admin.remove_fault,
-    ("GET", "rates", False): Admin.rates,
-    ("POST", "rates", False): Admin.set_rate_limit,
-    ("DELETE", "rates", False): Admin.clear_rates,
     ("GET", "settings", False): Admin.settings,
     ("GET", "snapshot", False): Admin.snapshot,
     ("PUT", "snapshot", False): Admin.load_snapshot,
     ("GET", "unknowns", False): Admin.unknowns,
     ("PATCH", "settings", False): Admin.change_settings,
+    ("GET", "limits", False): lambda admin, request, _: admin_limits.limits(admin.application, request),
+    ("POST", "limits", False): lambda admin, request, _: admin_limits.add_limits(admin.application, request),
+    ("DELETE", "limits", False): lambda admin, request, _: admin_limits.remove_limits(
+        admin.application, request
+    ),
+    ("GET", "dns", False): lambda admin, request, _: admin_dns.dns(admin.application, request),
+    ("GET", "records", False): lambda admin, request, _: admin_dns.records(admin.application, request),
+    ("POST", "records", False): lambda admin, request, _: admin_dns.add_record(admin.application, request),
+    ("DELETE", "records", False): lambda admin, request, _: admin_dns.remove_records(
+        admin.application, request
+    ),
 }
 
 

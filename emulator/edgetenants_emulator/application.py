@@ -14,7 +14,8 @@ from edgetenants_emulator.exchange import Request, Response
 from edgetenants_emulator.faults import Faults, When
 from edgetenants_emulator.moto_services import Accounts, MotoServices, error_code
 from edgetenants_emulator.operations import CLOUDFRONT, Operation, resolve, scope_of, service_model
-from edgetenants_emulator.rates import Rates
+from edgetenants_emulator.rate_limits import RateLimits, of_settings
+from edgetenants_emulator.resolver import Resolver
 from edgetenants_emulator.world import DEFAULT_ACCOUNT, World
 
 __all__ = ["Application"]
@@ -31,7 +32,10 @@ class Application:
         self.faults = Faults()
         self.moto = MotoServices()
         self.accounts = Accounts()
-        self.rates = Rates(world.clock)
+        self.resolver = Resolver(world)
+        world.lookup, world.dns_generation = self.resolver.lookup, self.resolver.generation
+        self.limits = RateLimits(world.clock.now, lambda: of_settings(world.settings))
+        self.dns_address: tuple[str, int] | None = None
 
     def handle(self, request: Request) -> Response:
         """The answer to a request of AWS's API. Raises ConnectionDropped where there shall be none."""
@@ -71,7 +75,7 @@ class Application:
         if operation.service == CLOUDFRONT and not signed:
             message = "Request is missing Authentication Token"
             raise AwsError(ErrorCode.MISSING_AUTHENTICATION_TOKEN, message)
-        self.rates.take(self.world.settings, operation.service, operation.name, call.account)
+        self.limits.admit(operation.service, operation.name, call.account, request.body)
         if cloudfront.is_ours(operation, request):
             return self._ours(request, operation, call, request_id)
         if operation.service == CLOUDFRONT:

@@ -1,4 +1,4 @@
-"""The public DNS as CloudFront's resolvers see it: records of the admin API, then Route 53's zones (moto).
+"""What CloudFront and ACM read from the DNS: where a domain points, who proves control, who may issue.
 
     shop.example.org  CNAME ──▶ … ──▶ routing endpoint                          valid
     example.org       ALIAS ──▶ routing endpoint, TXT _cf-challenge.example.org  valid
@@ -9,33 +9,18 @@ Rules: CloudFront's developer guide, "Request certificates for your CloudFront d
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
-from moto.route53.models import route53_backends
+from edgetenants_emulator.zones import Answer, Code, normal
 
-__all__ = ["Dns", "DnsStatus", "Verdict", "caa_allows", "has_text", "verdict"]
+__all__ = ["DnsStatus", "Verdict", "caa_allows", "has_text", "verdict"]
+
+Lookup = Callable[[str, str], Answer]
 
 _MOST_HOPS = 8
 _AMAZON_CAS = frozenset({"amazon.com", "amazontrust.com", "awstrust.com", "amazonaws.com"})
-
-
-class RecordType(StrEnum):
-    """The types that matter here."""
-
-    CNAME = "CNAME"
-    """Another name."""
-    ALIAS = "ALIAS"
-    """Route 53's A or AAAA alias, by its target: resolvers see only addresses."""
-    TXT = "TXT"
-    """Text, for proofs of control."""
-    CAA = "CAA"
-    """Which authorities may issue certificates."""
-    FAIL = "FAIL"
-    """No record: the look-up of the name fails."""
 
 
 class DnsStatus(StrEnum):
@@ -57,108 +42,39 @@ class Verdict:
     reason: str = ""
 
 
-@dataclass
-class _Zones:
-    """The records of Route 53's public zones at one moment."""
-
-    generation: tuple[int, ...] = ()
-    names: set[str] = field(default_factory=set)
-    records: dict[tuple[str, str, RecordType], tuple[str, ...]] = field(default_factory=dict)
-
-
-class Dns:
-    """All public records. Route 53's are the process's, over all accounts."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._own: dict[tuple[str, RecordType], tuple[str, ...]] = {}
-        self._changes = 0
-        self._zones = _Zones()
-
-    def put(self, name: str, kind: str, values: Sequence[str]) -> None:
-        """Set a record, no values removes it. Raises ValueError for a type that matters nowhere."""
-        key = _plain(name), RecordType(kind.upper())
-        with self._lock:
-            self._changes += 1
-            self._own.pop(key, None)
-            if values or key[1] is RecordType.FAIL:
-                self._own[key] = tuple(_plain(value) for value in values)
-
-    def clear(self) -> None:
-        """Forget the records that were set; zones stay."""
-        with self._lock:
-            self._changes += 1
-            self._own.clear()
-
-    def listed(self) -> list[dict[str, Any]]:
-        """The records that were set."""
-        with self._lock:
-            return [{"name": n, "type": str(t), "values": list(v)} for (n, t), v in self._own.items()]
-
-    def generation(self) -> tuple[int, ...]:
-        """Differs when any record may."""
-        zones = list(_public_zones())
-        return self._changes, len(zones), sum(len(zone.rr_changes) for zone in zones)
-
-    def values(self, name: str, kind: RecordType) -> tuple[str, ...]:
-        """The values of a record, a wildcard's where the name has none; lower case, without end dot."""
-        name = _plain(name)
-        with self._lock:
-            own = self._own.get((name, kind))
-            return own if own is not None else self._in_zones(name, kind)
-
-    def fails(self, name: str) -> bool:
-        """Whether its look-up fails."""
-        with self._lock:
-            return (_plain(name), RecordType.FAIL) in self._own
-
-    def _in_zones(self, name: str, kind: RecordType) -> tuple[str, ...]:
-        generation = self.generation()
-        if self._zones.generation != generation:
-            self._zones = _read_zones(generation)
-        zone = next((each for each in _upwards(name) if each in self._zones.names), None)
-        if zone is None:
-            return ()
-        wildcards = (f"*.{parent}" for parent in list(_upwards(name))[1:] if parent.endswith(zone))
-        owners = (name, *wildcards)
-        return next((found for o in owners if (found := self._zones.records.get((zone, o, kind)))), ())
-
-
-def verdict(dns: Dns, domain: str, endpoint: str) -> Verdict:
+def verdict(lookup: Lookup, domain: str, endpoint: str) -> Verdict:
     """Whether a domain points to a routing endpoint, by CNAMEs or by a Route 53 alias with its challenge."""
-    name = domain
-    for _ in range(_MOST_HOPS):
-        if dns.fails(name):
-            return Verdict(DnsStatus.UNKNOWN, f"The DNS lookup of {name} failed.")
-        alias = dns.values(name, RecordType.ALIAS)
-        if endpoint in alias:
-            return _challenged(dns, (domain, name), endpoint)
-        target = next(iter(alias or dns.values(name, RecordType.CNAME)), None)
-        if target is None:
-            return Verdict(DnsStatus.INVALID, f"{name} has no CNAME record that points to {endpoint}.")
-        if target == endpoint:
-            return Verdict(DnsStatus.VALID)
-        name = target
-    return Verdict(DnsStatus.UNKNOWN, f"{domain} is the start of too long a chain of CNAME records.")
+    answers = [lookup(domain, kind) for kind in ("A", "AAAA")]
+    chain = [record for answer in answers for record in answer.records]
+    if endpoint in (normal(value) for record in chain if record.type == "CNAME" for value in record.values):
+        return Verdict(DnsStatus.VALID)
+    if any(answer.code is Code.SERVER_FAILURE for answer in answers):
+        return Verdict(DnsStatus.UNKNOWN, f"The DNS lookup of {domain} failed.")
+    aliases = [record.name for record in chain if record.alias == endpoint]
+    if aliases:
+        return _challenged(lookup, (domain, *aliases), endpoint)
+    if any(len(answer.records) > _MOST_HOPS for answer in answers):
+        return Verdict(DnsStatus.UNKNOWN, f"{domain} is the start of too long a chain of CNAME records.")
+    return Verdict(DnsStatus.INVALID, f"{domain} has no CNAME record that points to {endpoint}.")
 
 
-def has_text(dns: Dns, name: str, text: str) -> bool:
-    """Whether a name has that TXT record."""
-    return text in dns.values(name, RecordType.TXT)
+def has_text(lookup: Lookup, name: str, text: str) -> bool:
+    """Whether a name has that TXT record, of a host's name."""
+    return text in (normal(value.strip('"')) for value in lookup(name, "TXT").values("TXT"))
 
 
-def caa_allows(dns: Dns, domain: str) -> bool:
+def caa_allows(lookup: Lookup, domain: str) -> bool:
     """Whether the nearest CAA records, the domain's or an ancestor's, let Amazon's authorities issue."""
     for name in _upwards(domain.removeprefix("*.")):
-        issuers = [_issuer(value) for value in dns.values(name, RecordType.CAA)]
+        issuers = [_issuer(value.lower()) for value in lookup(name, "CAA").values("CAA")]
         if issuers:
             named = [issuer for issuer in issuers if issuer is not None]
             return not named or bool(_AMAZON_CAS & set(named))
     return True
 
 
-def _challenged(dns: Dns, names: tuple[str, str], endpoint: str) -> Verdict:
-    if any(has_text(dns, f"_cf-challenge.{name}", endpoint) for name in names):
+def _challenged(lookup: Lookup, names: tuple[str, ...], endpoint: str) -> Verdict:
+    if any(has_text(lookup, f"_cf-challenge.{name}", endpoint) for name in names):
         return Verdict(DnsStatus.VALID)
     reason = f"The alias needs a TXT record _cf-challenge.{names[0]} with the value {endpoint}."
     return Verdict(DnsStatus.INVALID, reason)
@@ -176,33 +92,3 @@ def _upwards(name: str) -> Iterator[str]:
     while name:
         yield name
         name = name.partition(".")[2]
-
-
-def _plain(name: str) -> str:
-    return name.strip().strip('"').rstrip(".").lower().replace("\\052", "*")
-
-
-def _public_zones() -> Iterator[Any]:
-    for backends in list(route53_backends.values()):
-        for backend in list(backends.values()):
-            yield from (zone for zone in list(backend.zones.values()) if not zone.private_zone)
-
-
-def _read_zones(generation: tuple[int, ...]) -> _Zones:
-    zones = _Zones(generation)
-    for zone in _public_zones():
-        zone_name = _plain(zone.name)
-        zones.names.add(zone_name)
-        for record in list(zone.rrsets):
-            kind, values = _record(record)
-            if kind is not None:
-                zones.records[zone_name, _plain(record.name), kind] = values
-    return zones
-
-
-def _record(record: Any) -> tuple[RecordType | None, tuple[str, ...]]:
-    if record.alias_target:
-        return RecordType.ALIAS, (_plain(record.alias_target["DNSName"]),)
-    if record.type in (RecordType.CNAME, RecordType.TXT, RecordType.CAA):
-        return RecordType(record.type), tuple(_plain(value) for value in record.records)
-    return None, ()

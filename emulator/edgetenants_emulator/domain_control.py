@@ -43,7 +43,7 @@ def verify(world: World, account: str, params: Params) -> dict[str, Any]:
         raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
     endpoint = _endpoint(world, tenant)
     names = [wanted.lower()] if wanted else list(tenant.domains)
-    found = [(name, dns.verdict(world.dns, name, endpoint)) for name in names]
+    found = [(name, dns.verdict(world.lookup, name, endpoint)) for name in names]
     rows = [{"Domain": name, "Status": str(v.status), "Reason": v.reason or None} for name, v in found]
     return {"DnsConfigurationList": rows}
 
@@ -84,7 +84,7 @@ def _check_move(world: World, domain: str, source: Holder, target: Holder) -> No
         raise AwsError(ErrorCode.ILLEGAL_UPDATE, message)
     endpoint = _endpoint(world, target)
     proofs = (f"_{domain}", f"_.{domain}")
-    if foreign and not any(dns.has_text(world.dns, name, endpoint) for name in proofs):
+    if foreign and not any(dns.has_text(world.lookup, name, endpoint) for name in proofs):
         raise AwsError(ErrorCode.INVALID_ARGUMENT, domains.NOT_OWNED)
 
 

@@ -25,6 +25,7 @@ __all__ = ["main"]
 @click.option("--host", default="127.0.0.1", help="Address to listen on; all but loopback is open to others.")
 @click.option("--port", default=4599, type=click.IntRange(0, 65535), help="Port; 0 takes a free one.")
 @click.option("--rate", default=1.0, type=click.FloatRange(min=0), help="Virtual seconds per real second.")
+@click.option("--dns-port", type=click.IntRange(0, 65535), help="Port of the DNS server; none without it.")
 @click.option(
     "--state",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -32,13 +33,15 @@ __all__ = ["main"]
     help="File that the state is loaded from, if it is there, and saved to at the end; its settings win.",
 )
 @click.pass_context
-def main(context: click.Context, host: str, port: int, rate: float, state: Path | None) -> None:
+def main(
+    context: click.Context, host: str, port: int, rate: float, dns_port: int | None, state: Path | None
+) -> None:
     """CloudFront's multi-tenant API on this machine: the endpoint for an AWS SDK with any keys.
 
     Settings come from the environment: EDGETENANTS_EMULATOR_SETTING_DEPLOY_TENANT_SECONDS=5.
     """
     if context.invoked_subcommand is None:
-        _serve(host, port, rate, state)
+        _serve(host, port, rate, dns_port, state)
 
 
 @main.command("unknowns")
@@ -47,12 +50,12 @@ def list_unknowns() -> None:
     click.echo(unknowns.as_text(_settings()), nl=False)
 
 
-def _serve(host: str, port: int, rate: float, state: Path | None) -> None:
+def _serve(host: str, port: int, rate: float, dns_port: int | None, state: Path | None) -> None:
     settings = _settings()
     signal.signal(signal.SIGTERM, _exit)
     signal.signal(signal.SIGINT, _exit)
     try:
-        server = EmulatorServer(host, port, rate=rate, settings=settings)
+        server = EmulatorServer(host, port, rate=rate, settings=settings, dns_port=dns_port)
     except OSError as error:
         raise click.ClickException(f"cannot listen on {host}:{port}: {error.strerror}") from error
     if state and state.exists():
@@ -60,6 +63,8 @@ def _serve(host: str, port: int, rate: float, state: Path | None) -> None:
     click.echo(
         f"edgetenants-emulator: CloudFront, ACM, Route 53, STS on {server.url} (admin: /_edgetenants/)"
     )
+    if server.dns:
+        click.echo("edgetenants-emulator: DNS on {}:{}".format(*server.dns.address))
     sys.stdout.flush()
     try:
         server.serve()

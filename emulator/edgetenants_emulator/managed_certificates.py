@@ -152,7 +152,7 @@ def _issued_at(certificate: ManagedCertificate, delay: float) -> float | None:
 def _look(world: World, certificate: ManagedCertificate, now: float) -> None:
     """Note since when all domains are proven."""
     tenant = _tenant(world, certificate)
-    state = (*world.dns.generation(), *sorted(certificate.served), tenant and tenant.group_id)
+    state = (*world.dns_generation(), *sorted(certificate.served), tenant and tenant.group_id)
     if state == certificate.looked_at:
         return
     certificate.looked_at = state
@@ -167,7 +167,7 @@ def _look(world: World, certificate: ManagedCertificate, now: float) -> None:
 
 
 def _issue(world: World, certificate: ManagedCertificate) -> None:
-    if all(dns.caa_allows(world.dns, domain) for domain in certificate.tokens):
+    if all(dns.caa_allows(world.lookup, domain) for domain in certificate.tokens):
         settle(world, certificate, CertificateStatus.ISSUED)
     else:
         settle(world, certificate, CertificateStatus.FAILED, "CAA_ERROR")
@@ -205,7 +205,7 @@ def _check_quota(world: World, account: str) -> None:
 
 
 def _points(world: World, domain: str, endpoint: str) -> bool:
-    return bool(endpoint) and dns.verdict(world.dns, domain, endpoint).status is dns.DnsStatus.VALID
+    return bool(endpoint) and dns.verdict(world.lookup, domain, endpoint).status is dns.DnsStatus.VALID
 
 
 def _endpoint(world: World, group_id: str) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 from edgetenants_emulator.admin import PREFIX, Admin
 from edgetenants_emulator.application import Application
 from edgetenants_emulator.clock import VirtualClock
+from edgetenants_emulator.dns_server import DnsServer
 from edgetenants_emulator.errors import ConnectionDropped
 from edgetenants_emulator.exchange import Request, Response
 from edgetenants_emulator.settings import Settings
@@ -29,15 +30,23 @@ class EmulatorServer:
         with EmulatorServer() as emulator:
             boto3.client("cloudfront", endpoint_url=emulator.url, ...)
 
-    moto's part of the state (ACM, STS, Route 53) is the process's, as moto has it.
+    moto's part of the state (ACM, STS, Route 53) is the process's, as moto has it. With a `dns_port` (0 for a
+    free one) a DNS server answers for the zones at `dns.address`.
     """
 
     def __init__(
-        self, host: str = "127.0.0.1", port: int = 0, *, rate: float = 1.0, settings: Settings | None = None
+        self,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        rate: float = 1.0,
+        settings: Settings | None = None,
+        dns_port: int | None = None,
     ) -> None:
         self.world = World(VirtualClock(rate), settings or Settings())
         self.application = Application(self.world)
         self._server = _Server((host, port), self.application, Admin(self.application))
+        self.dns = self._dns(host, dns_port) if dns_port is not None else None
         self._thread: threading.Thread | None = None
 
     @property
@@ -48,6 +57,8 @@ class EmulatorServer:
 
     def serve(self) -> None:
         """Answer requests on the calling thread, until it is interrupted."""
+        if self.dns:
+            self.dns.start()
         self._server.serve_forever(poll_interval=0.02)  # how long `stop` waits at most
 
     def start(self) -> None:
@@ -61,6 +72,17 @@ class EmulatorServer:
             self._server.shutdown()
             self._thread.join()
         self._server.server_close()
+        if self.dns:
+            self.dns.stop()
+
+    def _dns(self, host: str, port: int) -> DnsServer:
+        try:
+            dns = DnsServer(self.application.resolver.lookup, host, port)
+        except OSError:
+            self._server.server_close()
+            raise
+        self.application.dns_address = dns.address
+        return dns
 
     def __enter__(self) -> EmulatorServer:
         self.start()

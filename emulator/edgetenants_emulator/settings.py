@@ -96,9 +96,6 @@ class Settings:
     """Calls that an account may make of each operation of CloudFront; Throttling above it, 0 for no limit."""
     cloudfront_requests_burst: int = 10
     """How many of them at once, after a pause."""
-    route53_limits: bool = False
-    """Whether Route 53 throttles as its developer guide says ("API request throttling"): 50 calls at once
-    and 10 a second for an account, and as many for each operation; 40 and 2 for CreateHostedZone."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:

@@ -24,6 +24,7 @@ from edgetenants_emulator.records import (
 )
 from edgetenants_emulator.settings import Settings
 from edgetenants_emulator.world import World
+from edgetenants_emulator.zones import RecordSet
 
 __all__ = ["load", "save"]
 
@@ -44,7 +45,7 @@ def save(world: World) -> dict[str, Any]:
             "tenants": [_tenant_row(each) for each in world.tenants],
             "managedCertificates": [_certificate_row(each) for each in _managed(world)],
             "pendingCertificates": [each.arn for each in world.pending_certificates],
-            "dns": world.dns.listed(),
+            "records": [{"zone": zone, **asdict(record)} for zone, record in world.book.listed()],
             "certificates": snapshot_moto.save_certificates(),
             "zones": snapshot_moto.save_zones(),
         }
@@ -66,15 +67,16 @@ def load(world: World, saved: Mapping[str, Any]) -> None:
         distributions = [Distribution(**_later(row, later)) for row in saved["distributions"]]
         groups = [ConnectionGroup(**_later(row, later)) for row in saved["connectionGroups"]]
         tenants = [_tenant(row, later, managed) for row in saved["tenants"]]
+        records = [(row["zone"], _record(row)) for row in saved["records"]]
         snapshot_moto.load_certificates(saved["certificates"], managed)
         snapshot_moto.load_zones(saved["zones"])
         world.settings, world.pending_certificates = settings, pending
         world.distributions, world.groups = _shelf(distributions), _shelf(groups)
         world.tenants = _shelf(tenants)
         _hold_domains(world)
-        world.dns.clear()
-        for record in saved["dns"]:
-            world.dns.put(record["name"], record["type"], record["values"])
+        world.book.remove()
+        for zone, record in records:
+            world.book.put(record, zone)
         world.clock.date(saved["unix"])
 
 
@@ -107,6 +109,10 @@ def _certificate(row: Mapping[str, Any], later: float) -> ManagedCertificate:
     moved = {"requested": row["requested"] + later, "proven_at": proven_at}
     status = CertificateStatus(row["status"])
     return ManagedCertificate(**{**row, **moved, "status": status, "served": set(row["served"])})
+
+
+def _record(row: Mapping[str, Any]) -> RecordSet:
+    return RecordSet(row["name"], row["type"], tuple(row["values"]), row["ttl"])
 
 
 def _managed(world: World) -> Iterator[ManagedCertificate]:

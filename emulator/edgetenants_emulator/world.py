@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from edgetenants_emulator.clock import VirtualClock
-from edgetenants_emulator.dns import Dns
+from edgetenants_emulator.record_book import RecordBook
 from edgetenants_emulator.records import (
     ConnectionGroup,
     Distribution,
@@ -16,6 +17,7 @@ from edgetenants_emulator.records import (
     Tenant,
 )
 from edgetenants_emulator.settings import Settings
+from edgetenants_emulator.zones import Answer, Code
 
 __all__ = ["DEFAULT_ACCOUNT", "World"]
 
@@ -35,8 +37,12 @@ class World:
     tenants: Shelf[Tenant] = field(default_factory=Shelf)
     domains: dict[str, str] = field(default_factory=dict)
     """Who holds a domain: its name in lower case, and the holder's ARN. One namespace over all accounts."""
-
-    dns: Dns = field(default_factory=Dns)
+    book: RecordBook = field(default_factory=RecordBook)
+    """DNS records for zones that Route 53 does not have."""
+    lookup: Callable[[str, str], Answer] = field(default=lambda *_: Answer(Code.REFUSED))
+    """What the DNS says about a name and a record type; nothing until a resolver is put here."""
+    dns_generation: Callable[[], tuple[int, ...]] = field(default=tuple)
+    """Differs when what `lookup` says may."""
     pending_certificates: list[ManagedCertificate] = field(default_factory=list)
     """Those that wait for validation, also of tenants that are gone."""
 

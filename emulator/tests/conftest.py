@@ -12,6 +12,7 @@ import botocore.session
 import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
+from moto.route53.models import route53_backends
 
 from edgetenants_emulator import EmulatorServer, certificates
 from edgetenants_emulator.cloudfront import HANDLERS
@@ -163,6 +164,14 @@ def emulator():
         for call in server.application.calls.report()["calls"]:
             if call["code"] and call["operation"] in HANDLERS and not call["fault"]:
                 assert call["code"] in declared(call["operation"]) | UNDECLARED, call
+
+
+@pytest.fixture(autouse=True)
+def no_hosted_zones():
+    """moto's zones outlive the server; no test finds those of another."""
+    yield
+    for backends in route53_backends.values():
+        backends["aws"].zones.clear()
 
 
 def declared(operation: str) -> set[str]:

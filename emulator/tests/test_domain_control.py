@@ -15,8 +15,8 @@ def domains(*names):
 
 
 def put(admin, *records):
-    rows = [{"name": name, "type": kind, "values": values} for name, kind, *values in records]
-    admin("PATCH", "dns", {"records": rows})
+    for name, kind, *values in records:
+        admin("POST", "records", {"name": name, "type": kind, "values": values})
 
 
 def endpoint(aws):

@@ -44,10 +44,10 @@ def test_everything_is_there_again(aws, admin, peer):
     )
     aws.group()
     admin.settings(page_size_max=7)
-    admin("PATCH", "dns", {"records": [{"name": "a.test", "type": "CNAME", "values": ["b.test"]}]})
+    admin("POST", "records", {"name": "a.test", "type": "CNAME", "values": ["b.test"]})
     there_admin.step(500)
     carry(admin, there_admin)
-    for path in ("state", "settings", "dns"):
+    for path in ("state", "settings", "records"):
         assert there_admin("GET", path) == admin("GET", path)
     assert there.refused("create_distribution_tenant", **taken(there)) == ("CNAMEAlreadyExists", 409)
     there.tenant("next")

@@ -1,0 +1,121 @@
+"""The DNS part of the admin API.
+
+GET    dns?name=&type=      where the DNS server listens, its zones; with a name what it answers
+POST   records              {"name", "type", "values", "ttl", "zone"}: set the records of a name and type;
+                            ALIAS is Route 53's alias, FAIL (no values) makes look-ups fail
+GET    records              those that were set
+DELETE records?name=&type=  take them away, all without name and type
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from edgetenants_emulator import dns_wire, managed_certificates
+from edgetenants_emulator.application import Application
+from edgetenants_emulator.exchange import Request
+from edgetenants_emulator.resolver import ALIAS
+from edgetenants_emulator.zones import FAIL, Answer, RecordSet, normal
+
+__all__ = ["add_record", "dns", "records", "remove_records"]
+
+_MEMBERS = {"name", "type", "values", "ttl", "zone"}
+_TYPES = {*dns_wire.TYPES, ALIAS, FAIL}
+
+
+def dns(application: Application, request: Request) -> dict[str, Any]:
+    """Where the server listens and what it knows; the answer to one question when a name is given."""
+    if "name" in request.query:
+        found = application.resolver.lookup(request.query["name"], request.query.get("type", "A").upper())
+        return _answer(found)
+    address = application.dns_address
+    return {
+        "listening": {"host": address[0], "port": address[1]} if address else None,
+        "zones": sorted(application.resolver.zones()),
+    }
+
+
+def records(application: Application, _: Request) -> dict[str, Any]:
+    """The records that were set."""
+    return {"records": [_row(record, zone) for zone, record in application.world.book.listed()]}
+
+
+def add_record(application: Application, request: Request) -> dict[str, Any]:
+    """Set the records of one name and type, instead of those it had.
+
+    Raises ValueError for what is no record, and for a name in a hosted zone of Route 53.
+    """
+    record, zone = _parse(request.json())
+    hosted = application.resolver.hosted_zone_of(record.name)
+    if hosted:
+        raise ValueError(f"{record.name} lies in the hosted zone {hosted}: change it through Route 53")
+    with _settling(application):
+        application.world.book.put(record, zone)
+    return _row(record, zone)
+
+
+def remove_records(application: Application, request: Request) -> dict[str, Any]:
+    """Take records away."""
+    name, kind = normal(request.query.get("name", "")), request.query.get("type", "").upper()
+    with _settling(application):
+        return {"removed": application.world.book.remove(name, kind)}
+
+
+@contextmanager
+def _settling(application: Application) -> Iterator[None]:
+    """Certificates see the records as they were until now, and then as they are."""
+    with application.world.lock:
+        managed_certificates.advance(application.world)
+        yield
+        managed_certificates.advance(application.world)
+
+
+def _parse(wanted: dict[str, Any]) -> tuple[RecordSet, str]:
+    unknown = sorted(set(wanted) - _MEMBERS)
+    needed = {"name", "type"} if str(wanted.get("type")).upper() == FAIL else {"name", "type", "values"}
+    missing = sorted(needed - set(wanted))
+    if unknown or missing:
+        raise ValueError(f"a record has name, type, values, and may have ttl, zone; not {unknown or missing}")
+    name, kind = normal(wanted["name"]), str(wanted["type"]).upper()
+    zone = normal(wanted.get("zone") or ".".join(name.split(".")[-2:]))
+    if kind not in _TYPES:
+        raise ValueError(f"no records of type {kind} here; known: {', '.join(sorted(_TYPES))}")
+    if not f".{name}".endswith(f".{zone}"):
+        raise ValueError(f"{name} does not lie in the zone {zone}")
+    record = RecordSet(name, kind, _values(kind, wanted.get("values", [])), int(wanted.get("ttl", 300)))
+    dns_wire.rdata("CNAME", name)
+    return record, zone
+
+
+def _values(kind: str, values: Any) -> tuple[str, ...]:
+    if kind == FAIL and values == []:
+        return ()
+    if kind == FAIL or not isinstance(values, list) or not values:
+        raise ValueError("values is a list of at least one string; FAIL has none")
+    if kind in ("CNAME", ALIAS) and len(values) > 1:
+        raise ValueError(f"values of {kind} is a list of exactly one string")
+    for value in map(str, values):
+        dns_wire.rdata("CNAME" if kind == ALIAS else kind, value)
+    return tuple(map(str, values))
+
+
+def _row(record: RecordSet, zone: str) -> dict[str, Any]:
+    return {
+        "name": record.name,
+        "type": record.type,
+        "values": list(record.values),
+        "ttl": record.ttl,
+        "zone": zone,
+    }
+
+
+def _answer(found: Answer) -> dict[str, Any]:
+    return {
+        "code": found.code.name,
+        "records": [
+            {"name": each.name, "type": each.type, "values": list(each.values), "ttl": each.ttl}
+            for each in found.records
+        ],
+    }
