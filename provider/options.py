@@ -197,10 +197,20 @@ _FLAGS: Final = (
         says="Seconds between two attempts to take or to renew the Lease.",
     ),
     _flag(
-        Section.PAGES, "--health-address", metavar="ADDRESS", default=_ANYWHERE, says="Where /healthz and /readyz are served."
+        Section.PAGES,
+        "--health-address",
+        metavar="ADDRESS",
+        default=_ANYWHERE,
+        says="Where /healthz and /readyz are served.",
     ),
     _flag(Section.PAGES, "--health-port", **_PORT, default=8081, says="Their port. 0: a free one."),
-    _flag(Section.PAGES, "--metrics-address", metavar="ADDRESS", default=_ANYWHERE, says="Where /metrics is served."),
+    _flag(
+        Section.PAGES,
+        "--metrics-address",
+        metavar="ADDRESS",
+        default=_ANYWHERE,
+        says="Where /metrics is served.",
+    ),
     _flag(
         Section.PAGES,
         "--metrics-port",
