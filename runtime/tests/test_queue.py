@@ -245,7 +245,7 @@ def test_a_raised_priority_leaves_its_place_in_the_other_lane(clock: FakeClock) 
     for key in ("a/1", "b/1", "a/2"):
         queue.add(key, Priority.LOW)
     queue.add("a/1", Priority.HIGH)
-    assert ready(queue) == ["a/1", "b/1", "a/2"]
+    assert ready(queue) == ["a/1", "a/2", "b/1"]
 
 
 ADDED = st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(0, 8), st.booleans()), max_size=80)

@@ -84,13 +84,18 @@ class KubeClient:
 
     @classmethod
     def from_kubeconfig(
-        cls, path: str | Path, context: str | None = None, *, field_manager: str = "edgetenants-runtime"
+        cls,
+        path: str | Path,
+        context: str | None = None,
+        *,
+        field_manager: str = "edgetenants-runtime",
+        watch_silence: float = _SILENCE,
     ) -> KubeClient:
         """From a kubeconfig file. Raises kubernetes.config.ConfigException for a file that cannot be used."""
         configuration = library.Configuration()
         load: Any = loader.load_kube_config
         load(str(path), context, client_configuration=configuration, persist_config=False)
-        return cls(configuration, field_manager=field_manager)
+        return cls(configuration, field_manager=field_manager, watch_silence=watch_silence)
 
     @classmethod
     def in_cluster(cls, *, field_manager: str = "edgetenants-runtime") -> KubeClient:
