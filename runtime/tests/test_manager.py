@@ -1,6 +1,5 @@
-"""The running provider over a scripted API server: events, controllers, health, stop, logs."""
+"""The running provider over a scripted API server: events, controllers, health, metrics, leadership, stop."""
 
-import json
 import signal
 import socket
 import threading
@@ -10,10 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import structlog
 from structlog.testing import capture_logs
 
-from edgetenants_runtime import Change, Managed, ManagedKind, Observation, SystemClock, logs
+from edgetenants_runtime import Change, Managed, ManagedKind, Observation, SystemClock
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.events import EventReason, EventType
 from edgetenants_runtime.health import Answer, PageServer
@@ -450,26 +448,3 @@ def test_a_requested_stop_ends_the_run_with_success(api: Any, client: KubeClient
     manager = Manager(client, SystemClock(), Settings())
     threading.Timer(0.05, manager.request_stop).start()
     assert manager.run() == 0
-
-
-def test_secrets_are_hidden_in_logs() -> None:
-    event = logs.hide_secrets(None, "info", {"event": "x", "aws_secret_key": "AKIA", "name": "acme"})
-    assert event == {"event": "x", "aws_secret_key": "[hidden]", "name": "acme"}
-
-
-def test_logs_are_json_lines_with_the_object(capsys: pytest.CaptureFixture[str]) -> None:
-    before = structlog.get_config()
-    try:
-        logs.configure()
-        with structlog.contextvars.bound_contextvars(kind="Toy", name="acme"):
-            structlog.get_logger().info("hello", size=1)
-        line = json.loads(capsys.readouterr().err)
-    finally:
-        structlog.configure(**before)
-    assert {
-        "event": "hello",
-        "kind": "Toy",
-        "name": "acme",
-        "size": 1,
-        "level": "info",
-    }.items() <= line.items()
