@@ -175,6 +175,9 @@ class Manager:
             controller.stop(0.0)
         ended = [c.stop(max(0.0, bound - elapsed.elapsed())) for c in self._controllers]
         self._cut_off = True
+        if self._lost and not all(ended):
+            # The process has to be gone when another one begins; nothing else is worth waiting for.
+            return False
         if self._elector is not None:
             self._elector.stop(release=all(ended))
         for informer in (self._crds, *self._informers):
