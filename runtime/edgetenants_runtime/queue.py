@@ -226,7 +226,6 @@ class WorkQueue(Generic[Key]):
             self._stopping = True
             for ready in self._ready.values():
                 ready.clear()
-            self._again.clear()
             self._added.clear()
             if self._alarm is not None:
                 self._alarm.cancel()

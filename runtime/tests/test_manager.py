@@ -393,6 +393,22 @@ def test_what_was_cut_off_begins_no_more_writes_and_keeps_the_lease(
     assert "" not in [b["spec"]["holderIdentity"] for _, path, _, b in api.requests if b and LEASE in path]
 
 
+def test_no_reconcile_begins_in_a_process_that_may_not_act(
+    api: Any, manager: Manager, outside: Client, until: Until
+) -> None:
+    serve(api, named("a"))
+    manager.start()
+    until(lambda: outside.observed == ["a"])
+    controller = manager._controllers[0]
+    until(lambda: not controller.processing)
+    manager._cut_off = True
+    with capture_logs() as lines:
+        controller.enqueue(ObjectKey("shop", "a"))
+        until(lambda: [line for line in lines if line["event"] == "left to the next leader"])
+    assert outside.observed == ["a"]
+    assert manager.healthy() == (True, [])
+
+
 # Time.
 
 

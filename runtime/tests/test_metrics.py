@@ -152,6 +152,11 @@ def test_a_deletion_is_timed_until_our_finalizer_is_off(life: Life, left: dict[s
     assert life.told() == {"deletion": 10}
 
 
+def test_a_resource_that_went_without_ever_being_ours_is_no_deletion(life: Life) -> None:
+    life.of_kind.after(managed(toy(), **DELETED | {"finalizers": ["another"]}), None)
+    assert life.told() == {}
+
+
 def test_drift_is_timed_from_the_last_look_without_it(life: Life) -> None:
     mr = managed(state("True"))
     life.of_kind.repaired(mr)
