@@ -4,7 +4,6 @@ A namespaced composite (Crossplane v2) is the claim itself. A cluster-scoped one
 the claim that spec.claimRef names, or by hand.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -32,7 +31,8 @@ class Composite:
     namespace: str
     """Empty where the composite is cluster-scoped."""
     uid: str
-    labels: Mapping[str, str]
+    labels: tuple[tuple[str, str], ...]
+    """Sorted."""
     claim: tuple[str, str] | None
     """Namespace and name of the claim of a legacy composite."""
     secret_namespace: str | None
@@ -61,9 +61,9 @@ class Composite:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Claim:
-    """What is asked for."""
+    """What is asked for. Equal specs give one and the same."""
 
     spec: TenantClaimSpec
     domains: tuple[str, ...]
@@ -78,7 +78,7 @@ def identify(resource: Struct) -> Composite:
         name=structs.text(resource, "metadata", "name"),
         namespace=structs.text(resource, "metadata", "namespace"),
         uid=structs.text(resource, "metadata", "uid"),
-        labels=structs.text_map(resource, "metadata", "labels"),
+        labels=tuple(sorted(structs.text_map(resource, "metadata", "labels").items())),
         claim=_claim_ref(structs.child(resource, "spec", "claimRef")),
         secret_namespace=structs.text(resource, "spec", "writeConnectionSecretToRef", "namespace") or None,
         live=_live(resource),

@@ -48,9 +48,9 @@ _TOKEN_HOSTS: Final = {Validation.CLOUDFRONT: "cloudfront", Validation.SELF_HOST
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Order:
-    """All that is known of what is wanted."""
+    """All that is known of what is wanted. Equal claims under equal plans have one and the same."""
 
     composite: Composite
     claim: Claim

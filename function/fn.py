@@ -2,17 +2,25 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
 
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+from google.protobuf.struct_pb2 import Struct
 
 from apis.conditions import LiveReason
-from function import claim, compose, live, observed, plans, response, status, terms
-from function.claim import Composite
+from function import claim, compose, live, observed, plans, response, status, structs, terms
+from function.claim import Claim, Composite
 from function.compose import Order, WantedTenant
 from function.errors import Refused
 from function.live import Finding
 from function.observed import ObservedTenant
 from function.plans import Plans
+
+_ORDERS: Final = 256
+"""Claims whose terms are kept."""
+_TENANTS: Final = 2048
+"""Composed tenants that are kept as protobuf has them: to convert one costs more than all else about it."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +64,11 @@ def _answer(
 def _order(req: fnv1.RunFunctionRequest, composite: Composite, offered: Plans) -> Order:
     if not composite.name:
         raise Refused(LiveReason.INVALID_CLAIM, "metadata.name: expected a name, got nothing")
-    asked = claim.read(req.observed.composite)
+    return _agree(composite, claim.read(req.observed.composite), offered)
+
+
+@lru_cache(maxsize=_ORDERS)
+def _agree(composite: Composite, asked: Claim, offered: Plans) -> Order:
     chosen = plans.choose(offered, asked.spec.plan)
     return Order(composite, asked, chosen, terms.agree(composite, asked, chosen))
 
@@ -65,9 +77,7 @@ def _compose(req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, order:
     # Nothing is written before all is known to be right: nothing is composed by half.
     wanted = compose.tenants(order, req.observed.resources)
     seen = {each: _observe(req, each) for each in wanted}
-    resources = {
-        each: compose.tenant(order, each, _external_name(req, each.resource_name)) for each in wanted
-    }
+    resources = {each: _tenant(order, each, _external_name(req, each.resource_name)) for each in wanted}
 
     findings = {each: live.judge(each, seen[each], order.chosen) for each in wanted}
     for each, resource in resources.items():
@@ -80,6 +90,11 @@ def _compose(req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, order:
     response.set_live(rsp, order.composite, finding)
     _pass_connection_details(req, rsp, order.composite, wanted)
     return finding
+
+
+@lru_cache(maxsize=_TENANTS)
+def _tenant(order: Order, wanted: WantedTenant, external_name: str | None) -> Struct:
+    return structs.of(compose.tenant(order, wanted, external_name))
 
 
 def _observe(req: fnv1.RunFunctionRequest, wanted: WantedTenant) -> ObservedTenant | None:
@@ -97,7 +112,7 @@ def _put_connection_group(req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionRes
     resource = req.observed.resources.get(name)
     ready = resource is not None and observed.read(resource.resource).ready.holds
     group = compose.connection_group(order, _external_name(req, name))
-    response.put(rsp, name, group, ready=ready)
+    response.put(rsp, name, structs.of(group), ready=ready)
 
 
 def _pass_connection_details(

@@ -21,9 +21,9 @@ DEFAULT_TTL: Final = 3600.0
 _UNITS: Final[Mapping[str, float]] = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Plans:
-    """What the platform team offers."""
+    """What the platform team offers. Equal inputs give one and the same."""
 
     sound: TenantPlans
     broken: Mapping[str, InvalidInput]

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+from google.protobuf.struct_pb2 import Struct
 
 from apis.conditions import ClaimConditionType
 from function.claim import Composite
@@ -33,11 +34,11 @@ def set_ttl(rsp: fnv1.RunFunctionResponse, seconds: float) -> None:
     rsp.meta.ttl.FromMilliseconds(round(seconds * 1000))
 
 
-def put(rsp: fnv1.RunFunctionResponse, name: str, resource: Mapping[str, Any], *, ready: bool) -> None:
+def put(rsp: fnv1.RunFunctionResponse, name: str, resource: Struct, *, ready: bool) -> None:
     """Want a composed resource, instead of what an earlier step wanted under its name."""
     wanted = rsp.desired.resources[name]
     wanted.Clear()
-    wanted.resource.update(dict(resource))
+    wanted.resource.CopyFrom(resource)
     wanted.ready = fnv1.READY_TRUE if ready else fnv1.READY_FALSE
 
 

@@ -71,7 +71,8 @@ def _merge(composite: Composite, spec: TenantClaimSpec, plan: Plan) -> Terms:
 def _from_labels(composite: Composite, plan: Plan) -> dict[str, str]:
     """The labels that the plan wants as tags; keys that belong to AWS or to us cannot be tags."""
     wanted = (key for key in plan.tags_from_labels or () if not key.lower().startswith(RESERVED_TAG_PREFIXES))
-    return {key: composite.labels[key] for key in wanted if key in composite.labels}
+    labels = dict(composite.labels)
+    return {key: labels[key] for key in wanted if key in labels}
 
 
 def _set_fields(spec: TenantClaimSpec) -> dict[OverridableField, object]:

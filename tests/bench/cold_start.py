@@ -16,11 +16,12 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from edgetenants_runtime.kube.client import KubeClient
+from edgetenants_runtime.kube.errors import KubeError
 from edgetenants_runtime.managed import ManagedKind, ResourceKind
 from sandbox.world import Options, World
 from tests.bench.environments import cache, python_of
@@ -148,10 +149,12 @@ def populate(world: World, client: KubeClient, threads: int = 8) -> None:
 
 def wait_ready(client: KubeClient, process: "subprocess.Popen[bytes]", start: float) -> float:
     """Seconds from the start until every resource is Ready, by a look each LOOK_EVERY seconds."""
+    ready = 0
     while True:
         if process.poll() is not None:
             raise RuntimeError(f"the provider ended with exit code {process.returncode}; see provider.log")
-        ready = count_ready(client)
+        with suppress(KubeError):  # a busy API server answers a list late at times; the next look is soon
+            ready = count_ready(client)
         seconds = time.monotonic() - start
         if ready == RESOURCES:
             return seconds

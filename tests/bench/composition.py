@@ -1,7 +1,8 @@
-"""The function beside the same composition in the SDK's usual style: 1, 10 and 100 composed resources, 1 and 8
-calls in flight, over one mTLS connection, as Crossplane core has.
+"""The function beside the same composition in the SDK's usual style, over one mTLS connection as core has it.
 
-Requests are those of the steady state: every composed resource is observed with its status.
+1, 10 and 100 composed resources; 1 and 8 calls in flight. Every composed resource is observed with its
+status. No request is ever sent twice: in each, the composite and one of the resources have a version that was
+not seen before, as it is when core calls because something has changed.
 """
 
 import statistics
@@ -10,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -64,31 +67,31 @@ class Function:
     pid: int
     call: Any
 
-    def times(self, request: bytes, calls: int, in_flight: int) -> tuple[list[float], float]:
+    def times(self, requests: list[bytes], in_flight: int) -> tuple[list[float], float]:
         """Seconds of each call, and of all together."""
 
-        def one(_: int) -> float:
+        def one(request: bytes) -> float:
             start = time.perf_counter()
             self.call(request)
             return time.perf_counter() - start
 
         start = time.perf_counter()
         if in_flight == 1:
-            found = [one(number) for number in range(calls)]
+            found = [one(request) for request in requests]
         else:
             with ThreadPoolExecutor(in_flight) as pool:
-                found = list(pool.map(one, range(calls)))
+                found = list(pool.map(one, requests))
         return found, time.perf_counter() - start
 
 
 def measure(ours: Function, theirs: Function, size: int, in_flight: int) -> list[Row]:
     """Rounds in turn, after one of each that does not count."""
-    sent = request(size).SerializeToString()
-    check(ours, theirs, sent, size)
-    calls = CALLS[size]
-    rounds = [
-        (ours.times(sent, calls, in_flight), theirs.times(sent, calls, in_flight)) for _ in range(ROUNDS)
-    ]
+    versions = count(1)
+    check(ours, theirs, request(size, next(versions)), size)
+    rounds = []
+    for _ in range(ROUNDS):
+        requests = [request(size, next(versions)) for _ in range(CALLS[size])]
+        rounds.append((ours.times(requests, in_flight), theirs.times(requests, in_flight)))
     ratio = statistics.median(
         statistics.median(their[0]) / statistics.median(our[0]) for our, their in rounds
     )
@@ -131,8 +134,18 @@ def check(ours: Function, theirs: Function, sent: bytes, size: int) -> None:
         raise RuntimeError("the two compositions differ")
 
 
-def request(size: int) -> fnv1.RunFunctionRequest:
-    """The steady state of a claim with so many domains, each with a tenant of its own."""
+def request(size: int, version: int) -> bytes:
+    """A claim with so many domains, each with a tenant of its own, of which one has just changed."""
+    req = fnv1.RunFunctionRequest()
+    req.CopyFrom(_settled(size))
+    changed = list(req.observed.resources.values())[version % size]
+    for resource in (req.observed.composite.resource, changed.resource):
+        resource["metadata"]["resourceVersion"] = str(version)
+    return req.SerializeToString()
+
+
+@lru_cache
+def _settled(size: int) -> fnv1.RunFunctionRequest:
     domains = [f"d{number}.example.com" for number in range(size)]
     req = fnv1.RunFunctionRequest(meta=fnv1.RequestMeta(tag="bench"))
     req.observed.composite.resource.update(claim(domains))
