@@ -54,6 +54,18 @@ def run(req: fnv1.RunFunctionRequest) -> Answer:
     return answer
 
 
+def refuse_too_large(req: fnv1.RunFunctionRequest, answer: Answer, size: int, most: int) -> Answer:
+    """The answer instead of one with more bytes than Crossplane takes; nothing is composed."""
+    before = req.desired.ByteSize() + req.context.ByteSize()
+    message = (
+        f"The answer would have {size} bytes, of which {before} are passed on from earlier steps, and "
+        f"Crossplane takes at most {most}. Split the claim, or have earlier steps want less."
+    )
+    rsp = fnv1.RunFunctionResponse(meta=fnv1.ResponseMeta(tag=req.meta.tag))
+    response.refuse(rsp, answer.composite, Refused(LiveReason.FAILED, message))
+    return _answer(rsp, answer.composite, LiveReason.FAILED, message, refused=True)
+
+
 def _answer(
     rsp: fnv1.RunFunctionResponse, composite: Composite, reason: str, message: str, *, refused: bool
 ) -> Answer:
