@@ -8,8 +8,20 @@ from typing import Final
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 from google.protobuf.struct_pb2 import Struct
 
+from apis import kinds
 from apis.conditions import LiveReason
-from function import claim, compose, live, observed, plans, response, status, structs, terms
+from function import (
+    claim,
+    compose,
+    live,
+    observed,
+    plans,
+    plansources,
+    response,
+    status,
+    structs,
+    terms,
+)
 from function.claim import Claim, Composite
 from function.compose import Order, WantedTenant
 from function.errors import Refused
@@ -17,6 +29,10 @@ from function.live import Finding
 from function.observed import ObservedTenant
 from function.plans import Plans
 
+_OURS: Final = frozenset({kinds.MANAGED_GROUP, kinds.LEGACY_MANAGED_GROUP})
+_UNREAD: Final = Finding(
+    LiveReason.BLOCKED, "The plans of plansFrom are not read yet. Nothing is changed until they are."
+)
 _ORDERS: Final = 256
 """Claims whose terms are kept."""
 _TENANTS: Final = 2048
@@ -42,8 +58,12 @@ def run(req: fnv1.RunFunctionRequest) -> Answer:
     composite = claim.identify(req.observed.composite.resource)
     rsp = response.begin(req, plans.DEFAULT_TTL)
     try:
-        offered = plans.read(req.input)
-        response.set_ttl(rsp, offered.ttl)
+        asked = plans.read(req.input)
+        response.set_ttl(rsp, asked.ttl)
+        plansources.require(req, rsp, asked)
+        offered = plansources.gather(req, asked)
+        if offered is None:
+            return _await_sources(req, rsp, composite)
         finding = _compose(req, rsp, _order(req, composite, offered))
     except Refused as refusal:
         response.refuse(rsp, composite, refusal)
@@ -52,6 +72,18 @@ def run(req: fnv1.RunFunctionRequest) -> Answer:
     if answer.changed:
         _warn_of_broken(rsp, offered)
     return answer
+
+
+def _await_sources(
+    req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, composite: Composite
+) -> Answer:
+    """Crossplane will call again with what is required, and drops this answer. Should it not, as cores before
+    v1.15 do not, then nothing that serves goes."""
+    for name, resource in req.observed.resources.items():
+        if structs.text(resource.resource, "apiVersion").partition("/")[0] in _OURS:
+            response.keep(rsp, name, resource.resource, ready=observed.read(resource.resource).ready.holds)
+    response.set_live(rsp, composite, _UNREAD, tell=False)
+    return Answer(rsp, composite, _UNREAD.reason, _UNREAD.message, refused=False, changed=False)
 
 
 def refuse_too_large(req: fnv1.RunFunctionRequest, answer: Answer, size: int, most: int) -> Answer:
@@ -145,6 +177,8 @@ def _pass_connection_details(
 
 def _warn_of_broken(rsp: fnv1.RunFunctionResponse, offered: Plans) -> None:
     """Broken plans that this claim does not use; told once a change, not with each call."""
+    for flaw in offered.flaws:
+        response.warn(rsp, LiveReason.PLAN_INVALID, f"No plans can be read there: {flaw}")
     for name in sorted(offered.broken):
         message = f"Plan {name} is broken, and its claims are refused: {offered.broken[name]}"
         response.warn(rsp, LiveReason.PLAN_INVALID, message)

@@ -7,6 +7,7 @@ from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 from google.protobuf.struct_pb2 import Struct
 
 from apis.conditions import ClaimConditionType
+from function import structs
 from function.claim import Composite
 from function.errors import Refused
 from function.live import Finding
@@ -42,16 +43,30 @@ def put(rsp: fnv1.RunFunctionResponse, name: str, resource: Struct, *, ready: bo
     wanted.ready = fnv1.READY_TRUE if ready else fnv1.READY_FALSE
 
 
+def keep(rsp: fnv1.RunFunctionResponse, name: str, seen: Struct, *, ready: bool) -> None:
+    """Want a composed resource as it stands in the control plane."""
+    kept = Struct()
+    for key in ("apiVersion", "kind", "spec"):
+        if key in seen.fields:
+            kept.fields[key].CopyFrom(seen.fields[key])
+    annotations = structs.child(seen, "metadata", "annotations")
+    if annotations is not None:
+        kept.get_or_create_struct("metadata").get_or_create_struct("annotations").CopyFrom(annotations)
+    put(rsp, name, kept, ready=ready)
+
+
 def set_status(rsp: fnv1.RunFunctionResponse, fields: Mapping[str, Any]) -> None:
     """Want these fields of the composite's status, beside those that earlier steps want."""
     rsp.desired.composite.resource.get_or_create_struct("status").update(dict(fields))
 
 
-def set_live(rsp: fnv1.RunFunctionResponse, composite: Composite, finding: Finding) -> None:
-    """Set the condition Live, and tell an event where it changed."""
+def set_live(
+    rsp: fnv1.RunFunctionResponse, composite: Composite, finding: Finding, *, tell: bool = True
+) -> None:
+    """Set the condition Live, and tell an event where it changed, unless nobody is to be told."""
     status = fnv1.STATUS_CONDITION_TRUE if finding.live else fnv1.STATUS_CONDITION_FALSE
     _condition(rsp, composite, status, finding.reason, finding.message)
-    if composite.live != ("True" if finding.live else "False", finding.reason):
+    if tell and composite.live != ("True" if finding.live else "False", finding.reason):
         severity = fnv1.SEVERITY_WARNING if finding.failed else fnv1.SEVERITY_NORMAL
         _result(rsp, composite, severity, finding.reason, finding.message)
 
