@@ -20,6 +20,7 @@ from edgetenants_emulator.operations import service_model
 
 ACCOUNT = "123456789012"
 OTHER_ACCOUNT = "210987654321"
+CACHING_OPTIMIZED = "658327ea-f89d-4fab-a63d-7e88639e58f6"
 COVERED = ("*.example.com", "example.com", "*.acme.com")
 SESSION = boto3.Session(botocore_session=botocore.session.get_session())
 # What any operation of any AWS service may answer, beside what its model declares.
@@ -123,15 +124,19 @@ def tags(**pairs: str) -> dict[str, Any]:
 
 
 def multi_tenant_config(reference: str, certificate: str, parameters: Any, **changes: Any) -> dict[str, Any]:
+    path = "/{{tenantName}}" if "tenantName" in dict(parameters) else ""
+    server = {"HTTPPort": 80, "HTTPSPort": 443, "OriginProtocolPolicy": "https-only"}
+    origin = {"Id": "o", "DomainName": "o.example.com", "OriginPath": path, "CustomOriginConfig": server}
     config = {
         "CallerReference": reference,
         "Comment": "",
         "Enabled": True,
-        "Origins": {
-            "Quantity": 1,
-            "Items": [{"Id": "o", "DomainName": "o.example.com", "OriginPath": "/{{tenantName}}"}],
+        "Origins": {"Quantity": 1, "Items": [origin]},
+        "DefaultCacheBehavior": {
+            "TargetOriginId": "o",
+            "ViewerProtocolPolicy": "https-only",
+            "CachePolicyId": CACHING_OPTIMIZED,
         },
-        "DefaultCacheBehavior": {"TargetOriginId": "o", "ViewerProtocolPolicy": "https-only"},
         "ConnectionMode": "tenant-only",
         "TenantConfig": {
             "ParameterDefinitions": [
