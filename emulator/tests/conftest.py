@@ -1,11 +1,13 @@
 """One fresh emulator for each test, an account with a multi-tenant distribution, and boto3 clients to it."""
 
+import http.client
 import json
 import threading
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 import boto3
 import botocore.session
@@ -204,6 +206,30 @@ def other(emulator, inherited) -> Aws:
     account = Aws(emulator.url, OTHER_ACCOUNT)
     account.parent = account.distribution(certificate=inherited[OTHER_ACCOUNT])
     return account
+
+
+@pytest.fixture
+def is_of_distributions():
+    """Whether an operation is one of distributions or Anycast lists."""
+    return lambda name: ("Distribution" in name and "Tenant" not in name) or "AnycastIpList" in name
+
+
+@pytest.fixture
+def bare(emulator):
+    """A signed request without SDK: its HTTP status, and the code of the error."""
+
+    def send(method: str, path: str, body: str = "", **headers: str) -> tuple[int, str]:
+        connection = http.client.HTTPConnection(urlsplit(emulator.url).netloc, timeout=10)
+        scope = f"{ACCOUNT}/20260101/us-east-1/cloudfront/aws4_request"
+        signed = f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=0"
+        wanted = {"Authorization": signed, **{k.replace("_", "-"): v for k, v in headers.items()}}
+        connection.request(method, f"/2020-05-31/{path}", body or None, wanted)
+        response = connection.getresponse()
+        text = response.read().decode()
+        connection.close()
+        return response.status, text.partition("<Code>")[2].partition("</Code>")[0]
+
+    return send
 
 
 @pytest.fixture

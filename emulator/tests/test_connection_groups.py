@@ -157,5 +157,5 @@ def test_a_write_needs_the_current_version(aws, operation, version, expected):
 
 def test_the_quota_counts_the_accounts_groups(aws, admin):
     admin.settings(groups_per_account=2)
-    aws.group("second, after the default one")
+    aws.group("second-after-the-default-one")
     assert aws.refused("create_connection_group", Name="third") == ("EntityLimitExceeded", 400)
