@@ -141,6 +141,12 @@ UNKNOWNS: tuple[Unknown, ...] = (
         (f"{_MODEL}: CreateConnectionGroupRequest$Name has no pattern, AnycastIpListName has",),
     ),
     Unknown(
+        "How does a connection group lose its Anycast list?",
+        "By an update with an empty AnycastIpListId.",
+        (),
+        (f"{_MODEL}: UpdateConnectionGroupRequest$AnycastIpListId is silent",),
+    ),
+    Unknown(
         "Which members may an update of a distribution leave out?",
         "None that CloudFront has filled in for long: IllegalUpdate.",
         ("distribution_update_needs_all",),

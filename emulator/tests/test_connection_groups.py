@@ -105,6 +105,10 @@ def test_the_default_group_is_not_deleted(aws, admin):
 REFUSED = {
     "a name in use": ("create_connection_group", {"Name": "edge"}, ("EntityAlreadyExists", 409)),
     "an empty name": ("create_connection_group", {"Name": ""}, INVALID),
+    "a name with a blank": ("create_connection_group", {"Name": "my edge"}, INVALID),
+    "a name of 129 characters": ("create_connection_group", {"Name": "n" * 129}, INVALID),
+    "a name not in ASCII": ("create_connection_group", {"Name": "größe"}, INVALID),
+    "no items": ("list_connection_groups", {"MaxItems": 0}, INVALID),
     "a bad tag": (
         "create_connection_group",
         {"Name": "new", "Tags": {"Items": [{"Key": "aws:x", "Value": ""}]}},
@@ -142,6 +146,11 @@ def test_refuses(aws, case):
     aws.group()
     operation, params, expected = REFUSED[case]
     assert aws.refused(operation, **params) == expected
+
+
+def test_names_need_not_be_checked(aws, admin):
+    admin.settings(group_names_checked=False)
+    assert aws.group("my edge")["ConnectionGroup"]["Name"] == "my edge"
 
 
 @pytest.mark.parametrize("operation", ["update_connection_group", "delete_connection_group"])
