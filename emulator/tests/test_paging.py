@@ -47,9 +47,9 @@ def test_the_default_page_and_the_largest(aws, admin):
 
 def test_a_page_size_in_a_body_that_is_no_number(bare):
     """botocore would not send it."""
-    body = '<ListDistributionTenantsRequest xmlns="{}"><MaxItems>many</MaxItems></ListDistributionTenantsRequest>'
-    namespace = "http://cloudfront.amazonaws.com/doc/2020-05-31/"
-    assert bare("POST", "distribution-tenants", body.format(namespace)) == (400, "MalformedXML")
+    root, namespace = "ListDistributionTenantsRequest", "http://cloudfront.amazonaws.com/doc/2020-05-31/"
+    body = f'<{root} xmlns="{namespace}"><MaxItems>many</MaxItems></{root}>'
+    assert bare("POST", "distribution-tenants", body) == (400, "MalformedXML")
 
 
 def test_connection_groups(aws):
