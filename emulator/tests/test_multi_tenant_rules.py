@@ -7,6 +7,7 @@ import pytest
 INVALID, LIMIT = ("InvalidArgument", 400), ("EntityLimitExceeded", 400)
 ILLEGAL, EXISTS = ("IllegalUpdate", 400), ("DistributionAlreadyExists", 409)
 BUCKET = "b.s3.amazonaws.com"
+LAMBDA = "arn:aws:lambda:us-east-1:123456789012:function:edge"
 TTL = {"QueryString": False, "Cookies": {"Forward": "none"}}
 
 
@@ -136,6 +137,18 @@ OTHERS = {
     "only a POST": (
         {f"{BEHAVIOR}.AllowedMethods": {"Quantity": 1, "Items": ["POST"]}},
         INVALID,
+    ),
+    "two functions for one event": (
+        {
+            f"{BEHAVIOR}.LambdaFunctionAssociations": {
+                "Quantity": 2,
+                "Items": [
+                    {"LambdaFunctionARN": f"{LAMBDA}:{version}", "EventType": "viewer-request"}
+                    for version in (1, 2)
+                ],
+            }
+        },
+        ("InvalidLambdaFunctionAssociation", 400),
     ),
     "too long a comment": ({"Comment": "c" * 129}, INVALID),
     "an error page without a status": (
