@@ -224,6 +224,14 @@ def test_create_passes(aws, build, case):
     )
 
 
+def test_what_the_model_does_not_declare_with_tags(aws, build):
+    """EntityLimitExceeded is declared for CreateDistribution alone."""
+    config = build(definitions("a", "b", "c", "d", "e"))
+    assert aws.refused("create_distribution", DistributionConfig=config) == LIMIT
+    both = {"DistributionConfig": config, "Tags": {"Items": []}}
+    assert aws.refused("create_distribution_with_tags", DistributionConfigWithTags=both) == INVALID
+
+
 LEFT_OUT = ["CacheBehaviors", "Logging", "HttpVersion", f"{ORIGIN}.OriginPath", f"{BEHAVIOR}.Compress"]
 LEFT_OUT += [f"{CUSTOM}.OriginReadTimeout", "ViewerCertificate", "WebACLId"]
 
