@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,7 +53,7 @@ class Document:
         return str(self.metadata.get("name") or "?")
 
     def place(self, path: str) -> str:
-        """`file:line:column` of the field at a path such as `spec.domains[0]`, or of the nearest that is there."""
+        """`file:line:column` of the field at a path such as `spec.domains[0]`, or of what is around it."""
         mark = _find(self.node, _steps(path)).start_mark
         return f"{self.file}:{mark.line + 1}:{mark.column + 1}"
 
@@ -76,7 +77,7 @@ def read(path: Path) -> list[Document]:
         files = sorted(file for glob in _FOLDER_GLOBS for file in path.glob(glob))
         return [document for file in files for document in read(file)]
     try:
-        text = Path("/dev/stdin").read_text() if str(path) == "-" else path.read_text()
+        text = sys.stdin.read() if str(path) == "-" else path.read_text()
         return list(_documents(str(path), text))
     except OSError as error:
         raise UnreadableFile(f"{path}: {error.strerror}") from error

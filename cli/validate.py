@@ -38,8 +38,8 @@ _SPECS = {
 def validate(files: tuple[Path, ...], plan_files: tuple[Path, ...], as_json: bool) -> None:
     """Say what is wrong with claims, plans, managed resources and provider configs, without any server.
 
-    FILES are YAML files, folders, or - for standard input. Kinds that are not ours are passed over. Exits with 1
-    when something is wrong, 2 when a file cannot be read.
+    FILES are YAML files, folders, or - for standard input. Kinds that are not ours are passed over. Exits
+    with 1 when something is wrong, 2 when a file cannot be read.
     """
     try:
         checked = _check_all(read_all(files), read_all(plan_files))
@@ -64,7 +64,7 @@ def _check_all(documents: list[Document], plan_files: list[Document]) -> list[di
         pricelist = offline.Pricelist.of([document.value for document in plan_files])
     except InvalidInput as error:
         raise click.UsageError(f"--plans: {error}") from error
-    rows = []
+    rows: list[dict[str, Any]] = []
     for document in documents:
         found = _problems(document, pricelist)
         if found is None:
