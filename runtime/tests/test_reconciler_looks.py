@@ -1,9 +1,8 @@
-"""What is seen and told: connecting, observing, observe-only, late initialization, work that outlasts a
-look."""
+"""What is seen and told: connecting, observing, observe-only and late initialization."""
 
 import pytest
 
-from edgetenants_runtime import AsyncOperation, Change, Observation, OperationState
+from edgetenants_runtime import Observation
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api import conditions
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
@@ -11,7 +10,6 @@ from edgetenants_runtime.kube.errors import Conflict, Operation
 from edgetenants_runtime.steps import Next, Outcome
 from edgetenants_runtime.testing import TOYS, World, toy
 from edgetenants_runtime.testing.cases import (
-    CREATE,
     CREATING,
     ERROR,
     FAILED,
@@ -21,13 +19,11 @@ from edgetenants_runtime.testing.cases import (
     POLL,
     POLL_FAILED,
     READY,
-    SETTLED,
     SETTLED_MR,
     SYNCED,
     Case,
     Variant,
     condition,
-    conditions_of,
     name,
     pairs,
     ready,
@@ -37,21 +33,12 @@ from edgetenants_runtime.testing.cases import (
 
 AVAILABLE = conditions.available()
 REFUSED = "AccessDenied: not yours"
-ONGOING = AsyncOperation(OperationState.ONGOING, "rebuilding")
-SUCCEEDED = AsyncOperation(OperationState.SUCCEEDED)
-BROKEN = AsyncOperation(OperationState.FAILED, "no space left")
-UNDER_WAY = condition("AsyncOperation", "True", "Ongoing", "rebuilding")
 COLOURED = Observation(exists=True, conditions=(AVAILABLE,), late_initialized={"colour": "red", "size": 9})
 OBSERVE_ONLY = {"managementPolicies": ["Observe"]}
 
 
-def seen(operation: AsyncOperation | None = None, **fields: object) -> dict[str, object]:
-    return {"observation": Observation(True, conditions=(AVAILABLE,), operation=operation, **fields)}  # type: ignore[arg-type]
-
-
-def told(*more: dict[str, object]) -> dict[str, object]:
-    stored = [*SETTLED["conditions"], *more]  # type: ignore[misc]
-    return HELD_MR | {"status": {"conditions": stored, "observedGeneration": 1}}
+def seen(**fields: object) -> dict[str, object]:
+    return {"observation": Observation(True, conditions=(AVAILABLE,), **fields)}  # type: ignore[arg-type]
 
 
 CASES = [
@@ -246,92 +233,6 @@ CASES = [
         {"acme": 1},
         seen(poll_after=5.0),
     ),
-    # Work that outlasts a reconcile.
-    Case(
-        "work under way is told of, and nothing else is begun",
-        "async.ongoing",
-        [OBSERVE, "status AsyncOperation=True/Ongoing"],
-        POLL,
-        SETTLED_MR,
-        {"acme": 7},
-        seen(ONGOING),
-    ),
-    Case(
-        "work that goes on is not written again",
-        "async.quiet",
-        [OBSERVE],
-        POLL,
-        told(UNDER_WAY),
-        {"acme": 7},
-        seen(ONGOING),
-    ),
-    Case(
-        "a creation under way is not begun again",
-        "async.creation",
-        [OBSERVE, f"status {CREATING} AsyncOperation=True/Ongoing {SYNCED}"],
-        POLL,
-        HELD_MR,
-        external={"absent": Observation(False, operation=ONGOING)},
-    ),
-    Case(
-        "work that ended well is told of",
-        "async.success",
-        [OBSERVE, "status AsyncOperation=True/Finished LastAsyncOperation=True/Success"],
-        POLL,
-        told(UNDER_WAY),
-        {"acme": 1},
-        seen(SUCCEEDED),
-    ),
-    Case(
-        "work that is seen no more has ended, well where the resource is up to date",
-        "async.vanished",
-        [OBSERVE, "status AsyncOperation=True/Finished LastAsyncOperation=True/Success"],
-        POLL,
-        told(UNDER_WAY),
-        {"acme": 1},
-    ),
-    Case(
-        "work that failed is told of, and tried again",
-        "async.apply-failure",
-        [
-            OBSERVE,
-            "external update acme",
-            "event Normal UpdatedExternalResource",
-            "status AsyncOperation=True/Finished LastAsyncOperation=False/ApplyFailure",
-        ],
-        POLL,
-        told(UNDER_WAY),
-        {"acme": 7},
-        seen(BROKEN),
-    ),
-    Case(
-        "an update may begin work",
-        "async.begun",
-        [
-            OBSERVE,
-            "external update acme",
-            "event Normal UpdatedExternalResource",
-            "status AsyncOperation=True/Ongoing",
-        ],
-        POLL,
-        SETTLED_MR,
-        {"acme": 7},
-        {"change": Change(operation=ONGOING)},
-    ),
-    Case(
-        "what cannot be looked at has not ended",
-        "async.unseen",
-        [OBSERVE, "event Warning CannotObserveExternalResource", f"status {ERROR}"],
-        FAILED,
-        told(UNDER_WAY),
-        {"acme": 1},
-        {"refusing": {"observe": [ExternalError(REFUSED)]}},
-        conditions={
-            "Ready": "True/Available",
-            "Synced": "False/ReconcileError",
-            "AsyncOperation": "True/Ongoing",
-        },
-    ),
 ]
 
 
@@ -350,22 +251,6 @@ def test_a_world_that_is_not_ready_is_no_error(call: str) -> None:
     }
     assert world.reconcile() == Outcome(Next.AFTER, 9.0)
     assert world.journal[-2:] == ["event Normal PendingExternalResource", f"status {CREATING} {SYNCED}"]
-
-
-def test_a_creation_that_outlasts_the_reconcile_is_followed_to_its_end() -> None:
-    """Rule: async.creation"""
-    world = World(toy())
-    world.external.change = Change(operation=ONGOING)
-    world.reconcile()
-    assert world.journal == [*CREATE[:5], f"status {CREATING} AsyncOperation=True/Ongoing {SYNCED}"]
-    world.settle()
-    assert conditions_of(world.mr) == {
-        "Ready": "True/Available",
-        "AsyncOperation": "True/Finished",
-        "LastAsyncOperation": "True/Success",
-        "Synced": "True/ReconcileSuccess",
-    }
-    assert world.external.created == 1
 
 
 def test_the_same_refusal_with_another_request_id_is_not_written_again() -> None:

@@ -17,6 +17,7 @@ from typing import Any
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api.conditions import Condition
 from edgetenants_runtime.external import Change
+from edgetenants_runtime.kube.errors import KubeError
 from edgetenants_runtime.managed import Managed, ManagedKind
 from edgetenants_runtime.steps import Next, Outcome
 from edgetenants_runtime.testing.toys import CLUSTER_TOYS, TOYS, toy
@@ -166,7 +167,7 @@ class Case:
     """What exists outside; a toy of another size than 1 differs from what is asked."""
     external: Mapping[str, Any] = field(default_factory=dict)
     """Attributes of `FakeExternal`."""
-    failing: Mapping[str, list[Exception]] = field(default_factory=dict)
+    failing: Mapping[str, list[KubeError]] = field(default_factory=dict)
     """As `FakeObjects.failing`."""
     held: str | Exception = ""
     """As `World.held`."""
