@@ -1,4 +1,4 @@
-"""Work in the outside world that outlasts a reconcile: told as upjet tells it, and nothing begun meanwhile."""
+"""Work in the outside world that outlasts a reconcile: told as upjet tells it, nothing begun meanwhile."""
 
 import pytest
 
