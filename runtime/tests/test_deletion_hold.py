@@ -1,12 +1,18 @@
 """Who holds a deletion, and what is the way out."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
+from edgetenants_runtime import Change, Observation, SystemClock
 from edgetenants_runtime.deletion import DeletionHold
 from edgetenants_runtime.kube import crds
+from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.errors import Forbidden, KubeError, Operation
 from edgetenants_runtime.kube.kinds import CRDS
 from edgetenants_runtime.managed import Managed
+from edgetenants_runtime.manager import Manager, Settings
 from edgetenants_runtime.testing import TOYS, World, toy
 from edgetenants_runtime.testing.cases import HELD_MR, NAMED
 
@@ -83,3 +89,70 @@ def test_an_api_server_in_trouble_is_no_answer() -> None:
     """Rule: deletion.held-unknown"""
     with pytest.raises(KubeError):
         crds.leaves(Definitions(NO_ANSWER), TOYS)
+
+
+CRD = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/toys.toys.m.example.org"
+
+
+class Toys:
+    """Toys that all exist; notes the deletions."""
+
+    def __init__(self) -> None:
+        self.deleted: list[str] = []
+
+    def connect(self, mr: Managed) -> "Toys":
+        return self
+
+    def observe(self, mr: Managed) -> Observation:
+        return Observation(exists=True)
+
+    def delete(self, mr: Managed, seen: Observation) -> Change:
+        self.deleted.append(mr.name)
+        return Change(requeue_after=1000.0)
+
+    create = update = delete
+
+
+@pytest.mark.parametrize(
+    ("crd", "settings", "annotations", "deleted"),
+    [
+        ({}, Settings(), {}, ["acme"]),
+        ({"deletionTimestamp": "2026-01-01T00:00:00Z"}, Settings(), {}, []),
+        ({}, Settings(hold_deletions=True), {}, []),
+        (
+            {},
+            Settings(hold_deletions=True, confirm_annotation="example.org/confirm"),
+            CONFIRMED,
+            ["acme"],
+        ),
+    ],
+    ids=["not held", "the CRD leaves", "told to hold", "confirmed"],
+)
+def test_the_manager_asks_before_it_deletes(
+    api: Any,
+    client: KubeClient,
+    until: Callable[[Callable[[], Any]], None],
+    crd: dict[str, str],
+    settings: Settings,
+    annotations: dict[str, str],
+    deleted: list[str],
+) -> None:
+    """Rule: deletion.held"""
+    mr = toy(deleted=True, annotations=NAMED | annotations)
+    path = f"/apis/{TOYS.group}/v1alpha1/namespaces/shop/toys/acme"
+    written = mr | {"metadata": mr["metadata"] | {"resourceVersion": "20"}}
+    api.others[f"PATCH {path}/status"] = 200, written
+    api.others[f"GET {CRD}"] = 200, {"metadata": crd}
+    api.lists = [api.listed(mr)]
+    outside = Toys()
+    manager = Manager(client, SystemClock(), settings)
+    manager.manage(TOYS, outside)
+    manager.start()
+    try:
+        until(lambda: [body for _, asked, _, body in api.requests if asked == f"{path}/status"])
+    finally:
+        manager.stop()
+    assert outside.deleted == deleted
+    told = next(body for _, asked, _, body in api.requests if asked == f"{path}/status")
+    reasons = {c["type"]: c["reason"] for c in told["status"]["conditions"]}
+    assert (reasons["Synced"] == "DeletionHeld") is not bool(deleted)
