@@ -163,7 +163,8 @@ class _Pass(Telling):
             raise ExternalError(_CREATION_UNCERTAIN, retry=Retry.poll())
 
     def observe(self, client: ExternalClient) -> None:
-        seen = client.observe(self.mr)
+        self.seen = seen = client.observe(self.mr)
+        self.looked = True
         if seen.exists:
             self.existing.add(self.mr.uid)
         elif not self.may.create and not self.mr.deleted and not seen.busy:
@@ -171,9 +172,9 @@ class _Pass(Telling):
             raise ExternalError(
                 f"external resource does not exist, and spec.managementPolicies [{policy}] does not permit "
                 f"to create it; the annotation {names.EXTERNAL_NAME} must name an existing one",
+                conditions=[conditions.unavailable("The external resource does not exist.")],
                 retry=Retry.poll(),
             )
-        self.seen, self.looked = seen, True
 
     def may_not_show_yet(self) -> bool:
         if self.seen.exists or self.seen.busy or self.mr.uid in self.existing:

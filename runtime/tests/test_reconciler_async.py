@@ -3,15 +3,18 @@
 import pytest
 
 from edgetenants_runtime import AsyncOperation, Change, Observation, OperationState
+from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api import conditions
 from edgetenants_runtime.errors import ExternalError
 from edgetenants_runtime.testing import World, toy
 from edgetenants_runtime.testing.cases import (
     CREATE,
     CREATING,
+    EARLY,
     ERROR,
     FAILED,
     HELD_MR,
+    NAMED,
     OBSERVE,
     POLL,
     SETTLED,
@@ -28,6 +31,10 @@ from edgetenants_runtime.testing.cases import (
 
 AVAILABLE = conditions.available()
 REFUSED = "AccessDenied: not yours"
+JUST_CREATED = {
+    names.EXTERNAL_CREATE_PENDING: EARLY,
+    names.EXTERNAL_CREATE_SUCCEEDED: "2026-01-01T00:00:00Z",
+}
 ONGOING = AsyncOperation(OperationState.ONGOING, "rebuilding")
 SUCCEEDED = AsyncOperation(OperationState.SUCCEEDED)
 BROKEN = AsyncOperation(OperationState.FAILED, "no space left")
@@ -68,6 +75,22 @@ CASES = [
         [OBSERVE, f"status {CREATING} AsyncOperation=True/Ongoing {SYNCED}"],
         POLL,
         HELD_MR,
+        external={"absent": Observation(False, operation=ONGOING)},
+    ),
+    Case(
+        "a creation under way is told of though it succeeded just now",
+        "async.creation",
+        [OBSERVE, f"status {CREATING} AsyncOperation=True/Ongoing {SYNCED}"],
+        POLL,
+        HELD_MR | {"annotations": NAMED | JUST_CREATED},
+        external={"absent": Observation(False, operation=ONGOING)},
+    ),
+    Case(
+        "a creation under way is no error where it may not be begun",
+        "async.creation",
+        [OBSERVE, f"status {CREATING} AsyncOperation=True/Ongoing {SYNCED}"],
+        POLL,
+        HELD_MR | {"managementPolicies": ["Observe"]},
         external={"absent": Observation(False, operation=ONGOING)},
     ),
     Case(

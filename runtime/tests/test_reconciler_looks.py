@@ -156,10 +156,19 @@ CASES = [
     Case(
         "observe-only and absent is an error",
         "observe-only.absent",
-        [OBSERVE, "event Warning CannotObserveExternalResource", f"status {ERROR}"],
+        [OBSERVE, "event Warning CannotObserveExternalResource", f"status Ready=False/Unavailable {ERROR}"],
         POLL_FAILED,
         OBSERVE_ONLY,
         says="observe failed: external resource does not exist",
+    ),
+    Case(
+        "observe-only is not Ready any more when what was there is gone",
+        "observe-only.absent",
+        [OBSERVE, "event Warning CannotObserveExternalResource", f"status Ready=False/Unavailable {ERROR}"],
+        POLL_FAILED,
+        SETTLED_MR | OBSERVE_ONLY,
+        external={"absent": Observation(False, conditions=(conditions.creating(),))},
+        says="the annotation crossplane.io/external-name must name an existing one",
     ),
     Case(
         "observe-only and present is reported, never changed",
@@ -181,7 +190,7 @@ CASES = [
     Case(
         "absent without the Create policy is an error under every policy",
         "policies.no-create",
-        [OBSERVE, "event Warning CannotObserveExternalResource", f"status {ERROR}"],
+        [OBSERVE, "event Warning CannotObserveExternalResource", f"status Ready=False/Unavailable {ERROR}"],
         POLL_FAILED,
         {"managementPolicies": ["Observe", "Update"]},
         says="spec.managementPolicies [Observe, Update] does not permit to create it",

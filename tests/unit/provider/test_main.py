@@ -105,7 +105,7 @@ def test_each_flag_is_an_environment_variable_too():
 
 @pytest.mark.parametrize("arguments", [[], ["--hold-deletions"]])
 def test_deletions_can_be_held_and_confirmed(arguments):
-    context = main.main.make_context("provider", arguments)
+    context = main.main.make_context("provider", [*arguments])
     settings = main.read_settings(context.params)
     assert settings.hold_deletions is bool(arguments)
     assert settings.confirm_annotation == "edgetenants.io/confirm"
