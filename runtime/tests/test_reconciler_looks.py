@@ -6,6 +6,7 @@ from edgetenants_runtime import Observation
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api import conditions
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
+from edgetenants_runtime.kube.cache import Cache
 from edgetenants_runtime.kube.errors import Conflict, Operation
 from edgetenants_runtime.steps import Next, Outcome
 from edgetenants_runtime.testing import TOYS, World, toy
@@ -30,6 +31,7 @@ from edgetenants_runtime.testing.cases import (
     run,
     synced,
 )
+from edgetenants_runtime.writer import ManagedWriter
 
 AVAILABLE = conditions.available()
 REFUSED = "AccessDenied: not yours"
@@ -288,12 +290,13 @@ def test_a_status_field_that_the_crd_drops_is_not_written_for_ever() -> None:
 def test_late_initialization_fills_in_what_is_missing_inside() -> None:
     """Rule: late.keeps"""
     world = World(toy(**SETTLED_MR | {"forProvider": {"size": 1, "paint": {"base": "red"}, "tags": ["a"]}}))
-    world.external.toys = {"acme": 1}
+    writer, mr = ManagedWriter(world.objects, world.kind, Cache()), world.mr
+    assert mr is not None
     filled = {"paint": {"base": "blue", "gloss": 3}, "tags": ["b"], "new": None}
-    world.external.observation = Observation(True, conditions=(AVAILABLE,), late_initialized=filled)
-    world.settle()
-    assert world.mr is not None
-    assert world.mr.for_provider == {"size": 1, "paint": {"base": "red", "gloss": 3}, "tags": ["a"]}
+    mr = writer.fill_in(mr, filled)
+    assert mr.for_provider == {"size": 1, "paint": {"base": "red", "gloss": 3}, "tags": ["a"]}
+    assert writer.fill_in(mr, filled) is mr
+    assert world.journal == ["spec paint"]
 
 
 def test_a_generation_that_moved_is_told_in_every_condition_that_is_reported() -> None:
