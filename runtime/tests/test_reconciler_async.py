@@ -111,6 +111,30 @@ CASES = [
         {"acme": 1},
     ),
     Case(
+        "work that is seen no more and has not led where it should is only finished",
+        "async.vanished",
+        [
+            OBSERVE,
+            "external update acme",
+            "event Normal UpdatedExternalResource",
+            "status AsyncOperation=True/Finished",
+        ],
+        POLL,
+        told(UNDER_WAY),
+        {"acme": 7},
+    ),
+    Case(
+        "how the last work ended stays told until other work ends",
+        "async.quiet",
+        [OBSERVE],
+        POLL,
+        told(
+            condition("AsyncOperation", "True", "Finished"),
+            condition("LastAsyncOperation", "False", "ApplyFailure", "no space left"),
+        ),
+        {"acme": 1},
+    ),
+    Case(
         "work that failed is told of, and tried again",
         "async.apply-failure",
         [

@@ -34,6 +34,7 @@ from edgetenants_runtime.testing.cases import (
 from edgetenants_runtime.writer import ManagedWriter
 
 AVAILABLE = conditions.available()
+BUG = "observe failed: unexpected KeyError; the provider's log has the details"
 REFUSED = "AccessDenied: not yours"
 COLOURED = Observation(exists=True, conditions=(AVAILABLE,), late_initialized={"colour": "red", "size": 9})
 OBSERVE_ONLY = {"managementPolicies": ["Observe"]}
@@ -120,7 +121,7 @@ CASES = [
         ],
         FAILED,
         external={"refusing": {"observe": [KeyError("AKIASECRET")]}},
-        says="observe failed: unexpected KeyError; the provider's log has the details",
+        says=BUG,
     ),
     Case(
         "a bug leaves Ready as it was seen last",
@@ -135,6 +136,25 @@ CASES = [
         {"acme": 1},
         {"refusing": {"observe": [KeyError("AKIASECRET")]}},
         conditions={"Ready": "True/Available", "Synced": "False/ReconcileError", "Unknown": "False/Unknown"},
+    ),
+    Case(
+        "a bug that goes on is written once",
+        "conditions.unknown",
+        [OBSERVE, "event Warning CannotObserveExternalResource"],
+        FAILED,
+        HELD_MR
+        | {
+            "status": {
+                "conditions": [
+                    ready("Available", "True"),
+                    synced("ReconcileError", message=BUG),
+                    condition("Unknown", "False", "Unknown", BUG),
+                ],
+                "observedGeneration": 1,
+            }
+        },
+        {"acme": 1},
+        {"refusing": {"observe": [KeyError("AKIASECRET")]}},
     ),
     Case(
         "the unforeseen is taken back when a reconcile ends otherwise",
