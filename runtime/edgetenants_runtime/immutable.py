@@ -1,8 +1,8 @@
 """Fields that the external API cannot change: an edit is told of, never applied, and never deletes anything.
 
-Where the field is in the spec, `Kube(immutable=True)` in its model has the API server refuse the edit at once.
-What is left for this module are the edits that it lets in: a field that was added later, or a difference that
-was made in the outside world.
+`Kube(immutable=True)` in the field's model has the API server refuse the edit at once. What is left for this
+module is what the API server lets in: a field that was added later, a CRD without the rule, or a difference
+that was made in the outside world.
 """
 
 from __future__ import annotations

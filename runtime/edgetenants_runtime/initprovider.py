@@ -15,7 +15,9 @@ __all__ = ["at_creation", "layered"]
 Keys = Mapping[str, tuple[str, ...]]
 
 
-def at_creation(mr: Managed, *, keys: Keys | None = None, whole: frozenset[str] = frozenset()) -> dict[str, Any]:
+def at_creation(
+    mr: Managed, *, keys: Keys | None = None, whole: frozenset[str] = frozenset()
+) -> dict[str, Any]:
     """spec.forProvider over spec.initProvider, as `layered`."""
     return layered(mr.init_provider, mr.for_provider, keys=keys, whole=whole)
 
@@ -32,8 +34,8 @@ def layered(
     Args:
         below: what counts where `above` says nothing.
         above: what counts. Objects are merged key by key; sets and other lists are taken whole.
-        keys: for each list of type map (x-kubernetes-list-map-keys), by its path, the keys of its items. Items
-            with equal keys are merged; those that are only below come last.
+        keys: for each list of type map, by its path, the keys of its items (x-kubernetes-list-map-keys).
+            Items with equal keys are merged; those that are only below come last.
         whole: paths of objects that are one choice, such as a mode with what belongs to it; taken whole.
     """
     return _objects("", below, above, keys or {}, whole)

@@ -39,9 +39,7 @@ class Lookup(Protocol):
         """The object, None when there is none."""
         ...
 
-    def select(
-        self, target: ReferenceTarget, namespace: str, labels: Mapping[str, str]
-    ) -> Sequence[Managed]:
+    def select(self, target: ReferenceTarget, namespace: str, labels: Mapping[str, str]) -> Sequence[Managed]:
         """The objects in the namespace ("": cluster-scoped ones) with all the labels."""
         ...
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
+from edgetenants_runtime import references
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api.conditions import available
 from edgetenants_runtime.clock import rfc3339
@@ -28,6 +29,7 @@ from edgetenants_runtime.kube.errors import AlreadyExists, Conflict, Invalid, Ku
 from edgetenants_runtime.managed import Managed, ManagedKind, ObjectKey, ResourceKind, key_of
 from edgetenants_runtime.reconciler import Reconciler
 from edgetenants_runtime.steps import Outcome
+from edgetenants_runtime.targets import Targets
 from edgetenants_runtime.writer import ManagedWriter
 
 __all__ = [
@@ -42,8 +44,12 @@ __all__ = [
     "toy",
 ]
 
-TOYS = ManagedKind("toys.m.example.org", "v1alpha1", "Toy", "toys", namespaced=True)
-CLUSTER_TOYS = ManagedKind("toys.example.org", "v1alpha1", "Toy", "toys", namespaced=False)
+TOYS = ManagedKind(
+    "toys.m.example.org", "v1alpha1", "Toy", "toys", namespaced=True, late_initialized=("colour",)
+)
+CLUSTER_TOYS = ManagedKind(
+    "toys.example.org", "v1alpha1", "Toy", "toys", namespaced=False, late_initialized=("colour",)
+)
 
 T = TypeVar("T")
 
@@ -117,6 +123,16 @@ class FakeObjects:
         if found is None:
             raise NotFound(Operation("get", kind, name=key.name, namespace=key.namespace), 404, "not found")
         return found
+
+    def select(self, kind: ResourceKind, namespace: str, labels: Mapping[str, str]) -> list[dict[str, Any]]:
+        """As `targets.Reader.select`."""
+        found = [
+            obj
+            for (resource, key), obj in self._objects.items()
+            if resource == kind.resource and namespace in ("", key.namespace)
+        ]
+        known = [obj for obj in found if labels.items() <= (obj["metadata"].get("labels") or {}).items()]
+        return copy.deepcopy(known)
 
     def create(self, kind: ResourceKind, obj: Mapping[str, Any]) -> dict[str, Any]:
         """As `Objects.create`."""
@@ -309,6 +325,7 @@ class World:
                 rng=random.Random(1),  # noqa: S311 - a test repeats
                 pace=Pace(jitter=0.0),
                 now=self.now,
+                resolve=lambda mr: references.resolve(mr, self.kind.references, Targets(self.objects)),
             ),
         )
 
@@ -356,13 +373,15 @@ def _describe(kind: ResourceKind, key: ObjectKey, stored: Mapping[str, Any], pat
         return f"patch {kind.kind} {key}"
     if "status" in patch:
         return " ".join(("status", *_said(stored.get("status") or {}, patch["status"])))
-    if "spec" in patch:
-        return " ".join(("spec", *sorted(patch["spec"]["forProvider"])))
     metadata = patch["metadata"]
+    blocks = patch.get("spec") or {}
+    fields = [name for block in blocks.values() for name in sorted(block)]
+    if blocks and metadata.keys() <= {"resourceVersion"}:
+        return " ".join(("spec", *fields))
     words = [name.removeprefix("crossplane.io/") for name in metadata.get("annotations") or ()]
     if "finalizers" in metadata:
         words.insert(0, "+finalizer" if names.FINALIZER in metadata["finalizers"] else "-finalizer")
-    return " ".join(("metadata", *words))
+    return " ".join(("metadata", *words, *(("spec", *fields) if fields else ())))
 
 
 def _said(stored: Mapping[str, Any], patch: Mapping[str, Any]) -> list[str]:

@@ -49,8 +49,8 @@ class ReferencePolicy(ApiModel):
     resolve: Resolve | None = None
     """Always: at each reconcile. IfNotPresent: only while the field is empty. Unset: IfNotPresent."""
     resolution: Resolution | None = None
-    """Required: the reconcile fails until the target is there. Optional: it goes on without the field, or with
-    what was resolved before. Unset: Required."""
+    """Required: the reconcile fails until the target is there. Optional: it goes on without the field, or
+    with what was resolved before. Unset: Required."""
 
 
 class Reference(ApiModel):
