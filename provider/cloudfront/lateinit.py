@@ -1,8 +1,8 @@
 """What late initialization offers of a tenant, and what it must not, as somebody cleared it (pure).
 
-Which fields may be filled in is said beside the kind (apis.kinds); the runtime does it where the field is open
-and the policy permits it. Here is what only the record of the last write tells: a field that the spec has
-said before, and says no more, was cleared on purpose and stays empty.
+Which fields may be filled in is said beside the kind (apis.kinds); the runtime does it where the field is
+open and the policy permits it. Here is what only the record of the last write tells: a field that the spec
+has said before, and says no more, was cleared on purpose and stays empty.
 """
 
 from __future__ import annotations

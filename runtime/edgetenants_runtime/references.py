@@ -105,6 +105,9 @@ def resolve(mr: Managed, fields: Sequence[ReferenceField], lookup: Lookup) -> di
             if ask.optional:
                 continue
             raise _told(mr, f"{ask.path}: {why}", waiting=why.waiting) from why
+        except ExternalError as why:
+            # Of policy Optional or not: a missing right would be silence for good.
+            raise _told(mr, f"{ask.path}: {why.message}") from why
         patch = overlaid(patch, _changes(mr, ask, found))
     return patch
 
@@ -248,7 +251,7 @@ def _reference(ask: Ask, key: ObjectKey) -> dict[str, str]:
     return {"name": key.name} | ({"namespace": key.namespace} if elsewhere else {})
 
 
-def _told(mr: Managed, message: str, *, waiting: bool) -> ExternalError | NotYet:
+def _told(mr: Managed, message: str, *, waiting: bool = False) -> ExternalError | NotYet:
     conditions = not_ready(mr, message)
     if waiting:
         return NotYet(message, after=_LOOK_AGAIN, conditions=conditions)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from edgetenants_runtime.api.references import ReferenceTarget
-from edgetenants_runtime.errors import ExternalError, Retry
+from edgetenants_runtime.errors import ExternalError
 from edgetenants_runtime.kube.cache import Cache, ObjectChange
 from edgetenants_runtime.kube.errors import Forbidden, NotFound, NotServed
 from edgetenants_runtime.kube.informer import Informer
@@ -177,11 +177,10 @@ def _read(target: ReferenceTarget, ask: Callable[[ResourceKind], T]) -> T:
             continue
         except Forbidden as error:
             hint = f"; {target.hint}" if target.hint else ""
-            raise ExternalError(f"{error}{hint}", retry=Retry.real_backoff()) from error
+            raise ExternalError(f"{error}{hint}") from error
     resource = kinds_of(target)[0].resource
     missing = f"install {target.provider}" if target.provider else "activate it"
     versions = " or ".join(target.versions)
     raise ExternalError(
-        f"{target.kind} ({resource}, version {versions}) is not served by this cluster; {missing}",
-        retry=Retry.real_backoff(),
+        f"{target.kind} ({resource}, version {versions}) is not served by this cluster; {missing}"
     )
