@@ -59,10 +59,7 @@ class Applied:
 
     def changed(self, field: str, asked: Tenant) -> bool:
         """The spec asks for something else now than at the last write."""
-        if self.digests is None:
-            return True
-        before, now = self.digests.get(field), _digest(_values(asked)[field])
-        return before != now and not (before in _NOTHING and now in _NOTHING)
+        return self.digests is None or self.digests.get(field) != _digest(_values(asked)[field])
 
 
 def read(status: Mapping[str, Any]) -> Applied:

@@ -8,6 +8,7 @@ from edgetenants_runtime.clock import Clock, FakeClock, RemoteClock, SystemClock
 from edgetenants_runtime.configuration import ConfigResolver, ResolvedConfig
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.external import Change, Connector, ExternalClient, FieldDiff, Observation
+from edgetenants_runtime.initprovider import at_creation
 from edgetenants_runtime.managed import Managed, ManagedKind, ProviderConfigKey, ResourceKind
 
 __all__ = [
@@ -29,4 +30,5 @@ __all__ = [
     "ResourceKind",
     "Retry",
     "SystemClock",
+    "at_creation",
 ]

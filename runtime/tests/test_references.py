@@ -310,6 +310,19 @@ def test_what_is_resolved_costs_no_write_of_its_own() -> None:
     assert sum("spec" in entry for entry in world.journal) == 1
 
 
+def test_a_value_that_follows_is_written_alone_once_the_rest_is_there() -> None:
+    world = world_of({"boxIdRef": {"name": "a", "policy": ALWAYS}})
+    world.objects.put(BOXES, box("a", "1"))
+    world.settle()
+    before = len(world.journal)
+    world.objects.put(BOXES, box("a", "2"))
+    world.settle()
+    wrote = [entry for entry in world.journal[before:] if entry != OBSERVE]
+    assert wrote[0] == "spec boxId"
+    assert [entry.split()[0] for entry in wrote] == ["spec", "status"]
+    assert filled_in(world) == "2"
+
+
 def test_a_write_of_what_is_resolved_fails_on_a_conflict() -> None:
     world = world_of({"boxIdRef": {"name": "a"}})
     world.objects.put(BOXES, box("a", "1"))

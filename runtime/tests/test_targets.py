@@ -197,11 +197,15 @@ WAITING = {
         ([("watch", box("a")), ("own", box("a", "1"))], ["following", "named", "selecting", "several"]),
         ([("watch", box("a", "1")), ("own", box("a", "1", annotations={"x": "y"}))], []),
         (
+            [("watch", box("a", "1")), ("watch", box("a", "1", finalizers=["x"], deletionTimestamp="now"))],
+            ["following", "named", "selecting", "several"],
+        ),
+        (
             [("watch", box("a", "1")), ("watch", box("a", "1", **RED))],
             ["following", "named", "selecting", "several"],
         ),
     ],
-    ids=["appears", "is made by us", "unnamed", "far", "gets its value from us", "no news", "labels"],
+    ids=["appears", "is ours", "unnamed", "far", "gets its value", "no news", "begins to go", "labels"],
 )  # fmt: skip
 def test_a_change_wakes_who_waits_for_it(changes: Any, woken: list[str]) -> None:
     assert woken_by(*changes, **WAITING) == woken
