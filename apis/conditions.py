@@ -239,8 +239,11 @@ class DegradedReason(StrEnum):
     DRIFTED = "Drifted"
     """A tenant was changed in AWS and is left so under driftPolicy Report. Whoever owns it decides."""
     TENANT_FAILED = "TenantFailed"
-    """A tenant that was served is not, or a change of it fails; the message has its reason and next
-    action."""
+    """A tenant cannot be made or served, or a change of it fails; the message has its reason and next
+    action. Clears by itself once that is mended."""
+    CLAIM_REFUSED = "ClaimRefused"
+    """The claim cannot be composed as it stands, and what exists stays as it is; Live says why. Clears by
+    itself once claim or plan are corrected."""
     RECOVERED = "Recovered"
     """Nothing needs attention."""
 

@@ -11,6 +11,7 @@ from types import FrameType
 
 import structlog
 
+from edgetenants_runtime import references, targets
 from edgetenants_runtime.clock import Clock, Stopwatch
 from edgetenants_runtime.collaborators import Collaborators, Pace
 from edgetenants_runtime.connection import ConnectionPublisher
@@ -79,6 +80,8 @@ class Manager:
         self._crds.add_handler(self._on_crd_change)
         self._configs: list[ProviderConfigs] = []
         self._controllers: list[Controller] = []
+        self._followed: list[Informer] = []
+        self._targets = targets.Targets(client, self._informer_of)
         self._health: HealthServer | None = None
         self._stopped = threading.Event()
 
@@ -102,7 +105,7 @@ class Manager:
             self._client,
             kind,
             self._rng,
-            indexes={BY_PROVIDER_CONFIG: by_provider_config},
+            indexes={BY_PROVIDER_CONFIG: by_provider_config, targets.BY_TARGET: targets.by_target(kind)},
             gate=lambda: self._served(kind),
         )
         queue: WorkQueue[ObjectKey] = WorkQueue(self._clock, self._rng)
@@ -122,6 +125,7 @@ class Manager:
             probes = {"/healthz": self.healthy, "/readyz": self.ready}
             self._health = HealthServer(settings.health_address, settings.health_port, probes)
             self._health.start()
+        self._follow_targets()
         self._recorder.start()
         self._crds.start()
         for informer in self._informers:
@@ -187,9 +191,23 @@ class Manager:
 
     @property
     def _informers(self) -> list[Informer]:
-        return [i for configs in self._configs for i in configs.informers] + [
-            c.informer for c in self._controllers
-        ]
+        of_configs = [informer for configs in self._configs for informer in configs.informers]
+        return [*of_configs, *self._followed, *(c.informer for c in self._controllers)]
+
+    def _informer_of(self, kind: ResourceKind) -> Informer | None:
+        known = [*(controller.informer for controller in self._controllers), *self._followed]
+        return next((informer for informer in known if informer.kind.resource == kind.resource), None)
+
+    def _follow_targets(self) -> None:
+        for controller in self._controllers:
+            for kind in targets.own_kinds(controller.kind):
+                informer = self._informer_of(kind) or self._follow(kind)
+                targets.follow(informer, controller.kind, controller.informer.cache, controller.enqueue)
+
+    def _follow(self, kind: ResourceKind) -> Informer:
+        informer = Informer(self._client, kind, self._rng, gate=lambda: self._served(kind))
+        self._followed.append(informer)
+        return informer
 
     def _collaborators(self, kind: ManagedKind, connector: Connector, informer: Informer) -> Collaborators:
         settings = self._settings
@@ -199,6 +217,7 @@ class Manager:
             connections=ConnectionPublisher(self._client),
             recorder=self._recorder,
             rng=self._rng,
+            resolve=lambda mr: references.resolve(mr, kind.references, self._targets),
             pace=Pace(
                 poll_interval=settings.poll_interval,
                 shortest_poll=settings.shortest_poll,

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from typing import Any
 
 import structlog
 
-from edgetenants_runtime import meta, policies
+from edgetenants_runtime import immutable, lateinit, meta, policies
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api import conditions
 from edgetenants_runtime.api.conditions import ConditionType, ReadyReason
@@ -105,6 +106,8 @@ class _Pass(Telling):
             self.initialize()
         with step(Step.CREATION_GUARD):
             self.refuse_uncertain_creation()
+        with step(Step.RESOLVE):
+            self.resolve()
         with step(Step.CONNECT):
             client = self.having.connector.connect(self.mr)
         with step(Step.OBSERVE):
@@ -161,6 +164,13 @@ class _Pass(Telling):
         if meta.creation(self.mr.annotations).incomplete and not self.kind.deterministic_name:
             # Creating again could make a second external resource that nobody knows of.
             raise ExternalError(_CREATION_UNCERTAIN, retry=Retry.poll())
+
+    def resolve(self) -> None:
+        # Not while deleting: what is referred to is likely to go, too.
+        if not self.mr.deleted:
+            # Written with the next write of metadata, like the external name.
+            self.resolved = self.having.resolve(self.mr)
+            self.mr = self.mr.with_spec(self.resolved)
 
     def observe(self, client: ExternalClient) -> None:
         self.seen = seen = client.observe(self.mr)
@@ -271,8 +281,9 @@ class _Pass(Telling):
         self.save(self.unsaved)
 
     def late_initialize(self) -> None:
-        if self.seen.late_initialized and self.may.late_initialize:
-            self.mr = self.having.writer.fill_in(self.mr, self.seen.late_initialized)
+        fields = lateinit.permitted(self.kind, self.mr, self.seen.late_initialized)
+        if fields and self.may.late_initialize:
+            self.mr = self.having.writer.fill_in(self.mr, fields)
 
     def settle(self) -> Outcome:
         if not self.seen.up_to_date:
@@ -286,6 +297,7 @@ class _Pass(Telling):
     def update(self, client: ExternalClient) -> Outcome:
         _log.info("external resource differs from desired state", diff=[d.field for d in self.seen.diff])
         with step(Step.UPDATE):
+            immutable.check(self.kind, self.seen.diff)
             change = client.update(self.mr, self.seen)
         with step(Step.PUBLISH):
             self.having.connections.publish(self.mr, change.connection_details)
