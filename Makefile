@@ -45,8 +45,8 @@ lint: $(READY) ## Style, strict types, import rules, no clock but ours, generate
 generate: $(READY) ## Write CRDs, XRDs, Composition and reference docs from apis/
 	@$(BIN)/python -m apis.generate
 
-bench: $(READY) ## Measure against named rivals; figures in .cache/bench/report.json
-	@$(BIN)/python -m tests.bench
+bench: $(READY) ## Measure against named rivals (BENCH=cold-start for one of them); figures in .cache/bench/report.json
+	@$(BIN)/python -m tests.bench $(BENCH)
 
 lock: ## Resolve the locks anew (needs uv)
 	@requirements/lock.sh

@@ -119,6 +119,8 @@ def managed_kind(kind: Kind) -> ManagedKind:
         kind.plural,
         namespaced=kind.scope is Scope.NAMESPACED,
         deterministic_name=True,
+        references=kind.references,
+        late_initialized=kind.late_initialized,
     )
 
 

@@ -14,6 +14,7 @@ from apis.drift import DriftPolicy
 from edgetenants_runtime import logs
 from edgetenants_runtime.leader import Election, Timing
 from edgetenants_runtime.manager import Settings
+from provider.cloudfront.guards import CONFIRM_ANNOTATION
 
 __all__ = ["Command", "Policy", "Section", "options", "own_namespace", "policy", "settings", "text"]
 
@@ -152,6 +153,13 @@ _FLAGS: Final = (
         default=DriftPolicy.ENFORCE.value,
         says="What is done about changes made in AWS, where a resource does not say.",
     ),
+    _flag(
+        Section.WRITING,
+        "--hold-deletions",
+        is_flag=True,
+        says="Delete nothing in AWS unless confirmed on the resource: before the package is removed from a "
+        "cluster where the provider may not read CRDs.",
+    ),
     _flag(Section.WRITING, "--read-only", is_flag=True, says="Look at AWS, write nothing there."),
     _flag(
         Section.WRITING,
@@ -248,6 +256,8 @@ def settings(given: Mapping[str, Any]) -> Settings:
         ValueError: the times of the election do not fit together; the message has all three.
     """
     return Settings(
+        hold_deletions=given["hold_deletions"],
+        confirm_annotation=CONFIRM_ANNOTATION,
         poll_interval=given["poll_interval"],
         workers=given["workers"],
         timeout=given["timeout"],

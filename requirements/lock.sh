@@ -6,7 +6,7 @@
 set -eu
 cd "$(dirname "$0")"
 command -v uv >/dev/null || { echo "lock: uv is not installed (pip install uv)" >&2; exit 1; }
-for part in dev function provider runtime emulator bench-pythonic ministack; do
+for part in dev function provider runtime emulator bench-pythonic bench-kopf ministack; do
   constraint=""
   case "$part" in dev | bench-* | ministack) ;; *) constraint="-c dev.lock" ;; esac
   [ ! -e "$part.lock" ] || cp "$part.lock" "$part.new"

@@ -7,10 +7,12 @@ import random
 import signal
 import threading
 from dataclasses import dataclass
+from functools import partial
 from types import FrameType
 
 import structlog
 
+from edgetenants_runtime import references, targets
 from edgetenants_runtime.clock import Clock, Stopwatch
 from edgetenants_runtime.collaborators import Collaborators, Pace
 from edgetenants_runtime.connection import ConnectionPublisher
@@ -23,9 +25,11 @@ from edgetenants_runtime.controller import (
     controller_name,
     shares,
 )
+from edgetenants_runtime.deletion import DeletionHold
 from edgetenants_runtime.external import Connector
 from edgetenants_runtime.guard import GuardedConnector
 from edgetenants_runtime.health import Answer, Page, PageServer, probe_page
+from edgetenants_runtime.kube import crds
 from edgetenants_runtime.kube.cache import ObjectChange
 from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.events import EventRecorder, EventWriter
@@ -74,6 +78,10 @@ class Settings:
     """None: it is not served. 0: on a free port. The health port: beside the probes."""
     stop_seconds: float = 20.0
     """Real seconds that reconciles under way get to finish when the provider is told to stop."""
+    hold_deletions: bool = False
+    """Delete nothing outside unless confirmed: for clusters where CRDs cannot be read."""
+    confirm_annotation: str = ""
+    """With which one held deletion is confirmed; see `deletion.DeletionHold`."""
 
 
 class Manager:
@@ -98,6 +106,8 @@ class Manager:
         self._crds.add_handler(self._on_crd_change)
         self._configs: list[ProviderConfigs] = []
         self._controllers: list[Controller] = []
+        self._followed: list[Informer] = []
+        self._targets = targets.Targets(client, self._informer_of)
         self._servers: dict[str, PageServer] = {}
         self._stopped = threading.Event()
         self._watchdog = threading.Thread(target=self._watch, name="watchdog", daemon=True)
@@ -124,7 +134,7 @@ class Manager:
             self._client,
             kind,
             self._rng,
-            indexes={BY_PROVIDER_CONFIG: by_provider_config},
+            indexes={BY_PROVIDER_CONFIG: by_provider_config, targets.BY_TARGET: targets.by_target(kind)},
             gate=lambda: self._served(kind),
         )
         name, limits = (
@@ -153,6 +163,7 @@ class Manager:
     def start(self) -> None:
         """Start everything. Raises OSError when a port is taken."""
         self._serve()
+        self._follow_targets()
         self._recorder.start()
         self._crds.start()
         for informer in self._informers:
@@ -252,9 +263,23 @@ class Manager:
 
     @property
     def _informers(self) -> list[Informer]:
-        return [i for configs in self._configs for i in configs.informers] + [
-            c.informer for c in self._controllers
-        ]
+        of_configs = [informer for configs in self._configs for informer in configs.informers]
+        return [*of_configs, *self._followed, *(c.informer for c in self._controllers)]
+
+    def _informer_of(self, kind: ResourceKind) -> Informer | None:
+        known = [*(controller.informer for controller in self._controllers), *self._followed]
+        return next((informer for informer in known if informer.kind.resource == kind.resource), None)
+
+    def _follow_targets(self) -> None:
+        for controller in self._controllers:
+            for kind in targets.own_kinds(controller.kind):
+                informer = self._informer_of(kind) or self._follow(kind)
+                targets.follow(informer, controller.kind, controller.informer.cache, controller.enqueue)
+
+    def _follow(self, kind: ResourceKind) -> Informer:
+        informer = Informer(self._client, kind, self._rng, gate=lambda: self._served(kind))
+        self._followed.append(informer)
+        return informer
 
     def _collaborators(self, kind: ManagedKind, connector: Connector, informer: Informer) -> Collaborators:
         settings = self._settings
@@ -264,10 +289,16 @@ class Manager:
             connections=ConnectionPublisher(self._client),
             recorder=self._recorder,
             rng=self._rng,
+            resolve=lambda mr: references.resolve(mr, kind.references, self._targets),
             pace=Pace(
                 poll_interval=settings.poll_interval,
                 shortest_poll=settings.shortest_poll,
                 creation_grace=settings.creation_grace,
+            ),
+            deletion_held=DeletionHold(
+                crd_leaves=partial(crds.leaves, self._client, kind),
+                everything=settings.hold_deletions,
+                confirm_annotation=settings.confirm_annotation,
             ),
         )
 

@@ -5,11 +5,7 @@ The rival runs in an environment of its own, because it wants another version of
 composite does less than ours: no plans, no validation, no conditions; only the resource.
 """
 
-import os
-import subprocess
 import textwrap
-import venv
-from pathlib import Path
 from typing import Any
 
 import grpc
@@ -17,10 +13,9 @@ from crossplane.function import resource
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 from crossplane.function.proto.v1 import run_function_pb2_grpc as grpcv1
 
+from tests.bench.environments import python_of
 from tests.bench.pairs import Comparison, Contest, compare
 from tests.bench.servers import free_port, server
-
-LOCK = Path(__file__).resolve().parents[2] / "requirements" / "bench-pythonic.lock"
 
 CLAIM = {
     "apiVersion": "platform.edgetenants.io/v1alpha1",
@@ -73,21 +68,10 @@ class Caller:
             raise RuntimeError(f"nothing was composed: {[r.message for r in answer.results]}")
 
 
-def rival() -> str:
-    """The rival's program, installed once from its hashed lock."""
-    home = Path(os.environ.get("EDGETENANTS_CACHE", ".cache")).resolve() / "bench" / "pythonic"
-    program = home / "bin" / "function-pythonic"
-    if not program.exists():
-        print("setting up: function-pythonic, in an environment of its own", flush=True)
-        venv.create(home, with_pip=True, clear=True)
-        install = [home / "bin" / "python", "-m", "pip", "install", "-q", "--require-hashes", "-r", LOCK]
-        subprocess.run(install, check=True)
-    return str(program)
-
-
 def comparisons() -> list[Comparison]:
     """One RunFunction after the other over a kept-open channel, as Crossplane core makes them."""
     ours, theirs = free_port(), free_port()
+    pythonic_python = python_of("pythonic")
     pythonic = {
         "apiVersion": "pythonic.fn.crossplane.io/v1alpha1",
         "kind": "Composite",
@@ -96,12 +80,12 @@ def comparisons() -> list[Comparison]:
     with (
         server("-m", "function.main", "--insecure", "--address", f"127.0.0.1:{ours}", port=ours),
         server(
-            rival(),
+            str(pythonic_python.with_name("function-pythonic")),
             "--insecure",
             "--address",
             f"127.0.0.1:{theirs}",
             port=theirs,
-            python=str(Path(rival()).with_name("python")),
+            python=str(pythonic_python),
         ),
     ):
         contest = Contest(

@@ -153,6 +153,19 @@ class KubeClient:
         """One object."""
         return self._json(_Request(_operation("get", kind, key), "GET", _path(kind, key)))
 
+    def select(self, kind: ResourceKind, namespace: str, labels: Mapping[str, str]) -> list[JsonObject]:
+        """The objects in the namespace ("": in all, or cluster-scoped ones) with all the labels."""
+        found: list[JsonObject] = []
+        query = {"limit": "500", "labelSelector": ",".join(f"{n}={v}" for n, v in sorted(labels.items()))}
+        operation = Operation("list", kind, namespace=namespace)
+        while True:
+            answer = self._json(_Request(operation, "GET", _path(kind, ObjectKey(namespace, "")), query))
+            found += [{"apiVersion": kind.api_version, "kind": kind.kind} | i for i in answer["items"] or ()]
+            token = (answer.get("metadata") or {}).get("continue")
+            if not token:
+                return found
+            query = {**query, "continue": token}
+
     def create(self, kind: ResourceKind, obj: Mapping[str, Any]) -> JsonObject:
         """Create the object; the answer is it as stored. Raises AlreadyExists."""
         metadata = obj["metadata"]

@@ -32,6 +32,7 @@ _MESSAGES: Mapping[str, tuple[tuple[str, int, str, int], ...]] = {
         ("composition", 2, _STRUCT, _ONE),
         ("functions", 3, f".{_PACKAGE}.FunctionInput", _MANY),
         ("observed_resources", 4, _STRUCT, _MANY),
+        ("required_resources", 5, _STRUCT, _MANY),
         ("composite_resource_definition", 8, _STRUCT, _ONE),
     ),
     "CompositeOutput": (
@@ -95,6 +96,7 @@ class Engine:
         composition: Mapping[str, Any],
         *,
         observed: Iterable[Mapping[str, Any]] = (),
+        required: Iterable[Mapping[str, Any]] = (),
         xrd: Mapping[str, Any] | None = None,
     ) -> Rendered:
         """One reconcile of `xr`."""
@@ -103,6 +105,7 @@ class Engine:
             "composition": composition,
             "functions": [{"name": "function-edgetenants", "address": self.address}],
             "observed_resources": list(observed),
+            "required_resources": list(required),
             **({"composite_resource_definition": xrd} if xrd else {}),
         }
         request = json_format.ParseDict({"composite": asked}, _message("RenderRequest")())

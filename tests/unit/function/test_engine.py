@@ -76,6 +76,25 @@ def test_a_refusal_is_shown_and_deletes_nothing(
     assert not done.deleted
 
 
+def test_plans_from_an_environment_config(engine: Engine) -> None:
+    source = [{"environmentConfig": {"matchLabels": {"edgetenants.io/plans": "true"}}}]
+    step = {**COMPOSITION["spec"]["pipeline"][0]}
+    step["input"] = merged(step["input"], {"plansFrom": source})
+    config = {
+        "apiVersion": "apiextensions.crossplane.io/v1beta1",
+        "kind": "EnvironmentConfig",
+        "metadata": {"name": "gold", "labels": {"edgetenants.io/plans": "true"}},
+        "data": {"plans": {"gold": {"distributionId": "E1GOLD", "allow": {"override": ["parameters"]}}}},
+    }
+    xr = merged(XR, {"spec": {"plan": "gold"}})
+
+    done = engine.render(xr, merged(COMPOSITION, {"spec": {"pipeline": [step]}}), required=[config])
+
+    assert done.exit_code == 0, done.stderr
+    (tenant,) = done.composed
+    assert tenant["spec"]["forProvider"]["distributionId"] == "E1GOLD"
+
+
 def test_a_legacy_composite_becomes_a_cluster_scoped_tenant(engine: Engine) -> None:
     xr = {
         "apiVersion": XR["apiVersion"],

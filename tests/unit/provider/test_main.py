@@ -106,6 +106,14 @@ def test_each_flag_is_an_environment_variable_too():
     assert context.params["namespace"] == "edge"
 
 
+@pytest.mark.parametrize("arguments", [[], ["--hold-deletions"]])
+def test_deletions_can_be_held_and_confirmed(arguments):
+    context = main.main.make_context("provider", [*arguments])
+    settings = options.settings(context.params)
+    assert settings.hold_deletions is bool(arguments)
+    assert settings.confirm_annotation == "edgetenants.io/confirm"
+
+
 def test_both_trees_are_wired_with_their_kinds():
     legacy = main.managed_kind(main.TREES[1].tenant)
     assert (legacy.resource, legacy.namespaced) == ("distributiontenants.cloudfront.edgetenants.io", False)
