@@ -183,11 +183,7 @@ FOUND = [
     ),
     Found(
         "several by selector, found again",
-        {
-            "crateIds": ["1"],
-            "crateIdRefs": [{"name": "a"}],
-            "crateIdSelector": {"policy": ALWAYS},
-        },
+        {"crateIds": ["1"], "crateIdRefs": [{"name": "a"}], "crateIdSelector": {"policy": ALWAYS}},
         [box("a", "1")],
     ),
     Found(
@@ -204,12 +200,7 @@ def test_what_is_found(case: Found) -> None:
 
 
 UNRESOLVED = [
-    (
-        {"boxIdRef": {"name": "a"}},
-        [],
-        ExternalError,
-        "spec.forProvider.boxIdRef: Box shop/a does not exist",
-    ),
+    ({"boxIdRef": {"name": "a"}}, [], ExternalError, "spec.forProvider.boxIdRef: Box shop/a does not exist"),
     (
         {"boxIdRef": {"name": "a"}},
         [box("a")],
