@@ -98,8 +98,9 @@ class TenantReadyReason(StrEnum):
     """Writes are frozen, by the ProviderConfig or by the provider's flag --read-only. Whoever froze them
     lifts it; clears by itself then."""
     DELETION_HELD = "DeletionHeld"
-    """Nothing is deleted in AWS: deletionProtection is on, or the kind's CRD is itself being deleted. Whoever
-    is sure confirms as the message says; does not clear by itself."""
+    """Nothing is deleted in AWS: deletionProtection is on, the kind's CRD is itself being deleted, or the
+    provider runs with --hold-deletions. Whoever is sure confirms as the message says; does not clear by
+    itself."""
 
 
 class DeployedReason(StrEnum):

@@ -131,7 +131,7 @@ def read(observed: fnv1.Resource) -> Claim:
     try:
         return _parse(own.SerializeToString(deterministic=True))
     except InvalidInput as error:
-        raise Refused(LiveReason.INVALID_CLAIM, str(error)) from None
+        raise Refused(LiveReason.INVALID_CLAIM, str(error), problems=error.problems) from None
 
 
 @lru_cache(maxsize=_REMEMBERED)

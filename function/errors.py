@@ -17,11 +17,14 @@ class Refused(Exception):  # noqa: N818 - it says what was done, which is what t
     `reason` is the claim's Live reason, `message` names each wrong field with what is allowed there.
     """
 
-    def __init__(self, reason: LiveReason, message: str, *, denied: bool = False) -> None:
-        """`denied`: the plan does not allow what the claim asks for."""
+    def __init__(
+        self, reason: LiveReason, message: str, *, problems: Iterable[Problem] = (), denied: bool = False
+    ) -> None:
+        """`problems`: those of the claim's fields; `denied`: its plan does not allow some of them."""
         super().__init__(message)
         self.reason = reason
         self.message = message
+        self.problems = tuple(problems)
         self.denied = denied
 
 
@@ -40,5 +43,7 @@ def refuse_claim(problems: Iterable[Problem], denied: Iterable[Problem] = ()) ->
         Refused: with reason InvalidClaim.
     """
     denied = tuple(denied)
-    if text := "; ".join(map(str, (*denied, *problems))):
-        raise Refused(LiveReason.INVALID_CLAIM, text, denied=bool(denied))
+    found = (*denied, *problems)
+    if found:
+        text = "; ".join(map(str, found))
+        raise Refused(LiveReason.INVALID_CLAIM, text, problems=found, denied=bool(denied))

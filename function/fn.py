@@ -67,7 +67,7 @@ def run(req: fnv1.RunFunctionRequest) -> Answer:
         offered = plansources.gather(req, asked)
         if offered is None:
             return _await_sources(req, rsp, composite)
-        finding = _compose(req, rsp, _order(req, composite, offered))
+        finding = _compose(req, rsp, order(req, composite, offered))
     except Refused as refusal:
         return _refuse(req, rsp, composite, refusal)
     answer = _answer(rsp, composite, finding.reason, finding.message, refused=False)
@@ -114,7 +114,12 @@ def _answer(
     return Answer(rsp, composite, str(reason), message, refused, changed)
 
 
-def _order(req: fnv1.RunFunctionRequest, composite: Composite, offered: Plans) -> Order:
+def order(req: fnv1.RunFunctionRequest, composite: Composite, offered: Plans) -> Order:
+    """What is wanted, by claim and plans.
+
+    Raises:
+        Refused: the claim or its plan cannot be used.
+    """
     if not composite.name:
         raise Refused(LiveReason.INVALID_CLAIM, "metadata.name: expected a name, got nothing")
     return _agree(composite, claim.read(req.observed.composite), offered)

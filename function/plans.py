@@ -131,17 +131,19 @@ def choose(plans: Plans, asked: str | None) -> ChosenPlan:
     """
     name = asked or plans.default
     if name is None:
-        raise Refused(
-            LiveReason.PLAN_NOT_FOUND, f"{_one_of(plans, None)}; there is no default plan (defaultPlan)"
-        )
+        missing = _one_of(plans, None)
+        text = f"{missing}; there is no default plan (defaultPlan)"
+        raise Refused(LiveReason.PLAN_NOT_FOUND, text, problems=(missing,))
     if name in plans.broken:
         raise Refused(LiveReason.PLAN_INVALID, f"The platform's plan {name} is broken: {plans.broken[name]}")
     if name not in plans.sound:
-        raise Refused(LiveReason.PLAN_NOT_FOUND, "; ".join((_one_of(plans, name), *plans.flaws)))
+        missing = _one_of(plans, name)
+        text = "; ".join((str(missing), *plans.flaws))
+        raise Refused(LiveReason.PLAN_NOT_FOUND, text, problems=(missing,))
     offer = plans.sound[name]
     return ChosenPlan(name, offer.plan, offer.where)
 
 
-def _one_of(plans: Plans, name: str | None) -> str:
+def _one_of(plans: Plans, name: str | None) -> Problem:
     expected = f"one of {', '.join(plans.names)}" if plans.names else "a plan, but there is none"
-    return str(Problem("spec.plan", expected, "nothing" if name is None else shown(name)))
+    return Problem("spec.plan", expected, "nothing" if name is None else shown(name))

@@ -44,6 +44,9 @@ class Collaborators:
     rng: random.Random
     pace: Pace = Pace()
     now: Callable[[], datetime] = utc_now
+    deletion_held: Callable[[Managed], str] = lambda _: ""
+    """Why the external resource of a managed resource that is being deleted must not be deleted, with the way
+    out; "" where it may. Raises KubeError where that cannot be told now. See `deletion.DeletionHold`."""
     resolve: Callable[[Managed], Mapping[str, Any]] = lambda _: {}
     """The JSON merge patch of spec that fills in what the resource refers to, empty when there is nothing to
     write. Raises NotYet, ExternalError, KubeError. See `references.resolve`."""

@@ -72,6 +72,11 @@ class Cache:
         with self._lock:
             return list(self._objects)
 
+    def objects(self) -> list[JsonObject]:
+        """All objects."""
+        with self._lock:
+            return list(self._objects.values())
+
     def by_index(self, index: str, value: str) -> list[JsonObject]:
         """The objects for which the index gives that value, alone or among others."""
         with self._lock:
@@ -130,6 +135,15 @@ class Cache:
             if key not in present and known is not None and _version(known) <= _number(resource_version):
                 changes.append(self.deleted(known))
         return [change for change in changes if change is not None]
+
+    def emptied(self) -> list[ObjectChange]:
+        """Forget everything, versions and deletions too."""
+        with self._lock:
+            gone = [ObjectChange(ChangeType.DELETED, key, obj, None) for key, obj in self._objects.items()]
+            self._objects.clear()
+            self._indexed.clear()
+            self._deleted.clear()
+            return gone
 
     def _put(self, obj: JsonObject) -> bool:
         key = key_of(obj)
