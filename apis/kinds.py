@@ -18,6 +18,7 @@ from .providerconfig import ProviderConfigSpec, ProviderConfigStatus
 from .references import tenant_references
 from .tenantclaim import TenantClaimSpec, TenantClaimStatus
 from .tenantplans import TenantPlans
+from .tenantreport import TenantReport
 
 VERSION: Final = "v1alpha1"
 
@@ -256,6 +257,16 @@ TENANT_PLANS: Final = Kind(
     scope=Scope.NAMESPACED,
     description="TenantPlans is the input of function-edgetenants: the plans by which claims are served.",
     fields=TenantPlans,
+    categories=("crossplane",),
+)
+
+TENANT_REPORT: Final = Kind(
+    group=INPUT_GROUP,
+    kind="TenantReport",
+    plural="tenantreports",
+    scope=Scope.NAMESPACED,
+    description="TenantReport is the input of function-edgetenants in an Operation: a report on claims.",
+    fields=TenantReport,
     categories=("crossplane",),
 )
 

@@ -19,6 +19,7 @@ from function import (
     observed,
     plans,
     plansources,
+    report,
     response,
     status,
     structs,
@@ -59,6 +60,8 @@ class Answer:
 def run(req: fnv1.RunFunctionRequest) -> Answer:
     """Answer one request. Equal requests have equal answers, byte for byte."""
     composite = claim.identify(req.observed.composite.resource)
+    if report.is_asked(req):
+        return _report(req, composite)
     rsp = response.begin(req, plans.DEFAULT_TTL)
     try:
         asked = plans.read(req.input)
@@ -74,6 +77,13 @@ def run(req: fnv1.RunFunctionRequest) -> Answer:
     if answer.changed:
         _warn_of_broken(rsp, offered)
     return answer
+
+
+def _report(req: fnv1.RunFunctionRequest, composite: Composite) -> Answer:
+    rsp = report.run(req)
+    told = rsp.results[0] if rsp.results else fnv1.Result(message="claims are required")
+    refused = told.severity == fnv1.SEVERITY_FATAL
+    return Answer(rsp, composite, told.reason, told.message, refused=refused, changed=bool(rsp.results))
 
 
 def _await_sources(

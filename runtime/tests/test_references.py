@@ -13,6 +13,7 @@ from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api.conditions import available
 from edgetenants_runtime.api.references import ReferenceField, ReferenceTarget
 from edgetenants_runtime.errors import ExternalError, NotYet
+from edgetenants_runtime.kube.errors import KubeError, Operation
 from edgetenants_runtime.managed import Managed, ObjectKey
 from edgetenants_runtime.steps import Next, Outcome
 from edgetenants_runtime.targets import kinds_of
@@ -182,11 +183,7 @@ FOUND = [
     ),
     Found(
         "several by selector, found again",
-        {
-            "crateIds": ["1"],
-            "crateIdRefs": [{"name": "a"}],
-            "crateIdSelector": {"policy": ALWAYS},
-        },
+        {"crateIds": ["1"], "crateIdRefs": [{"name": "a"}], "crateIdSelector": {"policy": ALWAYS}},
         [box("a", "1")],
     ),
     Found(
@@ -203,12 +200,7 @@ def test_what_is_found(case: Found) -> None:
 
 
 UNRESOLVED = [
-    (
-        {"boxIdRef": {"name": "a"}},
-        [],
-        ExternalError,
-        "spec.forProvider.boxIdRef: Box shop/a does not exist",
-    ),
+    ({"boxIdRef": {"name": "a"}}, [], ExternalError, "spec.forProvider.boxIdRef: Box shop/a does not exist"),
     (
         {"boxIdRef": {"name": "a"}},
         [box("a")],
@@ -347,6 +339,17 @@ def test_a_missing_object_is_told_and_tried_again_in_real_time() -> None:
     assert synced["message"] == message
     world.reconcile()
     assert world.journal[2:] == world.journal[:1], "the same again is no news"
+
+
+@pytest.mark.parametrize(("code", "told"), [(503, 0), (400, 2)], ids=["in trouble", "refusing"])
+def test_an_api_server_that_does_not_answer_is_met_in_real_time(
+    monkeypatch: pytest.MonkeyPatch, code: int, told: int
+) -> None:
+    world = world_of({"boxIdRef": {"name": "a"}})
+    error = KubeError(Operation("get", BOXES, name="a"), code, "no")
+    monkeypatch.setattr(world.objects, "get", lambda *_: (_ for _ in ()).throw(error))
+    assert world.reconcile() == Outcome(Next.REAL_BACKOFF, failed=True)
+    assert len(world.journal) == told
 
 
 def test_an_object_without_a_value_is_waited_for_quietly() -> None:

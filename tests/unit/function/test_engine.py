@@ -95,6 +95,30 @@ def test_plans_from_an_environment_config(engine: Engine) -> None:
     assert tenant["spec"]["forProvider"]["distributionId"] == "E1GOLD"
 
 
+def test_an_operation_reports_on_all_claims(engine: Engine) -> None:
+    step = {
+        "step": "report",
+        "functionRef": {"name": "function-edgetenants"},
+        "input": {"apiVersion": "edgetenants.fn.crossplane.io/v1alpha1", "kind": "TenantReport"},
+    }
+    operation = {
+        "apiVersion": "ops.crossplane.io/v1alpha1",
+        "kind": "Operation",
+        "metadata": {"name": "report"},
+        "spec": {"mode": "Pipeline", "pipeline": [step]},
+    }
+    status = {
+        "phase": "Failed",
+        "conditions": [{"type": "Live", "status": "False", "reason": "DomainConflict"}],
+    }
+
+    done = engine.operate(operation, [{**XR, "status": status}])
+
+    (reported,) = done["status"]["pipeline"]
+    assert reported["output"]["byReason"] == {"DomainConflict": 1}
+    assert reported["output"]["attention"][0]["name"] == XR["metadata"]["name"]
+
+
 def test_a_legacy_composite_becomes_a_cluster_scoped_tenant(engine: Engine) -> None:
     xr = {
         "apiVersion": XR["apiVersion"],
