@@ -218,8 +218,9 @@ class _Pass:
         try:
             with step(Step.CREATE):
                 change = client.create(self.mr, self.seen)
-        except StepFailed:
-            self.note_failed_creation()
+        except StepFailed as failure:
+            if _nothing_was_made(failure.cause):
+                self.note_failed_creation()
             raise
         with step(Step.ANNOTATE):
             self.save_creation(change)
@@ -363,6 +364,12 @@ class _Pass:
         if change.requeue_after is None:
             return Outcome(Next.BACKOFF)
         return Outcome(Next.AFTER, change.requeue_after)
+
+
+def _nothing_was_made(cause: Exception) -> bool:
+    # A bug or a lost answer may have come after the creation. Noted as a failure, it would be tried again, and
+    # a generated name have two external resources.
+    return isinstance(cause, NotYet) or (isinstance(cause, ExternalError) and not cause.uncertain)
 
 
 def _annotated(mr: Managed, annotations: Mapping[str, str]) -> Managed:

@@ -1,0 +1,94 @@
+"""Strategies of hypothesis that make histories up."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from edgetenants_runtime.histories.actions import (
+    Action,
+    Apply,
+    At,
+    Delete,
+    DeletionPolicy,
+    Drift,
+    HoldBy,
+    Pause,
+    Policies,
+    Publish,
+    Reconcile,
+    Resize,
+    Restart,
+    Setting,
+    Settle,
+    Strip,
+    Trouble,
+    Vanish,
+    Wait,
+)
+from edgetenants_runtime.histories.laws import COMBINATIONS
+from edgetenants_runtime.histories.stage import MANAGED
+
+__all__ = ["histories", "settings"]
+
+_WORDS = {"*": "*", "O": "Observe", "C": "Create", "U": "Update", "D": "Delete", "L": "LateInitialize"}
+_POLICIES = [tuple(_WORDS[letter] for letter in letters) for letters in (*COMBINATIONS, "C", "UD")]
+
+_mr = st.sampled_from([MANAGED[0], MANAGED[0], *MANAGED])
+_size = st.integers(1, 3)
+
+_edits: SearchStrategy[Action] = st.one_of(
+    st.builds(Resize, _mr, _size),
+    st.builds(Delete, _mr),
+    st.builds(Policies, _mr, st.sampled_from(_POLICIES)),
+    st.builds(DeletionPolicy, _mr, st.sampled_from(["Delete", "Orphan"])),
+    st.builds(Pause, _mr, st.booleans()),
+    st.builds(Publish, _mr, st.sampled_from(["own", "shared", "foreign", ""])),
+    st.builds(Drift, _mr, _size),
+    st.builds(Vanish, _mr),
+    st.builds(HoldBy, _mr, st.booleans()),
+    st.builds(Settle, _mr),
+    st.builds(Strip, _mr),
+)
+_apply: SearchStrategy[Action] = st.builds(Apply, _mr, st.sampled_from(["", "", "shared"]))
+_at = st.builds(
+    At,
+    # Most reconciles make some six calls, of which the third to the fifth change something.
+    st.sampled_from([0, 1, 2, 2, 3, 3, 3, 4, 4, 5, 5, 6, 7, 8]),
+    st.one_of(st.sampled_from(Trouble), st.sampled_from(Trouble), st.sampled_from(Trouble), _edits, _apply),
+    st.sampled_from([1, 1, 1, 2, 9]),
+)
+_reconcile = st.builds(
+    Reconcile,
+    _mr,
+    at=st.lists(_at, max_size=2).map(tuple),
+    stale=st.booleans(),
+    behind=st.sampled_from([0, 0, 0, 0, 1, 2]),
+)
+_action: SearchStrategy[Action] = st.one_of(
+    _reconcile,
+    _reconcile,
+    _reconcile,
+    _edits,
+    _apply,
+    st.builds(Wait, st.sampled_from([1.0, 25.0, 60.0])),
+    st.builds(Restart),
+)
+
+
+def settings() -> SearchStrategy[Setting]:
+    """Both scopes, both ways to name, quick and slow worlds."""
+    return st.builds(
+        Setting,
+        cluster=st.booleans(),
+        generated=st.booleans(),
+        shows_after=st.sampled_from([0.0, 0.0, 20.0]),
+        goes_after=st.sampled_from([0.0, 10.0]),
+    )
+
+
+def histories(longest: int = 25) -> SearchStrategy[list[Action]]:
+    """What happens, beginning with a managed resource."""
+    return st.builds(
+        lambda first, rest: [first, *rest], _apply, st.lists(_action, min_size=1, max_size=longest)
+    )
