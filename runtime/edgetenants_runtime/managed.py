@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api.conditions import Condition
+from edgetenants_runtime.clock import parse_rfc3339
 
 __all__ = ["Managed", "ManagedKind", "ObjectKey", "ProviderConfigKey", "ResourceKind", "key_of"]
 
@@ -148,6 +150,12 @@ class Managed:
     def deleted(self) -> bool:
         """Someone asked for the deletion; the object lives until its finalizers are gone."""
         return bool(self.metadata.get("deletionTimestamp"))
+
+    @property
+    def deleted_at(self) -> datetime | None:
+        """When someone asked for the deletion, None when nobody has."""
+        moment = self.metadata.get("deletionTimestamp")
+        return parse_rfc3339(moment) if moment else None
 
     @property
     def external_name(self) -> str | None:

@@ -44,22 +44,38 @@ class Reconciler:
     def __init__(self, kind: ManagedKind, collaborators: Collaborators) -> None:
         self._kind = kind
         self._with = collaborators
-        self._existing = _Uids()
+        self._known = _Known()
 
     def reconcile(self, mr: Managed) -> Outcome:
         """One pass over the contract. Raises nothing but what ends the process."""
-        return _Pass(self._kind, self._with, self._existing, mr).run()
+        return _Pass(self._kind, self._with, self._known, mr).run()
 
     def forget(self, uid: str) -> None:
         """The managed resource is gone: let go of what is remembered of it."""
-        self._existing.discard(uid)
+        self._known.forget(uid)
         self._with.writer.forget(uid)
         self._with.connections.forget(uid)
 
 
+class _Known:
+    """What only this process knows of external resources, so that it need not wait for what may yet show."""
+
+    def __init__(self) -> None:
+        self.seen = _Uids()
+        """Seen since the last creation: its absence is no delay of the outside."""
+        self.refused = _Uids()
+        """The last creation was refused: there is nothing to show."""
+
+    def begin_creation(self, uid: str) -> None:
+        self.forget(uid)
+
+    def forget(self, uid: str) -> None:
+        self.seen.discard(uid)
+        self.refused.discard(uid)
+
+
 class _Uids:
-    """Resources whose external resource this process has seen, so that its absence is no delay of the
-    outside."""
+    """A set of resources that threads share."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -81,8 +97,8 @@ class _Uids:
 class _Pass:
     """One reconcile of one managed resource; `mr` is always the newest version read or written."""
 
-    def __init__(self, kind: ManagedKind, having: Collaborators, existing: _Uids, mr: Managed) -> None:
-        self.kind, self.having, self.existing = kind, having, existing
+    def __init__(self, kind: ManagedKind, having: Collaborators, known: _Known, mr: Managed) -> None:
+        self.kind, self.having, self.known = kind, having, known
         self.mr = mr
         self.may = Permissions(create=False, update=False, delete=False, late_initialize=False)
         self.unsaved: dict[str, str] = {}
@@ -169,7 +185,7 @@ class _Pass:
     def observe(self, client: ExternalClient) -> Observation:
         seen = client.observe(self.mr)
         if seen.exists:
-            self.existing.add(self.mr.uid)
+            self.known.seen.add(self.mr.uid)
         elif not self.may.create and not self.mr.deleted:
             policy = ", ".join(self.mr.management_policies)
             raise ExternalError(
@@ -180,12 +196,16 @@ class _Pass:
         return seen
 
     def may_not_show_yet(self) -> bool:
-        if self.seen.exists or self.mr.uid in self.existing:
+        if self.seen.exists or self.mr.uid in self.known.seen:
             return False
         creation = meta.creation(self.mr.annotations)
         if creation.seen_since(self.mr.condition(ConditionType.READY)):
             return False
-        return creation.succeeded_within(self.having.pace.creation_grace, self.having.now())
+        now, grace = self.having.now(), self.having.pace.creation_grace
+        if self.mr.deleted_at and creation.attempted_since_success and self.mr.uid not in self.known.refused:
+            # Nobody knows how the last creation ended. It began before the deletion was asked for.
+            return (now - self.mr.deleted_at).total_seconds() < grace
+        return creation.succeeded_within(grace, now)
 
     def await_existence(self) -> Outcome:
         self.tell(EventReason.PENDING, "Waiting for external resource existence to be confirmed")
@@ -220,6 +240,7 @@ class _Pass:
                 change = client.create(self.mr, self.seen)
         except StepFailed as failure:
             if _nothing_was_made(failure.cause):
+                self.known.refused.add(self.mr.uid)
                 self.note_failed_creation()
             raise
         with step(Step.ANNOTATE):
@@ -234,6 +255,7 @@ class _Pass:
         # Before the call, and it must fail on a conflict: if we die after the call, the annotation is all
         # that says that an external resource may exist, and the finalizer all that keeps it from being
         # forgotten.
+        self.known.begin_creation(self.mr.uid)
         creation = meta.creation(self.mr.annotations)
         annotations = dict(self.unsaved)
         if not (self.kind.deterministic_name and creation.attempted_since_success):
