@@ -28,6 +28,7 @@ from edgetenants_runtime.providerconfigs import ConfigKinds
 from provider import installation
 from provider.cloudfront.aws import Accounts
 from provider.cloudfront.connector import TenantConnector
+from provider.cloudfront.guards import CONFIRM_ANNOTATION
 
 __all__ = ["main"]
 
@@ -155,6 +156,12 @@ def managed_kind(kind: Kind) -> ManagedKind:
     default=DriftPolicy.ENFORCE.value,
     help="What is done about changes made in AWS, where a resource does not say.",
 )
+@click.option(
+    "--hold-deletions",
+    is_flag=True,
+    help="Delete nothing in AWS unless confirmed on the resource: before the package is removed from a "
+    "cluster where the provider may not read CRDs.",
+)
 @click.option("--read-only", is_flag=True, help="Look at AWS, write nothing there.")
 @click.option(
     "--allow-namespaced-identity",
@@ -243,6 +250,8 @@ def read_settings(options: dict[str, object]) -> Settings:
         workers=int(str(options["workers"])),
         health_address=str(options["health_address"]),
         health_port=int(str(options["health_port"])),
+        hold_deletions=bool(options["hold_deletions"]),
+        confirm_annotation=CONFIRM_ANNOTATION,
     )
 
 

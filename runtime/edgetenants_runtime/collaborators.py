@@ -11,6 +11,7 @@ from edgetenants_runtime.clock import utc_now
 from edgetenants_runtime.connection import ConnectionPublisher
 from edgetenants_runtime.events import Recorder
 from edgetenants_runtime.external import Connector
+from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.writer import ManagedWriter
 
 __all__ = ["Collaborators", "Pace"]
@@ -42,3 +43,6 @@ class Collaborators:
     rng: random.Random
     pace: Pace = Pace()
     now: Callable[[], datetime] = utc_now
+    deletion_held: Callable[[Managed], str] = lambda _: ""
+    """Why the external resource of a managed resource that is being deleted must not be deleted, with the way
+    out; "" where it may. Raises KubeError where that cannot be told now. See `deletion.DeletionHold`."""

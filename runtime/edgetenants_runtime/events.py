@@ -20,7 +20,8 @@ class EventType(StrEnum):
 
 
 class EventReason(StrEnum):
-    """crossplane-runtime's event reasons (pkg/reconciler/managed/reconciler.go), which people search for."""
+    """crossplane-runtime's event reasons (pkg/reconciler/managed/reconciler.go), which people search for, and
+    one of our own."""
 
     CANNOT_CONNECT = "CannotConnectToProvider"
     """The provider config or its credentials could not be used; the message names the field."""
@@ -50,6 +51,8 @@ class EventReason(StrEnum):
     """The outside world is not ready; the message says what is waited for."""
     PAUSED = "ReconciliationPaused"
     """Nothing is done until the pause ends."""
+    DELETION_HELD = "DeletionHeld"
+    """Nothing is deleted outside until somebody confirms it; the message has the reason and the way out."""
     REQUEST_HANDLED = "ReconcileRequestHandled"
     """The reconcile that the annotation crossplane.io/reconcile-requested-at asked for was done."""
 

@@ -6,6 +6,7 @@ import random
 import signal
 import threading
 from dataclasses import dataclass
+from functools import partial
 from types import FrameType
 
 import structlog
@@ -14,8 +15,10 @@ from edgetenants_runtime.clock import Clock, Stopwatch
 from edgetenants_runtime.collaborators import Collaborators, Pace
 from edgetenants_runtime.connection import ConnectionPublisher
 from edgetenants_runtime.controller import BY_PROVIDER_CONFIG, Controller, by_provider_config
+from edgetenants_runtime.deletion import DeletionHold
 from edgetenants_runtime.external import Connector
 from edgetenants_runtime.health import HealthServer
+from edgetenants_runtime.kube import crds
 from edgetenants_runtime.kube.cache import ObjectChange
 from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.events import EventRecorder, EventWriter
@@ -50,6 +53,10 @@ class Settings:
     """None: they are not served. 0: on a free port."""
     stop_seconds: float = 20.0
     """Real seconds that reconciles under way get to finish when the provider is told to stop."""
+    hold_deletions: bool = False
+    """Delete nothing outside unless confirmed: for clusters where CRDs cannot be read."""
+    confirm_annotation: str = ""
+    """With which one held deletion is confirmed; see `deletion.DeletionHold`."""
 
 
 class Manager:
@@ -196,6 +203,11 @@ class Manager:
                 poll_interval=settings.poll_interval,
                 shortest_poll=settings.shortest_poll,
                 creation_grace=settings.creation_grace,
+            ),
+            deletion_held=DeletionHold(
+                crd_leaves=partial(crds.leaves, self._client, kind),
+                everything=settings.hold_deletions,
+                confirm_annotation=settings.confirm_annotation,
             ),
         )
 
