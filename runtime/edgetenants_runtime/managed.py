@@ -158,6 +158,12 @@ class Managed:
         return parse_rfc3339(moment) if moment else None
 
     @property
+    def asked_for(self) -> tuple[Any, ...]:
+        """What people ask for. A change of status alone is our own doing, or nobody's business."""
+        kept = ("uid", "generation", "deletionTimestamp", "annotations", "labels", "finalizers")
+        return tuple(self.metadata.get(name) or None for name in kept)
+
+    @property
     def external_name(self) -> str | None:
         """The annotation `crossplane.io/external-name`, None when absent or empty."""
         return self.annotations.get(names.EXTERNAL_NAME) or None
@@ -216,6 +222,11 @@ class Managed:
             return ProviderConfigKey("ProviderConfig", name, "")
         kind = ref.get("kind") or "ClusterProviderConfig"
         return ProviderConfigKey(kind, name, self.namespace if kind == "ProviderConfig" else "")
+
+    def with_annotations(self, annotations: Mapping[str, str]) -> Managed:
+        """The same with these annotations too; nothing is written."""
+        metadata = {**self.metadata, "annotations": {**self.annotations, **annotations}}
+        return Managed({**self.raw, "metadata": metadata})
 
     def condition(self, type_: str) -> Condition | None:
         """The status condition of that type, None when it was never set."""

@@ -104,9 +104,10 @@ class _Pass(Telling):
 
     def run(self) -> Outcome:
         try:
-            return self.steps()
+            outcome = self.steps()
         except StepFailed as failure:
-            return self.failed(failure)
+            outcome = self.failed(failure)
+        return Outcome(Next.SOON) if self.overtaken else outcome
 
     def steps(self) -> Outcome:  # noqa: PLR0911 - one return for each way a reconcile can end
         if self.mr.paused:
@@ -171,7 +172,7 @@ class _Pass(Telling):
         if self.mr.external_name is None and self.kind.deterministic_name:
             # Written with the next write of metadata, so that a new resource costs one write and not three.
             self.unsaved[names.EXTERNAL_NAME] = self.mr.name
-            self.mr = _annotated(self.mr, self.unsaved)
+            self.mr = self.mr.with_annotations(self.unsaved)
 
     def refuse_uncertain_creation(self) -> None:
         if meta.creation(self.mr.annotations).incomplete and not self.kind.deterministic_name:
@@ -278,7 +279,7 @@ class _Pass(Telling):
             return
         try:
             failed = meta.creation_failed(self.having.now())
-            self.mr = self.having.writer.set_critical_annotations(self.mr, failed)
+            self.set_critical(failed)
         except KubeError as error:
             # Told and not raised: why the creation failed matters more.
             self.tell(Step.ANNOTATE.value.reason, str(error), type_=EventType.WARNING)
@@ -287,7 +288,11 @@ class _Pass(Telling):
         annotations = meta.creation_succeeded(self.having.now())
         if change.external_name and change.external_name != self.mr.external_name:
             annotations[names.EXTERNAL_NAME] = change.external_name
-        self.mr = self.having.writer.set_critical_annotations(self.mr, annotations)
+        self.set_critical(annotations)
+
+    def set_critical(self, annotations: Mapping[str, str]) -> None:
+        written = self.having.writer.set_critical_annotations(self.mr, annotations)
+        self.wrote(written, over=self.mr.with_annotations(annotations))
 
     def hold(self) -> None:
         self.save(self.unsaved)
@@ -331,8 +336,3 @@ def _nothing_was_made(cause: Exception) -> bool:
     # A bug or a lost answer may have come after the creation. Noted as a failure, it would be tried again, and
     # a generated name have two external resources.
     return isinstance(cause, NotYet) or (isinstance(cause, ExternalError) and not cause.uncertain)
-
-
-def _annotated(mr: Managed, annotations: Mapping[str, str]) -> Managed:
-    metadata = {**mr.metadata, "annotations": {**mr.annotations, **annotations}}
-    return Managed({**mr.raw, "metadata": metadata})

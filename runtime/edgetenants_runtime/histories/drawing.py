@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import hypothesis
+import structlog
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
@@ -26,10 +30,10 @@ from edgetenants_runtime.histories.actions import (
     Vanish,
     Wait,
 )
-from edgetenants_runtime.histories.laws import COMBINATIONS
-from edgetenants_runtime.histories.stage import MANAGED
+from edgetenants_runtime.histories.laws import COMBINATIONS, Broken
+from edgetenants_runtime.histories.stage import MANAGED, play
 
-__all__ = ["histories", "settings"]
+__all__ = ["Share", "broken_by", "explore", "histories", "settings"]
 
 _WORDS = {"*": "*", "O": "Observe", "C": "Create", "U": "Update", "D": "Delete", "L": "LateInitialize"}
 _POLICIES = [tuple(_WORDS[letter] for letter in letters) for letters in (*COMBINATIONS, "C", "UD")]
@@ -47,7 +51,6 @@ _edits: SearchStrategy[Action] = st.one_of(
     st.builds(Drift, _mr, _size),
     st.builds(Vanish, _mr),
     st.builds(HoldBy, _mr, st.booleans()),
-    st.builds(Settle, _mr),
     st.builds(Strip, _mr),
 )
 _apply: SearchStrategy[Action] = st.builds(Apply, _mr, st.sampled_from(["", "", "shared"]))
@@ -71,6 +74,8 @@ _action: SearchStrategy[Action] = st.one_of(
     _reconcile,
     _edits,
     _apply,
+    # Between reconciles only: people look when nothing is under way.
+    st.builds(Settle, _mr),
     st.builds(Wait, st.sampled_from([1.0, 25.0, 60.0])),
     st.builds(Restart),
 )
@@ -92,3 +97,41 @@ def histories(longest: int = 25) -> SearchStrategy[list[Action]]:
     return st.builds(
         lambda first, rest: [first, *rest], _apply, st.lists(_action, min_size=1, max_size=longest)
     )
+
+
+def explore(count: int, *, seed: int) -> None:
+    """Play so many histories made up from the seed. Raises Broken with the shortest that breaks a law."""
+
+    @hypothesis.seed(seed)
+    @hypothesis.settings(
+        max_examples=count,
+        database=None,
+        deadline=None,
+        report_multiple_bugs=False,
+        print_blob=False,
+        phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    @hypothesis.given(settings(), histories())
+    def every_law_holds(setting: Setting, history: list[Action]) -> None:
+        play(setting, *history)
+
+    every_law_holds()
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one process plays of a long run."""
+
+    count: int
+    seed: int
+
+
+def broken_by(share: Share) -> str:
+    """The shortest history of the share that breaks a law, "" when all hold; for a process of its own."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+    try:
+        explore(share.count, seed=share.seed)
+    except Broken as broken:
+        return str(broken)
+    return ""

@@ -101,7 +101,9 @@ class Laws:
         old, new = Managed(before), Managed(after)
         self._hold(old.uid == self.handed.uid, "wrote to another managed resource of that name")
         added = set(new.finalizers) - set(old.finalizers)
-        self._hold(not (old.deleted and added), "added a finalizer to a managed resource that is being deleted")
+        self._hold(
+            not (old.deleted and added), "added a finalizer to a managed resource that is being deleted"
+        )
         if old.spec != new.spec:
             self._hold(permits(self.handed, "late initialization"), "filled in the spec against the policies")
         if _paused(self.handed):
@@ -161,7 +163,9 @@ def final_fault(mr: Managed, mine: Sequence[Thing], *, refused: bool) -> str:
         return "nothing holds it"
     if (conditions.get("Ready"), synced) != ("True/Available", "True/ReconcileSuccess"):
         return f"it says {conditions}"
-    return "" if mr.status.get("observedGeneration") == mr.generation else "its last change was not acted upon"
+    return (
+        "" if mr.status.get("observedGeneration") == mr.generation else "its last change was not acted upon"
+    )
 
 
 def _paused(mr: Managed) -> bool:

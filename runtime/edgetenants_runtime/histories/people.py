@@ -31,7 +31,7 @@ from edgetenants_runtime.kube.kinds import SECRETS
 from edgetenants_runtime.managed import Managed, ManagedKind, ObjectKey
 from edgetenants_runtime.testing import FakeObjects
 
-__all__ = ["People"]
+__all__ = ["People", "is_uncertain"]
 
 _THEIRS = "example.org/backup"
 _SECRETS = ("conn-a", "conn-b", "conn-shared")
@@ -143,7 +143,7 @@ class People:
 
     def _settle(self, mr: str) -> None:
         found = self._find(mr)
-        if found is None or self._kind.deterministic_name:
+        if found is None or self._kind.deterministic_name or not is_uncertain(Managed(found)):
             return
         annotations: dict[str, str | None] = {names.EXTERNAL_CREATE_PENDING: None}
         mine = self._outside.of_uid(found["metadata"]["uid"])
@@ -165,6 +165,12 @@ class People:
 
     def _key(self, mr: str) -> ObjectKey:
         return ObjectKey("shop" if self._kind.namespaced else "", mr)
+
+
+def is_uncertain(mr: Managed) -> bool:
+    """The managed resource says that people must look whether its creation made something."""
+    synced = mr.condition("Synced")
+    return synced is not None and synced.message.startswith("cannot determine creation result")
 
 
 def _reference(mr: str, secret: str) -> dict[str, str] | None:

@@ -9,11 +9,19 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.collaborators import Collaborators, Pace
 from edgetenants_runtime.connection import ConnectionPublisher
 from edgetenants_runtime.events import EventReason, EventType
-from edgetenants_runtime.histories.actions import Action, At, Reconcile, Restart, Setting, Settle, Wait, script
+from edgetenants_runtime.histories.actions import (
+    Action,
+    At,
+    Reconcile,
+    Restart,
+    Setting,
+    Settle,
+    Wait,
+    script,
+)
 from edgetenants_runtime.histories.calls import Calls, Client
 from edgetenants_runtime.histories.laws import FOREIGN, Broken, Laws, final_fault, managed_by
 from edgetenants_runtime.histories.outside import Outside
@@ -33,7 +41,6 @@ MANAGED = ("a", "b")
 
 _PATIENCE = 60
 """Reconciles of one managed resource within which all must have settled."""
-_UNCERTAIN = "cannot determine creation result"
 
 
 def play(setting: Setting, *history: Action) -> Stage:
@@ -106,9 +113,7 @@ class Stage:
         self._run_until_quiet()
         for mr in MANAGED:
             # An interrupted creation of a generated name waits for people, and says so.
-            stored = self.find(mr)
-            if stored and _UNCERTAIN in _message(stored):
-                self.act(Settle(mr))
+            self.act(Settle(mr))
         self._run_until_quiet()
         for stored in filter(None, map(self.find, MANAGED)):
             mine = managed_by(self.outside, stored, generated=self._setting.generated)
@@ -259,8 +264,3 @@ def _wants(obj: Mapping[str, Any]) -> tuple[Any, ...]:
     metadata = obj["metadata"]
     kept = ("uid", "generation", "deletionTimestamp", "annotations", "labels", "finalizers")
     return tuple(metadata.get(name) for name in kept)
-
-
-def _message(mr: Managed) -> str:
-    synced = mr.condition("Synced")
-    return synced.message if synced and names.EXTERNAL_CREATE_PENDING in mr.annotations else ""
