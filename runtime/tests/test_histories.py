@@ -8,18 +8,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from edgetenants_runtime.histories import (
-    Action,
-    Apply,
-    At,
-    Delete,
-    Reconcile,
-    Setting,
-    Trouble,
-    Vanish,
-    Wait,
-    play,
-)
+from edgetenants_runtime.histories import Action, Apply, At, Broken, Delete, HoldBy, Pause, Policies, Publish, Reconcile, Resize, Restart, Setting, Settle, Strip, Trouble, Vanish, Wait, play, script
 from edgetenants_runtime.histories.drawing import explore
 
 
@@ -108,3 +97,20 @@ def test_a_history_that_once_broke_a_law(name: str) -> None:
     setting, *history = ONCE_BROKEN[name]
     assert isinstance(setting, Setting)
     play(setting, *history)
+
+
+def test_a_deletion_after_a_refused_creation_does_not_wait() -> None:
+    stage = play(
+        Setting(),
+        Apply("a"),
+        Reconcile("a", at=(At(3, Trouble.FAILS),)),
+        Delete("a"),
+        Reconcile("a"),
+    )
+    released = stage.told.index("# Delete('a')")
+    calls = [line for line in stage.told[released:] if not line.startswith("#")]
+    assert calls[:3] == [
+        "external connect a",
+        "external observe a",
+        "patch toys.toys.m.example.org shop/a",
+    ]
