@@ -11,7 +11,7 @@ from edgetenants_runtime.external import Observation
 from edgetenants_runtime.kube.cache import Cache
 from edgetenants_runtime.kube.errors import Conflict, NotFound, Operation
 from edgetenants_runtime.kube.kinds import SECRETS
-from edgetenants_runtime.managed import Managed
+from edgetenants_runtime.managed import Managed, ObjectKey
 from edgetenants_runtime.reconciler import Reconciler
 from edgetenants_runtime.steps import Next
 from edgetenants_runtime.testing import TOYS, FakeObjects, FakeRecorder, Journal, World, toy
@@ -83,6 +83,15 @@ def test_a_secret_that_cannot_be_placed_is_not_the_resource_being_gone() -> None
     outcome = world.reconcile()
     assert outcome is not None
     assert (outcome.next, outcome.failed) == (Next.REAL_BACKOFF, True)
+
+
+def test_a_namespaced_resource_writes_its_secret_beside_itself_whatever_it_names() -> None:
+    world = World(toy(**SETTLED, writeConnectionSecretToRef={"name": "edge", "namespace": "kube-system"}))
+    world.external.toys = {"acme": 1}
+    world.external.observation = Observation(exists=True, connection_details={"url": b"x"})
+    world.reconcile()
+    assert world.objects.find(SECRETS, ObjectKey("shop", "edge")) is not None
+    assert world.objects.find(SECRETS, ObjectKey("kube-system", "edge")) is None
 
 
 def test_a_release_that_comes_too_late_ends_quietly() -> None:

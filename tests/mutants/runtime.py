@@ -88,7 +88,7 @@ RECONCILER = (
         "        if self.may_not_show_yet():\n",
         "        if False:\n",
         "a world that is slow to show would be asked for a second external resource",
-        GUARDS,
+        CHANGES,
     ),
     Mutation(
         "the grace does not begin anew with a creation",
@@ -192,7 +192,7 @@ RECONCILER = (
         "shortest=pace.shortest_poll",
         "shortest=0.0",
         "one annotation could use up the account's rate limit",
-        LOOKS,
+        GUARDS,
     ),
     Mutation(
         "polls without jitter",
@@ -255,20 +255,12 @@ TELLING = (
         FAILURES,
     ),
     Mutation(
-        "a release that finds the resource gone is an error",
-        "telling.py",
-        "            # Somebody else removed the finalizer: it is gone already.\n            return\n",
-        "            raise\n",
-        "noise about what went well",
-        ("test_writes.py", "test_reconciler_deletion.py", "test_reconciler_failures.py"),
-    ),
-    Mutation(
         "a requested reconcile is handled for ever",
         "telling.py",
         ' or requested == self.mr.status.get("lastHandledReconcileAt"):',
         ":",
         "an event at each poll",
-        LOOKS,
+        GUARDS,
     ),
     Mutation(
         "a bug's text is shown",
@@ -284,7 +276,7 @@ TELLING = (
         "    if retry.mode is RetryMode.BACKOFF:\n",
         "    if True:\n",
         "the outside world said when: throttling would get worse",
-        FAILURES,
+        LOOKS,
     ),
 )
 
@@ -295,7 +287,7 @@ WRITING = (
         '        metadata: dict[str, Any] = {"resourceVersion": mr.resource_version}\n',
         "        metadata: dict[str, Any] = {}\n",
         "an old version of the resource would create what exists under another name",
-        FAILURES,
+        CHANGES,
     ),
     Mutation(
         "the creation's result may hit a successor",
@@ -311,7 +303,7 @@ WRITING = (
         "_CRITICAL_PAUSES = (0.2, 0.5, 1.0, 2.0, 4.0)",
         "_CRITICAL_PAUSES = ()",
         "a restart of the API server would lose generated names",
-        FAILURES,
+        CHANGES,
     ),
     Mutation(
         "filling in ignores conflicts",
@@ -418,7 +410,7 @@ RULES = (
         "        return deletion_policy != DeletionPolicy.ORPHAN\n",
         "        return True\n",
         "what was to be kept would be deleted",
-        POLICIES,
+        DELETION,
     ),
     Mutation(
         "the deletion policy wins over explicit policies",

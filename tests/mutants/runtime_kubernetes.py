@@ -124,7 +124,7 @@ GUARDING = (
         'ObjectKey(mr.namespace or ref.get("namespace") or "default", ref["name"])',
         'ObjectKey(ref.get("namespace") or mr.namespace or "default", ref["name"])',
         "a tenant could write Secrets of other tenants",
-        CONNECTION,
+        ("test_writes.py",),
     ),
     Mutation(
         "a namespaced config reaches beyond its namespace",
