@@ -38,6 +38,9 @@ test-controlplane: $(READY) ## The tests of the sandbox's own control plane, in 
 histories: $(READY) ## Play 10,000 histories of managed resources against the runtime (HISTORIES_FLAGS="--count N --seed N")
 	@$(BIN)/python -m edgetenants_runtime.histories --count 10000 --workers $(WORKERS) $(HISTORIES_FLAGS)
 
+mutants: $(READY) ## Break the code in named ways, one at a time: a test must notice each
+	@$(BIN)/python -m tests.mutants $(MUTANTS_FLAGS)
+
 lint: $(READY) ## Style, strict types, import rules, no clock but ours, generated files fresh
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .

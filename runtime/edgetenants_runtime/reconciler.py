@@ -333,6 +333,6 @@ class _Pass(Telling):
 
 
 def _nothing_was_made(cause: Exception) -> bool:
-    # A bug or a lost answer may have come after the creation. Noted as a failure, it would be tried again, and
-    # a generated name have two external resources.
+    # A bug or a lost answer may have come after the creation. Noted as a failure, it would be tried again,
+    # and a generated name would have two external resources.
     return isinstance(cause, NotYet) or (isinstance(cause, ExternalError) and not cause.uncertain)

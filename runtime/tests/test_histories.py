@@ -8,7 +8,22 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from edgetenants_runtime.histories import Action, Apply, At, Broken, Delete, HoldBy, Pause, Policies, Publish, Reconcile, Resize, Restart, Setting, Settle, Strip, Trouble, Vanish, Wait, play, script
+from edgetenants_runtime.histories import (
+    Action,
+    Apply,
+    At,
+    Delete,
+    Pause,
+    Policies,
+    Reconcile,
+    Resize,
+    Restart,
+    Setting,
+    Trouble,
+    Vanish,
+    Wait,
+    play,
+)
 from edgetenants_runtime.histories.drawing import explore
 
 

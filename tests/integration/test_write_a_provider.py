@@ -51,7 +51,7 @@ def test_the_pages_toy_is_put_up_put_right_and_taken_down(world: World, shelf: P
     assert json.loads(place.read_text()) == {"size": 3, "colour": "red"}
     place.write_text('{"size": 1, "colour": "red"}')
     world.kubectl("annotate", "toy/train", "crossplane.io/reconcile-requested-at=now")
-    wanted = '--for=jsonpath={.status.lastHandledReconcileAt}=now'
+    wanted = "--for=jsonpath={.status.lastHandledReconcileAt}=now"
     world.kubectl("wait", "toy/train", wanted, "--timeout=20s")
     assert json.loads(place.read_text())["size"] == 3
     world.kubectl("delete", "toy/train", "--timeout=20s")

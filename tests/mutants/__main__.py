@@ -37,7 +37,8 @@ def main() -> int:
         faults += stale(target) or survivors(target, mutations)
     for fault in faults:
         print(f"  {fault}")
-    print(f"{tried} mutations in {monotonic() - began:.0f} s: {f'{len(faults)} faults' if faults else 'all noticed'}")
+    verdict = f"{len(faults)} faults" if faults else "all noticed"
+    print(f"{tried} mutations in {monotonic() - began:.0f} s: {verdict}")
     return 1 if faults else 0
 
 
@@ -65,7 +66,7 @@ def survivors(target: Target, mutations: Iterable[Mutation]) -> list[str]:
 
 
 def noticed(folder: Path, target: Target, mutation: Mutation) -> str:
-    """"" when a test fails, as it should."""
+    """ "" when a test fails, as it should."""
     path = copied(target, folder) / target.package / mutation.file
     path.write_text(path.read_text().replace(mutation.old, mutation.new))
     compile(path.read_text(), mutation.file, "exec")
@@ -88,7 +89,18 @@ def passes(folder: Path, target: Target, tests: tuple[str, ...]) -> str:
     environment = os.environ | {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
     # Plugins cost more than the tests.
     environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=line", "-p", "no:cacheprovider", "-p", "pytest_timeout"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-x",
+        "-q",
+        "--tb=line",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "pytest_timeout",
+    ]
     command += ["-c", str(ROOT / target.root / "pyproject.toml"), "--timeout=30"]
     command += [str(ROOT / target.tests / test) for test in tests]
     done = subprocess.run(

@@ -399,8 +399,8 @@ RULES = (
     Mutation(
         "an unreadable time counts as none",
         "meta.py",
-        '        raise MalformedAnnotation(f"annotation {name} is not an RFC 3339 time: {text!r}") from None\n',
-        "        return None\n",
+        'raise MalformedAnnotation(f"annotation {name} is not an RFC 3339 time: {text!r}") from None',
+        "return None",
         "a creation of unknown result would be repeated",
         GUARDS,
     ),

@@ -21,7 +21,5 @@ class Target:
 
 
 TARGETS: Mapping[str, Target] = {
-    "runtime": Target(
-        "runtime", "edgetenants_runtime", "runtime/tests", (*RUNTIME, *RUNTIME_KUBERNETES)
-    ),
+    "runtime": Target("runtime", "edgetenants_runtime", "runtime/tests", (*RUNTIME, *RUNTIME_KUBERNETES)),
 }

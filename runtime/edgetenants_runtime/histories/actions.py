@@ -118,7 +118,7 @@ class Publish(Action):
     none."""
 
     mr: str
-    secret: str = "own"
+    secret: str = "own"  # noqa: S105 - which one, not what is in it
 
 
 @dataclass(frozen=True, repr=False)

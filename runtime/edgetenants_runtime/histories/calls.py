@@ -65,13 +65,14 @@ class Calls:
         self.writes += writes
         if trouble is Trouble.DIES_BEFORE:
             raise Killed(what)
-        if trouble in errors and trouble not in _AFTERWARDS:
-            raise errors[trouble]
+        error = errors.get(trouble) if trouble else None
+        if error and trouble not in _AFTERWARDS:
+            raise error
         result = effect()
         if trouble is Trouble.DIES_AFTER:
             raise Killed(what)
-        if trouble in errors:
-            raise errors[trouble]
+        if error:
+            raise error
         return result
 
     def _next(self) -> Trouble | None:

@@ -1,4 +1,4 @@
-"""Acts a history out: one process of the provider, restarted at will, its API server and its outside world."""
+"""Acts a history out: one process of the provider, restarted at will, its API server, its outside world."""
 
 from __future__ import annotations
 
