@@ -28,9 +28,9 @@ RUN /venv/bin/pip install --no-cache-dir --require-hashes -r requirements/provid
 # The same base image as the build stage: a venv is bound to its interpreter's path and ABI.
 FROM python:${PYTHON}-slim AS function
 COPY --from=build-function /venv /venv
-ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 EDGETENANTS_FUNCTION_METRICS_ADDRESS=0.0.0.0:8080
 USER 2000:2000
-EXPOSE 9443
+EXPOSE 9443 8080
 ENTRYPOINT ["/venv/bin/edgetenants-function"]
 
 FROM python:${PYTHON}-slim AS provider

@@ -51,6 +51,7 @@ REASONS: Final[tuple[tuple[str, StrEnum, tuple[type[StrEnum], ...]], ...]] = (
 FIELD_PAGES: Final[Mapping[str, tuple[Kind, ...]]] = {
     "tenantclaim": (kinds.TENANT_CLAIM,),
     "tenantplans": (kinds.TENANT_PLANS,),
+    "tenantreport": (kinds.TENANT_REPORT,),
     "distributiontenant": (kinds.DISTRIBUTION_TENANT, kinds.LEGACY_DISTRIBUTION_TENANT),
     "connectiongroup": (kinds.CONNECTION_GROUP, kinds.LEGACY_CONNECTION_GROUP),
     "providerconfig": (

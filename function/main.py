@@ -1,8 +1,10 @@
 """The command `edgetenants-function`: flags, signals, exit codes.
 
+Spans are sent where OTEL_EXPORTER_OTLP_ENDPOINT is set.
 Exit codes: 0 stopped by SIGTERM or SIGINT, 1 could not start, 2 wrong flags.
 """
 
+import os
 import signal
 from pathlib import Path
 from typing import Final
@@ -12,8 +14,9 @@ import structlog
 from crossplane.function import cli as sdk
 
 from edgetenants_runtime import logs
-from function import server
+from function import server, tracing
 from function.errors import StartupFailed
+from function.metrics import Metrics
 from function.server import MEBIBYTE, Server, Settings
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
@@ -32,13 +35,20 @@ _log = structlog.get_logger("function")
     },
 )
 @sdk.standard_options
-def main(
+@click.option(
+    "--metrics-address",
+    envvar="EDGETENANTS_FUNCTION_METRICS_ADDRESS",
+    metavar="HOST:PORT",
+    help="Serve Prometheus' /metrics there; nowhere without it.",
+)
+def main(  # noqa: PLR0913, PLR0917 - one for each flag
     debug: bool,
     address: str,
     tls_certs_dir: str | None,
     insecure: bool,
     max_recv_message_size: int,
     max_send_message_size: int | None,
+    metrics_address: str | None,
 ) -> None:
     """Compose managed resources for TenantClaims, as Crossplane asks over gRPC.
 
@@ -56,7 +66,11 @@ def main(
             max_receive_bytes=max_recv_message_size * MEBIBYTE,
             max_send_bytes=(max_send_message_size or max_recv_message_size) * MEBIBYTE,
         )
-        serve(Server(settings), address)
+        metrics, tracer = Metrics(), tracing.tracer(os.environ)
+        if metrics_address:
+            _log.info("serving metrics", port=metrics.serve(metrics_address))
+        serve(Server(settings, metrics=metrics, tracer=tracer), address)
+        tracer.stop()
     except StartupFailed as error:
         raise click.ClickException(str(error)) from error
 

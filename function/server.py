@@ -20,6 +20,8 @@ from grpc_reflection.v1alpha import reflection
 
 from function import fn
 from function.errors import StartupFailed
+from function.metrics import Metrics
+from function.tracing import NoSpans, Tracer
 
 SERVICES: Final = tuple(
     proto.DESCRIPTOR.services_by_name["FunctionRunnerService"].full_name for proto in (fnv1, fnv1beta1)
@@ -31,6 +33,8 @@ THREADS: Final = 16
 DRAIN_SECONDS: Final = 10.0
 """How long calls that are under way may take when the server stops; real ones take milliseconds."""
 MEBIBYTE: Final = 1024 * 1024
+MOST_THAT_CORE_TAKES: Final = 4 * MEBIBYTE
+"""Bytes of an answer. Crossplane core leaves gRPC's limit for clients as it is, whatever servers may send."""
 
 CERTIFICATE, KEY, CA = "tls.crt", "tls.key", "ca.crt"
 """Files of a directory with TLS certificates, as Crossplane mounts it."""
@@ -64,18 +68,26 @@ class Settings:
 class Server:
     """A server for one function. `start`, then `stop`."""
 
-    def __init__(self, settings: Settings, run: Run = fn.run) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        run: Run = fn.run,
+        *,
+        metrics: Metrics | None = None,
+        tracer: Tracer | None = None,
+    ) -> None:
         self._settings = settings
+        self._calls = _Calls(run, metrics or Metrics(), tracer or NoSpans())
         self._server = grpc.server(
             ThreadPoolExecutor(THREADS, thread_name_prefix="call"), options=settings.options()
         )
         self._health = health.HealthServicer()
-        self._add_services(run)
+        self._add_services()
 
-    def _add_services(self, run: Run) -> None:
+    def _add_services(self) -> None:
         # Both versions have the same messages on the wire, so one handler serves both.
         method = grpc.unary_unary_rpc_method_handler(
-            _handler(run), fnv1.RunFunctionRequest.FromString, _serialize
+            self._calls.handle, fnv1.RunFunctionRequest.FromString, bytes
         )
         for service in SERVICES:
             handlers = grpc.method_handlers_generic_handler(service, {"RunFunction": method})
@@ -120,28 +132,44 @@ class Server:
             self._health.set(service, status)
 
 
+class _Calls:
+    """Answers calls, counts them, and tells what changed."""
+
+    def __init__(self, run: Run, metrics: Metrics, tracer: Tracer) -> None:
+        self._run, self._metrics, self._tracer = run, metrics, tracer
+
+    def handle(self, req: fnv1.RunFunctionRequest, context: grpc.ServicerContext) -> bytes:
+        """The serialized answer; a bug becomes gRPC's INTERNAL."""
+        headers = {key: text for key, text in context.invocation_metadata() if isinstance(text, str)}
+        with self._tracer.span(headers) as trace_id:
+            try:
+                with self._metrics.timed():
+                    answer, serialized = self._answer(req)
+            except Exception as error:  # whatever it is, Crossplane must hear of it, and the next call go on
+                _log.exception(
+                    "a bug: the request could not be answered", tag=req.meta.tag, trace_id=trace_id
+                )
+                context.abort(grpc.StatusCode.INTERNAL, f"a bug in function-edgetenants: {error!r}")
+                raise
+            self._metrics.answered(answer.response, refused=answer.refused)
+            _tell(answer, req.meta.tag, trace_id)
+            return serialized
+
+    def _answer(self, req: fnv1.RunFunctionRequest) -> tuple[fn.Answer, bytes]:
+        answer = self._run(req)
+        serialized = _serialize(answer.response)
+        if len(serialized) > MOST_THAT_CORE_TAKES:
+            answer = fn.refuse_too_large(req, answer, len(serialized), MOST_THAT_CORE_TAKES)
+            serialized = _serialize(answer.response)
+        return answer, serialized
+
+
 def _serialize(rsp: fnv1.RunFunctionResponse) -> bytes:
     """Equal answers are equal on the wire too: protobuf leaves the order of maps open otherwise."""
     return rsp.SerializeToString(deterministic=True)
 
 
-def _handler(
-    run: Run,
-) -> Callable[[fnv1.RunFunctionRequest, grpc.ServicerContext], fnv1.RunFunctionResponse]:
-    def handle(req: fnv1.RunFunctionRequest, context: grpc.ServicerContext) -> fnv1.RunFunctionResponse:
-        try:
-            answer = run(req)
-        except Exception as error:  # whatever it is, Crossplane must hear of it, and the next call go on
-            _log.exception("a bug: the request could not be answered", tag=req.meta.tag)
-            context.abort(grpc.StatusCode.INTERNAL, f"a bug in function-edgetenants: {error!r}")
-            raise
-        _tell(answer, req.meta.tag)
-        return answer.response
-
-    return handle
-
-
-def _tell(answer: fn.Answer, tag: str) -> None:
+def _tell(answer: fn.Answer, tag: str, trace_id: str) -> None:
     """What changed is told to operators, the rest to developers."""
     tell = _log.debug
     if answer.refused:
@@ -149,7 +177,7 @@ def _tell(answer: fn.Answer, tag: str) -> None:
     elif answer.changed:
         tell = _log.info
     event = "refused" if answer.refused else "composed"
-    fields = answer.composite.log_fields()
+    fields = answer.composite.log_fields() | ({"trace_id": trace_id} if trace_id else {})
     tell(event, **fields, tag=tag, live=answer.reason, message=answer.message)
 
 

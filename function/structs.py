@@ -4,7 +4,7 @@ Converting a whole object costs more than all else that the function does, so on
 Reading a map of protobuf by index creates what is missing; nothing here does.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from google.protobuf.struct_pb2 import Struct, Value
@@ -72,6 +72,13 @@ def text_map(struct: Struct | None, *path: str) -> dict[str, str]:
     if found is None:
         return {}
     return {key: item.string_value for key, item in found.fields.items() if item.HasField("string_value")}
+
+
+def of(json: Mapping[str, Any]) -> Struct:
+    """The object as protobuf has it."""
+    struct = Struct()
+    struct.update(dict(json))
+    return struct
 
 
 def plain_object(struct: Struct) -> dict[str, Any]:

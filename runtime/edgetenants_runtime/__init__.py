@@ -16,6 +16,7 @@ from edgetenants_runtime.external import (
     Observation,
     OperationState,
 )
+from edgetenants_runtime.initprovider import at_creation
 from edgetenants_runtime.managed import Managed, ManagedKind, ProviderConfigKey, ResourceKind
 
 __all__ = [
@@ -39,4 +40,5 @@ __all__ = [
     "ResourceKind",
     "Retry",
     "SystemClock",
+    "at_creation",
 ]

@@ -27,6 +27,9 @@ class EventReason(StrEnum):
     """The provider config or its credentials could not be used; the message names the field."""
     CANNOT_INITIALIZE = "CannotInitializeManagedResource"
     """The external name could not be set, or it is unknown how a creation ended."""
+    CANNOT_RESOLVE = "CannotResolveResourceReferences"
+    """A reference or selector leads to no object, or the provider may not read it; the message has the
+    field."""
     CANNOT_OBSERVE = "CannotObserveExternalResource"
     """The external resource could not be read, or does not exist and may not be created."""
     CANNOT_CREATE = "CannotCreateExternalResource"

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import structlog
 
-from edgetenants_runtime import meta, policies
+from edgetenants_runtime import immutable, lateinit, meta, policies
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api import conditions
 from edgetenants_runtime.api.conditions import ConditionType, ReadyReason
@@ -122,6 +122,8 @@ class _Pass(Telling):
             self.initialize()
         with step(Step.CREATION_GUARD):
             self.refuse_uncertain_creation()
+        with step(Step.RESOLVE):
+            self.resolve()
         with step(Step.CONNECT):
             client = self.having.connector.connect(self.mr)
         with step(Step.OBSERVE):
@@ -179,8 +181,16 @@ class _Pass(Telling):
             # Creating again could make a second external resource that nobody knows of.
             raise ExternalError(_CREATION_UNCERTAIN, retry=Retry.poll())
 
+    def resolve(self) -> None:
+        # Not while deleting: what is referred to is likely to go, too.
+        if not self.mr.deleted:
+            # Written with the next write of metadata, like the external name.
+            self.resolved = self.having.resolve(self.mr)
+            self.mr = self.mr.with_spec(self.resolved)
+
     def observe(self, client: ExternalClient) -> None:
-        seen = client.observe(self.mr)
+        self.seen = seen = client.observe(self.mr)
+        self.looked = True
         if seen.exists:
             self.known.seen.add(self.mr.uid)
         elif not self.may.create and not self.mr.deleted and not seen.busy:
@@ -188,9 +198,9 @@ class _Pass(Telling):
             raise ExternalError(
                 f"external resource does not exist, and spec.managementPolicies [{policy}] does not permit "
                 f"to create it; the annotation {names.EXTERNAL_NAME} must name an existing one",
+                conditions=[conditions.unavailable("The external resource does not exist.")],
                 retry=Retry.poll(),
             )
-        self.seen, self.looked = seen, True
 
     def may_not_show_yet(self) -> bool:
         if self.seen.exists or self.seen.busy or self.mr.uid in self.known.seen:
@@ -298,8 +308,9 @@ class _Pass(Telling):
         self.save(self.unsaved)
 
     def late_initialize(self) -> None:
-        if self.seen.late_initialized and self.may.late_initialize:
-            self.mr = self.having.writer.fill_in(self.mr, self.seen.late_initialized)
+        fields = lateinit.permitted(self.kind, self.mr, self.seen.late_initialized)
+        if fields and self.may.late_initialize:
+            self.mr = self.having.writer.fill_in(self.mr, fields)
 
     def settle(self) -> Outcome:
         if not self.seen.up_to_date:
@@ -313,6 +324,7 @@ class _Pass(Telling):
     def update(self, client: ExternalClient) -> Outcome:
         _log.info("external resource differs from desired state", diff=[d.field for d in self.seen.diff])
         with step(Step.UPDATE):
+            immutable.check(self.kind, self.seen.diff)
             change = client.update(self.mr, self.seen)
         with step(Step.PUBLISH):
             self.having.connections.publish(self.mr, change.connection_details)

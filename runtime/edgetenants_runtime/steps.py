@@ -63,6 +63,7 @@ class Step(Enum):
     POLICIES = Says(EventReason.INVALID_MANAGEMENT_POLICY)
     INITIALIZE = Says(EventReason.CANNOT_INITIALIZE)
     CREATION_GUARD = Says(EventReason.CANNOT_INITIALIZE, ready=creating())
+    RESOLVE = Says(EventReason.CANNOT_RESOLVE, "cannot resolve references")
     CONNECT = Says(EventReason.CANNOT_CONNECT, "connect failed")
     OBSERVE = Says(EventReason.CANNOT_OBSERVE, "observe failed")
     JUDGE_DELETION = Says(EventReason.CANNOT_DELETE, "cannot tell whether the deletion is held", deleting())
@@ -134,7 +135,7 @@ def explain(failure: StepFailed) -> Explanation:
 
 def outcome_of(retry: Retry | None, poll_seconds: float) -> Outcome:
     """The outcome of a failed step."""
-    if retry is None:
+    if retry is None or retry.mode is RetryMode.REAL_BACKOFF:
         return Outcome(Next.REAL_BACKOFF, failed=True)
     if retry.mode is RetryMode.BACKOFF:
         return Outcome(Next.BACKOFF, failed=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import structlog
 
@@ -33,6 +34,7 @@ class Telling:
     def __init__(self, kind: ManagedKind, having: Collaborators, mr: Managed) -> None:
         self.kind, self.having, self.mr = kind, having, mr
         self.unsaved: dict[str, str] = {}
+        self.resolved: Mapping[str, Any] = {}
         self.seen = Observation(exists=False)
         self.looked = False
         self.overtaken = False
@@ -43,11 +45,11 @@ class Telling:
     def save(self, annotations: Mapping[str, str]) -> None:
         """Set annotations and the finalizer in one write; none where nothing is missing."""
         finalizers = meta.with_finalizer(self.mr.finalizers)
-        if annotations or tuple(finalizers) != self.mr.finalizers:
+        if annotations or tuple(finalizers) != self.mr.finalizers or self.resolved:
             self.mr = self.having.writer.patch_metadata(
-                self.mr, annotations=annotations, finalizers=finalizers
+                self.mr, annotations=annotations, finalizers=finalizers, spec=self.resolved
             )
-        self.unsaved = {}
+        self.unsaved, self.resolved = {}, {}
 
     def release(self) -> None:
         """Let the managed resource go."""

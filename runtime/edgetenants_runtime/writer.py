@@ -63,15 +63,21 @@ class ManagedWriter:
         self._futile: dict[str, Mapping[str, Any]] = {}
 
     def patch_metadata(
-        self, mr: Managed, *, annotations: Mapping[str, str], finalizers: Sequence[str]
+        self,
+        mr: Managed,
+        *,
+        annotations: Mapping[str, str],
+        finalizers: Sequence[str],
+        spec: Mapping[str, Any] | None = None,
     ) -> Managed:
-        """Set annotations and finalizers in one write; raises Conflict when the resource has moved on."""
+        """Set annotations, finalizers and what was resolved (a merge patch of spec) in one write; raises
+        Conflict when the resource has moved on."""
         metadata: dict[str, Any] = {"resourceVersion": mr.resource_version}
         if annotations:
             metadata["annotations"] = dict(annotations)
         if tuple(finalizers) != mr.finalizers:
             metadata["finalizers"] = list(finalizers)
-        return self._patch(mr, {"metadata": metadata})
+        return self._patch(mr, {"metadata": metadata} | ({"spec": spec} if spec else {}))
 
     def set_critical_annotations(self, mr: Managed, annotations: Mapping[str, str]) -> Managed:
         """Set annotations that must not be lost: on the resource whatever its version, tried again for

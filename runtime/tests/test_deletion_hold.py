@@ -114,17 +114,12 @@ class Toys:
 
 
 @pytest.mark.parametrize(
-    ("crd", "settings", "annotations", "deleted"),
+    ("crd", "settings", "deleted"),
     [
-        ({}, Settings(), {}, ["acme"]),
-        ({"deletionTimestamp": "2026-01-01T00:00:00Z"}, Settings(), {}, []),
-        ({}, Settings(hold_deletions=True), {}, []),
-        (
-            {},
-            Settings(hold_deletions=True, confirm_annotation="example.org/confirm"),
-            CONFIRMED,
-            ["acme"],
-        ),
+        ({}, Settings(), ["acme"]),
+        ({"deletionTimestamp": "2026-01-01T00:00:00Z"}, Settings(), []),
+        ({}, Settings(hold_deletions=True), []),
+        ({}, Settings(hold_deletions=True, confirm_annotation="example.org/confirm"), ["acme"]),
     ],
     ids=["not held", "the CRD leaves", "told to hold", "confirmed"],
 )
@@ -134,11 +129,10 @@ def test_the_manager_asks_before_it_deletes(
     until: Callable[[Callable[[], Any]], None],
     crd: dict[str, str],
     settings: Settings,
-    annotations: dict[str, str],
     deleted: list[str],
 ) -> None:
     """Rule: deletion.held"""
-    mr = toy(deleted=True, annotations=NAMED | annotations)
+    mr = toy(deleted=True, annotations=NAMED | CONFIRMED)
     path = f"/apis/{TOYS.group}/v1alpha1/namespaces/shop/toys/acme"
     written = mr | {"metadata": mr["metadata"] | {"resourceVersion": "20"}}
     api.others[f"PATCH {path}/status"] = 200, written

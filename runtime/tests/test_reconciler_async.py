@@ -3,15 +3,18 @@
 import pytest
 
 from edgetenants_runtime import AsyncOperation, Change, Observation, OperationState
+from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api import conditions
 from edgetenants_runtime.errors import ExternalError
 from edgetenants_runtime.testing import World, toy
 from edgetenants_runtime.testing.cases import (
     CREATE,
     CREATING,
+    EARLY,
     ERROR,
     FAILED,
     HELD_MR,
+    NAMED,
     OBSERVE,
     POLL,
     SETTLED,
@@ -28,6 +31,10 @@ from edgetenants_runtime.testing.cases import (
 
 AVAILABLE = conditions.available()
 REFUSED = "AccessDenied: not yours"
+JUST_CREATED = {
+    names.EXTERNAL_CREATE_PENDING: EARLY,
+    names.EXTERNAL_CREATE_SUCCEEDED: "2026-01-01T00:00:00Z",
+}
 ONGOING = AsyncOperation(OperationState.ONGOING, "rebuilding")
 SUCCEEDED = AsyncOperation(OperationState.SUCCEEDED)
 BROKEN = AsyncOperation(OperationState.FAILED, "no space left")
@@ -71,6 +78,22 @@ CASES = [
         external={"absent": Observation(False, operation=ONGOING)},
     ),
     Case(
+        "a creation under way is told of though it succeeded just now",
+        "async.creation",
+        [OBSERVE, f"status {CREATING} AsyncOperation=True/Ongoing {SYNCED}"],
+        POLL,
+        HELD_MR | {"annotations": NAMED | JUST_CREATED},
+        external={"absent": Observation(False, operation=ONGOING)},
+    ),
+    Case(
+        "a creation under way is no error where it may not be begun",
+        "async.creation",
+        [OBSERVE, f"status {CREATING} AsyncOperation=True/Ongoing {SYNCED}"],
+        POLL,
+        HELD_MR | {"managementPolicies": ["Observe"]},
+        external={"absent": Observation(False, operation=ONGOING)},
+    ),
+    Case(
         "work that ended well is told of",
         "async.success",
         [OBSERVE, "status AsyncOperation=True/Finished LastAsyncOperation=True/Success"],
@@ -85,6 +108,30 @@ CASES = [
         [OBSERVE, "status AsyncOperation=True/Finished LastAsyncOperation=True/Success"],
         POLL,
         told(UNDER_WAY),
+        {"acme": 1},
+    ),
+    Case(
+        "work that is seen no more and has not led where it should is only finished",
+        "async.vanished",
+        [
+            OBSERVE,
+            "external update acme",
+            "event Normal UpdatedExternalResource",
+            "status AsyncOperation=True/Finished",
+        ],
+        POLL,
+        told(UNDER_WAY),
+        {"acme": 7},
+    ),
+    Case(
+        "how the last work ended stays told until other work ends",
+        "async.quiet",
+        [OBSERVE],
+        POLL,
+        told(
+            condition("AsyncOperation", "True", "Finished"),
+            condition("LastAsyncOperation", "False", "ApplyFailure", "no space left"),
+        ),
         {"acme": 1},
     ),
     Case(

@@ -98,6 +98,21 @@ CASES = [
         external=refused("create", conditions=[conditions.unavailable("taken")]),
     ),
     Case(
+        "what a creation says of Ready wins over the step's own",
+        "conditions.client-wins",
+        [*CREATE[:5], f"status {READY} {SYNCED}"],
+        BACKOFF,
+        external={"change": Change(external_name="acme", conditions=(conditions.available(),))},
+        generated=[
+            "external observe None",
+            "metadata +finalizer external-create-pending",
+            "external create None",
+            "metadata external-create-succeeded external-name",
+            "event Normal CreatedExternalResource",
+            f"status {READY} {SYNCED}",
+        ],
+    ),
+    Case(
         "a creation that cannot begin yet is no error",
         "not-yet",
         [

@@ -155,8 +155,8 @@ JUDGE = Row(
     {"acme": 1},
     ready="False/Deleting",
 )
-ELSEWHERE = {Step.POLICIES, Step.INITIALIZE, Step.CREATION_GUARD, Step.REPORT}
-"""Steps that fail in one way only, each in a case of its own."""
+ELSEWHERE = {Step.POLICIES, Step.INITIALIZE, Step.CREATION_GUARD, Step.RESOLVE, Step.REPORT}
+"""Steps that fail in ways of their own, each in a case of its own."""
 
 
 def prepared(row: Row) -> World:

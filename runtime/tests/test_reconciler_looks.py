@@ -6,6 +6,7 @@ from edgetenants_runtime import Observation
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api import conditions
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
+from edgetenants_runtime.kube.cache import Cache
 from edgetenants_runtime.kube.errors import Conflict, Operation
 from edgetenants_runtime.steps import Next, Outcome
 from edgetenants_runtime.testing import TOYS, World, toy
@@ -30,8 +31,10 @@ from edgetenants_runtime.testing.cases import (
     run,
     synced,
 )
+from edgetenants_runtime.writer import ManagedWriter
 
 AVAILABLE = conditions.available()
+BUG = "observe failed: unexpected KeyError; the provider's log has the details"
 REFUSED = "AccessDenied: not yours"
 COLOURED = Observation(exists=True, conditions=(AVAILABLE,), late_initialized={"colour": "red", "size": 9})
 OBSERVE_ONLY = {"managementPolicies": ["Observe"]}
@@ -118,7 +121,7 @@ CASES = [
         ],
         FAILED,
         external={"refusing": {"observe": [KeyError("AKIASECRET")]}},
-        says="observe failed: unexpected KeyError; the provider's log has the details",
+        says=BUG,
     ),
     Case(
         "a bug leaves Ready as it was seen last",
@@ -133,6 +136,25 @@ CASES = [
         {"acme": 1},
         {"refusing": {"observe": [KeyError("AKIASECRET")]}},
         conditions={"Ready": "True/Available", "Synced": "False/ReconcileError", "Unknown": "False/Unknown"},
+    ),
+    Case(
+        "a bug that goes on is written once",
+        "conditions.unknown",
+        [OBSERVE, "event Warning CannotObserveExternalResource"],
+        FAILED,
+        HELD_MR
+        | {
+            "status": {
+                "conditions": [
+                    ready("Available", "True"),
+                    synced("ReconcileError", message=BUG),
+                    condition("Unknown", "False", "Unknown", BUG),
+                ],
+                "observedGeneration": 1,
+            }
+        },
+        {"acme": 1},
+        {"refusing": {"observe": [KeyError("AKIASECRET")]}},
     ),
     Case(
         "the unforeseen is taken back when a reconcile ends otherwise",
@@ -156,10 +178,19 @@ CASES = [
     Case(
         "observe-only and absent is an error",
         "observe-only.absent",
-        [OBSERVE, "event Warning CannotObserveExternalResource", f"status {ERROR}"],
+        [OBSERVE, "event Warning CannotObserveExternalResource", f"status Ready=False/Unavailable {ERROR}"],
         POLL_FAILED,
         OBSERVE_ONLY,
         says="observe failed: external resource does not exist",
+    ),
+    Case(
+        "observe-only is not Ready any more when what was there is gone",
+        "observe-only.absent",
+        [OBSERVE, "event Warning CannotObserveExternalResource", f"status Ready=False/Unavailable {ERROR}"],
+        POLL_FAILED,
+        SETTLED_MR | OBSERVE_ONLY,
+        external={"absent": Observation(False, conditions=(conditions.creating(),))},
+        says="the annotation crossplane.io/external-name must name an existing one",
     ),
     Case(
         "observe-only and present is reported, never changed",
@@ -181,7 +212,7 @@ CASES = [
     Case(
         "absent without the Create policy is an error under every policy",
         "policies.no-create",
-        [OBSERVE, "event Warning CannotObserveExternalResource", f"status {ERROR}"],
+        [OBSERVE, "event Warning CannotObserveExternalResource", f"status Ready=False/Unavailable {ERROR}"],
         POLL_FAILED,
         {"managementPolicies": ["Observe", "Update"]},
         says="spec.managementPolicies [Observe, Update] does not permit to create it",
@@ -279,12 +310,13 @@ def test_a_status_field_that_the_crd_drops_is_not_written_for_ever() -> None:
 def test_late_initialization_fills_in_what_is_missing_inside() -> None:
     """Rule: late.keeps"""
     world = World(toy(**SETTLED_MR | {"forProvider": {"size": 1, "paint": {"base": "red"}, "tags": ["a"]}}))
-    world.external.toys = {"acme": 1}
+    writer, mr = ManagedWriter(world.objects, world.kind, Cache()), world.mr
+    assert mr is not None
     filled = {"paint": {"base": "blue", "gloss": 3}, "tags": ["b"], "new": None}
-    world.external.observation = Observation(True, conditions=(AVAILABLE,), late_initialized=filled)
-    world.settle()
-    assert world.mr is not None
-    assert world.mr.for_provider == {"size": 1, "paint": {"base": "red", "gloss": 3}, "tags": ["a"]}
+    mr = writer.fill_in(mr, filled)
+    assert mr.for_provider == {"size": 1, "paint": {"base": "red", "gloss": 3}, "tags": ["a"]}
+    assert writer.fill_in(mr, filled) is mr
+    assert world.journal == ["spec paint"]
 
 
 def test_a_generation_that_moved_is_told_in_every_condition_that_is_reported() -> None:

@@ -2,7 +2,8 @@
 
 Names after the command choose: `python -m tests.bench emulator function cold-start`; without any, all.
 
-Report: {"benchmarks": [the fields of pairs.Comparison], "cold_starts": [the fields of cold_start.ColdStart]}.
+Report: {"benchmarks": [the fields of pairs.Comparison], "compositions": [of composition.Row], "cold_starts":
+[of cold_start.ColdStart]}.
 """
 
 import json
@@ -10,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 
-from tests.bench import emulator, function
+from tests.bench import composition, emulator, function
 from tests.bench.cold_start import ColdStart, cold_starts
 from tests.bench.environments import cache
 from tests.bench.pairs import Comparison
@@ -19,31 +20,45 @@ COMPARISONS: dict[str, Callable[[], list[Comparison]]] = {
     "emulator": emulator.comparisons,
     "function": function.comparisons,
 }
-COLD_START = "cold-start"
+COMPOSITION, COLD_START = "composition", "cold-start"
 
 
 def main(names: Sequence[str]) -> None:
-    unknown = set(names) - {*COMPARISONS, COLD_START}
+    all_ = (*COMPARISONS, COMPOSITION, COLD_START)
+    unknown = set(names) - {*all_}
     if unknown:
-        known = ", ".join([*COMPARISONS, COLD_START])
-        sys.exit(f"no bench is called {', '.join(sorted(unknown))}; there are {known}")
-    chosen = set(names) or {*COMPARISONS, COLD_START}
+        sys.exit(f"no bench is called {', '.join(sorted(unknown))}; there are {', '.join(all_)}")
+    chosen = set(names) or {*all_}
     compared = [c for name, measure in COMPARISONS.items() if name in chosen for c in measure()]
+    composed = composition.rows() if COMPOSITION in chosen else []
     started = cold_starts() if COLD_START in chosen else []
     report = cache() / "bench" / "report.json"
     report.parent.mkdir(parents=True, exist_ok=True)
-    figures = {"benchmarks": [asdict(c) for c in compared], "cold_starts": [asdict(s) for s in started]}
+    figures = {
+        "benchmarks": [asdict(c) for c in compared],
+        "compositions": [asdict(row) for row in composed],
+        "cold_starts": [asdict(s) for s in started],
+    }
     report.write_text(json.dumps(figures, indent=2) + "\n")
     show_comparisons(compared)
+    show_compositions(composed)
     show_cold_starts(started)
     print(f"report: {report}")
+
+
+def show_compositions(found: Iterable[composition.Row]) -> None:
+    for r in found:
+        ratio = "" if r.times_as_fast is None else f", {r.times_as_fast} times as fast as the dict style"
+        print(f"{r.name}: {r.resources} resources, {r.in_flight} in flight, {r.function}")
+        print(f"  p50 {r.p50_ms} ms, p99 {r.p99_ms} ms, {r.calls_per_second}/s, {r.memory_mb} MB{ratio}")
 
 
 def show_cold_starts(found: Iterable[ColdStart]) -> None:
     for s in found:
         ratio = "" if s.ratio_to_go is None else f", {s.ratio_to_go} times as fast as Go"
         print(f"{s.name}: {s.resources} resources, {s.provider}")
-        print(f"  all Ready after {s.seconds} s ({s.reconciles_per_second}/s{ratio})")
+        ready = "all" if s.ready == s.resources else f"given up: {s.ready}"
+        print(f"  {ready} Ready after {s.seconds} s ({s.reconciles_per_second}/s{ratio})")
         print(f"  CPU {s.cpu_seconds} s, memory {s.memory_mb} MB, {s.writes_per_resource} writes a resource")
 
 

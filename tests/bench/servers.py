@@ -18,12 +18,12 @@ def free_port() -> int:
 
 
 @contextmanager
-def server(*command: str, port: int, python: str = sys.executable) -> Iterator[None]:
+def server(*command: str, port: int, python: str = sys.executable) -> "Iterator[subprocess.Popen[bytes]]":
     """Run a server until the block ends; raises RuntimeError when it does not listen within 20 s."""
     process = subprocess.Popen([python, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         wait_listening(process, port)
-        yield
+        yield process
     finally:
         process.terminate()
         process.wait(timeout=10)

@@ -15,7 +15,7 @@ import pytest
 
 from apis import kinds
 from sandbox.world import Options, World
-from tests.integration.conftest import CACHE, FAST
+from tests.integration.conftest import CACHE, FAST, ROOT
 from tests.integration.watching import Object, condition, is_true
 
 NAMESPACE = "contract"
@@ -286,7 +286,7 @@ def test_observe_only_fills_at_provider_and_writes_nothing(contract: Contract) -
 
 
 def test_nothing_is_deleted_while_the_crd_of_the_kind_is_being_deleted(contract: Contract) -> None:
-    """Last: the kind is gone afterwards."""
+    """Last: the kind is gone for a while."""
     confirmed, kept, orphan = (
         Subject("held-confirmed", True, ("*",), "Delete"),
         Subject("held-kept", True, (OB, CR, UP, DE, LI), "Delete"),
@@ -327,3 +327,16 @@ def test_nothing_is_deleted_while_the_crd_of_the_kind_is_being_deleted(contract:
     assert confirmed.name not in left
     assert left[kept.name]["Enabled"]
     assert left[orphan.name]["Enabled"]
+
+    # Installed again, each finds its tenant and takes it up as it is.
+    start = contract.now()
+    file = ROOT / "package" / "crds-legacy" / f"{crd.group}_{crd.plural}.yaml"
+    contract.world.kubectl("apply", "--server-side", "-f", str(file))
+    contract.world.kubectl("wait", "crd", f"{crd.plural}.{crd.group}", "--for=condition=Established")
+    contract.apply(kept.manifest(("*",)), orphan.manifest(("*",)))
+    contract.wait("both to be Ready", [kept, orphan], lambda mr: is_true(mr, "Ready"))
+    again = contract.all()
+    for subject in (kept, orphan):
+        assert again[subject.name]["status"]["atProvider"]["id"] == left[subject.name]["Id"]
+    made = {c["operation"] for c in contract.world.emulator.calls(since=start)["calls"]}
+    assert {name for name in made if not name.startswith(("Get", "List"))} == set()

@@ -117,8 +117,8 @@ RECONCILER = (
     Mutation(
         "filled in without LateInitialize",
         "reconciler.py",
-        "if self.seen.late_initialized and self.may.late_initialize:",
-        "if self.seen.late_initialized:",
+        "        if fields and self.may.late_initialize:\n",
+        "        if fields:\n",
         "the policy is how people keep their spec as they wrote it",
         POLICIES,
     ),

@@ -78,7 +78,7 @@ QUEUEING = (
     Mutation(
         "back-off without a bound",
         "queue.py",
-        "min(self._longest_retry, ",
+        "min(self.LONGEST_RETRY, ",
         "max(0.0, ",
         "after a long outage nothing would come back for hours",
         QUEUE,
@@ -153,10 +153,10 @@ GUARDING = (
     Mutation(
         "secrets in logs",
         "logs.py",
-        '            event[name] = "[hidden]"\n',
-        "            pass\n",
+        "        event[name] = _HIDDEN if _speaks_of_secrets(name) else _clean(value)\n",
+        "        event[name] = _clean(value)\n",
         "logs are read by many",
-        ("test_manager.py::test_secrets_are_hidden_in_logs",),
+        ("test_logs.py",),
     ),
     Mutation(
         "credentials in the representation of a config",

@@ -114,7 +114,7 @@ class People:
     def _edit(self, action: Action) -> None:
         match action:
             case Resize(mr, size):
-                self._set(mr, forProvider={"size": size})
+                self._resize(mr, size)
             case Policies(mr, policies):
                 self._set(mr, managementPolicies=list(policies))
             case DeletionPolicy(mr, policy) if not self._kind.namespaced:
@@ -125,6 +125,11 @@ class People:
                 self._set(mr, writeConnectionSecretToRef=_reference(mr, secret))
             case _:
                 pass
+
+    def _resize(self, mr: str, size: int) -> None:
+        found = self._find(mr)
+        if found is not None:
+            self._set(mr, forProvider=found["spec"]["forProvider"] | {"size": size})
 
     def _edit_finalizers(self, action: HoldBy | Strip) -> None:
         found = self._find(action.mr)
@@ -155,7 +160,14 @@ class People:
         return self._server.find(self._kind, self._key(mr))
 
     def _set(self, mr: str, **spec: Any) -> None:
-        self._patch(mr, {"spec": {"forProvider": {}} | spec})
+        found = self._find(mr)
+        if found is None:
+            return
+        before, found["spec"] = found["spec"], {**found["spec"], **spec}
+        if found["spec"] != before:
+            found["metadata"]["generation"] += 1
+            self._server.put(self._kind, found)
+            self._server.touch(self._kind, self._key(mr))
 
     def _patch(self, mr: str, patch: Mapping[str, Any]) -> None:
         try:

@@ -45,6 +45,16 @@ class FakeObjects:
             raise NotFound(Operation("get", kind, name=key.name, namespace=key.namespace), 404, "not found")
         return found
 
+    def select(self, kind: ResourceKind, namespace: str, labels: Mapping[str, str]) -> list[dict[str, Any]]:
+        """As `targets.Reader.select`."""
+        found = [
+            obj
+            for (resource, key), obj in self._objects.items()
+            if resource == kind.resource and namespace in ("", key.namespace)
+        ]
+        known = [obj for obj in found if labels.items() <= (obj["metadata"].get("labels") or {}).items()]
+        return copy.deepcopy(known)
+
     def create(self, kind: ResourceKind, obj: Mapping[str, Any]) -> dict[str, Any]:
         """As `Objects.create`."""
         key = key_of(obj)
@@ -129,13 +139,15 @@ def _describe(kind: ResourceKind, key: ObjectKey, stored: Mapping[str, Any], pat
         return f"patch {kind.kind} {key}"
     if "status" in patch:
         return " ".join(("status", *_said(stored.get("status") or {}, patch["status"])))
-    if "spec" in patch:
-        return " ".join(("spec", *sorted(patch["spec"]["forProvider"])))
     metadata = patch["metadata"]
+    blocks = patch.get("spec") or {}
+    fields = [name for block in blocks.values() for name in sorted(block)]
+    if blocks and metadata.keys() <= {"resourceVersion"}:
+        return " ".join(("spec", *fields))
     words = [name.removeprefix("crossplane.io/") for name in metadata.get("annotations") or ()]
     if "finalizers" in metadata:
         words.insert(0, "+finalizer" if names.FINALIZER in metadata["finalizers"] else "-finalizer")
-    return " ".join(("metadata", *words))
+    return " ".join(("metadata", *words, *(("spec", *fields) if fields else ())))
 
 
 def _said(stored: Mapping[str, Any], patch: Mapping[str, Any]) -> list[str]:

@@ -9,8 +9,12 @@ from edgetenants_runtime.managed import ManagedKind
 
 __all__ = ["CLUSTER_TOYS", "TOYS", "toy"]
 
-TOYS = ManagedKind("toys.m.example.org", "v1alpha1", "Toy", "toys", namespaced=True)
-CLUSTER_TOYS = ManagedKind("toys.example.org", "v1alpha1", "Toy", "toys", namespaced=False)
+TOYS = ManagedKind(
+    "toys.m.example.org", "v1alpha1", "Toy", "toys", namespaced=True, late_initialized=("colour",)
+)
+CLUSTER_TOYS = ManagedKind(
+    "toys.example.org", "v1alpha1", "Toy", "toys", namespaced=False, late_initialized=("colour",)
+)
 
 
 def toy(*, cluster: bool = False, deleted: bool = False, **changes: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from edgetenants_runtime import references
 from edgetenants_runtime.clock import rfc3339
 from edgetenants_runtime.collaborators import Collaborators, Pace
 from edgetenants_runtime.connection import ConnectionPublisher
@@ -15,6 +16,7 @@ from edgetenants_runtime.kube.cache import Cache
 from edgetenants_runtime.managed import Managed, ManagedKind, key_of
 from edgetenants_runtime.reconciler import Reconciler
 from edgetenants_runtime.steps import Outcome
+from edgetenants_runtime.targets import Targets
 from edgetenants_runtime.testing.external import FakeExternal, FakeRecorder
 from edgetenants_runtime.testing.journal import Journal
 from edgetenants_runtime.testing.objects import FakeObjects
@@ -78,6 +80,7 @@ class World:
                 pace=self.pace,
                 now=self.now,
                 deletion_held=self._deletion_held,
+                resolve=lambda mr: references.resolve(mr, self.kind.references, Targets(self.objects)),
             ),
         )
 

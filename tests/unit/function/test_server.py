@@ -55,7 +55,13 @@ def test_v1beta1(channel: grpc.Channel) -> None:
     rsp = grpcv1beta1.FunctionRunnerServiceStub(channel).RunFunction(req, timeout=SECONDS)
 
     assert rsp.desired.resources["tenant"].ready == fnv1beta1.READY_FALSE
-    assert [each.type for each in rsp.conditions] == ["Live"]
+    assert [each.type for each in rsp.conditions] == [
+        "Live",
+        "Reconciling",
+        "Degraded",
+        "Suspended",
+        "Blocked",
+    ]
 
 
 @pytest.mark.parametrize("service", ["", *server.SERVICES])
@@ -239,11 +245,30 @@ def test_requests_larger_than_grpcs_own_limit_are_taken() -> None:
     limits = [("grpc.max_receive_message_length", 8 * MEBIBYTE)]
     with grpc.insecure_channel(f"127.0.0.1:{running.start()}", options=limits) as channel:
         req = building.request()
-        req.desired.resources["big"].resource.update({"spec": "x" * 5 * MEBIBYTE})
+        req.observed.resources["big"].resource.update({"spec": "x" * 5 * MEBIBYTE})
         rsp = grpcv1.FunctionRunnerServiceStub(channel).RunFunction(req, timeout=SECONDS)
 
-    assert rsp.desired.resources["big"] == req.desired.resources["big"]
+    assert list(rsp.desired.resources) == ["tenant"]
     running.stop(grace=0)
+
+
+def test_an_answer_that_core_would_not_take_is_a_clear_refusal() -> None:
+    running = Server(replace(PLAIN, max_receive_bytes=8 * MEBIBYTE, max_send_bytes=8 * MEBIBYTE))
+    with grpc.insecure_channel(f"127.0.0.1:{running.start()}") as channel:  # whose limit is core's
+        req = building.request()
+        req.desired.resources["big"].resource.update({"spec": "x" * 4 * MEBIBYTE})
+        rsp = grpcv1.FunctionRunnerServiceStub(channel).RunFunction(req, timeout=SECONDS)
+        req.desired.resources["big"].resource.update({"spec": "x" * (4 * MEBIBYTE - 5000)})
+        fitting = grpcv1.FunctionRunnerServiceStub(channel).RunFunction(req, timeout=SECONDS)
+    running.stop(grace=0)
+
+    assert (building.results(rsp), rsp.meta.tag, list(rsp.desired.resources)) == (
+        [["FATAL", "Failed"]],
+        "t",
+        [],
+    )
+    assert "at most 4194304" in rsp.results[0].message
+    assert sorted(fitting.desired.resources) == ["big", "tenant"]
 
 
 def test_a_port_in_use_is_a_failure() -> None:

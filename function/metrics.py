@@ -1,0 +1,93 @@
+"""What the function counts, for Prometheus.
+
+edgetenants_function_calls_total{outcome}        composed, refused, failed
+edgetenants_function_call_seconds                histogram: from the parsed request to the serialized answer
+edgetenants_function_results_total{severity}     normal, warning, fatal
+edgetenants_function_calls_in_progress           calls that are worked on
+process_*, python_gc_*                           of the process
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import Final
+
+from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
+from prometheus_client.gc_collector import GCCollector
+from prometheus_client.process_collector import ProcessCollector
+
+from function.errors import StartupFailed
+
+BUCKETS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
+"""Seconds. A call takes about one millisecond."""
+
+
+class Outcome(StrEnum):
+    """How a call ended."""
+
+    COMPOSED = "composed"
+    """With managed resources."""
+    REFUSED = "refused"
+    """With a FATAL result: claim or plan cannot be used."""
+    FAILED = "failed"
+    """With a gRPC error: a bug."""
+
+
+class Metrics:
+    """The metrics of one server, in a registry of their own."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        GCCollector(registry=self.registry)
+        self._calls = Counter(
+            "edgetenants_function_calls", "Calls of RunFunction.", ["outcome"], registry=self.registry
+        )
+        self._seconds = Histogram(
+            "edgetenants_function_call_seconds",
+            "Seconds from the parsed request to the serialized answer.",
+            buckets=BUCKETS,
+            registry=self.registry,
+        )
+        self._results = Counter(
+            "edgetenants_function_results", "Results told.", ["severity"], registry=self.registry
+        )
+        self._running = Gauge(
+            "edgetenants_function_calls_in_progress", "Calls that are worked on.", registry=self.registry
+        )
+        # Known from the start: an alert on a rate needs the zero before the one.
+        for outcome in Outcome:
+            self._calls.labels(outcome)
+        for severity in ("normal", "warning", "fatal"):
+            self._results.labels(severity)
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """Count the call that the block works on; one that raises has failed."""
+        with self._running.track_inprogress(), self._seconds.time():
+            try:
+                yield
+            except Exception:
+                self._calls.labels(Outcome.FAILED).inc()
+                raise
+
+    def answered(self, rsp: fnv1.RunFunctionResponse, *, refused: bool) -> None:
+        """Count an answer and its results."""
+        self._calls.labels(Outcome.REFUSED if refused else Outcome.COMPOSED).inc()
+        for result in rsp.results:
+            name = fnv1.Severity.Name(result.severity)
+            self._results.labels(name.removeprefix("SEVERITY_").lower()).inc()
+
+    def serve(self, address: str) -> int:
+        """Serve /metrics at host:port, for the rest of the process's life; the port.
+
+        Raises:
+            StartupFailed: the address is none, or something else listens there.
+        """
+        host, _, port = address.rpartition(":")
+        try:
+            server, _ = start_http_server(int(port), host or "0.0.0.0", self.registry)  # noqa: S104
+        except (OSError, ValueError, OverflowError) as error:
+            raise StartupFailed(f"--metrics-address: cannot listen on {address}: {error}") from error
+        return int(server.server_port)
