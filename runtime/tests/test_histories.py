@@ -12,6 +12,7 @@ from edgetenants_runtime.histories import (
     Action,
     Apply,
     At,
+    Broken,
     Delete,
     Pause,
     Policies,
@@ -23,6 +24,7 @@ from edgetenants_runtime.histories import (
     Vanish,
     Wait,
     play,
+    script,
 )
 from edgetenants_runtime.histories.drawing import explore
 
@@ -129,3 +131,15 @@ def test_a_deletion_after_a_refused_creation_does_not_wait() -> None:
         "external observe a",
         "patch toys.toys.m.example.org shop/a",
     ]
+
+
+def test_a_history_that_breaks_a_law_is_shown_as_the_script_that_plays_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("edgetenants_runtime.histories.laws.permits", lambda *_: False)
+    history = (Apply("a"), Reconcile("a", at=(At(2, Trouble.CONFLICT), At(3, Pause("b"), times=2))))
+    with pytest.raises(Broken, match="against the policies") as raised:
+        play(Setting(cluster=True), *history)
+    assert script(Setting(cluster=True), history) in str(raised.value)
+    assert "external create a" in str(raised.value)
+    assert eval(repr(history)) == history

@@ -1,17 +1,20 @@
 """What becomes of each write to a managed resource: whom it may hit, who sees it, when it is repeated."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 from edgetenants_runtime.api import annotations as names
+from edgetenants_runtime.clock import SystemClock
 from edgetenants_runtime.collaborators import Collaborators, Pace
 from edgetenants_runtime.connection import ConnectionPublisher
 from edgetenants_runtime.external import Observation
-from edgetenants_runtime.kube.cache import Cache
+from edgetenants_runtime.kube.cache import Cache, ChangeType, ObjectChange
 from edgetenants_runtime.kube.errors import Conflict, NotFound, Operation
 from edgetenants_runtime.kube.kinds import SECRETS
 from edgetenants_runtime.managed import Managed, ObjectKey
+from edgetenants_runtime.manager import Manager
 from edgetenants_runtime.reconciler import Reconciler
 from edgetenants_runtime.steps import Next
 from edgetenants_runtime.testing import TOYS, FakeObjects, FakeRecorder, Journal, World, toy
@@ -92,6 +95,17 @@ def test_a_namespaced_resource_writes_its_secret_beside_itself_whatever_it_names
     world.reconcile()
     assert world.objects.find(SECRETS, ObjectKey("shop", "edge")) is not None
     assert world.objects.find(SECRETS, ObjectKey("kube-system", "edge")) is None
+
+
+def test_a_change_of_status_alone_wakes_nobody(client: Any) -> None:
+    controller = Manager(client, SystemClock()).manage(TOYS, World(toy()).external)
+    told = toy(status={"x": 1})
+    annotated = toy(status={"x": 1}, annotations={"x": "y"})
+    woken: list[ObjectKey] = []
+    controller.enqueue = lambda key, *_: woken.append(key)  # type: ignore[method-assign]
+    for old, new in ((toy(), told), (told, annotated)):
+        controller.on_change(ObjectChange(ChangeType.MODIFIED, Managed(new).key, old, new))
+    assert woken == [Managed(annotated).key]
 
 
 def test_a_release_that_comes_too_late_ends_quietly() -> None:

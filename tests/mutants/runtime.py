@@ -43,8 +43,7 @@ RECONCILER = (
     Mutation(
         "created before the finalizer",
         "reconciler.py",
-        "            annotations |= meta.creation_pending(self.having.now())\n        self.save(annotations)\n",
-        "            annotations |= meta.creation_pending(self.having.now())\n"
+        "        self.save(annotations)\n",
         "        self.mr = self.having.writer.patch_metadata(\n"
         "            self.mr, annotations=annotations, finalizers=self.mr.finalizers)\n",
         "a deletion right after the creation would leave an orphan",

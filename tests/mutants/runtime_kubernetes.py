@@ -93,6 +93,65 @@ QUEUEING = (
     ),
 )
 
+LEADING = (
+    Mutation(
+        "a process that lost the lead goes on writing",
+        "guard.py",
+        "        if not self._may_act():\n",
+        "        if False:\n",
+        "two providers would act at once",
+        ("test_guard.py",),
+    ),
+    Mutation(
+        "a write begins after the reconcile's time",
+        "guard.py",
+        "        deadline.check(write)\n",
+        "",
+        "a hung call would be followed by a write that nobody waits for",
+        ("test_guard.py",),
+    ),
+    Mutation(
+        "an overdue renewal still leads",
+        "leader.py",
+        " and self._clock.now() < self._renewed + self._timing.renew",
+        "",
+        "a process that was frozen would wake up as a second leader",
+        ("test_leader.py",),
+    ),
+    Mutation(
+        "a Lease of somebody else is taken before it expires",
+        "leader.py",
+        "        return self._clock.now() >= self._seen_at + known.seconds\n",
+        "        return True\n",
+        "two providers would act at once",
+        ("test_leader.py",),
+    ),
+    Mutation(
+        "one share goes on and on",
+        "lanes.py",
+        "            self._shares.move_to_end(share)\n",
+        "            pass\n",
+        "a namespace with a thousand resources would starve the others",
+        QUEUE,
+    ),
+    Mutation(
+        "a difference that cannot be made is sent all the same",
+        "immutable.py",
+        "    if stuck:\n",
+        "    if False:\n",
+        "half an update would be made",
+        ("test_fields.py",),
+    ),
+    Mutation(
+        "references are resolved while deleting",
+        "reconciler.py",
+        "        if not self.mr.deleted:\n            # Written with",
+        "        if True:\n            # Written with",
+        "what is referred to is gone first: the deletion would never end",
+        ("test_references.py",),
+    ),
+)
+
 GUARDING = (
     Mutation(
         "a Secret of somebody else is written",
@@ -172,8 +231,8 @@ GUARDING = (
         "        elif change.old is None or _wants(change.old) != _wants(change.new):\n",
         "        else:\n",
         "the provider would answer its own writes for ever",
-        ("test_manager.py::test_only_what_people_ask_for_wakes_a_resource",),
+        ("test_writes.py",),
     ),
 )
 
-RUNTIME_KUBERNETES = (*FOLLOWING, *QUEUEING, *GUARDING)
+RUNTIME_KUBERNETES = (*FOLLOWING, *QUEUEING, *LEADING, *GUARDING)
