@@ -39,6 +39,8 @@ __all__ = ["MANAGED", "Stage", "play"]
 MANAGED = ("a", "b")
 """Names of the managed resources that a history is about."""
 
+_CALM = timedelta(seconds=45)
+"""Without a write for so long, and looked at twice, it is at rest: longer than a world is slow to show."""
 _PATIENCE = 60
 """Reconciles of one managed resource within which all must have settled."""
 
@@ -218,19 +220,21 @@ class Stage:
                 self._due[mr] = self.time + timedelta(seconds=min(60, 2.0**failures / 2))
 
     def _run_until_quiet(self) -> None:
-        quiet = dict.fromkeys(MANAGED, 0)
+        looks, moved = dict.fromkeys(MANAGED, 0), dict.fromkeys(MANAGED, self.time)
         for _ in range(_PATIENCE * len(MANAGED)):
             for mr in MANAGED:
                 self._people.collect(mr)
                 self._watch(mr)
-            waiting = [mr for mr in self._due if quiet[mr] < 3]
+            waiting = [mr for mr in self._due if looks[mr] < 2 or self.time < moved[mr] + _CALM]
             if not waiting:
                 return
             mr = min(waiting, key=lambda name: self._due[name])
             self.time = max(self.time, self._due[mr])
             before = self._calls.writes
             self._reconcile(mr)
-            quiet[mr] = quiet[mr] + 1 if self._calls.writes == before else 0
+            looks[mr] += 1
+            if self._calls.writes != before:
+                looks[mr], moved[mr] = 0, self.time
         raise Broken("it does not come to rest")
 
     # The API server.
