@@ -18,7 +18,7 @@ from sandbox.pki import Pair, Pki
 from sandbox.specs import Probe, ProcessSpec
 from sandbox.state import ControlPlane, Layout
 
-__all__ = ["Programs", "port_names", "provider_ports"]
+__all__ = ["Programs", "installation_in", "port_names", "provider_ports"]
 
 _HOST = "127.0.0.1"
 # Whoever is logged in to a real account must not reach it from here.
@@ -40,6 +40,11 @@ def port_names(kind: ControlPlane, *, control_plane_only: bool) -> tuple[str, ..
     core = ("crossplane-metrics", "crossplane-health")
     rest = (*core, "emulator", "function", *provider_ports("provider"))
     return control_plane if control_plane_only else control_plane + rest
+
+
+def installation_in(cluster: ControlPlane, sandbox: str) -> str:
+    """The provider's installation id, "" where it is to make one and keep it in the cluster."""
+    return f"sandbox-{sandbox[:30]}" if cluster is ControlPlane.GIVEN else ""
 
 
 def provider_ports(name: str) -> tuple[str, str]:

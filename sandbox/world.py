@@ -27,7 +27,7 @@ from sandbox.emulator_admin import EmulatorAdmin
 from sandbox.errors import ProcessDied, Refused, SupervisorGone, WorldError
 from sandbox.kubectl import Kubectl
 from sandbox.processes import Processes, obituary
-from sandbox.programs import Programs, provider_ports
+from sandbox.programs import Programs, installation_in, provider_ports
 from sandbox.state import ControlPlane, Layout, Phase, State, default_cache, sandboxes
 from sandbox.steps import Progress
 
@@ -173,7 +173,8 @@ class World:
         with state.ports_locked(self.layout.cache) as taken:
             own = ports.choose(provider_ports(name), pinned={}, taken=taken)
             programs = Programs(self.layout, {**self.state.ports, **own}, pki.at(self.layout.pki))
-            self.processes.launch(programs.provider(name=name, flags=flags))
+            installation = installation_in(self.state.control_plane, self.name)
+            self.processes.launch(programs.provider(installation, name=name, flags=flags))
         self.processes.wait_ready(name)
 
     def wait_for(

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import structlog
 
-__all__ = ["Answer", "Page", "PageServer", "Probe", "probe_page"]
+__all__ = ["Answer", "Page", "PageServer", "PageServers", "Probe", "probe_page"]
 
 _log = structlog.get_logger("edgetenants_runtime.health")
 
@@ -90,6 +90,49 @@ class PageServer:
         if self._thread.is_alive():
             self._server.shutdown()
         self._server.server_close()
+
+
+class PageServers:
+    """Pages on one port or on several; pages that name the same port stand beside each other."""
+
+    def __init__(self) -> None:
+        self._wanted: list[tuple[str, int, dict[str, Page]]] = []
+        self._serving: dict[str, PageServer] = {}
+
+    def serve(self, address: str, port: int | None, pages: Mapping[str, Page]) -> None:
+        """Have the pages served, from `start` on. None: not at all. 0: on a free port of their own. On a port
+        that was named before, the address is the one named then."""
+        if port is None:
+            return
+        beside = [pages_ for _, port_, pages_ in self._wanted if port and port_ == port]
+        if beside:
+            beside[0].update(pages)
+        else:
+            self._wanted.append((address, port, dict(pages)))
+
+    def start(self) -> None:
+        """Start answering. Raises OSError when a port is taken; then nothing is served."""
+        servers = []
+        try:
+            for address, port, pages in self._wanted:
+                servers.append((PageServer(address, port, pages), pages))
+        except OSError:
+            for server, _ in servers:
+                server.stop()
+            raise
+        for server, pages in servers:
+            server.start()
+            self._serving |= dict.fromkeys(pages, server)
+
+    def stop(self) -> None:
+        """Stop answering and free the ports."""
+        for server in self._serving.values():
+            server.stop()
+
+    def port_of(self, page: str) -> int | None:
+        """Where the page is served, None when it is not."""
+        server = self._serving.get(page)
+        return server.port if server else None
 
 
 def _said(page: Page, accept: str) -> Answer:

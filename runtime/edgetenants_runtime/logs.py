@@ -46,7 +46,9 @@ def configure(format_: LogFormat = LogFormat.JSON, *, debug: bool = False) -> No
     """
     renderer: Any = structlog.processors.JSONRenderer()
     if format_ is LogFormat.CONSOLE:
-        renderer = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+        renderer = structlog.dev.ConsoleRenderer(
+            colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
+        )
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,

@@ -28,7 +28,7 @@ from edgetenants_runtime.controller import (
 from edgetenants_runtime.deletion import DeletionHold
 from edgetenants_runtime.external import Connector
 from edgetenants_runtime.guard import GuardedConnector
-from edgetenants_runtime.health import Answer, Page, PageServer, probe_page
+from edgetenants_runtime.health import Answer, PageServers, probe_page
 from edgetenants_runtime.kube import crds
 from edgetenants_runtime.kube.cache import ObjectChange
 from edgetenants_runtime.kube.client import KubeClient
@@ -108,7 +108,7 @@ class Manager:
         self._controllers: list[Controller] = []
         self._followed: list[Informer] = []
         self._targets = targets.Targets(client, self._informer_of)
-        self._servers: dict[str, PageServer] = {}
+        self._servers = PageServers()
         self._stopped = threading.Event()
         self._watchdog = threading.Thread(target=self._watch, name="watchdog", daemon=True)
         self._cut_off = self._lost = self._signalled = False
@@ -162,7 +162,11 @@ class Manager:
 
     def start(self) -> None:
         """Start everything. Raises OSError when a port is taken."""
-        self._serve()
+        settings = self._settings
+        probes = {"/healthz": probe_page(self.healthy), "/readyz": probe_page(self.ready)}
+        self._servers.serve(settings.health_address, settings.health_port, probes)
+        self._servers.serve(settings.metrics_address, settings.metrics_port, {"/metrics": self._scrape})
+        self._servers.start()
         self._follow_targets()
         self._recorder.start()
         self._crds.start()
@@ -194,8 +198,7 @@ class Manager:
         for informer in (self._crds, *self._informers):
             informer.stop(timeout=0.5)
         self._recorder.stop(timeout=max(1.0, bound - elapsed.elapsed()))
-        for server in self._servers.values():
-            server.stop()
+        self._servers.stop()
         return all(ended)
 
     def run(self) -> int:
@@ -226,12 +229,12 @@ class Manager:
     @property
     def health_port(self) -> int | None:
         """Where health is served, None when it is not."""
-        return self._port_of("/healthz")
+        return self._servers.port_of("/healthz")
 
     @property
     def metrics_port(self) -> int | None:
         """Where metrics are served, None when they are not."""
-        return self._port_of("/metrics")
+        return self._servers.port_of("/metrics")
 
     def healthy(self) -> tuple[bool, list[str]]:
         """Whether those who do the work can: none has died, and not all hang."""
@@ -357,31 +360,6 @@ class Manager:
             for controller in self._controllers:
                 controller.look_for_overdue()
 
-    # Pages.
-
-    def _serve(self) -> None:
-        settings = self._settings
-        probes = {"/healthz": probe_page(self.healthy), "/readyz": probe_page(self.ready)}
-        pages: dict[str, Page] = {}
-        if settings.health_port is not None:
-            pages |= probes
-        shared = settings.metrics_port is not None and settings.metrics_port == settings.health_port != 0
-        if shared:
-            pages["/metrics"] = self._scrape
-        if pages:
-            self._start_server(settings.health_address, settings.health_port or 0, pages)
-        if settings.metrics_port is not None and not shared:
-            self._start_server(settings.metrics_address, settings.metrics_port, {"/metrics": self._scrape})
-
-    def _start_server(self, address: str, port: int, pages: dict[str, Page]) -> None:
-        server = PageServer(address, port, pages)
-        server.start()
-        self._servers |= dict.fromkeys(pages, server)
-
     def _scrape(self, accept: str) -> Answer:
         content_type, body = self.metrics.expose(accept)
         return Answer(200, body, content_type)
-
-    def _port_of(self, page: str) -> int | None:
-        server = self._servers.get(page)
-        return server.port if server else None

@@ -258,7 +258,8 @@ def test_metrics_can_stand_beside_the_probes(api: Any, client: KubeClient) -> No
 
 def test_a_taken_port_is_told_before_anything_starts(api: Any, client: KubeClient) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        manager = Manager(client, SystemClock(), Settings(health_port=taken.getsockname()[1]))
+        settings = Settings(health_port=0, metrics_port=taken.getsockname()[1])
+        manager = Manager(client, SystemClock(), settings)
         with pytest.raises(OSError, match="in use"):
             manager.start()
     assert api.requests == []

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -107,16 +108,31 @@ def test_the_leader_is_killed_amid_a_creation_and_the_other_finishes_it_once(
     assert len(claims.tenants("handed-over")) == 1
 
 
-def test_a_leader_that_is_stopped_hands_over_at_once(claims: Claims, replicas: Replicas) -> None:
+def test_a_leader_that_is_stopped_finishes_what_is_under_way_and_hands_over_at_once(
+    claims: Claims, replicas: Replicas
+) -> None:
+    emulator, processes = claims.world.emulator, claims.world.processes
     leader = replicas.leader()
-    claims.world.processes.stop(leader)
+    start = emulator.calls()["total"]
+    fault = emulator.hold("CreateDistributionTenant", nth=1, when="before")
+    claims.apply(claims.claim("finished"))
+    assert emulator.wait_held(fault, seconds=20)
+    stop = threading.Thread(target=processes.stop, args=(leader,))
+    stop.start()
+    claims.wait("the leader to stop", lambda: "finishing what is under way" in claims.world.log(leader))
+    assert not replicas.leads(other(leader))
+    emulator.release(fault, drop=False)
+    stop.join()
     gone = time.monotonic()
+    assert processes.run(leader).exit_code == 0
+    assert "external-create-succeeded" in str(claims.managed("finished")["metadata"]["annotations"])
+
     claims.wait("the other to lead", lambda: replicas.leads(other(leader)), seconds=20)
     took = time.monotonic() - gone
     assert took < LEASE / 2, f"the hand-over took {took:.1f} s"
-    assert claims.world.processes.run(leader).exit_code == 0
-    claims.apply(claims.claim("after"))
-    claims.wait_ready("after")
+    claims.wait_ready("finished")
+    made = [c for c in emulator.calls(since=start)["calls"] if c["operation"] == "CreateDistributionTenant"]
+    assert len(made) == 1
 
 
 def test_a_leader_that_froze_does_nothing_more_when_it_thaws(claims: Claims, replicas: Replicas) -> None:

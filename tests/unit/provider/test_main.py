@@ -134,6 +134,12 @@ def test_by_default_it_takes_part_in_the_election_and_serves_metrics(monkeypatch
     assert (settings.timeout, settings.stop_seconds) == (60.0, 20.0)
 
 
+def test_a_switch_is_an_environment_variable_too(monkeypatch):
+    monkeypatch.setenv("EDGETENANTS_LEADER_ELECTION", "false")
+    monkeypatch.setenv("EDGETENANTS_READ_ONLY", "true")
+    assert (given()["leader_election"], given()["read_only"]) == (False, True)
+
+
 def test_election_and_metrics_can_be_left_out():
     settings = options.settings(given("--no-leader-election", "--metrics-port=0", "--lease-duration=1"))
     assert (settings.election, settings.metrics_port) == (None, None)
