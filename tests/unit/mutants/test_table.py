@@ -1,4 +1,4 @@
-"""The table of mutations does not rot: `make mutants` tries it, this says at once when a snippet has moved."""
+"""The table of mutations does not rot: `make mutants` tries it, this tells of a snippet that has moved."""
 
 from collections import Counter
 from pathlib import Path
@@ -26,8 +26,7 @@ def test_a_snippet_that_is_gone_is_told() -> None:
 def test_names_are_unique_and_tests_exist(name: str) -> None:
     target = TARGETS[name]
     assert [n for n, times in Counter(m.name for m in target.mutations).items() if times > 1] == []
-    files = {
-        Path(ROOT / target.tests / test.partition("::")[0]) for m in target.mutations for test in m.tests
-    }
+    tests = {test.partition("::")[0] for mutation in target.mutations for test in mutation.tests}
+    files = {Path(ROOT / target.tests / test) for test in tests}
     assert [file for file in files if not file.exists()] == []
     assert len(target.mutations) >= 40
