@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from edgetenants_emulator import etag, identifiers, paging, tags
+from edgetenants_emulator import durations, etag, identifiers, paging, tags
 from edgetenants_emulator.errors import AwsError, ErrorCode
 from edgetenants_emulator.identifiers import Arn
 from edgetenants_emulator.records import ConnectionGroup
@@ -29,7 +29,7 @@ def create(world: World, account: str, params: Params) -> dict[str, Any]:
         message = f"Your request exceeds the limit of {world.settings.groups_per_account} connection groups."
         raise AwsError(ErrorCode.ENTITY_LIMIT_EXCEEDED, message)
     group = _new(world, account, params["Name"])
-    group.enabled = params.get("Enabled", True)
+    group.enabled = params.get("Enabled", world.settings.enabled_by_default)
     group.ipv6_enabled = params.get("Ipv6Enabled", True)
     group.tags = given_tags
     world.groups.add(group)
@@ -69,7 +69,7 @@ def get_by_routing_endpoint(world: World, account: str, params: Params) -> dict[
 def update(world: World, account: str, params: Params) -> dict[str, Any]:
     """UpdateConnectionGroup: what is left out is kept."""
     group = _by_id(world, account, params["Id"])
-    etag.check(params.get("IfMatch"), group.version)
+    etag.check(params.get("IfMatch"), group.version, world.settings)
     _check_anycast(params.get("AnycastIpListId"))
     enabled = params.get("Enabled", group.enabled)
     if not enabled and world.settings.group_disable_needs_no_tenants and _in_use(world, group):
@@ -77,23 +77,23 @@ def update(world: World, account: str, params: Params) -> dict[str, Any]:
         raise AwsError(ErrorCode.RESOURCE_IN_USE, message)
     group.enabled = enabled
     group.ipv6_enabled = params.get("Ipv6Enabled", group.ipv6_enabled)
-    group.touch(world.clock.now(), world.settings.deploy_group_seconds)
+    group.touch(world.clock.now(), durations.of_group(world))
     return _answer(world, group)
 
 
 def delete(world: World, account: str, params: Params) -> dict[str, Any]:
     """DeleteConnectionGroup: of a disabled group without tenants that is not the default."""
     group = _by_id(world, account, params["Id"])
-    etag.check(params.get("IfMatch"), group.version)
+    etag.check(params.get("IfMatch"), group.version, world.settings)
     if group.is_default:
         message = f"The connection group {group.id} is the account's default and can't be deleted."
-        raise AwsError(ErrorCode.CANNOT_DELETE_ENTITY_WHILE_IN_USE, message)
+        raise AwsError(world.settings.default_group_delete_error, message)
     if _in_use(world, group):
         message = f"The connection group {group.id} can't be deleted: it has distribution tenants."
         raise AwsError(ErrorCode.CANNOT_DELETE_ENTITY_WHILE_IN_USE, message)
     if not world.may_delete(group):
         message = f"The connection group {group.id} must be disabled before it can be deleted."
-        raise AwsError(ErrorCode.RESOURCE_NOT_DISABLED, message)
+        raise AwsError(world.delete_error(group, ErrorCode.RESOURCE_NOT_DISABLED), message)
     world.groups.remove(group)
     return {}
 
@@ -117,7 +117,7 @@ def find(world: World, account: str, identifier: str) -> ConnectionGroup:
         found = world.groups.get(account, identifier) or world.groups.named(account, identifier)
     elif arn.account != account:
         message = f"Access to {identifier} is denied: it belongs to another account."
-        raise AwsError(ErrorCode.ACCESS_DENIED, message)
+        raise AwsError(world.settings.foreign_arn_error, message)
     else:
         found = world.groups.get(account, arn.id) if arn.kind == ConnectionGroup.KIND else None
     if found is None:
@@ -150,7 +150,7 @@ def _new(world: World, account: str, name: str) -> ConnectionGroup:
         enabled=True,
         created=now,
         modified=now,
-        deployed_at=now + world.settings.deploy_group_seconds,
+        deployed_at=now + durations.of_group(world),
         routing_endpoint=identifiers.edge_name(),
     )
 

@@ -13,9 +13,11 @@ from edgetenants_emulator import (
     connection_groups,
     distribution_config,
     domains,
+    durations,
     etag,
     identifiers,
     paging,
+    parameters,
     tags,
 )
 from edgetenants_emulator.errors import AwsError, ErrorCode
@@ -91,7 +93,7 @@ def get_config(world: World, account: str, params: Params) -> dict[str, Any]:
 def update(world: World, account: str, params: Params) -> dict[str, Any]:
     """UpdateDistribution: a full replace, what is left out is gone."""
     distribution = find(world, account, params["Id"])
-    etag.check(params.get("IfMatch"), distribution.version)
+    etag.check(params.get("IfMatch"), distribution.version, world.settings)
     config = distribution_config.completed(params["DistributionConfig"])
     for fixed in ("CallerReference", "ConnectionMode"):
         if config[fixed] != distribution.config[fixed]:
@@ -99,24 +101,25 @@ def update(world: World, account: str, params: Params) -> dict[str, Any]:
     distribution_config.check(account, config, world.settings)
     aliases = distribution_config.aliases(config)
     domains.check_free(world, aliases, distribution.arn)
+    parameters.check_change(world, distribution, config)
     before = distribution_config.aliases(distribution.config)
     domains.hold(world, distribution.arn, aliases, instead_of=before)
     distribution.config = config
     distribution.enabled = config["Enabled"]
-    distribution.touch(world.clock.now(), world.settings.deploy_distribution_seconds)
+    distribution.touch(world.clock.now(), durations.of_distribution(world, distribution.deploy_seconds))
     return _answer(world, distribution)
 
 
 def delete(world: World, account: str, params: Params) -> dict[str, Any]:
     """DeleteDistribution: of a disabled one without tenants."""
     distribution = find(world, account, params["Id"])
-    etag.check(params.get("IfMatch"), distribution.version)
+    etag.check(params.get("IfMatch"), distribution.version, world.settings)
     if any(tenant.distribution_id == distribution.id for tenant in world.tenants.of(account)):
         message = f"The distribution {distribution.id} can't be deleted: it has distribution tenants."
         raise AwsError(ErrorCode.RESOURCE_IN_USE, message)
     if not world.may_delete(distribution):
         message = "The distribution you are trying to delete has not been disabled."
-        raise AwsError(ErrorCode.DISTRIBUTION_NOT_DISABLED, message)
+        raise AwsError(world.delete_error(distribution, ErrorCode.DISTRIBUTION_NOT_DISABLED), message)
     domains.hold(world, distribution.arn, (), instead_of=distribution_config.aliases(distribution.config))
     world.distributions.remove(distribution)
     return {}
@@ -163,7 +166,7 @@ def _new(world: World, account: str, config: dict[str, Any], fixed_id: str | Non
         enabled=config["Enabled"],
         created=now,
         modified=now,
-        deployed_at=now + world.settings.deploy_distribution_seconds,
+        deployed_at=now + durations.of_distribution(world, None),
         domain_name=identifiers.edge_name(),
         config=config,
     )

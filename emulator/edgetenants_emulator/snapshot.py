@@ -11,6 +11,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from edgetenants_emulator import distribution_config, domains, snapshot_moto
+from edgetenants_emulator.past import Past
 from edgetenants_emulator.records import (
     CertificateStatus,
     ConnectionGroup,
@@ -74,6 +75,7 @@ def load(world: World, saved: Mapping[str, Any]) -> None:
         world.distributions, world.groups = _shelf(distributions), _shelf(groups)
         world.tenants = _shelf(tenants)
         _hold_domains(world)
+        world.past = Past()
         world.book.remove()
         for zone, record in records:
             world.book.put(record, zone)
@@ -89,6 +91,7 @@ def _tenant(row: Mapping[str, Any], later: float, managed: Mapping[str, ManagedC
     given = _later(row, later)
     given["domains"] = {name: DomainStatus(status) for name, status in row["domains"].items()}
     given["certificate"] = managed[row["certificate"]] if row["certificate"] else None
+    given["activating"] = {name: at + later for name, at in row.get("activating", {}).items()}
     given["invalidations"] = [_invalidation(each, later) for each in row["invalidations"]]
     return Tenant(**given)
 
