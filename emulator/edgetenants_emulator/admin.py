@@ -16,6 +16,7 @@ GET    faults/{id}?wait=                   how far it is;   DELETE faults/{id}?d
 GET    settings                            durations, quotas, page sizes;  PATCH  changes some
 GET    snapshot                            the whole state, to be loaded again;  PUT  loads it
 GET    unknowns                            what AWS does not say, and what switches it here
+GET    distributions/{id}                  see admin_distributions
 GET    dns, records                        see admin_dns
 GET    limits                              see admin_limits
 """
@@ -28,6 +29,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from edgetenants_emulator import (
+    admin_distributions,
     admin_dns,
     admin_limits,
     cloudfront,
@@ -263,6 +265,12 @@ _ENDPOINTS: dict[tuple[str, str, bool], Endpoint] = {
     ("PUT", "snapshot", False): Admin.load_snapshot,
     ("GET", "unknowns", False): Admin.unknowns,
     ("PATCH", "settings", False): Admin.change_settings,
+    ("GET", "distributions", True): lambda admin, request, name: admin_distributions.distribution(
+        admin.application, request, name
+    ),
+    ("PATCH", "distributions", True): lambda admin, request, name: admin_distributions.change_distribution(
+        admin.application, request, name
+    ),
     ("GET", "limits", False): lambda admin, request, _: admin_limits.limits(admin.application, request),
     ("POST", "limits", False): lambda admin, request, _: admin_limits.add_limits(admin.application, request),
     ("DELETE", "limits", False): lambda admin, request, _: admin_limits.remove_limits(
