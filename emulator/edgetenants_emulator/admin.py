@@ -10,7 +10,7 @@ PATCH  distribution-tenants/{id-or-name}   edit it behind its owner's back
 DELETE distribution-tenants/{id-or-name}   take it away behind its owner's back
 GET    managed-certificates/{id-or-name}   a tenant's managed certificate
 PATCH  managed-certificates/{id-or-name}   {"served": true} or {"status": "revoked", "reason": "…"}
-GET    calls?since=                        what was asked, with counts by operation;  DELETE  forgets it
+GET    calls                               what was asked; see admin_calls
 POST   faults                              disturb a call;  GET  lists;  DELETE  removes all
 GET    faults/{id}?wait=                   how far it is;   DELETE faults/{id}?drop=true  lets go
 GET    settings                            durations, quotas, page sizes;  PATCH  changes some
@@ -29,6 +29,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from edgetenants_emulator import (
+    admin_calls,
     admin_distributions,
     admin_dns,
     admin_limits,
@@ -62,16 +63,16 @@ class Admin:
         self.application = application
         self._world = application.world
         self._faults = application.faults
-        self._calls = application.calls
 
     def handle(self, request: Request) -> Response:
-        """The answer to an admin request, always JSON."""
+        """The answer to an admin request: JSON, but for calls as text."""
         name, _, rest = request.path.removeprefix(PREFIX).strip("/").partition("/")
         endpoint = _ENDPOINTS.get((request.method, name, bool(rest)))
         if endpoint is None:
             return _refused(404, "NotFound", f"there is no {request.method} {request.path}")
         try:
-            return json_response(endpoint(self, request, unquote(rest)))
+            found = endpoint(self, request, unquote(rest))
+            return found if isinstance(found, Response) else json_response(found)
         except AwsError as error:
             return _refused(error.status, error.code, error.message)
         except KeyError as error:
@@ -85,9 +86,9 @@ class Admin:
 
     def clock(self, request: Request, _: str) -> Any:
         """The clock when its version is not `since`, or after `timeout` real seconds."""
-        since = request.query.get("since")
-        timeout = min(float(request.query.get("timeout") or 0), _LONGEST_WAIT)
-        return asdict(self._world.clock.wait_change(int(since) if since else None, timeout))
+        since = int(_number(request, "since")) if request.query.get("since") else None
+        timeout = min(_number(request, "timeout"), _LONGEST_WAIT)
+        return asdict(self._world.clock.wait_change(since, timeout))
 
     def set_clock(self, request: Request, _: str) -> Any:
         """Step the clock, set its rate, or both."""
@@ -170,15 +171,6 @@ class Admin:
             managed_certificates.advance(self._world)
             return _certificate(certificate)
 
-    def calls(self, request: Request, _: str) -> Any:
-        """The log after call number `since`."""
-        return self._calls.report(int(request.query.get("since") or 0))
-
-    def reset_calls(self, _: Request, __: str) -> Any:
-        """Forget the log."""
-        self._calls.reset()
-        return {"total": 0}
-
     def add_fault(self, request: Request, _: str) -> Any:
         """Arm a fault."""
         return self._faults.add(request.json()).as_json()
@@ -189,7 +181,7 @@ class Admin:
 
     def fault(self, request: Request, fault_id: str) -> Any:
         """One fault, after up to `wait` real seconds for it to be held or done."""
-        wait = min(float(request.query.get("wait") or 0), _LONGEST_WAIT)
+        wait = min(_number(request, "wait"), _LONGEST_WAIT)
         return self._faults.find(fault_id, wait).as_json()
 
     def remove_fault(self, request: Request, fault_id: str) -> Any:
@@ -253,8 +245,8 @@ _ENDPOINTS: dict[tuple[str, str, bool], Endpoint] = {
     ("DELETE", "distribution-tenants", True): Admin.remove_tenant,
     ("GET", "managed-certificates", True): Admin.certificate,
     ("PATCH", "managed-certificates", True): Admin.change_certificate,
-    ("GET", "calls", False): Admin.calls,
-    ("DELETE", "calls", False): Admin.reset_calls,
+    ("GET", "calls", False): lambda admin, request, _: admin_calls.calls(admin.application, request),
+    ("DELETE", "calls", False): lambda admin, request, _: admin_calls.reset_calls(admin.application, request),
     ("POST", "faults", False): Admin.add_fault,
     ("GET", "faults", False): Admin.faults,
     ("DELETE", "faults", False): Admin.remove_faults,
@@ -301,6 +293,14 @@ def _served(wanted: Any, certificate: ManagedCertificate) -> set[str]:
     if unknown:
         raise ValueError(f"the certificate has no {', '.join(sorted(unknown))}")
     return set(wanted)
+
+
+def _number(request: Request, name: str) -> float:
+    text = request.query.get(name) or "0"
+    try:
+        return float(text)
+    except ValueError as error:
+        raise ValueError(f"{name} in the query is a number, not {text!r}") from error
 
 
 def _flag(request: Request, name: str) -> bool:

@@ -160,7 +160,7 @@ class TestTheList:
         environment = {**os.environ, f"{ENVIRONMENT_PREFIX}CUSTOMIZATIONS_MERGE": "true"}
         command = [sys.executable, "-m", "edgetenants_emulator.main", "unknowns"]
         said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-        assert f"{ENVIRONMENT_PREFIX}CUSTOMIZATIONS_MERGE=True" in said
+        assert f"{ENVIRONMENT_PREFIX}CUSTOMIZATIONS_MERGE=true" in said
         assert said.count("source") >= len(UNKNOWNS)
 
 
