@@ -114,14 +114,14 @@ def test_an_uncovered_domain_that_is_accepted_is_inactive(aws, admin):
     assert [each["Status"] for each in made["DistributionTenant"]["Domains"]] == ["inactive", "active"]
 
 
-@pytest.mark.parametrize(("both", "expected"), [("and", {"x"}), ("or", {"x", "y", "z"})])
+@pytest.mark.parametrize(("both", "expected"), [("and", {"t-x"}), ("or", {"t-x", "t-y", "t-z"})])
 def test_a_filter_with_both(aws, admin, both, expected):
     group = known(aws.group())["Id"]
     parent = aws.distribution("second", aws.certificate("*.second.test"))
-    aws.tenant("x", ConnectionGroupId=group)
-    aws.tenant("y")
-    aws.tenant("z", DistributionId=parent, ConnectionGroupId=group, Domains=domains("z.second.test"))
-    aws.tenant("w", DistributionId=parent, Domains=domains("w.second.test"))
+    aws.tenant("t-x", ConnectionGroupId=group)
+    aws.tenant("t-y")
+    aws.tenant("t-z", DistributionId=parent, ConnectionGroupId=group, Domains=domains("z.second.test"))
+    aws.tenant("t-w", DistributionId=parent, Domains=domains("w.second.test"))
     admin.settings(association_filter_both=both)
     wanted = {"DistributionId": aws.parent, "ConnectionGroupId": group}
     rows = aws.cloudfront.list_distribution_tenants(AssociationFilter=wanted)["DistributionTenantList"]
@@ -327,7 +327,8 @@ class TestCertificates:
         endpoint = aws.cloudfront.list_connection_groups()["ConnectionGroups"][0]["RoutingEndpoint"]
         admin.settings(verify_attaches_certificate=True)
         aws.cloudfront.verify_dns_configuration(Identifier="acme")
-        assert "Customizations" not in aws.cloudfront.get_distribution_tenant(Identifier="acme")
+        found = aws.cloudfront.get_distribution_tenant(Identifier="acme")["DistributionTenant"]
+        assert "Customizations" not in found
         admin("POST", "records", {"name": DOMAIN, "type": "CNAME", "values": [endpoint]})
         aws.cloudfront.verify_dns_configuration(Identifier="acme")
         found = aws.cloudfront.get_distribution_tenant(Identifier="acme")["DistributionTenant"]
