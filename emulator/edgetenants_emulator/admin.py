@@ -69,7 +69,11 @@ class Admin:
         name, _, rest = request.path.removeprefix(PREFIX).strip("/").partition("/")
         endpoint = _ENDPOINTS.get((request.method, name, bool(rest)))
         if endpoint is None:
-            return _refused(404, "NotFound", f"there is no {request.method} {request.path}")
+            return _refused(
+                404,
+                "NotFound",
+                f"there is no {request.method} {request.path}; GET {PREFIX} lists what there is",
+            )
         try:
             found = endpoint(self, request, unquote(rest))
             return found if isinstance(found, Response) else json_response(found)
@@ -84,6 +88,12 @@ class Admin:
         """Answers as soon as the server does."""
         return {"ok": True}
 
+    def index(self, _: Request, __: str) -> Any:
+        """What there is."""
+        return {
+            "requests": [f"{method} {PREFIX}{name}{'/…' * rest}" for method, name, rest in _ENDPOINTS if name]
+        }
+
     def clock(self, request: Request, _: str) -> Any:
         """The clock when its version is not `since`, or after `timeout` real seconds."""
         since = int(_number(request, "since")) if request.query.get("since") else None
@@ -93,8 +103,8 @@ class Admin:
     def set_clock(self, request: Request, _: str) -> Any:
         """Step the clock, set its rate, or both."""
         wanted = request.json()
-        unknown = set(wanted) - {"step", "rate"}
-        if unknown or not wanted:
+        fits = isinstance(wanted, dict) and wanted and not set(wanted) - {"step", "rate"}
+        if not fits or any(type(value) not in (int, float) for value in wanted.values()):
             raise ValueError(
                 'the clock takes {"step": seconds} or {"rate": virtual seconds for each real one}'
             )
@@ -235,6 +245,7 @@ class Admin:
 
 
 _ENDPOINTS: dict[tuple[str, str, bool], Endpoint] = {
+    ("GET", "", False): Admin.index,
     ("GET", "health", False): Admin.health,
     ("GET", "clock", False): Admin.clock,
     ("POST", "clock", False): Admin.set_clock,

@@ -58,6 +58,8 @@ def load(world: World, saved: Mapping[str, Any]) -> None:
     Raises ValueError for another format, KeyError or TypeError for what is no saved state; then nothing of
     CloudFront's is changed.
     """
+    if not isinstance(saved, Mapping):
+        raise TypeError("a saved state is an object")
     if saved.get("format") != _FORMAT:
         raise ValueError(f"a saved state has format {_FORMAT}, not {saved.get('format')!r}")
     with world.lock:
