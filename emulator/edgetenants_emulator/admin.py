@@ -33,6 +33,7 @@ from edgetenants_emulator import (
     admin_distributions,
     admin_dns,
     admin_limits,
+    anycast_ip_lists,
     cloudfront,
     connection_groups,
     constraints,
@@ -131,6 +132,9 @@ class Admin:
                 "tenants": [_row(each, tenants.shown(world, each, now)) for each in world.tenants],
                 "connectionGroups": [
                     _row(each, connection_groups.shown(world, each, now)) for each in world.groups
+                ],
+                "anycastIpLists": [
+                    _row(each, anycast_ip_lists.shown(world, each, now)) for each in world.anycast_lists
                 ],
             }
 

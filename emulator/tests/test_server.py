@@ -93,6 +93,7 @@ def refused(*arguments, **environment):
         capture_output=True,
         text=True,
         timeout=30,
+        check=False,
     )
     assert ended.returncode in (1, 2)
     assert "Traceback" not in ended.stderr

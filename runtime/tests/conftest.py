@@ -13,6 +13,8 @@ import pytest
 from edgetenants_runtime.clock import Stopwatch, SystemClock, pause
 from edgetenants_runtime.kube.client import KubeClient
 
+pytest.register_assert_rewrite("edgetenants_runtime.testing.cases")
+
 Json = dict[str, Any]
 
 
