@@ -36,6 +36,10 @@ _log = structlog.get_logger("provider.main")
 _RESTRICTED = ("endpoint", "webIdentity")
 """What a ProviderConfig in a namespace may not set: it would send requests elsewhere, or borrow the
 provider's identity."""
+_CREDENTIALED = ("assumeRoleChain",)
+"""What it may set with credentials of its own only: it would begin with the provider's identity."""
+_SECRETS = ("credentials.secretRef", "dns.rfc2136.tsigSecretRef")
+"""Where ProviderConfigs refer to Secrets."""
 _SERVICE_ACCOUNT_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 
@@ -84,6 +88,8 @@ def wire(client: KubeClient, clock: Clock, settings: Settings, policy: Policy) -
                 configs=tuple(resource_kind(kind) for kind in tree.configs),
                 usage=resource_kind(tree.usage),
                 restricted_fields=_RESTRICTED,
+                credentialed_fields=_CREDENTIALED,
+                secret_paths=_SECRETS,
             ),
             allow_namespaced_identity=policy.allow_namespaced_identity,
         )
@@ -241,6 +247,7 @@ def read_settings(options: dict[str, object]) -> Settings:
     return Settings(
         poll_interval=float(str(options["poll_interval"])),
         workers=int(str(options["workers"])),
+        namespace=_text(options["namespace"]) or own_namespace(),
         health_address=str(options["health_address"]),
         health_port=int(str(options["health_port"])),
     )

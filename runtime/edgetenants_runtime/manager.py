@@ -44,6 +44,8 @@ class Settings:
     """Real seconds in which an external resource that was just created may not show yet."""
     workers: int = 8
     """Reconciles at once, for each kind."""
+    namespace: str = "crossplane-system"
+    """The provider's own: Secrets that are published without naming a namespace stand there."""
     health_address: str = "127.0.0.1"
     """Where /healthz and /readyz are served."""
     health_port: int | None = None
@@ -81,6 +83,7 @@ class Manager:
             self._client,
             kinds,
             self._rng,
+            self._recorder,
             allow_namespaced_identity=allow_namespaced_identity,
             served=self._served,
         )
@@ -105,6 +108,7 @@ class Manager:
         )
         if configs is not None:
             controller.follow(configs)
+            configs.used_by(informer)
         self._controllers.append(controller)
         return controller
 
@@ -121,6 +125,8 @@ class Manager:
             informer.start()
         for controller in self._controllers:
             controller.start()
+        for configs in self._configs:
+            configs.start()
 
     def stop(self) -> bool:
         """Finish what is under way, within the bound; True: nothing was cut off."""
@@ -129,6 +135,7 @@ class Manager:
         for controller in self._controllers:
             controller.stop(0.0)
         ended = [c.stop(max(0.0, bound - elapsed.elapsed())) for c in self._controllers]
+        ended += [c.stop(max(0.0, bound - elapsed.elapsed())) for c in self._configs]
         for informer in (self._crds, *self._informers):
             informer.stop(timeout=0.5)
         self._recorder.stop(timeout=max(1.0, bound - elapsed.elapsed()))
@@ -189,7 +196,7 @@ class Manager:
         return Collaborators(
             connector=connector,
             writer=ManagedWriter(self._client, kind, informer.cache),
-            connections=ConnectionPublisher(self._client),
+            connections=ConnectionPublisher(self._client, self._settings.namespace),
             recorder=self._recorder,
             rng=self._rng,
             pace=Pace(

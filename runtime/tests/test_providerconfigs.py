@@ -11,7 +11,7 @@ import pytest
 from edgetenants_runtime.errors import ExternalError, NotYet, RetryMode
 from edgetenants_runtime.kube.kinds import SECRETS
 from edgetenants_runtime.managed import Managed, ObjectKey, ProviderConfigKey, ResourceKind
-from edgetenants_runtime.providerconfigs import ConfigKinds, CredentialLoader, ProviderConfigs
+from edgetenants_runtime.providerconfigs import ConfigKinds, ProviderConfigs
 from edgetenants_runtime.testing import FakeObjects, Journal, toy
 
 G = "m.example.org"

@@ -14,7 +14,8 @@ from edgetenants_runtime.managed import ObjectKey, key_of
 __all__ = ["Cache", "ChangeType", "ObjectChange"]
 
 JsonObject = Mapping[str, Any]
-Index = Callable[[JsonObject], str]
+Index = Callable[[JsonObject], str | tuple[str, ...]]
+"""The value under which an object is found, or several."""
 
 _REMEMBERED_DELETIONS = 10_000
 
@@ -55,6 +56,7 @@ class Cache:
         self._indexes = dict(indexes or {})
         self._indexed: dict[tuple[str, str], dict[ObjectKey, None]] = {}
         self._deleted: OrderedDict[str, None] = OrderedDict()
+        self._listeners: list[Callable[[ObjectChange], None]] = []
 
     def __len__(self) -> int:
         with self._lock:
@@ -71,17 +73,30 @@ class Cache:
             return list(self._objects)
 
     def by_index(self, index: str, value: str) -> list[JsonObject]:
-        """The objects for which the index gives that value."""
+        """The objects for which the index gives that value, alone or among others."""
         with self._lock:
             return [self._objects[key] for key in self._indexed.get((index, value), ())]
 
+    def on_own_write(self, listener: Callable[[ObjectChange], None]) -> None:
+        """Tell of what `observed` takes in, which is no news any more when the watch tells it.
+
+        A listener must not block or raise.
+        """
+        self._listeners.append(listener)
+
     def observed(self, obj: JsonObject) -> None:
         """Take in the answer to our own write, so that the next read sees it before the watch tells it."""
+        key = key_of(obj)
         with self._lock:
+            old = self._objects.get(key)
             if _leaving(obj):
-                self._drop(key_of(obj), obj)
+                self._drop(key, obj)
             elif _uid(obj) not in self._deleted:
                 self._put(obj)
+            new = self._objects.get(key)
+        if new is not old:
+            for listener in self._listeners:
+                listener(ObjectChange(ChangeType.MODIFIED if new else ChangeType.DELETED, key, old, new))
 
     def changed(self, obj: JsonObject, *, listed: bool = False) -> ObjectChange | None:
         """Take in an object of the list or the watch; None when it is no news."""
@@ -116,6 +131,10 @@ class Cache:
                 changes.append(self.deleted(known))
         return [change for change in changes if change is not None]
 
+    def add_index(self, name: str, index: Index) -> None:
+        """Find objects by one more index; before any is put in."""
+        self._indexes[name] = index
+
     def _put(self, obj: JsonObject) -> bool:
         key = key_of(obj)
         old = self._objects.get(key)
@@ -124,7 +143,8 @@ class Cache:
         self._unindex(key, old)
         self._objects[key] = _without_managed_fields(obj)
         for name, index in self._indexes.items():
-            self._indexed.setdefault((name, index(obj)), {})[key] = None
+            for value in _values(index, obj):
+                self._indexed.setdefault((name, value), {})[key] = None
         return True
 
     def _drop(self, key: ObjectKey, obj: JsonObject) -> None:
@@ -140,11 +160,16 @@ class Cache:
         if old is None:
             return
         for name, index in self._indexes.items():
-            entry = (name, index(old))
-            keys = self._indexed.get(entry, {})
-            keys.pop(key, None)
-            if not keys:
-                self._indexed.pop(entry, None)
+            for value in _values(index, old):
+                keys = self._indexed.get((name, value), {})
+                keys.pop(key, None)
+                if not keys:
+                    self._indexed.pop((name, value), None)
+
+
+def _values(index: Index, obj: JsonObject) -> tuple[str, ...]:
+    value = index(obj)
+    return (value,) if isinstance(value, str) else value
 
 
 def _without_managed_fields(obj: JsonObject) -> JsonObject:

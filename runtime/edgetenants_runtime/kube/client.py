@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -71,6 +72,7 @@ class KubeClient:
         self._api.user_agent = field_manager
         self._field_manager = field_manager
         self._refused: dict[tuple[str, str], str] = {}
+        self._selection: dict[str, str] = {}
 
     @classmethod
     def from_kubeconfig(
@@ -90,6 +92,13 @@ class KubeClient:
         load(client_configuration=configuration)
         return cls(configuration, field_manager=field_manager)
 
+    def selecting(self, labels: Mapping[str, str]) -> KubeClient:
+        """The same client, whose lists and watches tell only of objects with all these labels."""
+        other = copy.copy(self)
+        selector = ",".join(f"{name}={value}" for name, value in sorted(labels.items()))
+        other._selection = {"labelSelector": selector}  # noqa: SLF001 - of the same class
+        return other
+
     @property
     def refused(self) -> tuple[str, ...]:
         """What RBAC refuses at present: one message for each verb and resource whose last answer was 403."""
@@ -100,6 +109,7 @@ class KubeClient:
     ) -> Page:
         """One page of the kind's objects in all namespaces."""
         query = {"limit": str(limit)} | ({"continue": continue_token} if continue_token else {})
+        query |= self._selection
         accept = _METADATA_LIST if metadata_only else _JSON
         request = _Request(Operation("list", kind), "GET", _path(kind), query, accept=accept)
         answer = self._json(request)
@@ -119,6 +129,7 @@ class KubeClient:
             "resourceVersion": resource_version,
             "timeoutSeconds": str(seconds),
         }
+        query |= self._selection
         accept = _METADATA if metadata_only else _JSON
         # Bookmarks come each minute or so; a silence of three means that the connection is dead.
         timeout = (_TIMEOUT[0], 180.0)
