@@ -265,14 +265,14 @@ class ConfigController:
         }
 
     def _tell_of_secret(self, secret: ObjectKey) -> None:
-        if not self._parts.secrets.moved(secret):
-            return
+        moved = self._parts.secrets.moved(secret)
         for key, config in self._all_configs():
-            if secret in self._secrets_of(key, config.get("spec") or {}):
-                # Somebody may have taken our mark off.
-                self.look_at(key)
-                for tell in self._told:
-                    tell(key)
+            if secret not in self._secrets_of(key, config.get("spec") or {}):
+                continue
+            # Somebody may have taken our mark off.
+            self.look_at(key)
+            for tell in self._told if moved else ():
+                tell(key)
 
     # Status.
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api.providerconfig import CredentialsSource
+from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.config_controller import ConfigController, Parts
 from edgetenants_runtime.configuration import PRIMARY, ConfigUse, ResolvedConfig
 from edgetenants_runtime.credentials import CredentialLoader, secrets_of
@@ -58,9 +59,10 @@ class ProviderConfigs:
         *,
         allow_namespaced_identity: bool = False,
         served: Callable[[ResourceKind], bool] = lambda _: True,
+        clock: Clock | None = None,
     ) -> None:
         """`allow_namespaced_identity` lifts the restrictions on namespaced configs; `served` says whether a
-        kind is worth asking for."""
+        kind is worth asking for; `clock` is real time."""
         self._kinds = kinds
         self._restrictions = (
             None
@@ -87,6 +89,7 @@ class ProviderConfigs:
             Parts(client, self._configs, self._usages, self._tracker, self._users, self._secrets, recorder),
             rng,
             secrets_of=lambda key, spec: secrets_of(key, spec, kinds.secret_paths),
+            clock=clock,
         )
 
     @property
