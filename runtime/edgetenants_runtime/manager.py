@@ -22,7 +22,7 @@ from edgetenants_runtime.kube.events import EventRecorder, EventWriter
 from edgetenants_runtime.kube.informer import Informer
 from edgetenants_runtime.kube.kinds import CRDS
 from edgetenants_runtime.managed import ManagedKind, ObjectKey, ResourceKind
-from edgetenants_runtime.providerconfigs import ConfigKinds, ProviderConfigs
+from edgetenants_runtime.providerconfigs import Access, ConfigKinds, ProviderConfigs
 from edgetenants_runtime.queue import WorkQueue
 from edgetenants_runtime.reconciler import Reconciler
 from edgetenants_runtime.writer import ManagedWriter
@@ -84,8 +84,7 @@ class Manager:
             kinds,
             self._rng,
             self._recorder,
-            allow_namespaced_identity=allow_namespaced_identity,
-            served=self._served,
+            Access(allow_namespaced_identity, self._served),
         )
         self._configs.append(configs)
         return configs

@@ -23,7 +23,17 @@ from edgetenants_runtime.managed import Managed, ObjectKey, ProviderConfigKey, R
 from edgetenants_runtime.restrictions import Restrictions
 from edgetenants_runtime.usages import BY_CONFIG, UsageTracker, Users, by_config
 
-__all__ = ["ConfigKinds", "ProviderConfigs"]
+__all__ = ["Access", "ConfigKinds", "ProviderConfigs"]
+
+
+@dataclass(frozen=True)
+class Access:
+    """What the configs may ask for and say."""
+
+    allow_namespaced_identity: bool = False
+    """Lifts the restrictions on namespaced configs."""
+    served: Callable[[ResourceKind], bool] = lambda _: True
+    """Whether a kind is worth asking for."""
 
 
 @dataclass(frozen=True)
@@ -56,22 +66,20 @@ class ProviderConfigs:
         kinds: ConfigKinds,
         rng: random.Random,
         recorder: Recorder,
-        *,
-        allow_namespaced_identity: bool = False,
-        served: Callable[[ResourceKind], bool] = lambda _: True,
+        access: Access | None = None,
         clock: Clock | None = None,
     ) -> None:
-        """`allow_namespaced_identity` lifts the restrictions on namespaced configs; `served` says whether a
-        kind is worth asking for; `clock` is real time."""
+        """`clock` is real time."""
+        access = access or Access()
         self._kinds = kinds
         self._restrictions = (
             None
-            if allow_namespaced_identity
+            if access.allow_namespaced_identity
             else Restrictions(kinds.restricted_fields, kinds.credentialed_fields)
         )
 
         def informer(kind: ResourceKind, **options: Any) -> Informer:
-            return Informer(client, kind, rng, gate=lambda: served(kind), **options)
+            return Informer(client, kind, rng, gate=lambda: access.served(kind), **options)
 
         self._configs = {kind.kind: informer(kind) for kind in kinds.configs}
         self._usages = informer(kinds.usage, indexes={BY_CONFIG: by_config})
@@ -80,7 +88,7 @@ class ProviderConfigs:
             client,
             kinds.secret_mark or f"{kinds.usage.group}/in-use",
             rng,
-            gate=lambda: any(served(kind) for kind in kinds.configs),
+            gate=lambda: any(access.served(kind) for kind in kinds.configs),
         )
         self._loader = CredentialLoader(self._secrets)
         self._users = Users(self._usages.cache)

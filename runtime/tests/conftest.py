@@ -19,7 +19,7 @@ from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.informer import Informer
 from edgetenants_runtime.kube.kinds import SECRETS
 from edgetenants_runtime.managed import Managed, ObjectKey, ResourceKind, key_of
-from edgetenants_runtime.providerconfigs import ConfigKinds, ProviderConfigs
+from edgetenants_runtime.providerconfigs import Access, ConfigKinds, ProviderConfigs
 from edgetenants_runtime.testing import TOYS, FakeObjects, FakeRecorder, Journal, toy
 
 Json = dict[str, Any]
@@ -231,7 +231,8 @@ class Tree:
         )  # fmt: skip
         rng = random.Random(1)
         client: Any = self.objects
-        self.configs = ProviderConfigs(client, kinds, rng, self.recorder, clock=self.clock, **self.options)
+        access = Access(**self.options)
+        self.configs = ProviderConfigs(client, kinds, rng, self.recorder, access, self.clock)
         self.resources = Informer(client, TOYS, rng)
         self.configs.used_by(self.resources)
         self.configs.used_by(self.resources, self.SECOND)
