@@ -179,10 +179,18 @@ class ConfigController:
             return
         # What is being deleted takes no finalizers any more.
         if not _holds(config) and not config["metadata"].get("deletionTimestamp"):
-            finalizers = [*(config["metadata"].get("finalizers") or ()), names.PROVIDER_CONFIG_FINALIZER]
-            self._patch(key, config, {"finalizers": finalizers})
+            self._put_finalizer(key, config)
         for secret in self._secrets_of(key, config.get("spec") or {}):
             self._parts.secrets.hold(secret)
+
+    def _put_finalizer(self, key: ProviderConfigKey, config: Mapping[str, Any]) -> None:
+        finalizers = [*(config["metadata"].get("finalizers") or ()), names.PROVIDER_CONFIG_FINALIZER]
+        try:
+            self._patch(key, config, {"finalizers": finalizers})
+        except Conflict:
+            # Many begin to use it at once, and one was first.
+            if not _holds(self._parts.objects.get(self._kind(key), _name(key))):
+                raise
 
     # Looking.
 

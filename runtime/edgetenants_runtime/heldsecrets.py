@@ -20,7 +20,7 @@ import structlog
 from edgetenants_runtime.clock import Stopwatch
 from edgetenants_runtime.kube.cache import ObjectChange
 from edgetenants_runtime.kube.client import KubeClient
-from edgetenants_runtime.kube.errors import Conflict, Forbidden, Invalid, KubeError, NotFound
+from edgetenants_runtime.kube.errors import Conflict, Forbidden, Invalid, NotFound
 from edgetenants_runtime.kube.informer import Informer
 from edgetenants_runtime.kube.kinds import SECRETS
 from edgetenants_runtime.managed import ObjectKey, key_of
@@ -48,7 +48,10 @@ class HeldSecrets:
     """Real seconds for which the content of a Secret that cannot be marked or watched is used before it is
     read again."""
     REFUSED_SECONDS = 600.0
-    """Real seconds after which marking a Secret is tried again where it was refused."""
+    """Real seconds after which marking a Secret is tried again where it was refused, or where somebody took
+    the mark off as often as it was put on."""
+    MARKS = 5
+    """How often it is put on one Secret in that time."""
 
     def __init__(
         self, client: KubeClient, mark: str, rng: random.Random, *, gate: Callable[[], bool] = lambda: True
@@ -68,6 +71,7 @@ class HeldSecrets:
         self._lock = threading.Lock()
         self._read: dict[tuple[ObjectKey, tuple[str, ...]], _Read] = {}
         self._refused: dict[ObjectKey, Stopwatch] = {}
+        self._marks: dict[ObjectKey, tuple[int, Stopwatch]] = {}
 
     # Content.
 
@@ -143,14 +147,15 @@ class HeldSecrets:
         try:
             stored = self._client.get(SECRETS, key)
             if not self._is_held(stored):
-                stored = self._client.patch(SECRETS, key, {"metadata": self._marked(stored)})
+                stored = self._put_mark(key, stored)
         except NotFound:
             return
         except (Forbidden, Invalid) as error:
             # Invalid: it is being deleted, and takes no finalizers any more.
-            self._note_refusal(key, error)
+            self._note_refusal(key, str(error))
             return
-        self._take_in(stored)
+        if self._is_held(stored):
+            self._take_in(stored)
 
     def release(self, key: ObjectKey) -> None:
         """Have the Secret carry the mark no more, and keep nothing of it. Raises KubeError."""
@@ -170,6 +175,24 @@ class HeldSecrets:
     def on_change(self, handler: Callable[[ObjectKey], None]) -> None:
         """Tell of held Secrets that somebody else changes, from the informer's thread; before it starts."""
         self.informer.add_handler(lambda change: handler(change.key) if _is_news(change) else None)
+
+    def _put_mark(self, key: ObjectKey, stored: Mapping[str, Any]) -> Mapping[str, Any]:
+        with self._lock:
+            count, since = self._marks.get(key, (0, Stopwatch()))
+            if since.elapsed() >= self.REFUSED_SECONDS:
+                count, since = 0, Stopwatch()
+            self._marks[key] = (count + 1, since)
+        if count >= self.MARKS:
+            self._note_refusal(key, f"somebody takes {self._mark} off again and again")
+            return stored
+        try:
+            return self._client.patch(SECRETS, key, {"metadata": self._marked(stored)})
+        except Conflict:
+            # Many begin to use it at once, and one was first.
+            fresh = self._client.get(SECRETS, key)
+            if self._is_held(fresh):
+                return fresh
+            raise
 
     def _is_held(self, obj: Mapping[str, Any] | None) -> bool:
         metadata = (obj or {}).get("metadata") or {}
@@ -197,7 +220,7 @@ class HeldSecrets:
         # Never the content.
         self.informer.cache.observed({"metadata": stored["metadata"]})
 
-    def _note_refusal(self, key: ObjectKey, error: KubeError) -> None:
+    def _note_refusal(self, key: ObjectKey, why: str) -> None:
         with self._lock:
             first = key not in self._refused
             self._refused[key] = Stopwatch()
@@ -205,7 +228,7 @@ class HeldSecrets:
             _log.warning(
                 "cannot hold a Secret with credentials, so it can vanish while it is in use",
                 secret=str(key),
-                error=str(error),
+                error=why,
             )
 
 

@@ -240,6 +240,17 @@ def test_a_mark_that_somebody_takes_off_is_put_back(world: Any) -> None:
     assert world.marked()
 
 
+def test_a_mark_that_somebody_takes_off_again_and_again_is_no_war(world: Any) -> None:
+    world.use()
+    for _ in range(20):
+        stored = world.secret()
+        for name in ("labels", "finalizers"):
+            stored["metadata"].pop(name, None)
+        world.objects.write(SECRETS, stored)
+        world.look()
+    assert world.journal.count(MARK) == world.secrets.MARKS
+
+
 def test_finalizers_of_others_are_kept(world: Any) -> None:
     stored = world.secret()
     stored["metadata"]["finalizers"] = ["other/x"]

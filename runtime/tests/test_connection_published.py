@@ -1,4 +1,4 @@
-"""The older form of naming where connection details go, of cluster-scoped kinds: publishConnectionDetailsTo."""
+"""Connection details in the older form, of cluster-scoped kinds: publishConnectionDetailsTo."""
 
 from typing import Any
 
