@@ -108,7 +108,7 @@ class UsageTracker:
         """
         stored = self._cache.get(self._key(mr, use.suffix))
         own = PRIMARY.ref(mr)
-        if stored is not None and own is not None and config_of(stored) != own:
+        if stored is not None and own is not None:
             self.track(mr, own, use.suffix)
 
     def adopt(self, key: ObjectKey) -> None:

@@ -16,6 +16,7 @@ from edgetenants_runtime.clock import FakeClock, Stopwatch, SystemClock, pause
 from edgetenants_runtime.configuration import PRIMARY, ConfigUse, ResolvedConfig
 from edgetenants_runtime.errors import ExternalError
 from edgetenants_runtime.kube.client import KubeClient
+from edgetenants_runtime.kube.errors import Invalid, Operation
 from edgetenants_runtime.kube.informer import Informer
 from edgetenants_runtime.kube.kinds import SECRETS
 from edgetenants_runtime.managed import Managed, ObjectKey, ResourceKind, key_of
@@ -180,6 +181,14 @@ class ApiServer(FakeObjects):
         """Somebody creates or replaces the object."""
         self.put(kind, obj)
         self.touch(kind, key_of(obj))
+
+    def patch(self, kind: ResourceKind, key: ObjectKey, patch: Any, *, subresource: str = "") -> Json:
+        """As the real one, which lets nobody add finalizers to what is being deleted."""
+        metadata = (self.find(kind, key) or {"metadata": {}})["metadata"]
+        added = set(patch.get("metadata", {}).get("finalizers") or ()) - set(metadata.get("finalizers") or ())
+        if added and metadata.get("deletionTimestamp"):
+            raise Invalid(Operation("patch", kind), 422, "metadata.finalizers: Forbidden: no new finalizers")
+        return super().patch(kind, key, patch, subresource=subresource)
 
     def delete(self, kind: ResourceKind, key: ObjectKey) -> None:
         """Somebody deletes the object: it goes when its finalizers are gone."""

@@ -74,6 +74,13 @@ def test_resources_count_as_long_as_they_hold_something_outside() -> None:
     assert usages.users.count(DEFAULT) == 0
 
 
+def test_a_usage_without_controller_counts_for_nothing() -> None:
+    usages = Usages()
+    stray = {"metadata": {"name": "stray", "uid": "u"}, "providerConfigRef": {"name": "default"}}
+    usages.informer.cache.changed(stray)
+    assert usages.users.count(DEFAULT) == 0
+
+
 Until = Callable[[Callable[[], Any]], None]
 
 
