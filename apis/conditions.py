@@ -98,8 +98,9 @@ class TenantReadyReason(StrEnum):
     """Writes are frozen, by the ProviderConfig or by the provider's flag --read-only. Whoever froze them
     lifts it; clears by itself then."""
     DELETION_HELD = "DeletionHeld"
-    """Nothing is deleted in AWS: deletionProtection is on, or the kind's CRD is itself being deleted. Whoever
-    is sure confirms as the message says; does not clear by itself."""
+    """Nothing is deleted in AWS: deletionProtection is on, the kind's CRD is itself being deleted, or the
+    provider runs with --hold-deletions. Whoever is sure confirms as the message says; does not clear by
+    itself."""
 
 
 class DeployedReason(StrEnum):
@@ -238,8 +239,11 @@ class DegradedReason(StrEnum):
     DRIFTED = "Drifted"
     """A tenant was changed in AWS and is left so under driftPolicy Report. Whoever owns it decides."""
     TENANT_FAILED = "TenantFailed"
-    """A tenant that was served is not, or a change of it fails; the message has its reason and next
-    action."""
+    """A tenant cannot be made or served, or a change of it fails; the message has its reason and next
+    action. Clears by itself once that is mended."""
+    CLAIM_REFUSED = "ClaimRefused"
+    """The claim cannot be composed as it stands, and what exists stays as it is; Live says why. Clears by
+    itself once claim or plan are corrected."""
     RECOVERED = "Recovered"
     """Nothing needs attention."""
 

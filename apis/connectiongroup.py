@@ -26,12 +26,12 @@ class ConnectionGroupParameters(ApiModel):
 
     ipv6_enabled: Bool | None = None
     """true: the routing endpoint has IPv6 addresses too. Unset: true when the group is created, else as it
-    is."""
+    is, which late initialization fills in here."""
     anycast_ip_list_id: AwsId | None = None
     """Id of an Anycast static IP list whose addresses the routing endpoint has. Unset: none."""
     enabled: Bool | None = None
     """true: the tenants of the group are served. false: the group is kept and serves nothing. Unset: true
-    when it is created, else as it is."""
+    when it is created, else as it is, which late initialization fills in here."""
     tags: Tags | None = None
     """Tags of the group in AWS: at most 50, keys of 1 to 128 characters, values of up to 256. Tags that
     others put on the group are left alone."""

@@ -59,7 +59,7 @@ class DistributionTenantParameters(ApiModel):
     account only."""
     enabled: Bool | None = None
     """true: the tenant serves its domains. false: it is kept and serves nothing. Unset: true when it is
-    created, else as it is."""
+    created, else as it is, which late initialization fills in here."""
     parameters: ParameterMap | None = None
     """Values for the parameters that the distribution defines: at most 50, each of 1 to 256 characters.
     CloudFront's quota is 5 and adjustable."""

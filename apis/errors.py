@@ -87,10 +87,14 @@ def _causes(details: list[ErrorDetails]) -> list[ErrorDetails]:
 
 
 def _problem(model: type[BaseModel], detail: ErrorDetails, root: str) -> Problem:
-    location = tuple(key for key in detail["loc"] if key != "[key]")
+    unknown = detail["type"] == "extra_forbidden"
+    # pydantic's mark for a map's key, unless somebody gave a field that name.
+    location = tuple(
+        k for n, k in enumerate(detail["loc"], 1) if k != "[key]" or (unknown and n == len(detail["loc"]))
+    )
     below = str(detail.get("ctx", {}).get("field", ""))
     path = (root + "".join(map(step, location)) + below).removeprefix(".")
-    if detail["type"] == "extra_forbidden":
+    if unknown:
         return Problem(path, _known_field(model, location), "an unknown field")
     if detail["type"] == "missing":
         return Problem(path, _expected(detail), "nothing")

@@ -40,7 +40,8 @@ def _crd_files() -> dict[str, str]:
     files |= {
         f"package/crds-legacy/{_file_name(kind)}": crds.crd(kind) for kind in kinds.LEGACY_PROVIDER_KINDS
     }
-    files[f"package/input/{_file_name(kinds.TENANT_PLANS)}"] = crds.crd(kinds.TENANT_PLANS)
+    for kind in (kinds.TENANT_PLANS, kinds.TENANT_REPORT):
+        files[f"package/input/{_file_name(kind)}"] = crds.crd(kind)
     return {path: _yaml(manifest) for path, manifest in files.items()}
 
 

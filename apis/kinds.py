@@ -5,6 +5,7 @@ from typing import Final
 
 from edgetenants_runtime.api.model import ApiModel, Scope
 from edgetenants_runtime.api.providerconfig import ProviderConfigUsage
+from edgetenants_runtime.api.references import ReferenceField
 
 from .connectiongroup import (
     ClusterConnectionGroupSpec,
@@ -14,8 +15,10 @@ from .connectiongroup import (
 from .distributiontenant import ClusterDistributionTenantSpec, NamespacedDistributionTenantSpec
 from .observation import DistributionTenantStatus
 from .providerconfig import ProviderConfigSpec, ProviderConfigStatus
+from .references import tenant_references
 from .tenantclaim import TenantClaimSpec, TenantClaimStatus
 from .tenantplans import TenantPlans
+from .tenantreport import TenantReport
 
 VERSION: Final = "v1alpha1"
 
@@ -64,6 +67,10 @@ class Kind:
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     columns: tuple[Column, ...] = ()
+    references: tuple[ReferenceField, ...] = ()
+    """Fields that can be filled in from other objects."""
+    late_initialized: tuple[str, ...] = ()
+    """Fields of forProvider that are filled in with what AWS has, while nothing is said of them."""
 
     @property
     def api_version(self) -> str:
@@ -131,6 +138,11 @@ _USAGE_TEXT = (
     "A ProviderConfigUsage says that a resource uses a ProviderConfig, which therefore cannot vanish."
 )
 
+_TENANT_LATE = ("domains", "enabled")
+_GROUP_LATE = ("enabled", "ipv6Enabled")
+"""Short on purpose. What is filled in is held to from then on, so nothing stands here that AWS changes by
+itself (a certificate, a web ACL, the connection group) or that has a reference."""
+
 DISTRIBUTION_TENANT: Final = Kind(
     group=MANAGED_GROUP,
     kind="DistributionTenant",
@@ -142,6 +154,8 @@ DISTRIBUTION_TENANT: Final = Kind(
     short_names=("edt",),
     categories=_MANAGED,
     columns=_TENANT_COLUMNS,
+    references=tenant_references(Scope.NAMESPACED, MANAGED_GROUP, VERSION),
+    late_initialized=_TENANT_LATE,
 )
 CONNECTION_GROUP: Final = Kind(
     group=MANAGED_GROUP,
@@ -154,6 +168,7 @@ CONNECTION_GROUP: Final = Kind(
     short_names=("ecg",),
     categories=_MANAGED,
     columns=_GROUP_COLUMNS,
+    late_initialized=_GROUP_LATE,
 )
 PROVIDER_CONFIG: Final = Kind(
     group=CONFIG_GROUP,
@@ -198,6 +213,8 @@ LEGACY_DISTRIBUTION_TENANT: Final = Kind(
     short_names=("ledt",),
     categories=_MANAGED,
     columns=_TENANT_COLUMNS,
+    references=tenant_references(Scope.CLUSTER, LEGACY_MANAGED_GROUP, VERSION),
+    late_initialized=_TENANT_LATE,
 )
 LEGACY_CONNECTION_GROUP: Final = Kind(
     group=LEGACY_MANAGED_GROUP,
@@ -210,6 +227,7 @@ LEGACY_CONNECTION_GROUP: Final = Kind(
     short_names=("lecg",),
     categories=_MANAGED,
     columns=_GROUP_COLUMNS,
+    late_initialized=_GROUP_LATE,
 )
 LEGACY_PROVIDER_CONFIG: Final = Kind(
     group=LEGACY_CONFIG_GROUP,
@@ -239,6 +257,16 @@ TENANT_PLANS: Final = Kind(
     scope=Scope.NAMESPACED,
     description="TenantPlans is the input of function-edgetenants: the plans by which claims are served.",
     fields=TenantPlans,
+    categories=("crossplane",),
+)
+
+TENANT_REPORT: Final = Kind(
+    group=INPUT_GROUP,
+    kind="TenantReport",
+    plural="tenantreports",
+    scope=Scope.NAMESPACED,
+    description="TenantReport is the input of function-edgetenants in an Operation: a report on claims.",
+    fields=TenantReport,
     categories=("crossplane",),
 )
 

@@ -9,7 +9,14 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Any, Final
 
-from edgetenants_runtime.api.conditions import ConditionType, ReadyReason, SyncedReason
+from edgetenants_runtime.api.conditions import (
+    AsyncOperationReason,
+    ConditionType,
+    LastAsyncOperationReason,
+    ReadyReason,
+    SyncedReason,
+    UnknownReason,
+)
 from edgetenants_runtime.api.model import RULES_KEY
 from edgetenants_runtime.api.providerconfig import ProviderConfigConditionType, ProviderConfigReason
 
@@ -25,6 +32,9 @@ _CONFIGS: Final = "ProviderConfig, ClusterProviderConfig"
 REASONS: Final[tuple[tuple[str, StrEnum, tuple[type[StrEnum], ...]], ...]] = (
     (_BOTH, ConditionType.READY, (ReadyReason, conditions.TenantReadyReason)),
     (_BOTH, ConditionType.SYNCED, (SyncedReason,)),
+    (_BOTH, ConditionType.ASYNC_OPERATION, (AsyncOperationReason,)),
+    (_BOTH, ConditionType.LAST_ASYNC_OPERATION, (LastAsyncOperationReason,)),
+    (_BOTH, ConditionType.UNKNOWN, (UnknownReason,)),
     (_BOTH, conditions.TenantConditionType.DEPLOYED, (conditions.DeployedReason,)),
     (_BOTH, conditions.TenantConditionType.IN_SYNC, (conditions.InSyncReason,)),
     (_TENANT, conditions.TenantConditionType.CERTIFICATE_READY, (conditions.CertificateReason,)),
@@ -41,6 +51,7 @@ REASONS: Final[tuple[tuple[str, StrEnum, tuple[type[StrEnum], ...]], ...]] = (
 FIELD_PAGES: Final[Mapping[str, tuple[Kind, ...]]] = {
     "tenantclaim": (kinds.TENANT_CLAIM,),
     "tenantplans": (kinds.TENANT_PLANS,),
+    "tenantreport": (kinds.TENANT_REPORT,),
     "distributiontenant": (kinds.DISTRIBUTION_TENANT, kinds.LEGACY_DISTRIBUTION_TENANT),
     "connectiongroup": (kinds.CONNECTION_GROUP, kinds.LEGACY_CONNECTION_GROUP),
     "providerconfig": (
@@ -74,8 +85,9 @@ def conditions_page() -> str:
     for carriers, type_, enums in REASONS:
         about = member_docs(type(type_))[type_.value]
         parts.append(f"## {type_.value}\n\nOf {carriers}. {about}\n")
-        rows = [row for enum in enums for row in member_docs(enum).items()]
-        parts.append(_table(("Reason", "Meaning"), [(f"`{reason}`", text) for reason, text in rows]))
+        # A reason that two enums share is the same reason; the kind's own words say more.
+        rows = {reason: text for enum in enums for reason, text in member_docs(enum).items()}
+        parts.append(_table(("Reason", "Meaning"), [(f"`{reason}`", text) for reason, text in rows.items()]))
     return "\n".join(parts)
 
 

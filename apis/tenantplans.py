@@ -181,7 +181,7 @@ class EnvironmentConfigSource(ApiModel):
 
     name: ObjectName | None = None
     """Name of the EnvironmentConfig."""
-    match_labels: LabelMap | None = None
+    match_labels: Annotated[LabelMap | None, Field(min_length=1)] = None
     """Every EnvironmentConfig with all these labels is used, in the order of their names."""
 
     cel_rules: ClassVar[tuple[Rule, ...]] = (
@@ -197,7 +197,7 @@ class PlanSource(ApiModel):
     """Where further plans come from."""
 
     environment_config: EnvironmentConfigSource
-    """EnvironmentConfigs whose data holds `plans`."""
+    """EnvironmentConfigs whose data holds `plans`, in the same form as here."""
 
 
 class TenantPlans(ApiModel):
@@ -218,7 +218,8 @@ class TenantPlans(ApiModel):
     )
     """Where further plans come from; of several plans of one name the last is used, those above first."""
     ttl: Annotated[str, Field(max_length=16, pattern="^([0-9]+(ms|s|m|h))+$")] = "1h"
-    """How long Crossplane may reuse an answer of the function, as a Go duration (30s, 10m, 1h)."""
+    """How long Crossplane may reuse an answer of the function, as a Go duration (30s, 10m, 1h). Unset with
+    plansFrom: 10m, as cores before v2.4 look at its sources only then."""
 
     cel_rules: ClassVar[tuple[Rule, ...]] = (
         Rule(

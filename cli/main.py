@@ -1,4 +1,4 @@
-"""`edgetenants`: the sandbox and the demo. Wires; what is done stands in `sandbox`."""
+"""`edgetenants`: what people run. Wires; what is done stands in `function` and `sandbox`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import sys
 import click
 
 from cli.demo import demo
+from cli.render import render
 from cli.sandbox import sandbox
+from cli.validate import validate
 
 __all__ = ["cli", "main"]
 
@@ -18,6 +20,8 @@ def cli() -> None:
     """A domain of its own for each customer of a SaaS, from one small Kubernetes object."""
 
 
+cli.add_command(render)
+cli.add_command(validate)
 cli.add_command(sandbox)
 cli.add_command(demo)
 

@@ -17,6 +17,8 @@ from apis.tenantclaim import CORE_FIELDS, TenantClaimSpec
 from function import domains, structs
 from function.errors import Refused
 
+CONFIRM = "edgetenants.io/confirm"
+"""Annotation: tokens of steps that the claim's author confirms, apart by commas."""
 _REMEMBERED = 256
 """Specs whose parsed form is kept: each claim is looked at several times while it changes."""
 
@@ -37,8 +39,19 @@ class Composite:
     """Namespace and name of the claim of a legacy composite."""
     secret_namespace: str | None
     """Namespace of the connection Secret of a legacy composite that wants one."""
-    live: tuple[str, str] | None
-    """Status and reason of the condition Live, as last written."""
+    conditions: tuple[tuple[str, tuple[str, str]], ...]
+    """Type, status and reason of the conditions, as last written."""
+    confirmed: frozenset[str]
+    """Tokens of the steps that its author has confirmed."""
+
+    def condition(self, type_: str) -> tuple[str, str] | None:
+        """Status and reason of a condition, as last written; None where it was not."""
+        return dict(self.conditions).get(type_)
+
+    @property
+    def live(self) -> tuple[str, str] | None:
+        """Status and reason of the condition Live."""
+        return self.condition(ClaimConditionType.LIVE)
 
     @property
     def namespaced(self) -> bool:
@@ -81,7 +94,8 @@ def identify(resource: Struct) -> Composite:
         labels=tuple(sorted(structs.text_map(resource, "metadata", "labels").items())),
         claim=_claim_ref(structs.child(resource, "spec", "claimRef")),
         secret_namespace=structs.text(resource, "spec", "writeConnectionSecretToRef", "namespace") or None,
-        live=_live(resource),
+        conditions=_conditions(resource),
+        confirmed=_tokens(structs.text(resource, "metadata", "annotations", CONFIRM)),
     )
 
 
@@ -90,11 +104,15 @@ def _claim_ref(reference: Struct | None) -> tuple[str, str] | None:
     return (structs.text(reference, "namespace"), name) if name else None
 
 
-def _live(resource: Struct) -> tuple[str, str] | None:
-    for condition in structs.objects(resource, "status", "conditions"):
-        if structs.text(condition, "type") == ClaimConditionType.LIVE:
-            return structs.text(condition, "status"), structs.text(condition, "reason")
-    return None
+def _conditions(resource: Struct) -> tuple[tuple[str, tuple[str, str]], ...]:
+    return tuple(
+        (structs.text(each, "type"), (structs.text(each, "status"), structs.text(each, "reason")))
+        for each in structs.objects(resource, "status", "conditions")
+    )
+
+
+def _tokens(annotation: str) -> frozenset[str]:
+    return frozenset(token.strip() for token in annotation.split(",") if token.strip())
 
 
 def read(observed: fnv1.Resource) -> Claim:
@@ -113,7 +131,7 @@ def read(observed: fnv1.Resource) -> Claim:
     try:
         return _parse(own.SerializeToString(deterministic=True))
     except InvalidInput as error:
-        raise Refused(LiveReason.INVALID_CLAIM, str(error)) from None
+        raise Refused(LiveReason.INVALID_CLAIM, str(error), problems=error.problems) from None
 
 
 @lru_cache(maxsize=_REMEMBERED)

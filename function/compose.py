@@ -1,7 +1,7 @@
 """What is composed: managed resources, each only with the fields that the claim and its plan have an opinion
 on. Core applies them server-side and takes back what is left out later."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -71,32 +71,15 @@ class WantedTenant:
     domains: tuple[str, ...]
     enabled: bool
     distribution_id: str
+    dedicated: bool
+    """It is reached by the claim's own connection group."""
 
 
-def tenants(order: Order, observed: Collection[str]) -> tuple[WantedTenant, ...]:
-    """The tenants that serve the claim: one for all its domains, or one for each.
-
-    Args:
-        order: what is wanted.
-        observed: names of the composed resources that exist.
-
-    Raises:
-        Refused: with reason InvalidClaim, when the domains are served in the other way already: a change
-            would delete what serves.
-    """
-    spec = order.claim.spec
-    others = [name for name in observed if _tenant_of_other_isolation(name, spec.isolation)]
-    if others:
-        kept = next(each for each in Isolation if each is not spec.isolation)
-        expected = f"{kept}, as the domains are served so and a change would take them down"
-        refuse_claim([Problem("spec.isolation", expected, spec.isolation)])
-    if spec.isolation is Isolation.SHARED:
+def tenants(order: Order, isolation: Isolation) -> tuple[WantedTenant, ...]:
+    """The tenants that serve the claim: one for all its domains, or one for each."""
+    if isolation is Isolation.SHARED:
         return (_tenant(order, TENANT, order.claim.domains),)
     return tuple(_tenant(order, _own_name(domain), (domain,)) for domain in order.claim.domains)
-
-
-def _tenant_of_other_isolation(name: str, isolation: Isolation) -> bool:
-    return name.startswith(f"{TENANT}-") if isolation is Isolation.SHARED else name == TENANT
 
 
 def _own_name(domain: str) -> str:
@@ -105,7 +88,7 @@ def _own_name(domain: str) -> str:
 
 def _tenant(order: Order, name: str, domains: tuple[str, ...]) -> WantedTenant:
     spec, plan = order.claim.spec, order.chosen.plan
-    return WantedTenant(name, domains, not spec.suspended, plan.distribution_id)
+    return WantedTenant(name, domains, not spec.suspended, plan.distribution_id, order.terms.dedicated)
 
 
 def tenant(order: Order, wanted: WantedTenant, external_name: str | None) -> Json:
@@ -208,11 +191,11 @@ def _tenant_parameters(order: Order, wanted: WantedTenant) -> Json:
         "tags": dict(terms.tags),
         "dns": _records(order),
     }
-    return _without_empty(parameters | _connection(order))
+    return _without_empty(parameters | _connection(order, wanted))
 
 
-def _connection(order: Order) -> Json:
-    if order.terms.dedicated:
+def _connection(order: Order, wanted: WantedTenant) -> Json:
+    if wanted.dedicated:
         # The group's name is Crossplane's to give; both have the composite as their controller.
         return {"connectionGroupIdSelector": {"matchControllerRef": True}}
     return {"connectionGroupId": order.chosen.plan.connection.connection_group_id}

@@ -8,15 +8,35 @@ from typing import Final
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 from google.protobuf.struct_pb2 import Struct
 
+from apis import kinds
 from apis.conditions import LiveReason
-from function import claim, compose, live, observed, plans, response, status, structs, terms
+from function import (
+    claim,
+    compose,
+    conditions,
+    live,
+    moves,
+    observed,
+    plans,
+    plansources,
+    report,
+    response,
+    status,
+    structs,
+    terms,
+)
 from function.claim import Claim, Composite
 from function.compose import Order, WantedTenant
+from function.conditions import Looked
 from function.errors import Refused
 from function.live import Finding
 from function.observed import ObservedTenant
 from function.plans import Plans
 
+_OURS: Final = frozenset({kinds.MANAGED_GROUP, kinds.LEGACY_MANAGED_GROUP})
+_UNREAD: Final = Finding(
+    LiveReason.BLOCKED, "The plans of plansFrom are not read yet. Nothing is changed until they are."
+)
 _ORDERS: Final = 256
 """Claims whose terms are kept."""
 _TENANTS: Final = 2048
@@ -40,18 +60,41 @@ class Answer:
 def run(req: fnv1.RunFunctionRequest) -> Answer:
     """Answer one request. Equal requests have equal answers, byte for byte."""
     composite = claim.identify(req.observed.composite.resource)
+    if report.is_asked(req):
+        return _report(req, composite)
     rsp = response.begin(req, plans.DEFAULT_TTL)
     try:
-        offered = plans.read(req.input)
-        response.set_ttl(rsp, offered.ttl)
-        finding = _compose(req, rsp, _order(req, composite, offered))
+        asked = plans.read(req.input)
+        response.set_ttl(rsp, asked.ttl)
+        plansources.require(req, rsp, asked)
+        offered = plansources.gather(req, asked)
+        if offered is None:
+            return _await_sources(req, rsp, composite)
+        finding = _compose(req, rsp, order(req, composite, offered))
     except Refused as refusal:
-        response.refuse(rsp, composite, refusal)
-        return _answer(rsp, composite, refusal.reason, refusal.message, refused=True)
+        return _refuse(req, rsp, composite, refusal)
     answer = _answer(rsp, composite, finding.reason, finding.message, refused=False)
     if answer.changed:
         _warn_of_broken(rsp, offered)
     return answer
+
+
+def _report(req: fnv1.RunFunctionRequest, composite: Composite) -> Answer:
+    rsp = report.run(req)
+    told = rsp.results[0] if rsp.results else fnv1.Result(message="claims are required")
+    refused = told.severity == fnv1.SEVERITY_FATAL
+    return Answer(rsp, composite, told.reason, told.message, refused=refused, changed=bool(rsp.results))
+
+
+def _await_sources(
+    req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, composite: Composite
+) -> Answer:
+    """Crossplane will call again with what is required, and drops this answer. Should it not, as cores before
+    v1.15 do not, then nothing that serves goes."""
+    for name, seen in _observed(req).items():
+        response.keep(rsp, name, req.observed.resources[name].resource, ready=seen.ready.holds)
+    response.set_live(rsp, composite, _UNREAD, tell=False)
+    return Answer(rsp, composite, _UNREAD.reason, _UNREAD.message, refused=False, changed=False)
 
 
 def refuse_too_large(req: fnv1.RunFunctionRequest, answer: Answer, size: int, most: int) -> Answer:
@@ -62,8 +105,16 @@ def refuse_too_large(req: fnv1.RunFunctionRequest, answer: Answer, size: int, mo
         f"Crossplane takes at most {most}. Split the claim, or have earlier steps want less."
     )
     rsp = fnv1.RunFunctionResponse(meta=fnv1.ResponseMeta(tag=req.meta.tag))
-    response.refuse(rsp, answer.composite, Refused(LiveReason.FAILED, message))
-    return _answer(rsp, answer.composite, LiveReason.FAILED, message, refused=True)
+    return _refuse(req, rsp, answer.composite, Refused(LiveReason.FAILED, message))
+
+
+def _refuse(
+    req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, composite: Composite, refusal: Refused
+) -> Answer:
+    response.refuse(rsp, composite, refusal)
+    suspended = structs.flag(req.observed.composite.resource, "spec", "suspended") or False
+    response.set_conditions(rsp, composite, conditions.of_refused(refusal, suspended=suspended))
+    return _answer(rsp, composite, refusal.reason, refusal.message, refused=True)
 
 
 def _answer(
@@ -73,7 +124,12 @@ def _answer(
     return Answer(rsp, composite, str(reason), message, refused, changed)
 
 
-def _order(req: fnv1.RunFunctionRequest, composite: Composite, offered: Plans) -> Order:
+def order(req: fnv1.RunFunctionRequest, composite: Composite, offered: Plans) -> Order:
+    """What is wanted, by claim and plans.
+
+    Raises:
+        Refused: the claim or its plan cannot be used.
+    """
     if not composite.name:
         raise Refused(LiveReason.INVALID_CLAIM, "metadata.name: expected a name, got nothing")
     return _agree(composite, claim.read(req.observed.composite), offered)
@@ -87,21 +143,43 @@ def _agree(composite: Composite, asked: Claim, offered: Plans) -> Order:
 
 def _compose(req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, order: Order) -> Finding:
     # Nothing is written before all is known to be right: nothing is composed by half.
-    wanted = compose.tenants(order, req.observed.resources)
-    seen = {each: _observe(req, each) for each in wanted}
-    resources = {each: _tenant(order, each, _external_name(req, each.resource_name)) for each in wanted}
+    seen = _observed(req)
+    wanted = moves.wanted(order, seen)
+    resources = {
+        each: _tenant(order, each, _name_of(seen.get(each.resource_name))) for each in wanted.tenants
+    }
 
-    findings = {each: live.judge(each, seen[each], order.chosen) for each in wanted}
-    for each, resource in resources.items():
-        response.put(rsp, each.resource_name, resource, ready=findings[each].satisfied)
-    if order.terms.dedicated:
-        _put_connection_group(req, rsp, order)
-    finding = live.summary(findings)
-    existing = [each for each in seen.values() if each is not None]
+    looked = [_look(each, seen.get(each.resource_name), order) for each in wanted.tenants]
+    for each in looked:
+        name = each.wanted.resource_name
+        response.put(rsp, name, resources[each.wanted], ready=each.finding.satisfied)
+    if wanted.dedicated:
+        _put_connection_group(rsp, order, seen.get(compose.CONNECTION_GROUP))
+    finding = live.summary({each.wanted: each.finding for each in looked})
+    existing = [each.seen for each in looked if each.seen is not None]
     response.set_status(rsp, status.derive(order.claim.domains, existing, finding))
     response.set_live(rsp, order.composite, finding)
-    _pass_connection_details(req, rsp, order.composite, wanted)
+    told = conditions.derive(looked, wanted.waiting, suspended=order.claim.spec.suspended)
+    response.set_conditions(rsp, order.composite, told)
+    _pass_connection_details(req, rsp, order.composite, wanted.tenants)
     return finding
+
+
+def _observed(req: fnv1.RunFunctionRequest) -> dict[str, ObservedTenant]:
+    """The managed resources of ours that exist, by their names among the composed ones."""
+    return {
+        name: observed.read(resource.resource)
+        for name, resource in req.observed.resources.items()
+        if structs.text(resource.resource, "apiVersion").partition("/")[0] in _OURS
+    }
+
+
+def _look(wanted: WantedTenant, seen: ObservedTenant | None, order: Order) -> Looked:
+    return Looked(wanted, seen, live.judge(wanted, seen, order.chosen))
+
+
+def _name_of(seen: ObservedTenant | None) -> str | None:
+    return seen.external_name if seen is not None else None
 
 
 @lru_cache(maxsize=_TENANTS)
@@ -109,22 +187,10 @@ def _tenant(order: Order, wanted: WantedTenant, external_name: str | None) -> St
     return structs.of(compose.tenant(order, wanted, external_name))
 
 
-def _observe(req: fnv1.RunFunctionRequest, wanted: WantedTenant) -> ObservedTenant | None:
-    resource = req.observed.resources.get(wanted.resource_name)
-    return observed.read(resource.resource) if resource is not None else None
-
-
-def _external_name(req: fnv1.RunFunctionRequest, resource_name: str) -> str | None:
-    resource = req.observed.resources.get(resource_name)
-    return observed.external_name(resource.resource) if resource is not None else None
-
-
-def _put_connection_group(req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, order: Order) -> None:
-    name = compose.CONNECTION_GROUP
-    resource = req.observed.resources.get(name)
-    ready = resource is not None and observed.read(resource.resource).ready.holds
-    group = compose.connection_group(order, _external_name(req, name))
-    response.put(rsp, name, structs.of(group), ready=ready)
+def _put_connection_group(rsp: fnv1.RunFunctionResponse, order: Order, seen: ObservedTenant | None) -> None:
+    ready = seen is not None and seen.ready.holds
+    group = structs.of(compose.connection_group(order, _name_of(seen)))
+    response.put(rsp, compose.CONNECTION_GROUP, group, ready=ready)
 
 
 def _pass_connection_details(
@@ -145,6 +211,8 @@ def _pass_connection_details(
 
 def _warn_of_broken(rsp: fnv1.RunFunctionResponse, offered: Plans) -> None:
     """Broken plans that this claim does not use; told once a change, not with each call."""
+    for flaw in offered.flaws:
+        response.warn(rsp, LiveReason.PLAN_INVALID, f"No plans can be read there: {flaw}")
     for name in sorted(offered.broken):
         message = f"Plan {name} is broken, and its claims are refused: {offered.broken[name]}"
         response.warn(rsp, LiveReason.PLAN_INVALID, message)

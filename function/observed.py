@@ -1,5 +1,5 @@
-"""A composed tenant as the control plane has it: what the provider says of it, and what it was asked for when
-it said so."""
+"""A composed tenant or connection group as the control plane has it: what the provider says of it, and what
+it was asked for when it said so."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -60,6 +60,8 @@ class ObservedTenant:
     name: str
     """metadata.name, for messages."""
     external_name: str | None
+    tenant_id: str
+    """Its id in CloudFront; empty before it exists there."""
     deleted: bool
     """It is being deleted."""
     generation: int | None
@@ -118,6 +120,7 @@ def _read(serialized: bytes) -> ObservedTenant:
     return ObservedTenant(
         name=structs.text(resource, "metadata", "name"),
         external_name=external_name(resource),
+        tenant_id=structs.text(at_provider, "id"),
         deleted=bool(structs.text(resource, "metadata", "deletionTimestamp")),
         generation=structs.whole_number(resource, "metadata", "generation"),
         asked=_asked(structs.child(resource, "spec", "forProvider")),

@@ -1,8 +1,8 @@
-"""The plans of the function's input, and the one that a claim uses."""
+"""The plans that a platform team offers, and the one that a claim uses."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
 
@@ -11,33 +11,65 @@ from google.protobuf.struct_pb2 import Struct
 from apis import tenantplans
 from apis.conditions import LiveReason
 from apis.errors import InvalidInput, Problem, shown
-from apis.tenantplans import Plan, TenantPlans
+from apis.tenantplans import Plan, PlanSource
 from function import structs
 from function.errors import Refused
 
 DEFAULT_TTL: Final = 3600.0
 """Seconds; what an input says that names no `ttl`."""
+SOURCES_TTL: Final = 600.0
+"""The same where plans are read from elsewhere too: cores before v2.4 do not watch what a function requires,
+and call it again only then."""
 
 _UNITS: Final[Mapping[str, float]] = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
+
+
+@dataclass(frozen=True)
+class Offer:
+    """One plan."""
+
+    plan: Plan
+    where: str
+    """Where its source stands: "", or the source's name and a colon."""
 
 
 @dataclass(frozen=True, eq=False)
 class Plans:
     """What the platform team offers. Equal inputs give one and the same."""
 
-    sound: TenantPlans
-    broken: Mapping[str, InvalidInput]
+    sound: Mapping[str, Offer]
+    broken: Mapping[str, str]
     """What is wrong with the plans that cannot be used, by name."""
+    default: str | None
+    """The plan of claims that name none."""
+    ttl: float
+    """How long an answer may be reused, in seconds."""
+    sources: tuple[PlanSource, ...] = ()
+    """Where further plans come from."""
+    flaws: tuple[str, ...] = ()
+    """What is wrong with the sources themselves."""
 
     @property
     def names(self) -> list[str]:
         """The names of all plans, broken ones too: they are there and will be mended."""
-        return sorted({*self.sound.plans, *self.broken})
+        return sorted({*self.sound, *self.broken})
 
-    @property
-    def ttl(self) -> float:
-        """How long an answer may be reused, in seconds."""
-        return seconds(self.sound.ttl)
+    def with_sources(self, sources: Iterable[tuple[str, Any]]) -> "Plans":
+        """These plans and those of the sources, each a name and its `plans`; of a name the last is used."""
+        sound, broken, flaws = dict(self.sound), dict(self.broken), []
+        for name, value in sources:
+            where = f"{name}: data."
+            try:
+                read_, wrong = tenantplans.salvage({"plans": value})
+            except InvalidInput as error:
+                flaws.append(f"{where}{error}")
+                continue
+            for plan in (*read_.plans, *wrong):
+                sound.pop(plan, None)
+                broken.pop(plan, None)
+            sound |= {plan: Offer(each, where) for plan, each in read_.plans.items()}
+            broken |= {plan: f"{where}{each}" for plan, each in wrong.items()}
+        return replace(self, sound=sound, broken=broken, flaws=tuple(flaws))
 
 
 @dataclass(frozen=True)
@@ -46,10 +78,11 @@ class ChosenPlan:
 
     name: str
     plan: Plan
+    where: str = ""
 
     def path(self, field: str) -> str:
-        """Where a field of the plan stands in the function's input."""
-        return f"plans.{self.name}.{field}"
+        """Where a field of the plan stands in the function's input, or in the source that it is from."""
+        return f"{self.where}plans.{self.name}.{field}"
 
 
 def seconds(duration: str) -> float:
@@ -71,12 +104,15 @@ def read(input_: Struct) -> Plans:
 
 @lru_cache(maxsize=32)
 def _parse(input_: bytes) -> Plans:
-    plans = Plans(*tenantplans.salvage(_whole(structs.plain_object(Struct.FromString(input_)))))
-    if plans.sound.plans_from:
-        raise InvalidInput(
-            (Problem("plansFrom", "nothing, as plans are read from `plans` alone", "sources of plans"),)
-        )
-    return plans
+    sound, broken = tenantplans.salvage(_whole(structs.plain_object(Struct.FromString(input_))))
+    said = "ttl" in sound.model_fields_set
+    return Plans(
+        sound={name: Offer(plan, "") for name, plan in sound.plans.items()},
+        broken={name: str(error) for name, error in broken.items()},
+        default=sound.default_plan,
+        ttl=seconds(sound.ttl) if said or not sound.plans_from else SOURCES_TTL,
+        sources=sound.plans_from or (),
+    )
 
 
 def _whole(value: dict[str, Any]) -> dict[str, Any]:
@@ -93,18 +129,21 @@ def choose(plans: Plans, asked: str | None) -> ChosenPlan:
         Refused: with reason PlanNotFound and the plans that there are, or with reason PlanInvalid and what is
             wrong with the plan.
     """
-    name = asked or plans.sound.default_plan
+    name = asked or plans.default
     if name is None:
-        raise Refused(
-            LiveReason.PLAN_NOT_FOUND, f"{_one_of(plans, None)}; there is no default plan (defaultPlan)"
-        )
+        missing = _one_of(plans, None)
+        text = f"{missing}; there is no default plan (defaultPlan)"
+        raise Refused(LiveReason.PLAN_NOT_FOUND, text, problems=(missing,))
     if name in plans.broken:
         raise Refused(LiveReason.PLAN_INVALID, f"The platform's plan {name} is broken: {plans.broken[name]}")
-    if name not in plans.sound.plans:
-        raise Refused(LiveReason.PLAN_NOT_FOUND, _one_of(plans, name))
-    return ChosenPlan(name, plans.sound.plans[name])
+    if name not in plans.sound:
+        missing = _one_of(plans, name)
+        text = "; ".join((str(missing), *plans.flaws))
+        raise Refused(LiveReason.PLAN_NOT_FOUND, text, problems=(missing,))
+    offer = plans.sound[name]
+    return ChosenPlan(name, offer.plan, offer.where)
 
 
-def _one_of(plans: Plans, name: str | None) -> str:
+def _one_of(plans: Plans, name: str | None) -> Problem:
     expected = f"one of {', '.join(plans.names)}" if plans.names else "a plan, but there is none"
-    return str(Problem("spec.plan", expected, "nothing" if name is None else shown(name)))
+    return Problem("spec.plan", expected, "nothing" if name is None else shown(name))

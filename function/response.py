@@ -1,13 +1,15 @@
 """The answer: what was found and what is wanted, written into protobuf."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 from google.protobuf.struct_pb2 import Struct
 
-from apis.conditions import ClaimConditionType
+from apis.conditions import BlockedReason, ClaimConditionType, DegradedReason
+from function import structs
 from function.claim import Composite
+from function.conditions import Told
 from function.errors import Refused
 from function.live import Finding
 
@@ -42,18 +44,44 @@ def put(rsp: fnv1.RunFunctionResponse, name: str, resource: Struct, *, ready: bo
     wanted.ready = fnv1.READY_TRUE if ready else fnv1.READY_FALSE
 
 
+def keep(rsp: fnv1.RunFunctionResponse, name: str, seen: Struct, *, ready: bool) -> None:
+    """Want a composed resource as it stands in the control plane."""
+    kept = Struct()
+    for key in ("apiVersion", "kind", "spec"):
+        if key in seen.fields:
+            kept.fields[key].CopyFrom(seen.fields[key])
+    annotations = structs.child(seen, "metadata", "annotations")
+    if annotations is not None:
+        kept.get_or_create_struct("metadata").get_or_create_struct("annotations").CopyFrom(annotations)
+    put(rsp, name, kept, ready=ready)
+
+
 def set_status(rsp: fnv1.RunFunctionResponse, fields: Mapping[str, Any]) -> None:
     """Want these fields of the composite's status, beside those that earlier steps want."""
     rsp.desired.composite.resource.get_or_create_struct("status").update(dict(fields))
 
 
-def set_live(rsp: fnv1.RunFunctionResponse, composite: Composite, finding: Finding) -> None:
-    """Set the condition Live, and tell an event where it changed."""
-    status = fnv1.STATUS_CONDITION_TRUE if finding.live else fnv1.STATUS_CONDITION_FALSE
-    _condition(rsp, composite, status, finding.reason, finding.message)
-    if composite.live != ("True" if finding.live else "False", finding.reason):
+def set_live(
+    rsp: fnv1.RunFunctionResponse, composite: Composite, finding: Finding, *, tell: bool = True
+) -> None:
+    """Set the condition Live, and tell an event where it changed, unless nobody is to be told."""
+    _condition(rsp, composite, ClaimConditionType.LIVE, finding.live, (finding.reason, finding.message))
+    if tell and composite.live != ("True" if finding.live else "False", finding.reason):
         severity = fnv1.SEVERITY_WARNING if finding.failed else fnv1.SEVERITY_NORMAL
         _result(rsp, composite, severity, finding.reason, finding.message)
+
+
+def set_conditions(rsp: fnv1.RunFunctionResponse, composite: Composite, told: Iterable[Told]) -> None:
+    """Set the conditions beside Live, and tell an event where one has just become so that Live says nothing
+    of it."""
+    for each in told:
+        _condition(rsp, composite, each.type, each.holds, (each.reason, each.message))
+        news = composite.condition(each.type) != ("True" if each.holds else "False", each.reason)
+        if news and each.holds and each.reason in _ALARMING:
+            _result(rsp, composite, fnv1.SEVERITY_WARNING, each.reason, each.message)
+
+
+_ALARMING: Final = frozenset({BlockedReason.AWAITING_APPROVAL, DegradedReason.DRIFTED})
 
 
 def warn(rsp: fnv1.RunFunctionResponse, reason: str, message: str) -> None:
@@ -63,23 +91,23 @@ def warn(rsp: fnv1.RunFunctionResponse, reason: str, message: str) -> None:
 
 def refuse(rsp: fnv1.RunFunctionResponse, composite: Composite, refusal: Refused) -> None:
     """Set the condition Live and end the pipeline; what exists stays as it is."""
-    _condition(rsp, composite, fnv1.STATUS_CONDITION_FALSE, refusal.reason, refusal.message)
+    _condition(rsp, composite, ClaimConditionType.LIVE, False, (refusal.reason, refusal.message))
     _result(rsp, composite, fnv1.SEVERITY_FATAL, refusal.reason, refusal.message)
 
 
 def _condition(
     rsp: fnv1.RunFunctionResponse,
     composite: Composite,
-    status: fnv1.Status,
-    reason: str,
-    message: str,
+    type_: ClaimConditionType,
+    holds: bool,
+    says: tuple[str, str],
 ) -> None:
     rsp.conditions.append(
         fnv1.Condition(
-            type=ClaimConditionType.LIVE.value,
-            status=status,
-            reason=str(reason),
-            message=_cut(message),
+            type=type_.value,
+            status=fnv1.STATUS_CONDITION_TRUE if holds else fnv1.STATUS_CONDITION_FALSE,
+            reason=str(says[0]),
+            message=_cut(says[1]),
             target=_target(composite),
         )
     )

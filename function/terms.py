@@ -50,7 +50,8 @@ def agree(composite: Composite, claim: Claim, chosen: ChosenPlan) -> Terms:
         Refused: with reason InvalidClaim and everything that the plan does not allow.
     """
     terms = _merge(composite, claim.spec, chosen.plan)
-    refuse_claim((*_not_allowed(claim.spec, chosen), *_impossible(claim, chosen, terms)))
+    denied = (*_not_allowed(claim.spec, chosen), *_too_many(claim, chosen))
+    refuse_claim(_impossible(claim, chosen, terms), denied)
     return terms
 
 
@@ -104,7 +105,6 @@ def _not_allowed(spec: TenantClaimSpec, chosen: ChosenPlan) -> Iterator[Problem]
 
 
 def _impossible(claim: Claim, chosen: ChosenPlan, terms: Terms) -> Iterator[Problem]:
-    yield from _too_many(claim, chosen)
     if terms.dns_mode is DnsMode.MANAGED and chosen.plan.dns.config_ref is None:
         expected = f"Manual, as plan {chosen.name} has no {chosen.path('dns.configRef')}"
         yield Problem("spec.dns.mode", expected, DnsMode.MANAGED)

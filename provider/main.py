@@ -1,20 +1,20 @@
 """The provider's process: flags, and the one place where its parts are wired.
 
-Exit codes: 0 stopped as asked, 1 could not start or was cut off while stopping, 2 wrong flags.
+Exit codes: 0 stopped as asked, 1 could not start, was cut off while stopping or lost the leadership, 2 wrong
+flags.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 import click
 import structlog
 
 from apis import kinds
-from apis.drift import DriftPolicy
 from apis.kinds import Kind
 from edgetenants_runtime import logs
 from edgetenants_runtime.api.model import Scope
@@ -25,9 +25,10 @@ from edgetenants_runtime.kube.errors import KubeError
 from edgetenants_runtime.managed import Managed, ManagedKind, ResourceKind
 from edgetenants_runtime.manager import Manager, Settings
 from edgetenants_runtime.providerconfigs import ConfigKinds
-from provider import installation
+from provider import installation, options
 from provider.cloudfront.aws import Accounts
 from provider.cloudfront.connector import TenantConnector
+from provider.options import Policy
 
 __all__ = ["main"]
 
@@ -40,7 +41,6 @@ _CREDENTIALED = ("assumeRoleChain",)
 """What it may set with credentials of its own only: it would begin with the provider's identity."""
 _SECRETS = ("credentials.secretRef", "dns.rfc2136.tsigSecretRef")
 """Where ProviderConfigs refer to Secrets."""
-_SERVICE_ACCOUNT_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 
 @dataclass(frozen=True)
@@ -65,16 +65,6 @@ TREES = (
     ),
 )
 """Both are wired always; a kind whose CRD is not there is waited for."""
-
-
-@dataclass(frozen=True)
-class Policy:
-    """What the flags say about all tenants."""
-
-    installation: str
-    drift: DriftPolicy
-    read_only: bool
-    allow_namespaced_identity: bool
 
 
 def wire(client: KubeClient, clock: Clock, settings: Settings, policy: Policy) -> Manager:
@@ -135,70 +125,63 @@ def managed_kind(kind: Kind) -> ManagedKind:
         kind.plural,
         namespaced=kind.scope is Scope.NAMESPACED,
         deterministic_name=True,
+        references=kind.references,
+        late_initialized=kind.late_initialized,
     )
 
 
-@click.command(context_settings={"auto_envvar_prefix": "EDGETENANTS", "show_default": True})
-@click.option("--kubeconfig", type=click.Path(dir_okay=False), help="Kubeconfig file; else the pod's own.")
-@click.option("--clock", "clock_url", metavar="URL", help="Follow another clock instead of the system's.")
-@click.option(
-    "--poll-interval",
-    type=click.FloatRange(min=1),
-    default=60.0,
-    help="Seconds between two looks at a tenant while nothing changes.",
+_EPILOG = (
+    "Each flag is an environment variable too: --poll-interval is EDGETENANTS_POLL_INTERVAL, and a switch "
+    "such as --read-only takes true or false. Exit codes: 0 stopped as asked; 1 could not start, was cut off "
+    "while stopping, or lost the leadership; 2 wrong flags."
 )
-@click.option(
-    "--workers",
-    "--max-reconcile-rate",
-    "workers",
-    type=click.IntRange(1, 256),
-    default=8,
-    help="Reconciles at once, for each kind.",
+
+
+@click.command(
+    cls=options.Command,
+    add_help_option=False,
+    epilog=_EPILOG,
+    context_settings={
+        "auto_envvar_prefix": "EDGETENANTS",
+        "show_default": True,
+        "max_content_width": 110,
+    },
 )
-@click.option(
-    "--drift-policy",
-    type=click.Choice([policy.value for policy in DriftPolicy]),
-    default=DriftPolicy.ENFORCE.value,
-    help="What is done about changes made in AWS, where a resource does not say.",
-)
-@click.option("--read-only", is_flag=True, help="Look at AWS, write nothing there.")
-@click.option(
-    "--allow-namespaced-identity",
-    is_flag=True,
-    help="Let ProviderConfigs in namespaces use the provider's own identity and other endpoints.",
-)
-@click.option("--installation-id", metavar="ID", help="Else from a ConfigMap, which is made where absent.")
-@click.option(
-    "--namespace",
-    envvar=["EDGETENANTS_NAMESPACE", "POD_NAMESPACE"],
-    help="Namespace of that ConfigMap; else the pod's own, or crossplane-system.",
-)
-@click.option("--health-address", default="0.0.0.0", help="Where /healthz and /readyz are served.")  # noqa: S104 - kubelet's probes come from outside the pod
-@click.option("--health-port", type=click.IntRange(0, 65535), default=8081, help="0: a free one.")
-@click.option(
-    "--log-format",
-    type=click.Choice([format_.value for format_ in logs.LogFormat]),
-    default=logs.LogFormat.JSON.value,
-)
-@click.option("--debug", is_flag=True, help="Log for developers.")
+@options.options
 @click.pass_context
 def main(context: click.Context, /, **_options: object) -> None:
-    """Reconcile DistributionTenants against Amazon CloudFront."""
-    options = context.params
-    logs.configure(logs.LogFormat(options["log_format"]), debug=options["debug"])
-    sys.exit(run(options))
+    """Reconcile DistributionTenants against Amazon CloudFront, until SIGTERM."""
+    given = context.params
+    logs.configure(logs.LogFormat(given["log_format"]), debug=given["debug"])
+    try:
+        settings = options.settings(given)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    sys.exit(run(given, settings))
 
 
-def run(options: dict[str, object]) -> int:
+def run(given: Mapping[str, Any], settings: Settings) -> int:
     """Start, and run until told to stop; the process's exit code."""
     try:
-        client = connect(_text(options["kubeconfig"]))
-        policy = read_policy(options, client)
-        clock = start_clock(_text(options["clock_url"]))
-        return wire(client, clock, read_settings(options), policy).run()
+        client = connect(options.text(given["kubeconfig"]))
+        policy = options.policy(given, installation_id(given, client))
+        clock = start_clock(options.text(given["clock_url"]))
+        return started(wire(client, clock, settings, policy))
     except StartFailed as error:
         _log.error("cannot start", error=str(error))
         return 1
+
+
+def started(manager: Manager) -> int:
+    """Run until told to stop; the process's exit code.
+
+    Raises:
+        StartFailed: a port is taken.
+    """
+    try:
+        return manager.run()
+    except OSError as error:
+        raise StartFailed(f"--health-port or --metrics-port: {error}") from error
 
 
 class StartFailed(Exception):  # noqa: N818 - says what happened
@@ -220,37 +203,20 @@ def connect(kubeconfig: str | None) -> KubeClient:
         raise StartFailed(f"{where}: {error}") from error
 
 
-def read_policy(options: dict[str, object], client: KubeClient) -> Policy:
-    """What the flags say about all tenants.
+def installation_id(given: Mapping[str, Any], client: KubeClient) -> str:
+    """Who this installation is to AWS.
 
     Raises:
-        StartFailed: the installation id cannot be one, or cannot be kept.
+        StartFailed: the id cannot be one, or cannot be kept.
     """
     try:
-        id_ = _text(options["installation_id"])
+        id_ = options.text(given["installation_id"])
         if id_:
-            installation.validate(id_, "--installation-id")
-        else:
-            id_ = installation.get_or_create(client, _text(options["namespace"]) or own_namespace())
+            return installation.validate(id_, "--installation-id")
+        namespace = options.text(given["namespace"]) or options.own_namespace()
+        return installation.get_or_create(client, namespace)
     except (installation.InvalidInstallation, KubeError) as error:
         raise StartFailed(str(error)) from error
-    return Policy(
-        installation=id_,
-        drift=DriftPolicy(str(options["drift_policy"])),
-        read_only=bool(options["read_only"]),
-        allow_namespaced_identity=bool(options["allow_namespaced_identity"]),
-    )
-
-
-def read_settings(options: dict[str, object]) -> Settings:
-    """The manager's settings."""
-    return Settings(
-        poll_interval=float(str(options["poll_interval"])),
-        workers=int(str(options["workers"])),
-        namespace=_text(options["namespace"]) or own_namespace(),
-        health_address=str(options["health_address"]),
-        health_port=int(str(options["health_port"])),
-    )
 
 
 def start_clock(url: str | None) -> Clock:
@@ -260,18 +226,6 @@ def start_clock(url: str | None) -> Clock:
     clock = RemoteClock(url)
     clock.start()
     return clock
-
-
-def own_namespace() -> str:
-    """The pod's namespace, or Crossplane's usual one outside a pod."""
-    try:
-        return _SERVICE_ACCOUNT_NAMESPACE.read_text().strip() or "crossplane-system"
-    except OSError:
-        return "crossplane-system"
-
-
-def _text(value: object) -> str | None:
-    return str(value) if value else None
 
 
 if __name__ == "__main__":

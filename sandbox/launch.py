@@ -31,7 +31,7 @@ from sandbox.errors import SupervisorGone, WorldError
 from sandbox.kubectl import Kubectl, KubernetesObject
 from sandbox.pki import PROVIDER_USER
 from sandbox.processes import Processes, obituary
-from sandbox.programs import Programs, port_names
+from sandbox.programs import Programs, installation_in, port_names
 from sandbox.specs import ProcessSpec
 from sandbox.state import ControlPlane, Layout, Phase, State
 from sandbox.steps import Progress, Step
@@ -109,7 +109,7 @@ class Launch:
     def _world(self, bootstrap: Bootstrap) -> list[Step]:
         programs, port, legacy = self.programs, self.programs.ports["function"], self.options.legacy
         caller = without_cluster(os.environ) if self.foreign else {}
-        installation = f"sandbox-{self.layout.name[:30]}" if self.foreign else ""
+        installation = installation_in(self.choice.kind, self.layout.name)
         kinds = ("kinds",)
         return [
             Step("accounts and rules", bootstrap.accounts, () if self.foreign else ("apiserver",)),

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import trustme
 
-__all__ = ["PROVIDER_USER", "Pair", "Pki", "make"]
+__all__ = ["PROVIDER_USER", "Pair", "Pki", "at", "make"]
 
 PROVIDER_USER = "system:serviceaccount:crossplane-system:provider-edgetenants"
 
@@ -51,46 +51,60 @@ class Pki:
     """What kube-apiserver signs ServiceAccounts' tokens with."""
 
 
+def at(directory: Path) -> Pki:
+    """Where all certificates under `directory` are, or will be."""
+    ca = directory / "ca.crt"
+
+    def pair(name: str) -> Pair:
+        return Pair(directory / f"{name}.crt", directory / f"{name}.key", ca)
+
+    def mounted(name: str) -> Pair:
+        folder = directory / name
+        return Pair(folder / "tls.crt", folder / "tls.key", folder / "ca.crt")
+
+    return Pki(
+        ca=ca,
+        apiserver=pair("apiserver"),
+        admin=pair("admin"),
+        provider=pair("provider"),
+        service_accounts=pair("sa"),
+        function=mounted("function"),
+        crossplane=mounted("crossplane"),
+    )
+
+
 def make(directory: Path) -> Pki:
     """Make all certificates under `directory`, readable for this user only."""
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     authority = trustme.CA(organization_name="edgetenants sandbox")
-    ca = directory / "ca.crt"
-    _write(ca, authority.cert_pem.bytes())
+    made = at(directory)
+    _write(made.ca, authority.cert_pem.bytes())
     # kube-apiserver names its own files; the built API server reads ca.crt and apiserver.* here too.
     _write(directory / "client-ca.crt", authority.cert_pem.bytes())
     hosts = ("localhost", "127.0.0.1")
 
-    def server(name: str) -> trustme.LeafCert:
-        return authority.issue_cert(*hosts, common_name=name)
+    def server(pair: Pair, name: str) -> None:
+        _write_pair(pair, authority.issue_cert(*hosts, common_name=name), made.ca)
 
-    def client(name: str, group: str | None = None) -> trustme.LeafCert:
-        return authority.issue_cert(_NOBODYS_HOST, common_name=name, organization_name=group)
+    def client(pair: Pair, name: str, group: str | None = None) -> None:
+        leaf = authority.issue_cert(_NOBODYS_HOST, common_name=name, organization_name=group)
+        _write_pair(pair, leaf, made.ca)
 
-    return Pki(
-        ca=ca,
-        apiserver=_pair(server("apiserver"), directory, "apiserver", ca),
-        admin=_pair(client("edgetenants-sandbox-admin", "system:masters"), directory, "admin", ca),
-        provider=_pair(client(PROVIDER_USER), directory, "provider", ca),
-        service_accounts=_pair(client("service-accounts"), directory, "sa", ca),
-        function=_mounted(server("function-edgetenants"), directory / "function", ca),
-        crossplane=_mounted(client("crossplane"), directory / "crossplane", ca),
-    )
+    server(made.apiserver, "apiserver")
+    client(made.admin, "edgetenants-sandbox-admin", "system:masters")
+    client(made.provider, PROVIDER_USER)
+    client(made.service_accounts, "service-accounts")
+    server(made.function, "function-edgetenants")
+    client(made.crossplane, "crossplane")
+    return made
 
 
-def _pair(leaf: trustme.LeafCert, directory: Path, name: str, ca: Path) -> Pair:
-    pair = Pair(directory / f"{name}.crt", directory / f"{name}.key", ca)
+def _write_pair(pair: Pair, leaf: trustme.LeafCert, ca: Path) -> None:
+    pair.certificate.parent.mkdir(exist_ok=True, mode=0o700)
     _write(pair.certificate, b"".join(blob.bytes() for blob in leaf.cert_chain_pems))
     _write(pair.key, leaf.private_key_pem.bytes())
-    return pair
-
-
-def _mounted(leaf: trustme.LeafCert, directory: Path, ca: Path) -> Pair:
-    """A directory laid out as a mounted TLS Secret."""
-    directory.mkdir(exist_ok=True, mode=0o700)
-    own_ca = directory / "ca.crt"
-    _write(own_ca, ca.read_bytes())
-    return _pair(leaf, directory, "tls", own_ca)
+    if pair.ca != ca:
+        _write(pair.ca, ca.read_bytes())
 
 
 def _write(path: Path, content: bytes) -> None:

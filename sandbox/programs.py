@@ -18,7 +18,7 @@ from sandbox.pki import Pair, Pki
 from sandbox.specs import Probe, ProcessSpec
 from sandbox.state import ControlPlane, Layout
 
-__all__ = ["Programs", "port_names"]
+__all__ = ["Programs", "installation_in", "port_names", "provider_ports"]
 
 _HOST = "127.0.0.1"
 # Whoever is logged in to a real account must not reach it from here.
@@ -30,13 +30,26 @@ _NO_ACCOUNT = {
 # The rest of the caller's environment stays out: its KUBECONFIG and AWS_* are not the sandbox's, and its
 # proxies know nothing of our loopback ports.
 _INHERITED = ("HOME", "LANG", "LC_ALL", "PATH", "SSL_CERT_DIR", "SSL_CERT_FILE", "TMPDIR", "TZ", "USER")
+# Nobody is beside it, and a successor must not wait until the Lease of one that was killed is over.
+_ALONE = ("--no-leader-election",)
 
 
 def port_names(kind: ControlPlane, *, control_plane_only: bool) -> tuple[str, ...]:
     """The ports that a sandbox of that kind needs, by name."""
     control_plane = () if kind is ControlPlane.GIVEN else ("apiserver", "etcd", "etcd-peer")
-    rest = ("crossplane-metrics", "crossplane-health", "emulator", "function", "provider-health")
+    core = ("crossplane-metrics", "crossplane-health")
+    rest = (*core, "emulator", "function", *provider_ports("provider"))
     return control_plane if control_plane_only else control_plane + rest
+
+
+def installation_in(cluster: ControlPlane, sandbox: str) -> str:
+    """The provider's installation id, "" where it is to make one and keep it in the cluster."""
+    return f"sandbox-{sandbox[:30]}" if cluster is ControlPlane.GIVEN else ""
+
+
+def provider_ports(name: str) -> tuple[str, str]:
+    """The ports of a provider's process, by name."""
+    return f"{name}-health", f"{name}-metrics"
 
 
 @dataclass(frozen=True)
@@ -161,23 +174,30 @@ class Programs:
         arguments = (f"--address={address}", f"--tls-certs-dir={certificates}")
         return self._python("function", "function.main", *arguments, ports=("function",), probe=probe)
 
-    def provider(self, installation: str = "") -> ProcessSpec:
-        """The provider as its ServiceAccount, on the emulator's clock.
+    def provider(
+        self, installation: str = "", *, name: str = "provider", flags: tuple[str, ...] = _ALONE
+    ) -> ProcessSpec:
+        """A provider as its ServiceAccount, on the emulator's clock.
 
         With an installation id it keeps none in the cluster, so that nothing of it is left there.
         """
+        ports = provider_ports(name)
+        health, metrics = (self.ports[port] for port in ports)
         return self._python(
-            "provider",
+            name,
             "provider.main",
             f"--kubeconfig={self.layout.provider_kubeconfig}",
             f"--clock={self.endpoint}/_edgetenants/clock",
             f"--health-address={_HOST}",
-            f"--health-port={self.ports['provider-health']}",
+            f"--health-port={health}",
+            f"--metrics-address={_HOST}",
+            f"--metrics-port={metrics}",
             "--log-format=console",
             *([f"--installation-id={installation}"] if installation else []),
+            *flags,
             env={"POD_NAMESPACE": NAMESPACE},
-            ports=("provider-health",),
-            probe=Probe(f"http://{_HOST}:{self.ports['provider-health']}/readyz"),
+            ports=ports,
+            probe=Probe(f"http://{_HOST}:{health}/readyz"),
         )
 
     def _python(

@@ -20,13 +20,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sandbox import launch, steps, teardown
+from sandbox import launch, pki, ports, state, steps, teardown
 from sandbox.build import BuildError, build
 from sandbox.choice import Choice, Options, choose, notices, refuse_unsafe
 from sandbox.emulator_admin import EmulatorAdmin
 from sandbox.errors import ProcessDied, Refused, SupervisorGone, WorldError
 from sandbox.kubectl import Kubectl
 from sandbox.processes import Processes, obituary
+from sandbox.programs import Programs, installation_in, provider_ports
 from sandbox.state import ControlPlane, Layout, Phase, State, default_cache, sandboxes
 from sandbox.steps import Progress
 
@@ -163,6 +164,18 @@ class World:
                 "AWS_DEFAULT_REGION": REGION,
             }
         return variables
+
+    def add_provider(self, name: str, *flags: str) -> None:
+        """Start another provider process beside the first, and wait until it is ready.
+
+        It takes part in the leader election, unless the flags say otherwise.
+        """
+        with state.ports_locked(self.layout.cache) as taken:
+            own = ports.choose(provider_ports(name), pinned={}, taken=taken)
+            programs = Programs(self.layout, {**self.state.ports, **own}, pki.at(self.layout.pki))
+            installation = installation_in(self.state.control_plane, self.name)
+            self.processes.launch(programs.provider(installation, name=name, flags=flags))
+        self.processes.wait_ready(name)
 
     def wait_for(
         self, what: str, until: Callable[[], T | None], *, seconds: float = 60, every: float = 0.2

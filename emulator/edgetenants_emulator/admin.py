@@ -30,6 +30,7 @@ from urllib.parse import unquote
 from edgetenants_emulator import (
     admin_dns,
     admin_limits,
+    anycast_ip_lists,
     cloudfront,
     connection_groups,
     constraints,
@@ -118,6 +119,9 @@ class Admin:
                 "tenants": [_row(each, tenants.shown(world, each, now)) for each in world.tenants],
                 "connectionGroups": [
                     _row(each, connection_groups.shown(world, each, now)) for each in world.groups
+                ],
+                "anycastIpLists": [
+                    _row(each, anycast_ip_lists.shown(world, each, now)) for each in world.anycast_lists
                 ],
             }
 

@@ -8,6 +8,7 @@ from typing import Any
 from botocore.model import OperationModel
 
 from edgetenants_emulator import (
+    anycast_ip_lists,
     connection_groups,
     constraints,
     distributions,
@@ -52,6 +53,11 @@ HANDLERS: dict[str, Handler] = {
     "UpdateConnectionGroup": connection_groups.update,
     "DeleteConnectionGroup": connection_groups.delete,
     "ListConnectionGroups": connection_groups.list_page,
+    "CreateAnycastIpList": anycast_ip_lists.create,
+    "GetAnycastIpList": anycast_ip_lists.get,
+    "UpdateAnycastIpList": anycast_ip_lists.update,
+    "DeleteAnycastIpList": anycast_ip_lists.delete,
+    "ListAnycastIpLists": anycast_ip_lists.list_page,
     "CreateDistribution": distributions.create,
     "CreateDistributionWithTags": distributions.create_with_tags,
     "GetDistribution": distributions.get,
@@ -60,6 +66,7 @@ HANDLERS: dict[str, Handler] = {
     "DeleteDistribution": distributions.delete,
     "ListDistributions": distributions.list_page,
     "ListDistributionsByConnectionMode": distributions.list_by_connection_mode,
+    "ListDistributionsByAnycastIpListId": distributions.list_by_anycast_ip_list,
     "TagResource": tags.tag,
     "UntagResource": tags.untag,
     "ListTagsForResource": tags.list_tags,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from edgetenants_emulator import etag, identifiers, paging, tags
+from edgetenants_emulator import anycast_ip_lists, etag, identifiers, paging, tags
 from edgetenants_emulator.errors import AwsError, ErrorCode
 from edgetenants_emulator.identifiers import Arn
 from edgetenants_emulator.records import ConnectionGroup
@@ -15,22 +16,27 @@ __all__ = ["create", "default", "delete", "get", "get_by_routing_endpoint", "lis
 
 Params = Mapping[str, Any]
 
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,128}")
+
 
 def create(world: World, account: str, params: Params) -> dict[str, Any]:
     """CreateConnectionGroup. Ipv6Enabled and Enabled are true unless said otherwise."""
     given_tags = tags.settled(params.get("Tags"), world.settings.tags_per_resource)
-    if not params["Name"]:
-        raise AwsError(ErrorCode.INVALID_ARGUMENT, "The name of a connection group cannot be empty.")
+    if not params["Name"] or (world.settings.group_names_checked and not _NAME.fullmatch(params["Name"])):
+        message = "A connection group's name has 1 to 128 letters, digits, dots, dashes and underscores."
+        raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
     if world.groups.named(account, params["Name"]):
         message = f"A connection group named {params['Name']!r} already exists."
         raise AwsError(ErrorCode.ENTITY_ALREADY_EXISTS, message)
-    _check_anycast(params.get("AnycastIpListId"))
+    list_id = params.get("AnycastIpListId", "")
+    _check_anycast(world, account, list_id, "")
     if world.groups.count(account) >= world.settings.groups_per_account:
         message = f"Your request exceeds the limit of {world.settings.groups_per_account} connection groups."
         raise AwsError(ErrorCode.ENTITY_LIMIT_EXCEEDED, message)
     group = _new(world, account, params["Name"])
     group.enabled = params.get("Enabled", True)
     group.ipv6_enabled = params.get("Ipv6Enabled", True)
+    group.anycast_ip_list_id = list_id
     group.tags = given_tags
     world.groups.add(group)
     return _answer(world, group, with_tags=True)
@@ -67,15 +73,17 @@ def get_by_routing_endpoint(world: World, account: str, params: Params) -> dict[
 
 
 def update(world: World, account: str, params: Params) -> dict[str, Any]:
-    """UpdateConnectionGroup: what is left out is kept."""
+    """UpdateConnectionGroup: what is left out is kept; an empty AnycastIpListId takes the list away."""
     group = _by_id(world, account, params["Id"])
     etag.check(params.get("IfMatch"), group.version)
-    _check_anycast(params.get("AnycastIpListId"))
+    list_id = params.get("AnycastIpListId", group.anycast_ip_list_id)
+    _check_anycast(world, account, list_id, group.id)
     enabled = params.get("Enabled", group.enabled)
     if not enabled and world.settings.group_disable_needs_no_tenants and _in_use(world, group):
         message = f"The connection group {group.id} can't be disabled: it has distribution tenants."
         raise AwsError(ErrorCode.RESOURCE_IN_USE, message)
     group.enabled = enabled
+    group.anycast_ip_list_id = list_id
     group.ipv6_enabled = params.get("Ipv6Enabled", group.ipv6_enabled)
     group.touch(world.clock.now(), world.settings.deploy_group_seconds)
     return _answer(world, group)
@@ -99,10 +107,14 @@ def delete(world: World, account: str, params: Params) -> dict[str, Any]:
 
 
 def list_page(world: World, account: str, params: Params) -> dict[str, Any]:
-    """ListConnectionGroups: without Ipv6Enabled and Tags, with the ETag."""
-    _check_anycast((params.get("AssociationFilter") or {}).get("AnycastIpListId"))
+    """ListConnectionGroups: without Ipv6Enabled and Tags, with the ETag; of one Anycast list where asked."""
+    list_id = (params.get("AssociationFilter") or {}).get("AnycastIpListId")
+    matching = world.groups.of(account)
+    if list_id:
+        wanted = anycast_ip_lists.find(world, account, list_id).id
+        matching = [group for group in matching if group.anycast_ip_list_id == wanted]
     limit = paging.size(params.get("MaxItems"), world.settings)
-    groups, marker = paging.page(world.groups.of(account), params.get("Marker"), limit, world.settings)
+    groups, marker = paging.page(matching, params.get("Marker"), limit, world.settings)
     now = world.clock.now()
     rows = [{**shown(world, group, now), "ETag": group.etag} for group in groups]
     for row in rows:
@@ -135,6 +147,7 @@ def shown(world: World, group: ConnectionGroup, now: float) -> dict[str, Any]:
         "LastModifiedTime": world.clock.stamp(group.modified),
         "Ipv6Enabled": group.ipv6_enabled,
         "RoutingEndpoint": group.routing_endpoint,
+        "AnycastIpListId": group.anycast_ip_list_id or None,
         "Status": group.status(now),
         "Enabled": group.enabled,
         "IsDefault": group.is_default,
@@ -173,9 +186,16 @@ def _in_use(world: World, group: ConnectionGroup) -> bool:
     return any(tenant.group_id == group.id for tenant in world.tenants.of(group.account))
 
 
-def _check_anycast(list_id: str | None) -> None:
-    if list_id:
-        raise AwsError(ErrorCode.ENTITY_NOT_FOUND, f"The Anycast static IP list {list_id} doesn't exist.")
+def _check_anycast(world: World, account: str, list_id: str, group_id: str) -> None:
+    """Let a list pass that is there and has room for the group."""
+    if not list_id:
+        return
+    anycast_ip_lists.find(world, account, list_id)
+    groups = world.groups.of(account)
+    limit = world.settings.groups_per_anycast_ip_list
+    if sum(each.anycast_ip_list_id == list_id and each.id != group_id for each in groups) >= limit:
+        message = f"The Anycast static IP list {list_id} exceeds the limit of {limit} connection groups."
+        raise AwsError(ErrorCode.ENTITY_LIMIT_EXCEEDED, message)
 
 
 def _not_found(identifier: str) -> AwsError:

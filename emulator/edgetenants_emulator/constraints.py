@@ -1,6 +1,7 @@
 """The rules that stand in botocore's model: required members, closed enums, lengths, patterns.
 
-AWS's SDKs check few of them before they send, so the service does. Tags have rules and an error of their own.
+AWS's SDKs check few of them before they send, so the service does. Tags and protocol versions have errors of
+their own.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from edgetenants_emulator.errors import AwsError, ErrorCode
 
 __all__ = ["check"]
 
-_OWN_RULES = frozenset({"Tags", "TagKeys"})
+_OWN_RULES = frozenset({"Tags", "TagKeys", "MinimumProtocolVersion"})
 # XML always gives these; the admin API's JSON need not.
 _PYTHON: dict[str, type] = {"structure": dict, "list": list, "string": str, "boolean": bool, "integer": int}
 

@@ -6,13 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from edgetenants_emulator import certificates
+from edgetenants_emulator import certificates, countries
 from edgetenants_emulator.errors import AwsError, ErrorCode
 
-__all__ = ["certificate_arn", "settled"]
+__all__ = ["certificate_arn", "is_web_acl", "settled"]
 
-_WEB_ACL = re.compile(r"arn:aws(-cn)?:wafv2:us-east-1:[0-9]{12}:global/webacl/.+")
-_COUNTRY = re.compile(r"[A-Z]{2}")
+_WEB_ACL = re.compile(r"arn:aws(-cn)?:wafv2:us-east-1:[0-9]{12}:global/webacl/[\w-]{1,128}/[\w-]{1,128}")
 
 
 def settled(account: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -36,8 +35,16 @@ def certificate_arn(customizations: Mapping[str, Any]) -> str | None:
     return arn
 
 
+def is_web_acl(arn: str) -> bool:
+    """Whether it is the ARN of a web ACL for CloudFront; that there is one, nobody here knows."""
+    return _WEB_ACL.fullmatch(arn) is not None
+
+
 def _web_acl(given: Mapping[str, str]) -> dict[str, str]:
-    if given["Action"] == "override" and not _WEB_ACL.fullmatch(given.get("Arn", "")):
+    if given["Action"] == "disable" and given.get("Arn"):
+        message = "To disable the web ACL, specify no ARN."
+        raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
+    if given["Action"] == "override" and not is_web_acl(given.get("Arn", "")):
         message = "To override the web ACL, specify the ARN of a global WAFv2 web ACL in us-east-1."
         raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
     return dict(given)
@@ -55,7 +62,11 @@ def _geo_restrictions(given: Mapping[str, Any]) -> dict[str, Any]:
     if (kind == "none") is bool(locations):
         message = "Specify locations for the restriction types whitelist and blacklist, and only for those."
         raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
-    wrong = [location for location in locations if not _COUNTRY.fullmatch(location)]
+    if len(set(locations)) < len(locations):
+        raise AwsError(
+            ErrorCode.INVALID_ARGUMENT, "The list of locations contains a location more than once."
+        )
+    wrong = countries.unknown(locations)
     if wrong:
         message = f"Locations are ISO 3166-1 alpha-2 country codes, and these are not: {', '.join(wrong)}."
         raise AwsError(ErrorCode.INVALID_ARGUMENT, message)

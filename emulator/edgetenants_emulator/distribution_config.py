@@ -1,52 +1,60 @@
-"""The configuration of a distribution: what CloudFront fills in, and what a tenant-only one cannot have.
+"""The configuration of a distribution as CloudFront returns it, with what it fills in.
 
-The fields that cannot be used with `tenant-only` are those whose documentation says so in the API reference.
+Defaults: the API reference of DistributionConfig and its parts, and the answers of the AWS CLI's examples for
+create-distribution. What cannot be used with `tenant-only` is not filled in there either.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from edgetenants_emulator import certificates, parameters
-from edgetenants_emulator.errors import AwsError, ErrorCode
-from edgetenants_emulator.settings import Settings
-
-__all__ = ["aliases", "check", "completed", "summary"]
+__all__ = ["aliases", "completed", "summary"]
 
 Config = Mapping[str, Any]
 
 _EMPTY = {"Quantity": 0}
+_OFF = {"Enabled": False, "Quantity": 0}
 _DEFAULTS: dict[str, Any] = {
-    "Aliases": _EMPTY,
     "CacheBehaviors": _EMPTY,
     "CustomErrorResponses": _EMPTY,
     "DefaultRootObject": "",
     "HttpVersion": "http2",
-    "PriceClass": "PriceClass_All",
+    "Logging": {"Enabled": False, "IncludeCookies": False, "Bucket": "", "Prefix": ""},
+    "OriginGroups": _EMPTY,
     "Restrictions": {"GeoRestriction": {"RestrictionType": "none", "Quantity": 0}},
-    "Staging": False,
-    "ViewerCertificate": {"CloudFrontDefaultCertificate": True, "MinimumProtocolVersion": "TLSv1"},
     "WebACLId": "",
 }
-# What was read and is sent again unchanged must pass: only what differs from CloudFront's defaults counts.
-_NOT_WITH_TENANTS: dict[str, Callable[[Config], Any]] = {
-    "Aliases": lambda config: (config.get("Aliases") or {}).get("Items"),
-    "AnycastIpListId": lambda config: config.get("AnycastIpListId"),
-    "ContinuousDeploymentPolicyId": lambda config: config.get("ContinuousDeploymentPolicyId"),
-    "PriceClass": lambda config: config["PriceClass"] != "PriceClass_All",
-    "Staging": lambda config: config["Staging"],
-    "ViewerCertificate.IAMCertificateId": lambda config: config["ViewerCertificate"].get("IAMCertificateId"),
+_STANDARD_ONLY: dict[str, Any] = {
+    "Aliases": _EMPTY,
+    "ContinuousDeploymentPolicyId": "",
+    "IsIPV6Enabled": True,
+    "PriceClass": "PriceClass_All",
+    "Staging": False,
 }
-_NOT_IN_BEHAVIOR_WITH_TENANTS: dict[str, Callable[[Config], Any]] = {
-    "ForwardedValues": lambda behavior: behavior.get("ForwardedValues"),
-    "MinTTL": lambda behavior: behavior.get("MinTTL"),
-    "DefaultTTL": lambda behavior: behavior.get("DefaultTTL"),
-    "MaxTTL": lambda behavior: behavior.get("MaxTTL"),
-    "SmoothStreaming": lambda behavior: behavior.get("SmoothStreaming"),
-    "TrustedSigners": lambda behavior: (behavior.get("TrustedSigners") or {}).get("Enabled"),
+_ORIGIN: dict[str, Any] = {
+    "OriginPath": "",
+    "CustomHeaders": _EMPTY,
+    "ConnectionAttempts": 3,
+    "ConnectionTimeout": 10,
+    "OriginShield": {"Enabled": False},
+    "OriginAccessControlId": "",
 }
+_CUSTOM_ORIGIN = {"OriginReadTimeout": 30, "OriginKeepaliveTimeout": 5}
+_READS = {"Quantity": 2, "Items": ["HEAD", "GET"]}
+_BEHAVIOR: dict[str, Any] = {
+    "TrustedKeyGroups": _OFF,
+    "AllowedMethods": {**_READS, "CachedMethods": _READS},
+    "Compress": False,
+    "LambdaFunctionAssociations": _EMPTY,
+    "FunctionAssociations": _EMPTY,
+    "FieldLevelEncryptionId": "",
+    "GrpcConfig": {"Enabled": False},
+}
+_STANDARD_BEHAVIOR: dict[str, Any] = {"TrustedSigners": _OFF, "SmoothStreaming": False}
+_LEGACY_CACHE: dict[str, Any] = {"MinTTL": 0, "DefaultTTL": 86_400, "MaxTTL": 31_536_000}
+_FORWARDED: dict[str, Any] = {"Headers": _EMPTY, "QueryStringCacheKeys": _EMPTY}
 _SUMMARY = (
     "Aliases",
     "Origins",
@@ -66,14 +74,23 @@ _SUMMARY = (
     "ConnectionMode",
     "AnycastIpListId",
 )
+# The AWS CLI's example for list-distributions-by-connection-mode shows these of a tenant-only one.
+_LISTED = {"Aliases": _EMPTY, "PriceClass": "PriceClass_All", "IsIPV6Enabled": False, "Staging": False}
 
 
 def completed(given: Config) -> dict[str, Any]:
     """A config with the defaults that CloudFront returns; the given one is left as it is."""
-    config: dict[str, Any] = {**copy.deepcopy(_DEFAULTS), **copy.deepcopy(dict(given))}
+    config = copy.deepcopy(dict(given))
     config.setdefault("ConnectionMode", "direct")
-    # IPv6 of tenants is their connection group's affair.
-    config.setdefault("IsIPV6Enabled", config["ConnectionMode"] == "direct")
+    standard = config["ConnectionMode"] == "direct"
+    _fill(config, _DEFAULTS)
+    if standard:
+        _fill(config, _STANDARD_ONLY)
+    for origin in config["Origins"].get("Items") or ():
+        _fill_origin(origin)
+    for behavior in [config["DefaultCacheBehavior"], *(config["CacheBehaviors"].get("Items") or ())]:
+        _fill_behavior(behavior, standard)
+    config["ViewerCertificate"] = _viewer_certificate(config.get("ViewerCertificate") or {}, standard)
     return config
 
 
@@ -84,31 +101,47 @@ def aliases(config: Config) -> list[str]:
 
 def summary(config: Config) -> dict[str, Any]:
     """What a list shows of a config."""
-    return {name: config.get(name) for name in _SUMMARY}
+    return {name: config.get(name, _LISTED.get(name)) for name in _SUMMARY}
 
 
-def check(account: str, config: Config, settings: Settings) -> None:
-    """Let a completed config pass.
-
-    Raises AwsError InvalidArgument, InvalidViewerCertificate or EntityLimitExceeded.
-    """
-    _check_certificate(account, config["ViewerCertificate"])
-    if config["ConnectionMode"] == "direct":
-        if config.get("TenantConfig"):
-            raise AwsError(ErrorCode.INVALID_ARGUMENT, "TenantConfig is for the connection mode tenant-only.")
-        return
-    behaviors = [config["DefaultCacheBehavior"], *((config.get("CacheBehaviors") or {}).get("Items") or ())]
-    used = [name for name, differs in _NOT_WITH_TENANTS.items() if differs(config)]
-    used += [name for name, differs in _NOT_IN_BEHAVIOR_WITH_TENANTS.items() if any(map(differs, behaviors))]
-    if used:
-        message = f"These fields aren't supported with the connection mode tenant-only: {', '.join(used)}."
-        raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
-    definitions = (config.get("TenantConfig") or {}).get("ParameterDefinitions") or []
-    parameters.check_definitions(definitions, settings.parameters_per_distribution)
+def _fill(structure: dict[str, Any], defaults: Config) -> None:
+    for name, value in defaults.items():
+        if name not in structure:
+            structure[name] = copy.deepcopy(value)
 
 
-def _check_certificate(account: str, viewer_certificate: Config) -> None:
-    arn = viewer_certificate.get("ACMCertificateArn")
-    if arn and certificates.issued_names(account, arn) is None:
-        message = "The specified SSL certificate doesn't exist, isn't in us-east-1 region, or isn't valid."
-        raise AwsError(ErrorCode.INVALID_VIEWER_CERTIFICATE, message)
+def _fill_origin(origin: dict[str, Any]) -> None:
+    _fill(origin, _ORIGIN)
+    for kind in ("CustomOriginConfig", "VpcOriginConfig"):
+        if kind in origin:
+            _fill(origin[kind], _CUSTOM_ORIGIN)
+
+
+def _fill_behavior(behavior: dict[str, Any], standard: bool) -> None:
+    _fill(behavior, _BEHAVIOR)
+    behavior["AllowedMethods"].setdefault("CachedMethods", copy.deepcopy(_READS))
+    if standard:
+        _fill(behavior, _STANDARD_BEHAVIOR)
+    if "ForwardedValues" in behavior:
+        _fill(behavior["ForwardedValues"], _FORWARDED)
+        if standard:
+            _fill(behavior, _LEGACY_CACHE)
+
+
+def _viewer_certificate(given: Config, standard: bool) -> dict[str, Any]:
+    """With the older members Certificate and CertificateSource, which say the same once more."""
+    certificate = {k: v for k, v in given.items() if k not in ("Certificate", "CertificateSource")}
+    own = {"acm": "ACMCertificateArn", "iam": "IAMCertificateId"}
+    source = str(given.get("CertificateSource", ""))
+    if source in own and given.get("Certificate"):
+        certificate.setdefault(own[source], given["Certificate"])
+    for name, member in own.items():
+        if certificate.get(member):
+            _fill(
+                certificate, {"CloudFrontDefaultCertificate": False, "MinimumProtocolVersion": "TLSv1.2_2021"}
+            )
+            return {**certificate, "Certificate": certificate[member], "CertificateSource": name}
+    # CloudFront sets this version with its own certificate, whatever was given (API reference).
+    shown = {"CloudFrontDefaultCertificate": True, "MinimumProtocolVersion": "TLSv1"}
+    support = {} if standard else {"SSLSupportMethod": "sni-only"}
+    return {**support, **certificate, **shown, "CertificateSource": "cloudfront"}

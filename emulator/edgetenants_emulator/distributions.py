@@ -6,20 +6,24 @@ versions nor If-Match.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from edgetenants_emulator import (
+    anycast_ip_lists,
     connection_groups,
     distribution_config,
+    distribution_rules,
     domains,
     etag,
     identifiers,
     paging,
     tags,
 )
+from edgetenants_emulator.config_errors import ConfigErrorCode
 from edgetenants_emulator.errors import AwsError, ErrorCode
 from edgetenants_emulator.records import Distribution
+from edgetenants_emulator.submitted_config import Submitted
 from edgetenants_emulator.world import World
 
 __all__ = [
@@ -29,6 +33,7 @@ __all__ = [
     "find",
     "get",
     "get_config",
+    "list_by_anycast_ip_list",
     "list_by_connection_mode",
     "list_page",
     "make",
@@ -37,6 +42,11 @@ __all__ = [
 ]
 
 Params = Mapping[str, Any]
+
+_NOBODY = {"Enabled": False, "Quantity": 0}
+# What the model declares for CreateDistribution alone.
+_NOT_WITH_TAGS = frozenset({ErrorCode.ENTITY_LIMIT_EXCEEDED})
+_NOT_IN_UPDATE = _NOT_WITH_TAGS | {ConfigErrorCode.INVALID_ORIGIN, ConfigErrorCode.INVALID_PROTOCOL_SETTINGS}
 
 
 def create(world: World, account: str, params: Params) -> dict[str, Any]:
@@ -48,7 +58,10 @@ def create_with_tags(world: World, account: str, params: Params) -> dict[str, An
     """CreateDistributionWithTags."""
     both = params["DistributionConfigWithTags"]
     given = tags.settled(both.get("Tags"), world.settings.tags_per_resource)
-    return _created(world, make(world, account, both["DistributionConfig"], given))
+    try:
+        return _created(world, make(world, account, both["DistributionConfig"], given))
+    except AwsError as error:
+        raise _declared(error, _NOT_WITH_TAGS, ErrorCode.INVALID_ARGUMENT) from error
 
 
 def make(
@@ -59,18 +72,18 @@ def make(
 
     Raises AwsError as CreateDistribution does.
     """
+    distribution_rules.check_quantities(given)
     config = distribution_config.completed(given)
-    distribution_config.check(account, config, world.settings)
+    distribution_rules.check(Submitted(world, account, config))
     if world.distributions.named(account, config["CallerReference"]):
         message = "The caller reference that you are using to create a distribution is already in use."
         raise AwsError(ErrorCode.DISTRIBUTION_ALREADY_EXISTS, message)
     aliases = distribution_config.aliases(config)
     domains.check_free(world, aliases, None)
     distribution = _new(world, account, config, fixed_id)
-    if distribution.tenant_only:
-        _check_quota(world, account)
-        if world.settings.default_group_with_distribution:
-            connection_groups.default(world, account)
+    _check_quota(world, distribution)
+    if distribution.tenant_only and world.settings.default_group_with_distribution:
+        connection_groups.default(world, account)
     distribution.tags = its_tags
     domains.hold(world, distribution.arn, aliases)
     world.distributions.add(distribution)
@@ -89,14 +102,21 @@ def get_config(world: World, account: str, params: Params) -> dict[str, Any]:
 
 
 def update(world: World, account: str, params: Params) -> dict[str, Any]:
-    """UpdateDistribution: a full replace, what is left out is gone."""
+    """UpdateDistribution: a full replace. What CloudFront fills in must be sent again, and the rest is gone
+    when left out."""
     distribution = find(world, account, params["Id"])
     etag.check(params.get("IfMatch"), distribution.version)
+    distribution_rules.check_quantities(params["DistributionConfig"])
+    if world.settings.distribution_update_needs_all:
+        distribution_rules.check_complete(params["DistributionConfig"])
     config = distribution_config.completed(params["DistributionConfig"])
     for fixed in ("CallerReference", "ConnectionMode"):
         if config[fixed] != distribution.config[fixed]:
             raise AwsError(ErrorCode.ILLEGAL_UPDATE, f"The {fixed} of a distribution cannot be changed.")
-    distribution_config.check(account, config, world.settings)
+    try:
+        distribution_rules.check(Submitted(world, account, config, distribution.id))
+    except AwsError as error:
+        raise _declared(error, _NOT_IN_UPDATE, ErrorCode.ILLEGAL_UPDATE) from error
     aliases = distribution_config.aliases(config)
     domains.check_free(world, aliases, distribution.arn)
     before = distribution_config.aliases(distribution.config)
@@ -133,6 +153,12 @@ def list_by_connection_mode(world: World, account: str, params: Params) -> dict[
     return _list(world, account, params, lambda distribution: distribution.config["ConnectionMode"] == mode)
 
 
+def list_by_anycast_ip_list(world: World, account: str, params: Params) -> dict[str, Any]:
+    """ListDistributionsByAnycastIpListId: standard ones, as others have theirs by their connection group."""
+    wanted = anycast_ip_lists.find(world, account, params["AnycastIpListId"]).id
+    return _list(world, account, params, lambda each: each.config.get("AnycastIpListId") == wanted)
+
+
 def find(world: World, account: str, distribution_id: str) -> Distribution:
     """A distribution by id. Raises AwsError NoSuchDistribution."""
     found = world.distributions.get(account, distribution_id)
@@ -150,6 +176,8 @@ def shown(world: World, distribution: Distribution, now: float) -> dict[str, Any
         "LastModifiedTime": world.clock.stamp(distribution.modified),
         "InProgressInvalidationBatches": 0,
         "DomainName": distribution.domain_name,
+        "ActiveTrustedSigners": _NOBODY,
+        "ActiveTrustedKeyGroups": _NOBODY,
         "DistributionConfig": distribution.config,
     }
 
@@ -169,11 +197,22 @@ def _new(world: World, account: str, config: dict[str, Any], fixed_id: str | Non
     )
 
 
-def _check_quota(world: World, account: str) -> None:
-    limit = world.settings.tenant_only_distributions_per_account
-    if sum(each.tenant_only for each in world.distributions.of(account)) >= limit:
-        message = f"Your request exceeds the limit of {limit} multi-tenant distributions."
-        raise AwsError(ErrorCode.TOO_MANY_DISTRIBUTIONS, message)
+def _check_quota(world: World, wanted: Distribution) -> None:
+    before = world.distributions.of(wanted.account)
+    of_tenants = sum(each.tenant_only for each in before)
+    quotas = {"distributions": (len(before), world.settings.distributions_per_account)}
+    if wanted.tenant_only:
+        limit = world.settings.tenant_only_distributions_per_account
+        quotas["multi-tenant distributions"] = (of_tenants, limit)
+    for what, (count, limit) in quotas.items():
+        if count >= limit:
+            message = f"Your request exceeds the limit of {limit} {what}."
+            raise AwsError(ErrorCode.TOO_MANY_DISTRIBUTIONS, message)
+
+
+def _declared(error: AwsError, undeclared: Collection[str], instead: ErrorCode) -> AwsError:
+    """The error under a code that the operation declares."""
+    return AwsError(instead, error.message) if error.code in undeclared else error
 
 
 def _created(world: World, distribution: Distribution) -> dict[str, Any]:

@@ -12,7 +12,10 @@ from edgetenants_emulator.world import World
 
 __all__ = ["NOT_OWNED", "check_free", "check_names", "hold", "statuses"]
 
-_NAME = re.compile(r"(\*\.)?([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+# A top-level domain is not all digits (RFC 3696 section 2), so an IP address is no name.
+_NAME = re.compile(
+    r"(\*\.)?([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)+(?![0-9]+$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+)
 NOT_OWNED = (
     "The provided Domain Name is not valid. Could not verify Domain Name ownership. "
     "It may not be pointing to a valid CloudFront resource."

@@ -4,6 +4,7 @@
     ConnectionDropped   nothing is answered: the connection ends with a reset
 
 Codes and statuses are those of botocore's model of CloudFront 2020-05-31; the last group stands in no model.
+Those that only a distribution's configuration brings are in `config_errors`.
 """
 
 from __future__ import annotations
@@ -34,8 +35,10 @@ class ErrorCode(StrEnum):
     """A quota of the account is used up."""
     ENTITY_NOT_FOUND = "EntityNotFound"
     """The tenant, connection group, or what a request refers to does not exist."""
+    ILLEGAL_DELETE = "IllegalDelete"
+    """An Anycast list is to be deleted that is still being deployed."""
     ILLEGAL_UPDATE = "IllegalUpdate"
-    """An update tries to change what cannot be changed."""
+    """An update tries to change what cannot be changed, or leaves out what it must send."""
     INCONSISTENT_QUANTITIES = "InconsistentQuantities"
     """A Quantity is not the number of its Items."""
     INVALID_ARGUMENT = "InvalidArgument"
@@ -66,6 +69,8 @@ class ErrorCode(StrEnum):
     """The account's quota of multi-tenant distributions is used up."""
     TOO_MANY_INVALIDATIONS_IN_PROGRESS = "TooManyInvalidationsInProgress"
     """The paths in progress are too many."""
+    UNSUPPORTED_OPERATION = "UnsupportedOperation"
+    """The emulator does not have this part of an operation."""
 
     INTERNAL_ERROR = "InternalError"
     """A bug of the emulator or of moto."""
@@ -93,6 +98,7 @@ STATUS: dict[ErrorCode, int] = {
     ErrorCode.ENTITY_ALREADY_EXISTS: 409,
     ErrorCode.ENTITY_LIMIT_EXCEEDED: 400,
     ErrorCode.ENTITY_NOT_FOUND: 404,
+    ErrorCode.ILLEGAL_DELETE: 400,
     ErrorCode.ILLEGAL_UPDATE: 400,
     ErrorCode.INCONSISTENT_QUANTITIES: 400,
     ErrorCode.INVALID_ARGUMENT: 400,
@@ -109,6 +115,7 @@ STATUS: dict[ErrorCode, int] = {
     ErrorCode.RESOURCE_NOT_DISABLED: 409,
     ErrorCode.TOO_MANY_DISTRIBUTIONS: 400,
     ErrorCode.TOO_MANY_INVALIDATIONS_IN_PROGRESS: 400,
+    ErrorCode.UNSUPPORTED_OPERATION: 400,
     ErrorCode.INTERNAL_ERROR: 500,
     ErrorCode.MALFORMED_XML: 400,
     ErrorCode.MISSING_AUTHENTICATION_TOKEN: 403,

@@ -11,11 +11,17 @@ from edgetenants_emulator.records import Distribution
 __all__ = ["as_list", "as_map", "check", "check_definitions"]
 
 
-def as_map(given: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """Name and value of each. Raises AwsError InvalidArgument for a name given twice."""
+def as_map(given: Sequence[Mapping[str, str]], limit: int) -> dict[str, str]:
+    """Name and value of each.
+
+    Raises AwsError InvalidArgument for a name given twice, EntityLimitExceeded for more than `limit`.
+    """
     found = {parameter["Name"]: parameter["Value"] for parameter in given}
     if len(found) < len(given):
         raise AwsError(ErrorCode.INVALID_ARGUMENT, "The list of parameters contains a name more than once.")
+    if len(found) > limit:
+        message = f"Your request exceeds the limit of {limit} parameters for a distribution tenant."
+        raise AwsError(ErrorCode.ENTITY_LIMIT_EXCEEDED, message)
     return found
 
 

@@ -1,4 +1,4 @@
-"""What the emulator holds: distributions, connection groups, tenants; and the shelves that they stand on."""
+"""What the emulator holds: distributions, connection groups, tenants, Anycast lists; and their shelves."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from edgetenants_emulator import etag
 from edgetenants_emulator.identifiers import Arn
 
 __all__ = [
+    "AnycastIpList",
     "CertificateStatus",
     "ConnectionGroup",
     "Distribution",
@@ -160,6 +161,23 @@ class ConnectionGroup(Resource):
     routing_endpoint: str
     ipv6_enabled: bool = True
     is_default: bool = False
+    anycast_ip_list_id: str = ""
+    """The Anycast static IP list whose addresses the endpoint has; empty for none."""
+
+
+@dataclass(kw_only=True)
+class AnycastIpList(Resource):
+    """A list of static IP addresses for connection groups."""
+
+    KIND: ClassVar[str] = "anycast-ip-list"
+    ip_count: int
+    address_type: str
+    """`ipv4`, `ipv6` or `dualstack`."""
+    addresses: list[str]
+
+    def status(self, now: float) -> str:
+        """Its own word for what is not at every edge."""
+        return "Deployed" if now >= self.deployed_at else "Deploying"
 
 
 @dataclass(kw_only=True)

@@ -32,7 +32,7 @@ def parse(operation: OperationModel, request: Request, labels: Mapping[str, str]
     for name, member in shape.members.items():
         text = _outside_body(name, member, request, labels)
         if text is not None:
-            params[name] = _scalar(member, text)
+            params[name] = _outside_scalar(member, text)
     params.update(_body_members(shape, request.body))
     return params
 
@@ -48,6 +48,14 @@ def _outside_body(name: str, member: Shape, request: Request, labels: Mapping[st
             return request.headers.get(key.lower())
         case _:
             return None
+
+
+def _outside_scalar(shape: Shape, text: str) -> Any:
+    try:
+        return _scalar(shape, text)
+    except AwsError as error:
+        # Only a body is XML.
+        raise AwsError(ErrorCode.INVALID_ARGUMENT, error.message) from error
 
 
 def _body_members(shape: StructureShape, body: bytes) -> dict[str, Any]:

@@ -11,6 +11,13 @@ from edgetenants_emulator.world import DEFAULT_ACCOUNT, World
 
 __all__ = ["seed"]
 
+_CACHING_OPTIMIZED = "658327ea-f89d-4fab-a63d-7e88639e58f6"
+_ORIGIN: dict[str, Any] = {
+    "Id": "origin",
+    "DomainName": "origin.example.com",
+    "CustomOriginConfig": {"HTTPPort": 80, "HTTPSPort": 443, "OriginProtocolPolicy": "https-only"},
+}
+
 
 def seed(world: World, wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Make the multi-tenant distributions that are not there yet, each with an issued certificate, deployed.
@@ -56,8 +63,12 @@ def _config(account: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
         "Comment": "made by the emulator's seed",
         "Enabled": True,
         "ConnectionMode": "tenant-only",
-        "Origins": {"Quantity": 1, "Items": [{"Id": "origin", "DomainName": "origin.example.com"}]},
-        "DefaultCacheBehavior": {"TargetOriginId": "origin", "ViewerProtocolPolicy": "redirect-to-https"},
+        "Origins": {"Quantity": 1, "Items": [_ORIGIN]},
+        "DefaultCacheBehavior": {
+            "TargetOriginId": _ORIGIN["Id"],
+            "ViewerProtocolPolicy": "redirect-to-https",
+            "CachePolicyId": _CACHING_OPTIMIZED,
+        },
         "TenantConfig": {"ParameterDefinitions": definitions},
     }
     if names:

@@ -33,12 +33,26 @@ class Settings:
     """Quota of CloudFront's quotas page; EntityLimitExceeded above it."""
     groups_per_account: int = 100
     """Quota of CloudFront's quotas page; EntityLimitExceeded above it."""
+    groups_per_anycast_ip_list: int = 5
+    """Quota of CloudFront's quotas page; EntityLimitExceeded above it."""
+    anycast_ip_lists_per_account: int = 10
+    """EntityLimitExceeded above it. AWS gives none until asked (General Reference, CloudFront quotas)."""
     tenant_only_distributions_per_account: int = 20
     """Quota of CloudFront's quotas page; TooManyDistributions above it."""
     domains_per_tenant: int = 100
     """Quota of CloudFront's quotas page, where UpdateDistributionTenant's text has 5; EntityLimitExceeded."""
     parameters_per_distribution: int = 5
     """Quota of CloudFront's quotas page; EntityLimitExceeded above it."""
+    parameters_per_tenant: int = 5
+    """Quota of CloudFront's quotas page; EntityLimitExceeded above it."""
+    parameters_per_field: int = 2
+    """Quota of CloudFront's quotas page, for one origin's domain name or path; EntityLimitExceeded."""
+    distributions_per_account: int = 500
+    """Quota of CloudFront's quotas page, for both connection modes together; TooManyDistributions."""
+    distributions_per_reference: int = 100
+    """Quota of CloudFront's quotas page, for one key group, function or origin access control."""
+    distributions_with_lambda: int = 500
+    """Quota of CloudFront's quotas page, for an account and for one Lambda function."""
     tags_per_resource: int = 50
     """Quota of CloudFront's quotas page; InvalidTagging above it."""
     invalidation_paths: int = 3000
@@ -86,6 +100,12 @@ class Settings:
     """Quota of ACM's quotas page; EntityLimitExceeded for a managed certificate above it."""
     managed_certificates_count: bool = True
     """Whether managed certificates count against that quota."""
+    distribution_update_needs_all: bool = True
+    """Whether an update of a distribution that leaves out a member is refused (IllegalUpdate). AWS asks to
+    send all; users report it of some."""
+    group_names_checked: bool = True
+    """Whether a connection group's name keeps to 128 letters, digits, dots, dashes and underscores (else
+    InvalidArgument). AWS publishes no pattern for it, but for tenants and Anycast lists."""
     list_lag_seconds: float = 0.0
     """Virtual seconds until a new tenant is in lists."""
     list_marker_skips: int = 0

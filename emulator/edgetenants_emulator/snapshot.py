@@ -12,6 +12,7 @@ from typing import Any
 
 from edgetenants_emulator import distribution_config, domains, snapshot_moto
 from edgetenants_emulator.records import (
+    AnycastIpList,
     CertificateStatus,
     ConnectionGroup,
     Distribution,
@@ -42,6 +43,7 @@ def save(world: World) -> dict[str, Any]:
             "settings": world.settings.as_json(),
             "distributions": [asdict(each) for each in world.distributions],
             "connectionGroups": [asdict(each) for each in world.groups],
+            "anycastIpLists": [asdict(each) for each in world.anycast_lists],
             "tenants": [_tenant_row(each) for each in world.tenants],
             "managedCertificates": [_certificate_row(each) for each in _managed(world)],
             "pendingCertificates": [each.arn for each in world.pending_certificates],
@@ -66,13 +68,14 @@ def load(world: World, saved: Mapping[str, Any]) -> None:
         pending = [managed[arn] for arn in saved["pendingCertificates"]]
         distributions = [Distribution(**_later(row, later)) for row in saved["distributions"]]
         groups = [ConnectionGroup(**_later(row, later)) for row in saved["connectionGroups"]]
+        lists = [AnycastIpList(**_later(row, later)) for row in saved.get("anycastIpLists", ())]
         tenants = [_tenant(row, later, managed) for row in saved["tenants"]]
         records = [(row["zone"], _record(row)) for row in saved["records"]]
         snapshot_moto.load_certificates(saved["certificates"], managed)
         snapshot_moto.load_zones(saved["zones"])
         world.settings, world.pending_certificates = settings, pending
         world.distributions, world.groups = _shelf(distributions), _shelf(groups)
-        world.tenants = _shelf(tenants)
+        world.tenants, world.anycast_lists = _shelf(tenants), _shelf(lists)
         _hold_domains(world)
         world.book.remove()
         for zone, record in records:

@@ -1,4 +1,5 @@
-"""Tags of tenants, connection groups and distributions: TagResource, UntagResource, ListTagsForResource."""
+"""Tags of tenants, connection groups, distributions and Anycast lists: TagResource, UntagResource,
+ListTagsForResource."""
 
 from __future__ import annotations
 
@@ -8,12 +9,12 @@ from typing import Any
 
 from edgetenants_emulator.errors import AwsError, ErrorCode
 from edgetenants_emulator.identifiers import Arn
-from edgetenants_emulator.records import ConnectionGroup, Distribution, Resource, Tenant
+from edgetenants_emulator.records import AnycastIpList, ConnectionGroup, Distribution, Resource, Tenant
 from edgetenants_emulator.world import World
 
 __all__ = ["KINDS", "as_items", "list_tags", "settled", "tag", "untag"]
 
-KINDS = frozenset({Tenant.KIND, ConnectionGroup.KIND, Distribution.KIND})
+KINDS = frozenset({Tenant.KIND, ConnectionGroup.KIND, Distribution.KIND, AnycastIpList.KIND})
 """The kinds of resources whose tags are kept here; those of others are moto's."""
 _PUNCTUATION = frozenset("_.:/=+-@")
 
@@ -51,9 +52,11 @@ def tag(world: World, account: str, params: Mapping[str, Any]) -> dict[str, Any]
 
 
 def untag(world: World, account: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """UntagResource: keys that are not there are ignored."""
+    """UntagResource: keys that are not there are ignored, those that no tag can have are refused."""
     resource = _resource(world, account, params["Resource"])
     gone = set((params.get("TagKeys") or {}).get("Items") or [])
+    for key in gone:
+        _check_key(key)
     resource.tags = {key: value for key, value in resource.tags.items() if key not in gone}
     resource.version += world.settings.tags_move_etag
     return {}
@@ -78,18 +81,24 @@ def _resource(world: World, account: str, text: str) -> Resource:
             found = world.groups.get(account, arn.id)
         case Distribution.KIND:
             found = world.distributions.get(account, arn.id)
+        case AnycastIpList.KIND:
+            found = world.anycast_lists.get(account, arn.id)
     if found is None:
         raise AwsError(ErrorCode.NO_SUCH_RESOURCE, f"The resource {text} doesn't exist.")
     return found
 
 
 def _check(key: str, value: str) -> None:
+    _check_key(key)
+    if len(value) > 256 or not _allowed(value):
+        raise AwsError(ErrorCode.INVALID_TAGGING, f"The value {value!r} of tag {key!r} is not valid.")
+
+
+def _check_key(key: str) -> None:
     if not 1 <= len(key) <= 128 or not _allowed(key):
         raise AwsError(ErrorCode.INVALID_TAGGING, f"The tag key {key!r} is not valid.")
     if key.lower().startswith("aws:"):
         raise AwsError(ErrorCode.INVALID_TAGGING, f"The tag key {key!r} is reserved: it starts with aws:.")
-    if len(value) > 256 or not _allowed(value):
-        raise AwsError(ErrorCode.INVALID_TAGGING, f"The value {value!r} of tag {key!r} is not valid.")
 
 
 def _allowed(text: str) -> bool:

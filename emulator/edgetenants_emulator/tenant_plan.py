@@ -53,7 +53,7 @@ def for_create(world: World, account: str, params: Params) -> TenantPlan:
     domains.check_names(names, world.settings.domains_per_tenant)
     distribution = parent(world, account, params["DistributionId"])
     group_id = _group_id(world, account, params.get("ConnectionGroupId"))
-    values = parameters.as_map(params.get("Parameters", ()))
+    values = parameters.as_map(params.get("Parameters", ()), world.settings.parameters_per_tenant)
     parameters.check(distribution, values, unknown_refused=world.settings.unknown_parameters_refused)
     own = customizations.settled(account, params.get("Customizations", {}))
     request = params.get("ManagedCertificateRequest")
@@ -127,7 +127,9 @@ def _group_id(world: World, account: str, group_id: str | None) -> str:
 
 def _parameters(world: World, tenant: Tenant, given: Sequence[Params] | None) -> dict[str, str]:
     ignored = given == [] and not world.settings.empty_parameters_clear
-    return tenant.parameters if given is None or ignored else parameters.as_map(given)
+    if given is None or ignored:
+        return tenant.parameters
+    return parameters.as_map(given, world.settings.parameters_per_tenant)
 
 
 def _customizations(world: World, tenant: Tenant, given: Params | None) -> dict[str, Any]:

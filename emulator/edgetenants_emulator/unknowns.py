@@ -135,6 +135,27 @@ UNKNOWNS: tuple[Unknown, ...] = (
         (f"{_MODEL}: UpdateConnectionGroup declares ResourceInUse",),
     ),
     Unknown(
+        "What may a connection group be called?",
+        "1 to 128 letters, digits, dots, dashes and underscores; where set otherwise, anything.",
+        ("group_names_checked",),
+        (f"{_MODEL}: CreateConnectionGroupRequest$Name has no pattern, AnycastIpListName has",),
+    ),
+    Unknown(
+        "How does a connection group lose its Anycast list?",
+        "By an update with an empty AnycastIpListId.",
+        (),
+        (f"{_MODEL}: UpdateConnectionGroupRequest$AnycastIpListId is silent",),
+    ),
+    Unknown(
+        "Which members may an update of a distribution leave out?",
+        "None that CloudFront has filled in for long: IllegalUpdate.",
+        ("distribution_update_needs_all",),
+        (
+            f"{_MODEL}: UpdateDistribution (make sure to include all fields)",
+            "aws-controllers-k8s/community#2335: OriginReadTimeout is required for updates",
+        ),
+    ),
+    Unknown(
         "When is the default connection group born?",
         "With the account's first multi-tenant distribution; where set otherwise, with its first tenant.",
         ("default_group_with_distribution",),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from edgetenants_emulator.clock import VirtualClock
 from edgetenants_emulator.record_book import RecordBook
 from edgetenants_emulator.records import (
+    AnycastIpList,
     ConnectionGroup,
     Distribution,
     ManagedCertificate,
@@ -35,6 +36,7 @@ class World:
     distributions: Shelf[Distribution] = field(default_factory=Shelf)
     groups: Shelf[ConnectionGroup] = field(default_factory=Shelf)
     tenants: Shelf[Tenant] = field(default_factory=Shelf)
+    anycast_lists: Shelf[AnycastIpList] = field(default_factory=Shelf)
     domains: dict[str, str] = field(default_factory=dict)
     """Who holds a domain: its name in lower case, and the holder's ARN. One namespace over all accounts."""
     book: RecordBook = field(default_factory=RecordBook)

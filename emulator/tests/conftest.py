@@ -1,11 +1,13 @@
 """One fresh emulator for each test, an account with a multi-tenant distribution, and boto3 clients to it."""
 
+import http.client
 import json
 import threading
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 import boto3
 import botocore.session
@@ -20,6 +22,7 @@ from edgetenants_emulator.operations import service_model
 
 ACCOUNT = "123456789012"
 OTHER_ACCOUNT = "210987654321"
+CACHING_OPTIMIZED = "658327ea-f89d-4fab-a63d-7e88639e58f6"
 COVERED = ("*.example.com", "example.com", "*.acme.com")
 SESSION = boto3.Session(botocore_session=botocore.session.get_session())
 # What any operation of any AWS service may answer, beside what its model declares.
@@ -123,15 +126,19 @@ def tags(**pairs: str) -> dict[str, Any]:
 
 
 def multi_tenant_config(reference: str, certificate: str, parameters: Any, **changes: Any) -> dict[str, Any]:
+    path = "/{{tenantName}}" if "tenantName" in dict(parameters) else ""
+    server = {"HTTPPort": 80, "HTTPSPort": 443, "OriginProtocolPolicy": "https-only"}
+    origin = {"Id": "o", "DomainName": "o.example.com", "OriginPath": path, "CustomOriginConfig": server}
     config = {
         "CallerReference": reference,
         "Comment": "",
         "Enabled": True,
-        "Origins": {
-            "Quantity": 1,
-            "Items": [{"Id": "o", "DomainName": "o.example.com", "OriginPath": "/{{tenantName}}"}],
+        "Origins": {"Quantity": 1, "Items": [origin]},
+        "DefaultCacheBehavior": {
+            "TargetOriginId": "o",
+            "ViewerProtocolPolicy": "https-only",
+            "CachePolicyId": CACHING_OPTIMIZED,
         },
-        "DefaultCacheBehavior": {"TargetOriginId": "o", "ViewerProtocolPolicy": "https-only"},
         "ConnectionMode": "tenant-only",
         "TenantConfig": {
             "ParameterDefinitions": [
@@ -199,6 +206,30 @@ def other(emulator, inherited) -> Aws:
     account = Aws(emulator.url, OTHER_ACCOUNT)
     account.parent = account.distribution(certificate=inherited[OTHER_ACCOUNT])
     return account
+
+
+@pytest.fixture
+def is_of_distributions():
+    """Whether an operation is one of distributions or Anycast lists."""
+    return lambda name: ("Distribution" in name and "Tenant" not in name) or "AnycastIpList" in name
+
+
+@pytest.fixture
+def bare(emulator):
+    """A signed request without SDK: its HTTP status, and the code of the error."""
+
+    def send(method: str, path: str, body: str = "", **headers: str) -> tuple[int, str]:
+        connection = http.client.HTTPConnection(urlsplit(emulator.url).netloc, timeout=10)
+        scope = f"{ACCOUNT}/20260101/us-east-1/cloudfront/aws4_request"
+        signed = f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=0"
+        wanted = {"Authorization": signed, **{k.replace("_", "-"): v for k, v in headers.items()}}
+        connection.request(method, f"/2020-05-31/{path}", body or None, wanted)
+        response = connection.getresponse()
+        text = response.read().decode()
+        connection.close()
+        return response.status, text.partition("<Code>")[2].partition("</Code>")[0]
+
+    return send
 
 
 @pytest.fixture

@@ -168,13 +168,15 @@ def test_list_distribution_tenants_by_customization(replay):
 
 
 def test_create_connection_group(aws):
-    """The example has an Anycast list too, a thing that no account here has."""
     tags = {"Items": [{"Key": "abc", "Value": "123"}]}
+    addresses = aws.cloudfront.create_anycast_ip_list(Name="list", IpCount=3)["AnycastIpList"]["Id"]
     made = aws.cloudfront.create_connection_group(
-        Name="without-ipv6", Ipv6Enabled=False, Enabled=True, Tags=tags
+        Name="without-ipv6", AnycastIpListId=addresses, Ipv6Enabled=False, Enabled=True, Tags=tags
     )
-    assert shape(made) == {**ETAG, "ConnectionGroup": {**GROUP, "Tags": TAGS, "Ipv6Enabled": BOOLEAN}}
+    group = {**GROUP, "Tags": TAGS, "Ipv6Enabled": BOOLEAN, "AnycastIpListId": STRING}
+    assert shape(made) == {**ETAG, "ConnectionGroup": group}
     given = made["ConnectionGroup"]
+    assert given["AnycastIpListId"] == addresses
     assert (given["Ipv6Enabled"], given["Enabled"], given["IsDefault"]) == (False, True, False)
     assert (given["Status"], given["Tags"]) == ("InProgress", tags)
 
@@ -295,46 +297,18 @@ def multi_tenant(**members: Any) -> dict[str, Any]:
     }
 
 
-def absent(wanted: Any, given: Any, path: str = "") -> set[str]:
-    """Where a shape lacks a member of another, or has another type there; what is more is not looked at."""
-    if isinstance(wanted, dict) and isinstance(given, dict):
-        lacks = {f"{path}{name}" for name in wanted.keys() - given.keys()}
-        both = wanted.keys() & given.keys()
-        return lacks.union(*(absent(wanted[name], given[name], f"{path}{name}.") for name in both))
-    if isinstance(wanted, list) and isinstance(given, list) and wanted and given:
-        return absent(wanted[0], given[0], path)
-    return set() if wanted == given else {f"{path.rstrip('.')}: {given}, not {wanted}"}
-
-
-# What AWS fills in and the emulator leaves out: nothing of tenants reads it.
-_CONFIG = "Distribution.DistributionConfig"
-NOT_FILLED_IN = {
-    "Distribution.ActiveTrustedKeyGroups",
-    "Distribution.ActiveTrustedSigners",
-    f"{_CONFIG}.DefaultCacheBehavior.Compress",
-    f"{_CONFIG}.DefaultCacheBehavior.FieldLevelEncryptionId",
-    f"{_CONFIG}.DefaultCacheBehavior.FunctionAssociations",
-    f"{_CONFIG}.DefaultCacheBehavior.GrpcConfig",
-    f"{_CONFIG}.DefaultCacheBehavior.LambdaFunctionAssociations",
-    f"{_CONFIG}.DefaultCacheBehavior.TrustedKeyGroups",
-    f"{_CONFIG}.Logging",
-    f"{_CONFIG}.OriginGroups",
-    f"{_CONFIG}.Origins.Items.ConnectionAttempts",
-    f"{_CONFIG}.Origins.Items.ConnectionTimeout",
-    f"{_CONFIG}.Origins.Items.OriginAccessControlId",
-    f"{_CONFIG}.Origins.Items.OriginShield",
-    f"{_CONFIG}.ViewerCertificate.Certificate",
-    f"{_CONFIG}.ViewerCertificate.CertificateSource",
-    f"{_CONFIG}.ViewerCertificate.CloudFrontDefaultCertificate",
-    f"{_CONFIG}.ViewerCertificate.MinimumProtocolVersion",
-}
-
-
 def test_create_distribution_with_certificate(aws, inherited):
     certificate = {"ACMCertificateArn": inherited[aws.account], "SSLSupportMethod": "sni-only"}
     made = aws.cloudfront.create_distribution(DistributionConfig=multi_tenant(ViewerCertificate=certificate))
-    expected = {"Location": STRING, **ETAG, "Distribution": DISTRIBUTION}
-    assert absent(expected, shape(made)) == NOT_FILLED_IN
+    assert shape(made) == {"Location": STRING, **ETAG, "Distribution": DISTRIBUTION}
+    given = made["Distribution"]["DistributionConfig"]
+    assert given["ViewerCertificate"] == {
+        **certificate,
+        "CloudFrontDefaultCertificate": False,
+        "MinimumProtocolVersion": "TLSv1.2_2021",
+        "Certificate": certificate["ACMCertificateArn"],
+        "CertificateSource": "acm",
+    }
 
 
 def test_create_distribution_without_certificate(aws):
@@ -344,5 +318,25 @@ def test_create_distribution_without_certificate(aws):
     for member in ("ConnectionMode", "TenantConfig", "CallerReference", "HttpVersion", "DefaultRootObject"):
         assert given[member] == wanted[member]
     assert given["Origins"]["Items"][0]["OriginPath"] == "/{{tenantName}}"
+    assert given["ViewerCertificate"] == {
+        "CloudFrontDefaultCertificate": True,
+        "SSLSupportMethod": "sni-only",
+        "MinimumProtocolVersion": "TLSv1",
+        "CertificateSource": "cloudfront",
+    }
+    origin = given["Origins"]["Items"][0]
+    assert (origin["ConnectionAttempts"], origin["ConnectionTimeout"]) == (3, 10)
+    own = shape(made["Distribution"])["DistributionConfig"].pop("ViewerCertificate")
+    assert own == {name: CERTIFICATE.get(name, STRING) for name in own}
     assert made["Distribution"]["Status"] == "InProgress"
     assert made["Location"].endswith(made["Distribution"]["Id"])
+
+
+def test_list_distributions_by_connection_mode(aws):
+    """What a multi-tenant one cannot have is shown all the same."""
+    listed = aws.cloudfront.list_distributions_by_connection_mode(ConnectionMode="tenant-only")
+    (row,) = listed["DistributionList"]["Items"]
+    shown = {"Aliases": {"Quantity": 0}, "PriceClass": "PriceClass_All", "IsIPV6Enabled": False}
+    assert {name: row[name] for name in shown} == shown
+    config = aws.cloudfront.get_distribution_config(Id=aws.parent)["DistributionConfig"]
+    assert config.keys().isdisjoint(shown)

@@ -105,6 +105,10 @@ def test_the_default_group_is_not_deleted(aws, admin):
 REFUSED = {
     "a name in use": ("create_connection_group", {"Name": "edge"}, ("EntityAlreadyExists", 409)),
     "an empty name": ("create_connection_group", {"Name": ""}, INVALID),
+    "a name with a blank": ("create_connection_group", {"Name": "my edge"}, INVALID),
+    "a name of 129 characters": ("create_connection_group", {"Name": "n" * 129}, INVALID),
+    "a name not in ASCII": ("create_connection_group", {"Name": "größe"}, INVALID),
+    "no items": ("list_connection_groups", {"MaxItems": 0}, INVALID),
     "a bad tag": (
         "create_connection_group",
         {"Name": "new", "Tags": {"Items": [{"Key": "aws:x", "Value": ""}]}},
@@ -144,6 +148,11 @@ def test_refuses(aws, case):
     assert aws.refused(operation, **params) == expected
 
 
+def test_names_need_not_be_checked(aws, admin):
+    admin.settings(group_names_checked=False)
+    assert aws.group("my edge")["ConnectionGroup"]["Name"] == "my edge"
+
+
 @pytest.mark.parametrize("operation", ["update_connection_group", "delete_connection_group"])
 @pytest.mark.parametrize(
     ("version", "expected"),
@@ -157,5 +166,5 @@ def test_a_write_needs_the_current_version(aws, operation, version, expected):
 
 def test_the_quota_counts_the_accounts_groups(aws, admin):
     admin.settings(groups_per_account=2)
-    aws.group("second, after the default one")
+    aws.group("second-after-the-default-one")
     assert aws.refused("create_connection_group", Name="third") == ("EntityLimitExceeded", 400)

@@ -45,6 +45,13 @@ def test_the_default_page_and_the_largest(aws, admin):
     assert page(aws, size=50)[0] == ["one", "two"]
 
 
+def test_a_page_size_in_a_body_that_is_no_number(bare):
+    """botocore would not send it."""
+    root, namespace = "ListDistributionTenantsRequest", "http://cloudfront.amazonaws.com/doc/2020-05-31/"
+    body = f'<{root} xmlns="{namespace}"><MaxItems>many</MaxItems></{root}>'
+    assert bare("POST", "distribution-tenants", body) == (400, "MalformedXML")
+
+
 def test_connection_groups(aws):
     for name in ("one", "two"):
         aws.group(name)

@@ -42,7 +42,8 @@ def test_everything_is_there_again(aws, admin, peer):
         Parameters=[{"Name": "tier", "Value": "gold"}],
         Customizations={"GeoRestrictions": {"RestrictionType": "whitelist", "Locations": ["DE"]}},
     )
-    aws.group()
+    addresses = aws.cloudfront.create_anycast_ip_list(Name="list", IpCount=3)["AnycastIpList"]["Id"]
+    aws.group(AnycastIpListId=addresses)
     admin.settings(page_size_max=7)
     admin("POST", "records", {"name": "a.test", "type": "CNAME", "values": ["b.test"]})
     there_admin.step(500)
@@ -51,6 +52,9 @@ def test_everything_is_there_again(aws, admin, peer):
         assert there_admin("GET", path) == admin("GET", path)
     assert there.refused("create_distribution_tenant", **taken(there)) == ("CNAMEAlreadyExists", 409)
     there.tenant("next")
+    found = there.cloudfront.list_connection_groups(AssociationFilter={"AnycastIpListId": addresses})
+    assert [group["Name"] for group in found["ConnectionGroups"]] == ["edge"]
+    assert len(there.cloudfront.get_anycast_ip_list(Id=addresses)["AnycastIpList"]["AnycastIps"]) == 3
 
 
 def taken(aws):

@@ -1,13 +1,16 @@
-"""Tags of tenants, connection groups and distributions."""
+"""Tags of tenants, connection groups, distributions and Anycast lists."""
 
 import pytest
 
 UNKNOWN = ("NoSuchResource", 404)
 
 
-@pytest.fixture(params=["tenant", "group", "distribution"])
+@pytest.fixture(params=["tenant", "group", "distribution", "anycast list"])
 def arn(request, aws):
     return {
+        "anycast list": lambda: aws.cloudfront.create_anycast_ip_list(Name="list", IpCount=3)[
+            "AnycastIpList"
+        ]["Arn"],
         "tenant": lambda: aws.tenant()["DistributionTenant"]["Arn"],
         "group": lambda: aws.group()["ConnectionGroup"]["Arn"],
         "distribution": lambda: f"arn:aws:cloudfront::123456789012:distribution/{aws.parent}",
@@ -53,8 +56,40 @@ def test_at_most_fifty_over_several_calls(aws, arn):
     assert len(listed(aws, arn)) == 50
 
 
-def test_a_reserved_key(aws, arn):
-    tags = {"Items": [{"Key": "aws:a", "Value": ""}]}
+KEYS = {
+    "reserved": "aws:a",
+    "reserved, in upper case": "AWS:a",
+    "too long": "k" * 129,
+    "with a character that none may have": "a#b",
+}
+
+
+@pytest.mark.parametrize("case", KEYS)
+def test_keys_that_no_tag_has(aws, arn, case):
+    tags = {"Items": [{"Key": KEYS[case], "Value": ""}]}
+    assert aws.refused("tag_resource", Resource=arn, Tags=tags) == ("InvalidTagging", 400)
+    keys = {"Items": ["good", KEYS[case]]}
+    aws.cloudfront.tag_resource(Resource=arn, Tags={"Items": [{"Key": "good", "Value": ""}]})
+    assert aws.refused("untag_resource", Resource=arn, TagKeys=keys) == ("InvalidTagging", 400)
+    assert listed(aws, arn) == {"good": ""}
+
+
+BODIES = {
+    "Tag": "<Tags{}><Items><Tag><Key/></Tag></Items></Tags>",
+    "Untag": "<TagKeys{}><Items><Key/></Items></TagKeys>",
+}
+
+
+@pytest.mark.parametrize("operation", BODIES)
+def test_an_empty_key(aws, bare, operation):
+    """botocore would not send it."""
+    arn = f"arn:aws:cloudfront::123456789012:distribution/{aws.parent}"
+    body = BODIES[operation].format(' xmlns="http://cloudfront.amazonaws.com/doc/2020-05-31/"')
+    assert bare("POST", f"tagging?Operation={operation}&Resource={arn}", body) == (400, "InvalidTagging")
+
+
+def test_a_key_twice_in_one_call(aws, arn):
+    tags = {"Items": [{"Key": "a", "Value": "1"}, {"Key": "a", "Value": "2"}]}
     assert aws.refused("tag_resource", Resource=arn, Tags=tags) == ("InvalidTagging", 400)
 
 
@@ -62,6 +97,7 @@ RESOURCES = {
     "no ARN": ("acme", ("InvalidArgument", 400)),
     "no tenant": ("arn:aws:cloudfront::123456789012:distribution-tenant/dt_0", UNKNOWN),
     "no group": ("arn:aws:cloudfront::123456789012:connection-group/cg_0", UNKNOWN),
+    "no Anycast list": ("arn:aws:cloudfront::123456789012:anycast-ip-list/aip_0", UNKNOWN),
     "no distribution": ("arn:aws:cloudfront::123456789012:distribution/E0", UNKNOWN),
     "another account": ("arn:aws:cloudfront::210987654321:distribution/E0", ("AccessDenied", 403)),
 }

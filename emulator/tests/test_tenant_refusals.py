@@ -49,10 +49,34 @@ EITHER = {
         web_acl(Action="override", Arn="arn:aws:wafv2:eu-west-1:123456789012:regional/webacl/a/1"),
         INVALID,
     ),
+    "a web ACL for CloudFront in another region": (
+        web_acl(Action="override", Arn="arn:aws:wafv2:eu-west-1:123456789012:global/webacl/a/1"),
+        INVALID,
+    ),
+    "a web ACL of WAF Classic": (
+        web_acl(
+            Action="override", Arn="arn:aws:waf::123456789012:webacl/a1b2c3d4-5678-90ab-cdef-0123456789ab"
+        ),
+        INVALID,
+    ),
+    "a rule group for a web ACL": (
+        web_acl(Action="override", Arn="arn:aws:wafv2:us-east-1:123456789012:global/rulegroup/a/1"),
+        INVALID,
+    ),
+    "a disabled web ACL with an ARN": (
+        web_acl(Action="disable", Arn="arn:aws:wafv2:us-east-1:123456789012:global/webacl/a/1"),
+        INVALID,
+    ),
     "an action that is none": (web_acl(Action="allow"), INVALID),
     "no locations": (geo("whitelist"), INVALID),
     "locations with none": (geo("none", "DE"), INVALID),
     "a location that is none": (geo("blacklist", "Germany"), INVALID),
+    "a location that no country has": (geo("blacklist", "XX"), INVALID),
+    "a location in lower case": (geo("blacklist", "de"), INVALID),
+    "a location twice": (geo("whitelist", "DE", "FR", "DE"), INVALID),
+    "a restriction that is none": (geo("greylist", "DE"), INVALID),
+    "too many parameters": (parameters(*((f"p{n}", "v") for n in range(6))), LIMIT),
+    "too long a parameter's name": (parameters(("n" * 129, "a")), INVALID),
     "a certificate that is not there": (
         {"Customizations": {"Certificate": {"Arn": "arn:aws:acm:us-east-1:123456789012:certificate/0"}}},
         INVALID,
@@ -92,6 +116,29 @@ CREATE = {
     "a tag with a bad character": (tags(("a#b", "1")), TAGGING),
     "a tag with too long a value": (tags(("a", "v" * 257)), TAGGING),
     "too many tags": (tags(*((f"k{n}", "") for n in range(51))), TAGGING),
+}
+
+
+NO_DOMAINS = {
+    "of one label": "shop",
+    "with a trailing dot": "shop.example.com.",
+    "that is an IPv4 address": "192.0.2.1",
+    "that is an IPv6 address": "2001:db8::1",
+    "with a wildcard inside": "shop.*.example.com",
+    "with a wildcard in a label": "shop*.example.com",
+    "with two wildcards": "*.*.example.com",
+    "of a wildcard alone": "*",
+    "of a wildcard and a top-level domain": "*.com",
+    "with an empty label": "shop..example.com",
+    "with a dash first": "-shop.example.com",
+    "with a dash last": "shop-.example.com",
+    "with a blank": "my shop.example.com",
+    "with a scheme": "https://shop.example.com",
+    "with a path": "shop.example.com/",
+    "with a port": "shop.example.com:443",
+    "not in ASCII": "größe.example.com",
+    "with a label of 64": f"{'a' * 64}.example.com",
+    "of 254 characters": ".".join(["a" * 60, "b" * 60, "c" * 60, "d" * 59, "example.com"]),
 }
 
 
@@ -137,6 +184,91 @@ def test_update_refuses(aws, admin, fill, case):
     assert world(admin) == before
 
 
+NAMESPACE = "http://cloudfront.amazonaws.com/doc/2020-05-31/"
+# What botocore would not send.
+RAW = {
+    "no name": {"Name": None},
+    "no distribution": {"DistributionId": None},
+    "no domains at all": {"Domains": None},
+    "a domain without its name": {"Domains": "<member/>"},
+    "an empty domain": {"Domains": "<member><Domain/></member>"},
+    "an empty parameter": {"Parameters": "<member><Name>tier</Name><Value/></member>"},
+    "a parameter without name": {"Parameters": "<member><Value>gold</Value></member>"},
+    "an empty parameter's name": {"Parameters": "<member><Name/><Value>gold</Value></member>"},
+    "a web ACL without action": {"Customizations": "<WebAcl/>"},
+    "a certificate without ARN": {"Customizations": "<Certificate/>"},
+    "locations without restriction": {"Customizations": "<GeoRestrictions/>"},
+}
+RAW_TAGS = {
+    "an empty key": "<Key/><Value>v</Value>",
+    "no key": "<Value>v</Value>",
+}
+
+
+@pytest.fixture
+def create_raw(aws, bare):
+    def create(**changes):
+        wanted = {
+            "DistributionId": aws.parent,
+            "Name": "second",
+            "Domains": "<member><Domain>second.example.com</Domain></member>",
+            **changes,
+        }
+        inside = "".join(f"<{name}>{value}</{name}>" for name, value in wanted.items() if value is not None)
+        root = "CreateDistributionTenantRequest"
+        return bare("POST", "distribution-tenant", f'<{root} xmlns="{NAMESPACE}">{inside}</{root}>')
+
+    return create
+
+
+@pytest.mark.parametrize("case", RAW)
+def test_create_refuses_what_no_sdk_sends(create_raw, case):
+    assert create_raw(**RAW[case]) == (400, "InvalidArgument")
+
+
+@pytest.mark.parametrize("case", RAW_TAGS)
+def test_create_refuses_tags_that_no_sdk_sends(create_raw, case):
+    tags = f"<Items><Tag>{RAW_TAGS[case]}</Tag></Items>"
+    assert create_raw(Tags=tags) == (400, "InvalidTagging")
+
+
+def test_the_raw_create_is_right_without_a_case(create_raw):
+    assert create_raw() == (201, "")
+
+
+LONGEST = ".".join(["a" * 60, "b" * 60, "c" * 60, "d" * 58, "example.com"])
+PASS = {
+    "a wildcard": ({"Domains": domains("*.example.com")}, ["*.example.com"]),
+    "underscores": ({"Domains": domains("_shop.example.com")}, ["_shop.example.com"]),
+    "digits": ({"Domains": domains("4711.example.com")}, ["4711.example.com"]),
+    "punycode": ({"Domains": domains("xn--gre-6ka8i.example.com")}, ["xn--gre-6ka8i.example.com"]),
+}
+
+
+@pytest.mark.parametrize("case", PASS)
+def test_create_passes(aws, case):
+    members, expected = PASS[case]
+    made = aws.tenant("second", **members)["DistributionTenant"]
+    assert [item["Domain"] for item in made["Domains"]] == expected
+
+
+def test_the_longest_domain(aws):
+    own = aws.certificate("example.com", f"*.{LONGEST.partition('.')[2]}")
+    made = aws.tenant("long", Domains=domains(LONGEST), Customizations={"Certificate": {"Arn": own}})
+    assert len(made["DistributionTenant"]["Domains"][0]["Domain"]) == 253
+
+
+@pytest.mark.parametrize("kind", NO_DOMAINS)
+def test_no_domain_is_one(aws, kind):
+    """Told from a domain that no certificate covers by the message."""
+    made, wanted = aws.tenant("first"), domains(NO_DOMAINS[kind])
+    with pytest.raises(aws.cloudfront.exceptions.InvalidArgument, match="must be lower-case DNS names"):
+        aws.tenant("second", Domains=wanted)
+    version = {"Id": made["DistributionTenant"]["Id"], "IfMatch": made["ETag"]}
+    with pytest.raises(aws.cloudfront.exceptions.InvalidArgument, match="must be lower-case DNS names"):
+        aws.cloudfront.update_distribution_tenant(**version, Domains=wanted)
+
+
 VERSIONS = {"": NO_VERSION, "*": NO_VERSION, "nonsense": NO_VERSION, "ETVPDKIKX0DER": STALE}
 
 
@@ -172,6 +304,7 @@ def test_get_refuses(aws, identifier):
 LISTS = {
     "a marker that no page gave": ({"Marker": "nonsense"}, INVALID),
     "no items": ({"MaxItems": 0}, INVALID),
+    "less than no items": ({"MaxItems": -1}, INVALID),
     "an unknown distribution": ({"AssociationFilter": {"DistributionId": "E0"}}, NOT_FOUND),
     "an unknown group": ({"AssociationFilter": {"ConnectionGroupId": "cg_0"}}, NOT_FOUND),
 }

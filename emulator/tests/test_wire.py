@@ -7,6 +7,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 
 from edgetenants_emulator.cloudfront import HANDLERS
+from edgetenants_emulator.config_errors import ConfigErrorCode, refusal
 from edgetenants_emulator.errors import STATUS, ErrorCode
 from edgetenants_emulator.operations import service_model
 
@@ -167,6 +168,9 @@ def test_a_broken_chunk(send):
 
 def test_statuses_are_the_models():
     model = service_model("cloudfront")
+    for code in ConfigErrorCode:
+        declared = model.shape_for(code).metadata["error"]["httpStatusCode"]
+        assert refusal(code, "").status == declared, code
     for code in ErrorCode:
         if code in model.shape_names:
             assert STATUS[code] == model.shape_for(code).metadata["error"]["httpStatusCode"], code

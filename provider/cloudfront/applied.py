@@ -1,8 +1,8 @@
 """What the provider last wrote (status.applied): the third side of the three-way diff (pure).
 
 It tells a removed field of ours from one that somebody else set, and a change of the spec from drift. `hash`
-holds one short digest for each field in a fixed order, `-` where the field was unset, so that both questions
-are answered for each field alone.
+holds one short digest for each field in a fixed order, so that both questions are answered for each field
+alone; `-` where the field was never set, `x` where it was set once and is no more.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ FIELDS: Final = (
 )
 _VERSION: Final = "1"
 _UNSET: Final = "-"
+_CLEARED: Final = "x"
+_NOTHING: Final = (_UNSET, _CLEARED)
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,11 @@ class Applied:
 
     def had(self, field: str) -> bool:
         """The field was set by the last write."""
-        return self.digests is not None and self.digests.get(field, _UNSET) != _UNSET
+        return self.digests is not None and self.digests.get(field, _UNSET) not in _NOTHING
+
+    def was_said(self, field: str) -> bool:
+        """The field was set by the last write or by one before it, or that cannot be told."""
+        return self.digests is None or self.digests.get(field, _UNSET) != _UNSET
 
     def changed(self, field: str, asked: Tenant) -> bool:
         """The spec asks for something else now than at the last write."""
@@ -82,7 +88,10 @@ def record(
             ours until it is gone, and a change that waits does not turn into drift.
     """
     values, old = _values(asked), before.digests or {}
-    digests = (old.get(field, _UNSET) if field in left else _digest(values[field]) for field in FIELDS)
+    digests = (
+        old.get(field, _UNSET) if field in left else _next(old.get(field, _UNSET), _digest(values[field]))
+        for field in FIELDS
+    )
     return {
         "hash": ".".join((_VERSION, *digests)),
         "etag": etag,
@@ -91,6 +100,10 @@ def record(
             asked.parameters.keys() | (before.parameter_keys if "parameters" in left else frozenset())
         ),
     }
+
+
+def _next(before: str, now: str) -> str:
+    return _CLEARED if now == _UNSET and before != _UNSET else now
 
 
 def field_of(path: str) -> str:

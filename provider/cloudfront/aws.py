@@ -38,6 +38,7 @@ from botocore.credentials import (
 
 from apis.errors import InvalidInput, parse
 from apis.providerconfig import AssumedRole, ProviderConfigSpec, WebIdentity, Writes
+from edgetenants_runtime import deadline
 from edgetenants_runtime.api.providerconfig import CredentialsSource
 from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.configuration import ResolvedConfig
@@ -112,12 +113,19 @@ class Accounts:
         options = _options(config, spec)
         cloudfront: CloudFrontClient = session.client("cloudfront", **options)
         sts: STSClient = session.client("sts", **options)
+        for client in (cloudfront, sts):
+            client.meta.events.register("before-call", _begin_in_time)
         calls = CloudFrontCalls(cloudfront, sts)
         id_ = _caller(calls, config)
         endpoint = spec.endpoint.url if spec.endpoint else ""
         with self._lock:
             memory = self._memories.setdefault(f"{endpoint} {id_ or config.uid}", Memory(self._clock))
         return Account(calls, memory, id_, frozen=spec.writes is Writes.FROZEN)
+
+
+def _begin_in_time(model: Any, **_: Any) -> None:
+    # So that a reconcile which is out of time ends at its next call, and not at its next write.
+    deadline.check(f"the call {model.name}")
 
 
 def _fingerprint(config: ResolvedConfig) -> str:

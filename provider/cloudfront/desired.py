@@ -8,12 +8,20 @@ from typing import Any
 
 from apis import errors
 from apis.customizations import Customizations as AskedCustomizations
+from apis.customizations import WebAclAction
 from apis.distributiontenant import DistributionTenantParameters
+from edgetenants_runtime import initprovider
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront import identity
 from provider.cloudfront.customizations import INHERITED, Customizations, GeoRestrictions, WebAcl
 
 __all__ = ["Tenant", "at_creation", "held"]
+
+_CHOICES = frozenset(
+    {"customizations.webAcl", "customizations.certificate", "customizations.geoRestrictions"}
+)
+"""Objects of which a part means nothing: an ARN of initProvider does not belong to the action of
+forProvider."""
 
 
 @dataclass(frozen=True)
@@ -52,18 +60,8 @@ def at_creation(mr: Managed, *, installation: str, name: str) -> Tenant:
     Raises:
         apis.errors.InvalidInput: the spec is not one that the CRD would let in.
     """
-    asked = _merged(mr.init_provider, mr.for_provider)
+    asked = initprovider.at_creation(mr, whole=_CHOICES)
     return _tenant(mr, {"enabled": True, **asked}, installation, name)
-
-
-def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Maps are merged key by key, anything else is taken from above."""
-    merged = dict(below)
-    for key, value in above.items():
-        inner = merged.get(key)
-        both = isinstance(value, Mapping) and isinstance(inner, Mapping)
-        merged[key] = _merged(inner or {}, value) if both else value
-    return merged
 
 
 def _tenant(mr: Managed, asked: Mapping[str, Any], installation: str, name: str) -> Tenant:
@@ -86,8 +84,10 @@ def _customizations(asked: AskedCustomizations | None) -> Customizations:
     if asked is None:
         return INHERITED
     acl, geo = asked.web_acl, asked.geo_restrictions
+    # One to override with that an optional reference did not find: the tenant goes on without.
+    found = acl is not None and (acl.arn is not None or acl.action is not WebAclAction.OVERRIDE)
     return Customizations(
-        web_acl=WebAcl(acl.action.value, acl.arn) if acl else None,
+        web_acl=WebAcl(acl.action.value, acl.arn) if acl and found else None,
         certificate_arn=asked.certificate.arn if asked.certificate else None,
         geo_restrictions=(
             GeoRestrictions(geo.restriction_type.value, frozenset(geo.locations or ())) if geo else None

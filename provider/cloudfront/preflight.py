@@ -31,11 +31,8 @@ def _problems(mr: Managed, asked: Tenant) -> Iterator[str]:
             f"metadata.annotations[{EXTERNAL_NAME}]: expected 3 to 128 letters, digits, dots and hyphens, "
             f"with a letter or digit at both ends, got {asked.name!r}"
         )
-    fields = {**mr.init_provider, **mr.for_provider}
     if asked.distribution_id is None:
-        yield f"spec.forProvider.distributionId: {_absent(fields, 'distributionId')}"
-    if asked.connection_group_id is None and _referenced(fields, "connectionGroupId"):
-        yield f"spec.forProvider.connectionGroupId: {_absent(fields, 'connectionGroupId')}"
+        yield f"spec.forProvider.distributionId: expected an id, got {_instead(mr)}"
     if not asked.domains:
         yield "spec.forProvider.domains: expected at least one domain, got none"
     if asked.managed_certificate:
@@ -46,16 +43,11 @@ def _problems(mr: Managed, asked: Tenant) -> Iterator[str]:
         )
 
 
-def _referenced(fields: dict[str, object], name: str) -> bool:
-    return bool(fields.get(f"{name}Ref") or fields.get(f"{name}Selector"))
-
-
-def _absent(fields: dict[str, object], name: str) -> str:
-    if _referenced(fields, name):
-        return (
-            f"expected the id itself, as this version of the provider does not resolve {name}Ref and Selector"
-        )
-    return "expected an id, got nothing"
+def _instead(mr: Managed) -> str:
+    fields = {**mr.init_provider, **mr.for_provider}
+    if fields.get("distributionIdRef") or fields.get("distributionIdSelector"):
+        return "a reference of policy Optional that leads to none; without a distribution there is no tenant"
+    return "nothing"
 
 
 def missing_parent(

@@ -7,10 +7,20 @@ by name from its module, so that a client's code never loads a Kubernetes librar
 from edgetenants_runtime.clock import Clock, FakeClock, RemoteClock, SystemClock
 from edgetenants_runtime.configuration import ConfigResolver, ResolvedConfig
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
-from edgetenants_runtime.external import Change, Connector, ExternalClient, FieldDiff, Observation
+from edgetenants_runtime.external import (
+    AsyncOperation,
+    Change,
+    Connector,
+    ExternalClient,
+    FieldDiff,
+    Observation,
+    OperationState,
+)
+from edgetenants_runtime.initprovider import at_creation
 from edgetenants_runtime.managed import Managed, ManagedKind, ProviderConfigKey, ResourceKind
 
 __all__ = [
+    "AsyncOperation",
     "Change",
     "Clock",
     "ConfigResolver",
@@ -23,10 +33,12 @@ __all__ = [
     "ManagedKind",
     "NotYet",
     "Observation",
+    "OperationState",
     "ProviderConfigKey",
     "RemoteClock",
     "ResolvedConfig",
     "ResourceKind",
     "Retry",
     "SystemClock",
+    "at_creation",
 ]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from edgetenants_runtime.clock import utc_now
 from edgetenants_runtime.connection import ConnectionPublisher
 from edgetenants_runtime.events import Recorder
 from edgetenants_runtime.external import Connector
+from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.writer import ManagedWriter
 
 __all__ = ["Collaborators", "Pace"]
@@ -42,3 +44,9 @@ class Collaborators:
     rng: random.Random
     pace: Pace = Pace()
     now: Callable[[], datetime] = utc_now
+    deletion_held: Callable[[Managed], str] = lambda _: ""
+    """Why the external resource of a managed resource that is being deleted must not be deleted, with the way
+    out; "" where it may. Raises KubeError where that cannot be told now. See `deletion.DeletionHold`."""
+    resolve: Callable[[Managed], Mapping[str, Any]] = lambda _: {}
+    """The JSON merge patch of spec that fills in what the resource refers to, empty when there is nothing to
+    write. Raises NotYet, ExternalError, KubeError. See `references.resolve`."""

@@ -51,6 +51,8 @@ class Parts:
     users: Users
     secrets: HeldSecrets
     recorder: Recorder
+    served: Callable[[ResourceKind], bool]
+    """Whether the kind is installed at all."""
 
 
 @dataclass(frozen=True)
@@ -225,7 +227,8 @@ class ConfigController:
         informers = (*self._parts.configs.values(), self._parts.usages, *self._resources)
         secrets = self._parts.secrets.informer
         read = secrets.synced or bool(secrets.problem) or not secrets.served
-        return read and all(i.synced or not i.served for i in informers)
+        # An API server that has just started may not know a kind for a moment that it has objects of.
+        return read and all(i.synced or not self._parts.served(i.kind) for i in informers)
 
     def _do(self, task: _Task) -> None:
         match task:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import random
+import sys
 import threading
-from collections.abc import Mapping
+import traceback
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import structlog
 
-from edgetenants_runtime.kube.cache import ChangeType, ObjectChange
+from edgetenants_runtime import deadline
+from edgetenants_runtime.api import annotations as names
+from edgetenants_runtime.clock import Clock, SystemClock
+from edgetenants_runtime.guard import StandDown
+from edgetenants_runtime.instruments import ControllerMetrics, ManagedMetrics, Result
+from edgetenants_runtime.kube.cache import ChangeType, JsonObject, ObjectChange
 from edgetenants_runtime.kube.informer import Informer
 from edgetenants_runtime.managed import Managed, ManagedKind, ObjectKey, ProviderConfigKey, key_of
 from edgetenants_runtime.providerconfigs import ProviderConfigs
@@ -17,7 +24,15 @@ from edgetenants_runtime.queue import Priority, WorkQueue
 from edgetenants_runtime.reconciler import Reconciler
 from edgetenants_runtime.steps import Next, Outcome
 
-__all__ = ["BY_PROVIDER_CONFIG", "Controller", "by_provider_config"]
+__all__ = [
+    "BY_PROVIDER_CONFIG",
+    "Controller",
+    "Instruments",
+    "Limits",
+    "by_provider_config",
+    "controller_name",
+    "shares",
+]
 
 _log = structlog.get_logger("edgetenants_runtime.controller")
 
@@ -30,8 +45,63 @@ def by_provider_config(obj: Mapping[str, Any]) -> str:
     return str(Managed(obj).provider_config_ref)
 
 
+def controller_name(kind: ManagedKind) -> str:
+    """As crossplane-runtime names controllers (pkg/reconciler/managed, ControllerName)."""
+    return f"managed/{kind.kind.lower()}.{kind.group}"
+
+
+def shares(informer: Informer) -> Callable[[ObjectKey], Hashable]:
+    """Says whose a key is: its namespace, or for a cluster-scoped resource that of its claim."""
+
+    def share(key: ObjectKey) -> Hashable:
+        if key.namespace:
+            return key.namespace
+        obj = informer.cache.get(key)
+        return Managed(obj).labels.get(names.LABEL_CLAIM_NAMESPACE, "") if obj else ""
+
+    return share
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much a controller does at once, for how long, and while what holds."""
+
+    workers: int = 8
+    """Reconciles at once."""
+    timeout: float = 60.0
+    """Real seconds for one reconcile; see `edgetenants_runtime.deadline`."""
+    may_act: Callable[[], bool] = lambda: True
+    """Asked before each reconcile; while it is False, none begins."""
+    clock: Clock = field(default_factory=SystemClock)
+    """Real time, by which the time-out counts."""
+
+
+@dataclass(frozen=True)
+class Instruments:
+    """What a controller counts with."""
+
+    reconciles: ControllerMetrics
+    resources: ManagedMetrics
+
+
+@dataclass
+class _Reconcile:
+    """One that is under way."""
+
+    key: ObjectKey
+    began: float
+    worker: threading.Thread
+    overdue: bool = False
+
+
 class Controller:
-    """Workers that reconcile the managed resources of one kind, each resource in one worker at a time."""
+    """Workers that reconcile the managed resources of one kind, each resource in one worker at a time.
+
+    A reconcile that takes longer than its time-out cannot be ended, as a thread cannot. It keeps its
+    resource, so that nothing is done twice, begins nothing more outside, and gives up its place: another
+    worker is started, and the first to be superfluous afterwards ends. When more hang than there are workers,
+    none is made up for any more and the controller is unhealthy.
+    """
 
     def __init__(
         self,
@@ -40,23 +110,25 @@ class Controller:
         queue: WorkQueue[ObjectKey],
         reconciler: Reconciler,
         *,
-        workers: int,
-        rng: random.Random,
+        limits: Limits,
+        instruments: Instruments,
     ) -> None:
         self.kind = kind
         self.informer = informer
         self.queue = queue
         self._reconciler = reconciler
+        self._limits, self._instruments = limits, instruments
         self._configs: ProviderConfigs | None = None
-        self._rng = rng
+        self._clock = limits.clock
         self._stopping = threading.Event()
+        self._active = False
+        self._lock = threading.Lock()
+        self._under_way: dict[threading.Thread, _Reconcile] = {}
+        self._workers: list[threading.Thread] = []
+        self._started = 0
         self._starter = threading.Thread(
             target=self._start_when_read, name=f"{kind.plural} start", daemon=True
         )
-        self._workers = [
-            threading.Thread(target=self._work, name=f"{kind.plural} {number}", daemon=True)
-            for number in range(workers)
-        ]
         informer.add_handler(self.on_change)
 
     def follow(self, configs: ProviderConfigs) -> None:
@@ -65,7 +137,7 @@ class Controller:
         configs.on_change(self.on_config_change)
 
     def start(self) -> None:
-        """Start the workers as soon as all objects have been read once."""
+        """Start the workers as soon as all objects have been read once and this process may act."""
         self._starter.start()
 
     def stop(self, drain: float) -> bool:
@@ -74,59 +146,174 @@ class Controller:
         return self.queue.shutdown(drain=drain)
 
     @property
-    def alive(self) -> bool:
-        """No worker has died."""
-        started = [worker for worker in self._workers if worker.ident is not None]
-        return self._stopping.is_set() or all(worker.is_alive() for worker in started)
+    def problem(self) -> str:
+        """Why nothing is reconciled any more although it should be, "" while all is well."""
+        if self._stopping.is_set():
+            return ""
+        with self._lock:
+            dead = [w for w in self._workers if w.ident is not None and not w.is_alive()]
+            overdue = [r for r in self._under_way.values() if r.overdue]
+        if dead:
+            return f"a worker of {self.kind.resource} has died"
+        if len(overdue) > self._limits.workers:
+            return f"{len(overdue)} reconciles of {self.kind.resource} hang"
+        return ""
+
+    @property
+    def objects(self) -> Iterable[JsonObject]:
+        """See `metrics.Observed`."""
+        return self.informer.cache.objects()
+
+    @property
+    def depth(self) -> int:
+        """See `metrics.Observed`."""
+        return len(self.queue)
+
+    @property
+    def processing(self) -> list[float]:
+        """See `metrics.Observed`."""
+        return self.queue.processing
 
     def enqueue(self, key: ObjectKey, priority: Priority = Priority.HIGH) -> None:
         """Have the resource reconciled: something that it depends on has changed."""
-        self.queue.add(key, priority)
+        if self._active:
+            self.queue.add(key, priority)
 
     def on_change(self, change: ObjectChange) -> None:
         """Take in a change of a managed resource."""
         if change.new is None:
-            self.queue.remove(change.key)
-            self._reconciler.forget(Managed(change.old or {}).uid)
+            self._let_go(change.key, Managed(change.old or {}).uid)
         elif change.type is ChangeType.LISTED:
-            self.queue.add(change.key, Priority.LOW)
+            self.enqueue(change.key, Priority.LOW)
         elif change.old is None or _wants(change.old) != _wants(change.new):
-            self.queue.add(change.key, Priority.HIGH)
+            self.enqueue(change.key)
 
     def on_config_change(self, config: ProviderConfigKey) -> None:
         """Take in a change of a provider config."""
         for obj in self.informer.cache.by_index(BY_PROVIDER_CONFIG, str(config)):
-            self.queue.add(key_of(obj), Priority.LOW)
+            self.enqueue(key_of(obj), Priority.LOW)
+
+    def look_for_overdue(self) -> None:
+        """Tell of reconciles that take too long and make up for their workers; to be called each second or
+        so."""
+        now = self._clock.now()
+        with self._lock:
+            late = [
+                r for r in self._under_way.values() if not r.overdue and now - r.began >= self._limits.timeout
+            ]
+            for reconcile in late:
+                reconcile.overdue = True
+        for reconcile in late:
+            self._instruments.reconciles.timed_out()
+            _log.error(
+                "a reconcile takes longer than its time-out",
+                **self._names(reconcile.key),
+                timeout=self._limits.timeout,
+                where=_stack(reconcile.worker),
+            )
+            self._make_up_for_overdue()
 
     def _start_when_read(self) -> None:
         while not self._stopping.is_set():
             read = self.informer.wait_synced(0.2)
-            if read and (self._configs is None or self._configs.settled):
+            if read and self._limits.may_act() and (self._configs is None or self._configs.settled):
                 break
             self._stopping.wait(0.05)
-        for worker in () if self._stopping.is_set() else self._workers:
-            worker.start()
+        if self._stopping.is_set():
+            return
+        # First active, then all that is known: a change meanwhile is in one or the other.
+        self._active = True
+        for key in self.informer.cache.keys():  # noqa: SIM118 - not a dict
+            self.queue.add(key, Priority.LOW)
+        for _ in range(self._limits.workers):
+            self._start_worker()
+
+    def _start_worker(self) -> None:
+        with self._lock:
+            self._started += 1
+            worker = threading.Thread(
+                target=self._work, name=f"{self.kind.plural} {self._started}", daemon=True
+            )
+            self._workers.append(worker)
+        worker.start()
+
+    def _make_up_for_overdue(self) -> None:
+        with self._lock:
+            enough = len(self._workers) >= 2 * self._limits.workers
+        if not enough and not self._stopping.is_set():
+            self._start_worker()
 
     def _work(self) -> None:
+        me = threading.current_thread()
         while (key := self.queue.get()) is not None:
             try:
                 self._process(key)
+            except StandDown as stand_down:
+                _log.info("left to the next leader", **self._names(key), before=str(stand_down))
             except Exception:  # noqa: BLE001 - a bug in one reconcile must not end the worker
-                _log.exception("reconcile raised, backing off", kind=self.kind.kind, object=str(key))
+                self._instruments.reconciles.stumbled()
+                _log.exception("reconcile raised, backing off", **self._names(key))
                 self.queue.retry(key)
             finally:
                 self.queue.done(key)
+            if self._superfluous(me):
+                return
+
+    def _superfluous(self, worker: threading.Thread) -> bool:
+        with self._lock:
+            overdue = sum(r.overdue for r in self._under_way.values())
+            if len(self._workers) - overdue <= self._limits.workers:
+                return False
+            self._workers.remove(worker)
+            return True
 
     def _process(self, key: ObjectKey) -> None:
         obj = self.informer.cache.get(key)
         if obj is None:
             self.queue.remove(key)
             return
-        context = {"kind": self.kind.kind, "name": key.name}
-        with structlog.contextvars.bound_contextvars(namespace=key.namespace, **context):
-            outcome = self._reconciler.reconcile(Managed(obj))
+        if not self._limits.may_act():
+            raise StandDown("the reconcile")
+        mr = Managed(obj)
+        with structlog.contextvars.bound_contextvars(**self._names(key)):
+            outcome = self._timed(mr)
             _log.debug("reconciled", next=str(outcome.next), seconds=round(outcome.seconds, 1))
         self._schedule(key, outcome)
+        self._look_back(mr)
+
+    def _timed(self, mr: Managed) -> Outcome:
+        worker, began, result = threading.current_thread(), self._clock.now(), Result.ERROR
+        with self._lock:
+            self._under_way[worker] = _Reconcile(mr.key, began, worker)
+        self._instruments.reconciles.began()
+        self._instruments.resources.before(mr)
+        try:
+            with deadline.within(self._limits.timeout, self._clock):
+                outcome = self._reconciler.reconcile(mr)
+            result = _result(outcome)
+            return outcome
+        finally:
+            self._instruments.reconciles.ended(result, self._clock.now() - began)
+            with self._lock:
+                reconcile = self._under_way.pop(worker)
+            if reconcile.overdue:
+                took = round(self._clock.now() - began, 1)
+                _log.warning("a reconcile that took too long has ended", seconds=took)
+
+    def _let_go(self, key: ObjectKey, uid: str) -> None:
+        self.queue.remove(key)
+        self._reconciler.forget(uid)
+        self._instruments.resources.forget(uid)
+
+    def _look_back(self, mr: Managed) -> None:
+        # Our own removal of the finalizer is in the cache before the watch tells it, and is then no news.
+        stored = self.informer.cache.get(mr.key)
+        now = Managed(stored) if stored and Managed(stored).uid == mr.uid else None
+        if stored is None:
+            self.queue.remove(mr.key)
+        if now is None:
+            self._reconciler.forget(mr.uid)
+        self._instruments.resources.after(mr, now)
 
     def _schedule(self, key: ObjectKey, outcome: Outcome) -> None:
         match outcome.next:
@@ -135,16 +322,37 @@ class Controller:
             case Next.REAL_BACKOFF:
                 self.queue.retry_real(key)
             case Next.SOON:
-                self.queue.add_after_real(key, self._rng.uniform(0.05, 0.2), Priority.HIGH)
+                self.queue.add_soon(key)
             case Next.AFTER:
                 self.queue.forget(key)
                 self.queue.add_after(key, outcome.seconds)
             case Next.NEVER:
                 self.queue.forget(key)
 
+    def _names(self, key: ObjectKey) -> dict[str, str]:
+        return {"kind": self.kind.kind, "namespace": key.namespace, "name": key.name}
+
 
 def _wants(obj: Mapping[str, Any]) -> tuple[Any, ...]:
     # What people ask for. A change of status alone is our own doing, or nobody's business.
     metadata = obj["metadata"]
-    names = ("uid", "generation", "deletionTimestamp", "annotations", "labels", "finalizers")
-    return tuple(metadata.get(name) for name in names)
+    names_ = ("uid", "generation", "deletionTimestamp", "annotations", "labels", "finalizers")
+    return tuple(metadata.get(name) for name in names_)
+
+
+def _result(outcome: Outcome) -> Result:
+    if outcome.failed:
+        return Result.ERROR
+    match outcome.next:
+        case Next.BACKOFF | Next.REAL_BACKOFF | Next.SOON:
+            return Result.REQUEUE
+        case Next.AFTER:
+            return Result.REQUEUE_AFTER
+        case Next.NEVER:
+            return Result.SUCCESS
+
+
+def _stack(thread: threading.Thread) -> list[str]:
+    # Where it hangs: lines of code, no values.
+    frame = sys._current_frames().get(thread.ident or 0)  # noqa: SLF001 - the documented way
+    return [f"{f.filename}:{f.lineno} {f.name}" for f in traceback.extract_stack(frame)[-8:]] if frame else []

@@ -24,13 +24,15 @@ class RetryMode(StrEnum):
     """Soon, then less and less often: 1 s doubling to 60 s for the object."""
     AFTER = "After"
     """After the seconds given: the outside world said when, for example by throttling."""
+    REAL_BACKOFF = "RealBackoff"
+    """The same in real time: it is Kubernetes that is waited for, not the outside world."""
     POLL = "Poll"
     """At the poll interval: only a change of the spec or of the world can help."""
 
 
 @dataclass(frozen=True)
 class Retry:
-    """When to try again; made by `backoff`, `after` or `poll`."""
+    """When to try again; made by `backoff`, `real_backoff`, `after` or `poll`."""
 
     mode: RetryMode
     seconds: float = 0.0
@@ -40,6 +42,11 @@ class Retry:
     def backoff(cls) -> Retry:
         """With the object's exponential back-off."""
         return cls(RetryMode.BACKOFF)
+
+    @classmethod
+    def real_backoff(cls) -> Retry:
+        """With the object's exponential back-off in real time."""
+        return cls(RetryMode.REAL_BACKOFF)
 
     @classmethod
     def after(cls, seconds: float) -> Retry:

@@ -20,12 +20,16 @@ class EventType(StrEnum):
 
 
 class EventReason(StrEnum):
-    """crossplane-runtime's event reasons (pkg/reconciler/managed/reconciler.go), which people search for."""
+    """crossplane-runtime's event reasons (pkg/reconciler/managed/reconciler.go), which people search for, and
+    one of our own."""
 
     CANNOT_CONNECT = "CannotConnectToProvider"
     """The provider config or its credentials could not be used; the message names the field."""
     CANNOT_INITIALIZE = "CannotInitializeManagedResource"
     """The external name could not be set, or it is unknown how a creation ended."""
+    CANNOT_RESOLVE = "CannotResolveResourceReferences"
+    """A reference or selector leads to no object, or the provider may not read it; the message has the
+    field."""
     CANNOT_OBSERVE = "CannotObserveExternalResource"
     """The external resource could not be read, or does not exist and may not be created."""
     CANNOT_CREATE = "CannotCreateExternalResource"
@@ -50,6 +54,8 @@ class EventReason(StrEnum):
     """The outside world is not ready; the message says what is waited for."""
     PAUSED = "ReconciliationPaused"
     """Nothing is done until the pause ends."""
+    DELETION_HELD = "DeletionHeld"
+    """Nothing is deleted outside until somebody confirms it; the message has the reason and the way out."""
     REQUEST_HANDLED = "ReconcileRequestHandled"
     """The reconcile that the annotation crossplane.io/reconcile-requested-at asked for was done."""
 

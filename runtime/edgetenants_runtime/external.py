@@ -9,12 +9,47 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, Protocol
 
 from edgetenants_runtime.api.conditions import Condition
 from edgetenants_runtime.managed import Managed
 
-__all__ = ["Change", "Connector", "ExternalClient", "FieldDiff", "Observation"]
+__all__ = [
+    "AsyncOperation",
+    "Change",
+    "Connector",
+    "ExternalClient",
+    "FieldDiff",
+    "Observation",
+    "OperationState",
+]
+
+
+class OperationState(StrEnum):
+    """How work that outlasts a reconcile stands."""
+
+    ONGOING = "Ongoing"
+    """The outside world is at it."""
+    SUCCEEDED = "Succeeded"
+    """It ended well."""
+    FAILED = "Failed"
+    """It was accepted, and failed afterwards."""
+
+
+@dataclass(frozen=True)
+class AsyncOperation:
+    """Work in the outside world that outlasts a reconcile; shown as upjet's conditions AsyncOperation and
+    LastAsyncOperation.
+
+    A client that has none never speaks of it, and the conditions never appear. A client that has says ONGOING
+    when it begins the work and as long as it sees it; saying nothing any more means that it ended, well where
+    the external resource is then up to date. FAILED is said for as long as it is true.
+    """
+
+    state: OperationState
+    message: str = ""
+    """In the outside world's words. Must not move by itself: a percentage would be written at each look."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +83,18 @@ class Observation:
     """Fields to fill into spec.forProvider, written only under the LateInitialize policy."""
     connection_details: Mapping[str, bytes] = field(default_factory=dict)
     """Published to the resource's connection Secret, added to what is there."""
+    operation: AsyncOperation | None = None
+    """Work that outlasts a reconcile. While it is ONGOING, neither create nor update nor delete is called; a
+    client whose deletion may cut in does not say ONGOING of a managed resource that is being deleted."""
     poll_after: float | None = None
     """Look again after that many seconds of the injected clock, if that is sooner than the poll interval."""
     state: Any = field(default=None, repr=False)
     """Anything; handed back in `seen` to create, update or delete of the same reconcile."""
+
+    @property
+    def busy(self) -> bool:
+        """The outside world is at work on the external resource."""
+        return self.operation is not None and self.operation.state is OperationState.ONGOING
 
 
 @dataclass(frozen=True)
@@ -69,6 +112,8 @@ class Change:
     external_name: str | None = None
     """From `create` only: the name that the external API chose; written to the external-name annotation at
     once."""
+    operation: AsyncOperation | None = None
+    """As in Observation: the work that this call began, for example."""
     requeue_after: float | None = None
     """Look again after that many seconds of the injected clock.
 

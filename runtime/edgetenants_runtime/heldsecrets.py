@@ -145,7 +145,7 @@ class HeldSecrets:
         if self.settled(key):
             return
         try:
-            stored = self._client.get(SECRETS, key)
+            stored: Mapping[str, Any] = self._client.get(SECRETS, key)
             if not self._is_held(stored):
                 stored = self._put_mark(key, stored)
         except NotFound:

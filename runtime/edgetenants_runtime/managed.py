@@ -8,6 +8,8 @@ from typing import Any
 
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api.conditions import Condition
+from edgetenants_runtime.api.references import ReferenceField
+from edgetenants_runtime.paths import patched
 
 __all__ = ["Managed", "ManagedKind", "ObjectKey", "ProviderConfigKey", "ResourceKind", "key_of"]
 
@@ -43,6 +45,19 @@ class ManagedKind(ResourceKind):
 
     False makes an interrupted creation stop with Crossplane's well-known message instead of being
     repeated."""
+    references: tuple[ReferenceField, ...] = ()
+    """Fields that can be filled in from other objects; resolved before anything else is done."""
+    late_initialized: tuple[str, ...] = ()
+    """Paths below spec.forProvider that may be filled in from what is observed. None of them may be a
+    reference's field: what is filled in would win over the reference for good."""
+    immutable: tuple[str, ...] = ()
+    """Paths below spec.forProvider that the external API cannot change once the external resource is there. A
+    difference in one is told of, and nothing is updated."""
+
+    def __post_init__(self) -> None:
+        pinned = {each.field for each in self.references}.intersection(self.late_initialized)
+        if pinned:
+            raise ValueError(f"late initialization would pin the reference of {', '.join(sorted(pinned))}")
 
 
 @dataclass(frozen=True, order=True)
@@ -135,6 +150,13 @@ class Managed:
         return self.metadata.get("annotations") or {}
 
     @property
+    def controller(self) -> Mapping[str, Any] | None:
+        """The owner reference of the controller (the composite, for a composed resource), None without
+        one."""
+        owners = self.metadata.get("ownerReferences") or ()
+        return next((owner for owner in owners if owner.get("controller")), None)
+
+    @property
     def labels(self) -> Mapping[str, str]:
         """metadata.labels."""
         return self.metadata.get("labels") or {}
@@ -158,6 +180,10 @@ class Managed:
     def spec(self) -> Mapping[str, Any]:
         """The whole spec."""
         return self.raw.get("spec") or {}
+
+    def with_spec(self, patch: Mapping[str, Any]) -> Managed:
+        """The resource as it would be after a JSON merge patch of its spec."""
+        return Managed({**self.raw, "spec": patched(self.spec, patch)}) if patch else self
 
     @property
     def for_provider(self) -> Mapping[str, Any]:

@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import threading
 from dataclasses import dataclass
+from functools import partial
 from types import FrameType
 
 import structlog
 
+from edgetenants_runtime import references, targets
 from edgetenants_runtime.clock import Clock, Stopwatch
 from edgetenants_runtime.collaborators import Collaborators, Pace
 from edgetenants_runtime.connection import ConnectionPublisher
-from edgetenants_runtime.controller import BY_PROVIDER_CONFIG, Controller, by_provider_config
+from edgetenants_runtime.controller import (
+    BY_PROVIDER_CONFIG,
+    Controller,
+    Instruments,
+    Limits,
+    by_provider_config,
+    controller_name,
+    shares,
+)
+from edgetenants_runtime.deletion import DeletionHold
 from edgetenants_runtime.external import Connector
-from edgetenants_runtime.health import HealthServer
+from edgetenants_runtime.guard import GuardedConnector
+from edgetenants_runtime.health import Answer, PageServers, probe_page
+from edgetenants_runtime.kube import crds
 from edgetenants_runtime.kube.cache import ObjectChange
 from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.events import EventRecorder, EventWriter
 from edgetenants_runtime.kube.informer import Informer
 from edgetenants_runtime.kube.kinds import CRDS
+from edgetenants_runtime.kube.lease import LeaseLock
+from edgetenants_runtime.leader import Election, Elector, own_identity
 from edgetenants_runtime.managed import ManagedKind, ObjectKey, ResourceKind
+from edgetenants_runtime.metrics import Metrics
 from edgetenants_runtime.providerconfigs import Access, ConfigKinds, ProviderConfigs
 from edgetenants_runtime.queue import WorkQueue
 from edgetenants_runtime.reconciler import Reconciler
@@ -30,6 +47,9 @@ from edgetenants_runtime.writer import ManagedWriter
 __all__ = ["Manager", "Settings"]
 
 _log = structlog.get_logger("edgetenants_runtime.manager")
+
+_WATCHDOG_SECONDS = 1.0
+"""Between two looks for reconciles that take too long."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +66,24 @@ class Settings:
     """Reconciles at once, for each kind."""
     namespace: str = "crossplane-system"
     """The provider's own: Secrets that are published without naming a namespace stand there."""
+    timeout: float = 60.0
+    """Real seconds for one reconcile; see `edgetenants_runtime.deadline`."""
+    election: Election | None = None
+    """None: this process works whatever others do."""
     health_address: str = "127.0.0.1"
     """Where /healthz and /readyz are served."""
     health_port: int | None = None
     """None: they are not served. 0: on a free port."""
+    metrics_address: str = "127.0.0.1"
+    """Where /metrics is served."""
+    metrics_port: int | None = None
+    """None: it is not served. 0: on a free port. The health port: beside the probes."""
     stop_seconds: float = 20.0
     """Real seconds that reconciles under way get to finish when the provider is told to stop."""
+    hold_deletions: bool = False
+    """Delete nothing outside unless confirmed: for clusters where CRDs cannot be read."""
+    confirm_annotation: str = ""
+    """With which one held deletion is confirmed; see `deletion.DeletionHold`."""
 
 
 class Manager:
@@ -69,13 +101,20 @@ class Manager:
         self._client, self._clock = client, clock
         self._settings = settings or Settings()
         self._rng = rng or random.Random()  # noqa: S311 - spreads load, guards nothing
+        self.metrics = Metrics()
+        client.on_answer(self.metrics.requested)
         self._recorder = EventRecorder(EventWriter(client))
         self._crds = Informer(client, CRDS, self._rng, metadata_only=True)
         self._crds.add_handler(self._on_crd_change)
         self._configs: list[ProviderConfigs] = []
         self._controllers: list[Controller] = []
-        self._health: HealthServer | None = None
+        self._followed: list[Informer] = []
+        self._targets = targets.Targets(client, self._informer_of)
+        self._servers = PageServers()
         self._stopped = threading.Event()
+        self._watchdog = threading.Thread(target=self._watch, name="watchdog", daemon=True)
+        self._cut_off = self._lost = self._signalled = False
+        self._elector = self._made_elector()
 
     def configs(self, kinds: ConfigKinds, *, allow_namespaced_identity: bool = False) -> ProviderConfigs:
         """The provider configs of one API tree, kept up to date while the manager runs."""
@@ -97,14 +136,27 @@ class Manager:
             self._client,
             kind,
             self._rng,
-            indexes={BY_PROVIDER_CONFIG: by_provider_config},
+            indexes={BY_PROVIDER_CONFIG: by_provider_config, targets.BY_TARGET: targets.by_target(kind)},
             gate=lambda: self._served(kind),
         )
-        queue: WorkQueue[ObjectKey] = WorkQueue(self._clock, self._rng)
-        reconciler = Reconciler(kind, self._collaborators(kind, connector, informer))
-        controller = Controller(
-            kind, informer, queue, reconciler, workers=self._settings.workers, rng=self._rng
+        name, limits = (
+            controller_name(kind),
+            Limits(self._settings.workers, self._settings.timeout, self._may_act),
         )
+        queue: WorkQueue[ObjectKey] = WorkQueue(
+            self._clock, self._rng, share=shares(informer), tally=self.metrics.queue(name)
+        )
+        resources = self.metrics.managed(kind)
+        guarded = GuardedConnector(connector, self._may_act, resources)
+        controller = Controller(
+            kind,
+            informer,
+            queue,
+            Reconciler(kind, self._collaborators(kind, guarded, informer)),
+            limits=limits,
+            instruments=Instruments(self.metrics.controller(name, limits.workers), resources),
+        )
+        self.metrics.observe(kind, name, controller)
         if configs is not None:
             controller.follow(configs)
             configs.used_by(informer)
@@ -112,12 +164,13 @@ class Manager:
         return controller
 
     def start(self) -> None:
-        """Start everything. Raises OSError when the health port is taken."""
+        """Start everything. Raises OSError when a port is taken."""
         settings = self._settings
-        if settings.health_port is not None:
-            probes = {"/healthz": self.healthy, "/readyz": self.ready}
-            self._health = HealthServer(settings.health_address, settings.health_port, probes)
-            self._health.start()
+        probes = {"/healthz": probe_page(self.healthy), "/readyz": probe_page(self.ready)}
+        self._servers.serve(settings.health_address, settings.health_port, probes)
+        self._servers.serve(settings.metrics_address, settings.metrics_port, {"/metrics": self._scrape})
+        self._servers.start()
+        self._follow_targets()
         self._recorder.start()
         self._crds.start()
         for informer in self._informers:
@@ -125,34 +178,55 @@ class Manager:
         for controller in self._controllers:
             controller.start()
         for configs in self._configs:
-            configs.start()
+            configs.start(self._may_act)
+        self._watchdog.start()
+        if self._elector is not None:
+            self._elector.start()
 
     def stop(self) -> bool:
-        """Finish what is under way, within the bound; True: nothing was cut off."""
-        elapsed = Stopwatch()
-        bound = self._settings.stop_seconds
+        """Finish what is under way, within the bound; True: nothing was cut off.
+
+        The leadership is kept until all has ended, and given up then. What is cut off begins no more writes
+        outside, and the Lease is left to run out: a call may still be under way.
+        """
+        self._stopped.set()
+        elapsed, bound = Stopwatch(), self._stop_bound
         for controller in self._controllers:
             controller.stop(0.0)
         ended = [c.stop(max(0.0, bound - elapsed.elapsed())) for c in self._controllers]
         ended += [c.stop(max(0.0, bound - elapsed.elapsed())) for c in self._configs]
+        self._cut_off = True
+        if self._lost and not all(ended):
+            # The process has to be gone when another one begins; nothing else is worth waiting for.
+            return False
+        if self._elector is not None:
+            self._elector.stop(release=all(ended))
         for informer in (self._crds, *self._informers):
             informer.stop(timeout=0.5)
         self._recorder.stop(timeout=max(1.0, bound - elapsed.elapsed()))
-        if self._health is not None:
-            self._health.stop()
+        self._servers.stop()
         return all(ended)
 
     def run(self) -> int:
-        """Start, wait for SIGTERM or SIGINT, stop; the process's exit code. From the main thread."""
+        """Start, wait for SIGTERM or SIGINT, stop; the process's exit code. From the main thread.
+
+        0: stopped as asked. 1: something was cut off, or the leadership was lost: the process must end, and
+        a new one takes part in the election. A second signal ends the process at once, with 1.
+        """
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_signal)
         self.start()
-        _log.info("started", kinds=[c.kind.resource for c in self._controllers], health_port=self.health_port)
+        _log.info(
+            "started",
+            kinds=[c.kind.resource for c in self._controllers],
+            health_port=self.health_port,
+            metrics_port=self.metrics_port,
+        )
         self._stopped.wait()
-        _log.info("stopping, finishing what is under way")
+        _log.info("stopping, finishing what is under way", seconds=self._stop_bound)
         finished = self.stop()
         _log.info("stopped", finished=finished)
-        return 0 if finished else 1
+        return 0 if finished and not self._lost else 1
 
     def request_stop(self) -> None:
         """Have `run` stop and return."""
@@ -161,12 +235,19 @@ class Manager:
     @property
     def health_port(self) -> int | None:
         """Where health is served, None when it is not."""
-        return self._health.port if self._health else None
+        return self._servers.port_of("/healthz")
+
+    @property
+    def metrics_port(self) -> int | None:
+        """Where metrics are served, None when they are not."""
+        return self._servers.port_of("/metrics")
 
     def healthy(self) -> tuple[bool, list[str]]:
-        """No thread that does the work has died."""
-        dead = [f"a worker of {c.kind.resource} has died" for c in self._controllers if not c.alive]
-        return not dead, dead
+        """Whether those who do the work can: none has died, and not all hang."""
+        problems = [c.problem for c in self._controllers if c.problem]
+        if self._elector is not None and not self._elector.alive:
+            problems.append("the leader election has died")
+        return not problems, problems
 
     def ready(self) -> tuple[bool, list[str]]:
         """Everything that is served can be read. Kinds whose CRD is missing are told of, and count as
@@ -181,14 +262,33 @@ class Manager:
                 problems.append(informer.problem)
             elif not informer.synced:
                 problems.append(f"{informer.kind.resource} have not been read yet")
+        if self._elector is not None:
+            if self._elector.problem:
+                problems.append(self._elector.problem)
+            elif not self._elector.leading:
+                notes.append(f"waiting for the leadership, held by {self._elector.leader or 'nobody'}")
         refused = [line for line in self._client.refused if line not in problems]
         return not problems, [*problems, *refused, *notes]
 
     @property
     def _informers(self) -> list[Informer]:
-        return [i for configs in self._configs for i in configs.informers] + [
-            c.informer for c in self._controllers
-        ]
+        of_configs = [informer for configs in self._configs for informer in configs.informers]
+        return [*of_configs, *self._followed, *(c.informer for c in self._controllers)]
+
+    def _informer_of(self, kind: ResourceKind) -> Informer | None:
+        known = [*(controller.informer for controller in self._controllers), *self._followed]
+        return next((informer for informer in known if informer.kind.resource == kind.resource), None)
+
+    def _follow_targets(self) -> None:
+        for controller in self._controllers:
+            for kind in targets.own_kinds(controller.kind):
+                informer = self._informer_of(kind) or self._follow(kind)
+                targets.follow(informer, controller.kind, controller.informer.cache, controller.enqueue)
+
+    def _follow(self, kind: ResourceKind) -> Informer:
+        informer = Informer(self._client, kind, self._rng, gate=lambda: self._served(kind))
+        self._followed.append(informer)
+        return informer
 
     def _collaborators(self, kind: ManagedKind, connector: Connector, informer: Informer) -> Collaborators:
         settings = self._settings
@@ -198,10 +298,16 @@ class Manager:
             connections=ConnectionPublisher(self._client, self._settings.namespace),
             recorder=self._recorder,
             rng=self._rng,
+            resolve=lambda mr: references.resolve(mr, kind.references, self._targets),
             pace=Pace(
                 poll_interval=settings.poll_interval,
                 shortest_poll=settings.shortest_poll,
                 creation_grace=settings.creation_grace,
+            ),
+            deletion_held=DeletionHold(
+                crd_leaves=partial(crds.leaves, self._client, kind),
+                everything=settings.hold_deletions,
+                confirm_annotation=settings.confirm_annotation,
             ),
         )
 
@@ -220,4 +326,46 @@ class Manager:
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         del number
+        if self._signalled:
+            # Asked twice: at once, and with no lock taken, as the signal may have come amid a log line.
+            os._exit(1)
+        self._signalled = True
         self._stopped.set()
+
+    # Leadership and time.
+
+    def _made_elector(self) -> Elector | None:
+        election = self._settings.election
+        if election is None:
+            return None
+        # A request that hangs must leave time for another before the leadership is over.
+        client = self._client.bounded(election.timing.renew / 4)
+        key = ObjectKey(election.namespace, election.name)
+        lock = LeaseLock(client, key, election.identity or own_identity())
+        elector = Elector(lock, election.timing, on_lost=self._on_lost, rng=self._rng)
+        self.metrics.election(election.name, lambda: elector.leading)
+        return elector
+
+    def _may_act(self) -> bool:
+        return not self._cut_off and (self._elector is None or self._elector.leading)
+
+    def _on_lost(self) -> None:
+        self._lost = True
+        self._stopped.set()
+
+    @property
+    def _stop_bound(self) -> float:
+        election = self._settings.election
+        if not self._lost or election is None:
+            return self._settings.stop_seconds
+        # What is under way must have ended before another process may begin.
+        return min(self._settings.stop_seconds, election.timing.lease - election.timing.renew)
+
+    def _watch(self) -> None:
+        while not self._stopped.wait(_WATCHDOG_SECONDS):
+            for controller in self._controllers:
+                controller.look_for_overdue()
+
+    def _scrape(self, accept: str) -> Answer:
+        content_type, body = self.metrics.expose(accept)
+        return Answer(200, body, content_type)

@@ -94,7 +94,16 @@ class ProviderConfigs:
         self._users = Users(self._usages.cache)
         self._seconds: list[ConfigUse] = []
         self._controller = ConfigController(
-            Parts(client, self._configs, self._usages, self._tracker, self._users, self._secrets, recorder),
+            Parts(
+                client,
+                self._configs,
+                self._usages,
+                self._tracker,
+                self._users,
+                self._secrets,
+                recorder,
+                access.served,
+            ),
             rng,
             secrets_of=lambda key, spec: secrets_of(key, spec, kinds.secret_paths),
             clock=clock,

@@ -5,7 +5,7 @@
     add_after ► waiting ┘ due                        └─ added meanwhile: ready again
 
 A key is at most once in each box, so a burst of changes costs one reconcile, and never processed twice at
-once.
+once. Within a priority the shares (namespaces) are served in turn.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import heapq
 import itertools
 import random
 import threading
-from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from enum import IntEnum
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from edgetenants_runtime.clock import Clock, SystemClock
+from edgetenants_runtime.lanes import Lane
 
-__all__ = ["Priority", "WorkQueue"]
+__all__ = ["Priority", "Tally", "WorkQueue"]
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -33,6 +33,38 @@ class Priority(IntEnum):
     """Polls and relists: nobody waits for them."""
     HIGH = 1
     """Somebody changed or deleted the object."""
+
+
+class Tally(Protocol):
+    """Is told what the queue does, under its lock: must be quick and must not call back. Seconds are real."""
+
+    def added(self) -> None:
+        """A key became ready that was not."""
+        ...
+
+    def started(self, waited: float) -> None:
+        """A key was handed out, that many seconds after it was added."""
+        ...
+
+    def ended(self, worked: float) -> None:
+        """A key's processing ended, that many seconds after it was handed out."""
+        ...
+
+    def retried(self) -> None:
+        """A key was put back with its back-off."""
+        ...
+
+
+class _Nobody:
+    """Counts nothing."""
+
+    def added(self) -> None: ...
+
+    def started(self, waited: float) -> None: ...
+
+    def ended(self, worked: float) -> None: ...
+
+    def retried(self) -> None: ...
 
 
 class _Delays(Generic[Key]):
@@ -79,10 +111,15 @@ class _Delays(Generic[Key]):
 
 
 class WorkQueue(Generic[Key]):
-    """De-duplicating queue with per-key order, delays, per-key back-off and two priorities. Thread-safe."""
+    """De-duplicating queue with per-key order, delays, per-key back-off, two priorities and fair shares.
+
+    Thread-safe."""
 
     HIGH_IN_A_ROW = 4
     """So many keys of high priority are served before one of low priority that waits."""
+    FIRST_RETRY = 1.0
+    """Seconds; each further back-off of a key is twice as long, up to the longest."""
+    LONGEST_RETRY = 60.0
 
     def __init__(
         self,
@@ -90,17 +127,21 @@ class WorkQueue(Generic[Key]):
         rng: random.Random,
         *,
         real_clock: Clock | None = None,
-        first_retry: float = 1.0,
-        longest_retry: float = 60.0,
+        share: Callable[[Key], Hashable] = lambda _: None,
+        tally: Tally | None = None,
     ) -> None:
+        """`share` says whose a key is, for example its namespace; shares of one priority are served in
+        turn."""
         self._rng = rng
-        self._first_retry, self._longest_retry = first_retry, longest_retry
         self._changed = threading.Condition()
-        self._ready: dict[Priority, OrderedDict[Key, None]] = {p: OrderedDict() for p in Priority}
-        self._processing: set[Key] = set()
+        self._ready: dict[Priority, Lane[Key]] = {p: Lane(share) for p in Priority}
+        self._processing: dict[Key, float] = {}
         self._again: dict[Key, Priority] = {}
+        self._added: dict[Key, float] = {}
+        self._real = real_clock or SystemClock()
+        self._tally = tally or _Nobody()
         self._delays: _Delays[Key] = _Delays(clock)
-        self._real_delays: _Delays[Key] = _Delays(real_clock or SystemClock())
+        self._real_delays: _Delays[Key] = _Delays(self._real)
         self._alarm: threading.Timer | None = None
         self._alarm_due = 0.0
         self._failures: dict[Key, int] = {}
@@ -120,6 +161,10 @@ class WorkQueue(Generic[Key]):
     def add_after_real(self, key: Key, delay: float, priority: Priority = Priority.LOW) -> None:
         """Have the key processed after `delay` real seconds: for retries against the API server."""
         self._delay(self._real_delays, key, delay, priority)
+
+    def add_soon(self, key: Key) -> None:
+        """Have the key processed in a moment, in real time: what it waits for is on its way."""
+        self.add_after_real(key, self._rng.uniform(0.05, 0.2), Priority.HIGH)
 
     def retry(self, key: Key) -> float:
         """Have the key processed after its back-off, in seconds of the injected clock; return the delay."""
@@ -165,7 +210,9 @@ class WorkQueue(Generic[Key]):
     def done(self, key: Key) -> None:
         """The key's processing ended; if it was added meanwhile, it is ready again."""
         with self._changed:
-            self._processing.discard(key)
+            started = self._processing.pop(key, None)
+            if started is not None:
+                self._tally.ended(self._real.now() - started)
             priority = self._again.pop(key, None)
             if priority is not None:
                 self._make_ready(key, priority)
@@ -179,6 +226,7 @@ class WorkQueue(Generic[Key]):
             self._stopping = True
             for ready in self._ready.values():
                 ready.clear()
+            self._added.clear()
             if self._alarm is not None:
                 self._alarm.cancel()
             self._changed.notify_all()
@@ -197,6 +245,13 @@ class WorkQueue(Generic[Key]):
         with self._changed:
             return len(self._delays) + len(self._real_delays)
 
+    @property
+    def processing(self) -> list[float]:
+        """For each key in processing, since how many real seconds."""
+        with self._changed:
+            now = self._real.now()
+            return [now - started for started in self._processing.values()]
+
     def _delay(self, delays: _Delays[Key], key: Key, delay: float, priority: Priority) -> None:
         with self._changed:
             if delay <= 0:
@@ -208,14 +263,17 @@ class WorkQueue(Generic[Key]):
     def _make_ready(self, key: Key, priority: Priority) -> None:
         if self._stopping:
             return
+        if key not in self._added:
+            self._added[key] = self._real.now()
+            self._tally.added()
         if key in self._processing:
             self._again[key] = max(priority, self._again.get(key, priority))
             return
         if key in self._ready[Priority.HIGH]:
             return
         if priority is Priority.HIGH:
-            self._ready[Priority.LOW].pop(key, None)
-        self._ready[priority].setdefault(key)
+            self._ready[Priority.LOW].discard(key)
+        self._ready[priority].put(key)
 
     def _promote_due(self) -> None:
         for delays in (self._delays, self._real_delays):
@@ -226,14 +284,16 @@ class WorkQueue(Generic[Key]):
         high, low = self._ready[Priority.HIGH], self._ready[Priority.LOW]
         if low and (not high or self._served_high >= self.HIGH_IN_A_ROW):
             self._served_high = 0
-            return low.popitem(last=False)[0]
+            return low.pop()
         if high:
             self._served_high += 1
-            return high.popitem(last=False)[0]
+            return high.pop()
         return None
 
     def _start(self, key: Key) -> None:
-        self._processing.add(key)
+        now = self._real.now()
+        self._processing[key] = now
+        self._tally.started(now - self._added.pop(key, now))
         self._delays.discard(key)
         self._real_delays.discard(key)
 
@@ -262,5 +322,6 @@ class WorkQueue(Generic[Key]):
         with self._changed:
             failures = self._failures.get(key, 0)
             self._failures[key] = failures + 1
-            delay = min(self._longest_retry, self._first_retry * 2.0 ** min(failures, 30))
+            self._tally.retried()
+            delay = min(self.LONGEST_RETRY, self.FIRST_RETRY * 2.0 ** min(failures, 30))
             return delay * self._rng.uniform(0.8, 1.2)

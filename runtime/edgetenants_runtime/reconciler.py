@@ -11,19 +11,19 @@ from collections.abc import Mapping
 
 import structlog
 
-from edgetenants_runtime import meta, policies
+from edgetenants_runtime import immutable, lateinit, meta, policies
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api import conditions
-from edgetenants_runtime.api.conditions import Condition, ConditionType, ReadyReason, SyncedReason
+from edgetenants_runtime.api.conditions import ConditionType, ReadyReason
 from edgetenants_runtime.collaborators import Collaborators
-from edgetenants_runtime.errors import ExternalError, NotYet, Retry
+from edgetenants_runtime.errors import ExternalError, Retry
 from edgetenants_runtime.events import EventReason, EventType
-from edgetenants_runtime.external import Change, ExternalClient, Observation
-from edgetenants_runtime.kube.errors import Conflict, KubeError, NotFound
+from edgetenants_runtime.external import Change, ExternalClient
+from edgetenants_runtime.kube.errors import KubeError
 from edgetenants_runtime.managed import Managed, ManagedKind
 from edgetenants_runtime.policies import Permissions
-from edgetenants_runtime.status import Report
-from edgetenants_runtime.steps import Next, Outcome, Step, StepFailed, explain, outcome_of, step
+from edgetenants_runtime.steps import Next, Outcome, Step, StepFailed, step
+from edgetenants_runtime.telling import Telling
 
 __all__ = ["Reconciler"]
 
@@ -78,16 +78,13 @@ class _Uids:
             return uid in self._uids
 
 
-class _Pass:
-    """One reconcile of one managed resource; `mr` is always the newest version read or written."""
+class _Pass(Telling):
+    """One reconcile of one managed resource."""
 
     def __init__(self, kind: ManagedKind, having: Collaborators, existing: _Uids, mr: Managed) -> None:
-        self.kind, self.having, self.existing = kind, having, existing
-        self.mr = mr
+        super().__init__(kind, having, mr)
+        self.existing = existing
         self.may = Permissions(create=False, update=False, delete=False, late_initialize=False)
-        self.unsaved: dict[str, str] = {}
-        self.poll_seconds = having.pace.poll_interval
-        self.seen = Observation(exists=False)
 
     def run(self) -> Outcome:
         try:
@@ -108,23 +105,25 @@ class _Pass:
             self.initialize()
         with step(Step.CREATION_GUARD):
             self.refuse_uncertain_creation()
+        with step(Step.RESOLVE):
+            self.resolve()
         with step(Step.CONNECT):
             client = self.having.connector.connect(self.mr)
         with step(Step.OBSERVE):
-            self.seen = self.observe(client)
+            self.observe(client)
         if self.may_not_show_yet():
             return self.await_existence()
         if self.mr.deleted:
             return self.delete(client)
         with step(Step.PUBLISH):
             self.having.connections.publish(self.mr, self.seen.connection_details)
-        if not self.seen.exists:
+        if not self.seen.exists and not self.seen.busy:
             return self.create(client)
         with step(Step.HOLD):
             self.hold()
         with step(Step.LATE_INITIALIZE):
             self.late_initialize()
-        if self.seen.up_to_date or not self.may.update:
+        if self.seen.up_to_date or self.seen.busy or not self.may.update:
             return self.settle()
         return self.update(client)
 
@@ -132,11 +131,10 @@ class _Pass:
 
     def pause(self) -> Outcome:
         held = " Its deletion is held until then." if self.mr.deleted else ""
-        message = f"Reconciliation is paused via {self.paused_by()}.{held}"
-        synced = self.mr.condition(ConditionType.SYNCED)
-        if synced is None or synced.reason != SyncedReason.RECONCILE_PAUSED:
-            self.tell(EventReason.PAUSED, message)
-        self.report(synced=conditions.reconcile_paused(message))
+        paused = conditions.reconcile_paused(f"Reconciliation is paused via {self.paused_by()}.{held}")
+        if self.news(paused):
+            self.tell(EventReason.PAUSED, paused.message)
+        self.report(synced=paused)
         return Outcome(Next.NEVER)
 
     def paused_by(self) -> str:
@@ -166,21 +164,29 @@ class _Pass:
             # Creating again could make a second external resource that nobody knows of.
             raise ExternalError(_CREATION_UNCERTAIN, retry=Retry.poll())
 
-    def observe(self, client: ExternalClient) -> Observation:
-        seen = client.observe(self.mr)
+    def resolve(self) -> None:
+        # Not while deleting: what is referred to is likely to go, too.
+        if not self.mr.deleted:
+            # Written with the next write of metadata, like the external name.
+            self.resolved = self.having.resolve(self.mr)
+            self.mr = self.mr.with_spec(self.resolved)
+
+    def observe(self, client: ExternalClient) -> None:
+        self.seen = seen = client.observe(self.mr)
+        self.looked = True
         if seen.exists:
             self.existing.add(self.mr.uid)
-        elif not self.may.create and not self.mr.deleted:
+        elif not self.may.create and not self.mr.deleted and not seen.busy:
             policy = ", ".join(self.mr.management_policies)
             raise ExternalError(
                 f"external resource does not exist, and spec.managementPolicies [{policy}] does not permit "
                 f"to create it; the annotation {names.EXTERNAL_NAME} must name an existing one",
+                conditions=[conditions.unavailable("The external resource does not exist.")],
                 retry=Retry.poll(),
             )
-        return seen
 
     def may_not_show_yet(self) -> bool:
-        if self.seen.exists or self.mr.uid in self.existing:
+        if self.seen.exists or self.seen.busy or self.mr.uid in self.existing:
             return False
         creation = meta.creation(self.mr.annotations)
         if creation.seen_since(self.mr.condition(ConditionType.READY)):
@@ -196,13 +202,26 @@ class _Pass:
         if others:
             self.tell(EventReason.PENDING, f"Waiting for other finalizers: {', '.join(sorted(others))}")
             return self.again(None)
+        if self.seen.busy:
+            return self.settle()
         if not self.seen.exists:
             return self.finish_deletion()
+        with step(Step.JUDGE_DELETION):
+            held = self.having.deletion_held(self.mr)
+        if held:
+            return self.hold_deletion(held)
         with step(Step.DELETE):
             change = client.delete(self.mr, self.seen)
         self.tell(EventReason.DELETED, "Successfully requested deletion of external resource", change.message)
         self.report(conditions.deleting(), change=change)
         return self.look_soon(change)
+
+    def hold_deletion(self, why: str) -> Outcome:
+        ready, synced = conditions.deletion_held(why)
+        if self.news(synced):
+            self.tell(EventReason.DELETION_HELD, why, type_=EventType.WARNING)
+        self.report(ready, synced=synced)
+        return self.again(None)
 
     def finish_deletion(self) -> Outcome:
         ready = self.mr.condition(ConditionType.READY)
@@ -261,18 +280,23 @@ class _Pass:
         self.save(self.unsaved)
 
     def late_initialize(self) -> None:
-        if self.seen.late_initialized and self.may.late_initialize:
-            self.mr = self.having.writer.fill_in(self.mr, self.seen.late_initialized)
+        fields = lateinit.permitted(self.kind, self.mr, self.seen.late_initialized)
+        if fields and self.may.late_initialize:
+            self.mr = self.having.writer.fill_in(self.mr, fields)
 
     def settle(self) -> Outcome:
         if not self.seen.up_to_date:
-            _log.debug("external resource differs, updates are not permitted", diff=self.seen.diff)
-        self.report()
+            _log.debug("external resource differs and is not updated now", diff=self.seen.diff)
+        if self.mr.deleted:
+            self.report(conditions.deleting())
+        else:
+            self.report(*(() if self.seen.exists else (conditions.creating(),)))
         return self.again(self.seen.poll_after)
 
     def update(self, client: ExternalClient) -> Outcome:
         _log.info("external resource differs from desired state", diff=[d.field for d in self.seen.diff])
         with step(Step.UPDATE):
+            immutable.check(self.kind, self.seen.diff)
             change = client.update(self.mr, self.seen)
         with step(Step.PUBLISH):
             self.having.connections.publish(self.mr, change.connection_details)
@@ -280,80 +304,7 @@ class _Pass:
         self.report(change=change)
         return self.again(self.seen.poll_after if change.requeue_after is None else change.requeue_after)
 
-    # What a failed step leads to.
-
-    def failed(self, failure: StepFailed) -> Outcome:
-        match failure.cause:
-            case Conflict():
-                # Somebody wrote meanwhile. Nothing is wrong, so nothing is said.
-                return Outcome(Next.SOON)
-            case NotFound() as gone if gone.operation.kind == self.kind:
-                return Outcome(Next.NEVER)
-            case KubeError() as error if error.transient:
-                _log.warning("the API server does not answer, backing off", error=str(error))
-                return Outcome(Next.REAL_BACKOFF, failed=True)
-            case NotYet() as not_yet:
-                return self.not_yet(not_yet)
-            case _:
-                return self.explain(failure)
-
-    def not_yet(self, cause: NotYet) -> Outcome:
-        self.tell(EventReason.PENDING, cause.message)
-        try:
-            self.report(*cause.conditions)
-        except StepFailed as failure:
-            return self.failed(failure)
-        return Outcome(Next.AFTER, cause.after)
-
-    def explain(self, failure: StepFailed) -> Outcome:
-        why = explain(failure)
-        _log.warning("reconcile failed", step=failure.step.name, error=why.message, exc_info=why.bug)
-        self.tell(failure.step.value.reason, why.message, type_=EventType.WARNING)
-        if failure.step is Step.REPORT:
-            return Outcome(Next.REAL_BACKOFF, failed=True)
-        try:
-            self.report(*why.conditions, synced=conditions.reconcile_error(why.message))
-        except StepFailed as second:
-            return self.failed(second)
-        return outcome_of(why.retry, self.poll_seconds)
-
-    # Writing and telling.
-
-    def save(self, annotations: Mapping[str, str]) -> None:
-        finalizers = meta.with_finalizer(self.mr.finalizers)
-        if annotations or tuple(finalizers) != self.mr.finalizers:
-            self.mr = self.having.writer.patch_metadata(
-                self.mr, annotations=annotations, finalizers=finalizers
-            )
-        self.unsaved = {}
-
-    def release(self) -> None:
-        finalizers = meta.without_finalizer(self.mr.finalizers)
-        try:
-            self.having.writer.patch_metadata(self.mr, annotations={}, finalizers=finalizers)
-        except NotFound:
-            # Somebody else removed the finalizer: it is gone already.
-            return
-
-    def report(self, *said: Condition, change: Change | None = None, synced: Condition | None = None) -> None:
-        change = change or Change()
-        fields = {**self.seen.status, **change.status}
-        requested = self.mr.annotations.get(names.RECONCILE_REQUESTED_AT)
-        if requested and requested != self.mr.status.get("lastHandledReconcileAt") and not self.mr.paused:
-            fields["lastHandledReconcileAt"] = requested
-            self.tell(EventReason.REQUEST_HANDLED, f"Handled the reconcile requested at {requested}")
-        report = Report(
-            conditions=(*self.seen.conditions, *said, *change.conditions, synced or
-            conditions.reconcile_success()), at_provider=self.seen.at_provider if change.at_provider is None
-            else change.at_provider, fields=fields,
-        )  # fmt: skip
-        with step(Step.REPORT):
-            self.mr = self.having.writer.write_status(self.mr, report)
-
-    def tell(
-        self, reason: EventReason, message: str, detail: str = "", *, type_: EventType = EventType.NORMAL
-    ) -> None:
-        self.having.recorder.event(self.mr, type_, reason, f"{message}: {detail}" if detail else message)
+    # When to look again.
 
     def again(self, sooner: float | None) -> Outcome:
         seconds = self.poll_seconds if sooner is None else min(sooner, self.poll_seconds)

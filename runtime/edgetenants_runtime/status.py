@@ -32,6 +32,8 @@ class Report:
     """Replaces status.atProvider; None leaves it."""
     fields: Mapping[str, Any] = field(default_factory=dict)
     """Other top-level fields, each replaced whole; None removes one."""
+    withdrawn: frozenset[str] = frozenset()
+    """Types of conditions that no longer hold and go, unless reported."""
 
 
 def patch_for(old: Mapping[str, Any], report: Report, *, generation: int, now: datetime) -> dict[str, Any]:
@@ -45,7 +47,8 @@ def next_status(old: Mapping[str, Any], report: Report, *, generation: int, now:
     status = {name: value for name, value in status.items() if value is not None}
     if report.at_provider is not None:
         status["atProvider"] = plain(report.at_provider)
-    status["conditions"] = _merge_conditions(old.get("conditions") or (), report.conditions, generation, now)
+    kept = [c for c in old.get("conditions") or () if c["type"] not in report.withdrawn - _types(report)]
+    status["conditions"] = _merge_conditions(kept, report.conditions, generation, now)
     status["observedGeneration"] = generation
     return status
 
@@ -89,6 +92,10 @@ def same_message(one: str, other: str) -> bool:
 def without_request_id(message: str) -> str:
     """The message without the suffix that `ExternalError` appends."""
     return _REQUEST_ID.sub("", message)
+
+
+def _types(report: Report) -> frozenset[str]:
+    return frozenset(str(condition.type) for condition in report.conditions)
 
 
 def _merge_conditions(

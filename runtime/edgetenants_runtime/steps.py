@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from types import TracebackType
 
-from edgetenants_runtime.api.conditions import Condition, creating, deleting
+from edgetenants_runtime.api.conditions import Condition, creating, deleting, unforeseen
 from edgetenants_runtime.errors import ExternalError, Retry, RetryMode
 from edgetenants_runtime.events import EventReason
 from edgetenants_runtime.kube.errors import KubeError
@@ -63,8 +63,10 @@ class Step(Enum):
     POLICIES = Says(EventReason.INVALID_MANAGEMENT_POLICY)
     INITIALIZE = Says(EventReason.CANNOT_INITIALIZE)
     CREATION_GUARD = Says(EventReason.CANNOT_INITIALIZE, ready=creating())
+    RESOLVE = Says(EventReason.CANNOT_RESOLVE, "cannot resolve references")
     CONNECT = Says(EventReason.CANNOT_CONNECT, "connect failed")
     OBSERVE = Says(EventReason.CANNOT_OBSERVE, "observe failed")
+    JUDGE_DELETION = Says(EventReason.CANNOT_DELETE, "cannot tell whether the deletion is held", deleting())
     DELETE = Says(EventReason.CANNOT_DELETE, "delete failed", deleting())
     RELEASE = Says(EventReason.CANNOT_UPDATE_MANAGED, "cannot remove managed resource finalizer")
     PUBLISH = Says(EventReason.CANNOT_PUBLISH, "cannot publish connection details")
@@ -127,13 +129,13 @@ def explain(failure: StepFailed) -> Explanation:
         case KubeError():
             return Explanation(_said(says, str(cause)), ready, None)
         case _:
-            text = f"unexpected {type(cause).__name__}; the provider's log has the details"
-            return Explanation(_said(says, text), ready, Retry.backoff(), bug=True)
+            text = _said(says, f"unexpected {type(cause).__name__}; the provider's log has the details")
+            return Explanation(text, (*ready, unforeseen(text)), Retry.backoff(), bug=True)
 
 
 def outcome_of(retry: Retry | None, poll_seconds: float) -> Outcome:
     """The outcome of a failed step."""
-    if retry is None:
+    if retry is None or retry.mode is RetryMode.REAL_BACKOFF:
         return Outcome(Next.REAL_BACKOFF, failed=True)
     if retry.mode is RetryMode.BACKOFF:
         return Outcome(Next.BACKOFF, failed=True)

@@ -63,15 +63,21 @@ class ManagedWriter:
         self._futile: dict[str, Mapping[str, Any]] = {}
 
     def patch_metadata(
-        self, mr: Managed, *, annotations: Mapping[str, str], finalizers: Sequence[str]
+        self,
+        mr: Managed,
+        *,
+        annotations: Mapping[str, str],
+        finalizers: Sequence[str],
+        spec: Mapping[str, Any] | None = None,
     ) -> Managed:
-        """Set annotations and finalizers in one write; raises Conflict when the resource has moved on."""
+        """Set annotations, finalizers and what was resolved (a merge patch of spec) in one write; raises
+        Conflict when the resource has moved on."""
         metadata: dict[str, Any] = {"resourceVersion": mr.resource_version}
         if annotations:
             metadata["annotations"] = dict(annotations)
         if tuple(finalizers) != mr.finalizers:
             metadata["finalizers"] = list(finalizers)
-        return self._patch(mr, {"metadata": metadata})
+        return self._patch(mr, {"metadata": metadata} | ({"spec": spec} if spec else {}))
 
     def set_critical_annotations(self, mr: Managed, annotations: Mapping[str, str]) -> Managed:
         """Set annotations that must not be lost: on the resource whatever its version, tried again for
@@ -96,9 +102,12 @@ class ManagedWriter:
         return self._patch(mr, patch)
 
     def fill_in(self, mr: Managed, fields: Mapping[str, Any]) -> Managed:
-        """Set fields of spec.forProvider; raises Conflict when the resource has moved on."""
+        """Set fields of spec.forProvider that are absent; raises Conflict when the resource has moved on."""
+        absent = _absent(mr.for_provider, status.plain(fields))
+        if not absent:
+            return mr
         metadata = {"resourceVersion": mr.resource_version}
-        return self._patch(mr, {"metadata": metadata, "spec": {"forProvider": status.plain(fields)}})
+        return self._patch(mr, {"metadata": metadata, "spec": {"forProvider": absent}})
 
     def write_status(self, mr: Managed, report: Report) -> Managed:
         """Bring the status to the report, or write nothing where there is no news.
@@ -137,6 +146,18 @@ class ManagedWriter:
         written = self._objects.patch(self._kind, mr.key, patch, subresource=subresource)
         self._cache.observed(written)
         return Managed(written)
+
+
+def _absent(have: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """What of `wanted` is not there; what people wrote stays theirs, lists whole."""
+    absent: dict[str, Any] = {}
+    for name, value in wanted.items():
+        if name not in have:
+            absent[name] = value
+        elif isinstance(value, Mapping) and isinstance(have[name], Mapping):
+            inner = _absent(have[name], value)
+            absent.update({name: inner} if inner else {})
+    return absent
 
 
 def _timeless(patch: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -23,6 +23,8 @@ from edgetenants_runtime.managed import Managed, ObjectKey, ResourceKind, key_of
 from edgetenants_runtime.providerconfigs import Access, ConfigKinds, ProviderConfigs
 from edgetenants_runtime.testing import TOYS, FakeObjects, FakeRecorder, Journal, toy
 
+pytest.register_assert_rewrite("edgetenants_runtime.testing.cases")
+
 Json = dict[str, Any]
 
 

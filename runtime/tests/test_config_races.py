@@ -208,6 +208,17 @@ def test_a_config_that_waits_is_looked_at_now_and_then(world: Any) -> None:
     assert world.controller._queue.delayed == 1
 
 
+@pytest.mark.parametrize(("installed", "held"), [(True, [FINALIZER]), (False, [])])
+def test_a_kind_that_is_not_answered_for_yet_may_have_users(
+    tree: Any, installed: bool, held: list[str]
+) -> None:
+    world = tree(ours(finalizers=[FINALIZER]), served=lambda kind: installed or kind != TOYS)
+    world.resources._synced.clear()
+    world.resources._served = False
+    world.look()
+    assert world.finalizers() == held
+
+
 def test_nothing_is_kept_of_a_secret_that_is_released(world: Any) -> None:
     world.use()
     world.look()

@@ -4,51 +4,12 @@ from typing import Any
 
 import pytest
 
-from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api import conditions
 from edgetenants_runtime.external import Change, Observation
 from edgetenants_runtime.kube.kinds import SECRETS
 from edgetenants_runtime.managed import ObjectKey
-from edgetenants_runtime.steps import Next, Outcome
 from edgetenants_runtime.testing import World, toy
-
-ERROR = "Synced=False/ReconcileError"
-HELD = [names.FINALIZER]
-NAMED = {names.EXTERNAL_NAME: "acme"}
-EARLY, LATE = "2025-12-31T23:00:00Z", "2025-12-31T23:30:00Z"
-
-OBSERVE = "external observe acme"
-FAILED = Outcome(Next.BACKOFF, failed=True)
-
-
-def synced(reason: str, status: str = "False", message: str = "") -> dict[str, Any]:
-    condition = {
-        "type": "Synced",
-        "status": status,
-        "reason": reason,
-        "lastTransitionTime": EARLY,
-        "observedGeneration": 1,
-    }
-    return condition | ({"message": message} if message else {})
-
-
-def ready(reason: str, status: str) -> dict[str, Any]:
-    return {
-        "type": "Ready",
-        "status": status,
-        "reason": reason,
-        "lastTransitionTime": EARLY,
-        "observedGeneration": 1,
-    }
-
-
-SETTLED = {
-    "conditions": [ready("Available", "True"), synced("ReconcileSuccess", "True")],
-    "observedGeneration": 1,
-}
-SETTLED_MR = {"finalizers": HELD, "annotations": NAMED, "status": SETTLED}
-
-# Connection details.
+from edgetenants_runtime.testing.cases import ERROR, FAILED, OBSERVE, SETTLED_MR
 
 DETAILS = Observation(
     exists=True, conditions=(conditions.available(),), connection_details={"url": b"https://x"}

@@ -1,7 +1,9 @@
 """The informer and its client against a scripted API server, and the cache alone."""
 
 import random
+import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -153,6 +155,106 @@ def test_a_stop_ends_a_silent_watch(api: Any, informer: Informer, until: Until) 
     until(lambda: api.queries(watch=True))
     informer.stop(timeout=5)
     assert not informer._thread.is_alive()
+
+
+def test_a_list_whose_snapshot_is_compacted_between_pages_is_read_at_once(
+    api: Any, informer: Informer, until: Until
+) -> None:
+    expired = 410, {"code": 410, "reason": "Expired", "message": "continue token too old"}
+    api.lists = [page(7, obj("a", 1), token="more"), expired, page(9, obj("a", 1), obj("b", 8))]
+    informer.start()
+    assert informer.wait_synced(5)
+    assert told(informer) == ["Listed a", "Listed b"]
+    assert [(q["limit"], q.get("continue")) for q in api.queries(watch=False)] == [
+        ("500", None),
+        ("500", "more"),
+        ("0", None),
+    ]
+
+
+def test_a_forgotten_past_told_by_status_is_listed_anew(api: Any, informer: Informer, until: Until) -> None:
+    api.lists = [page(7, obj("a", 1)), page(60, obj("b", 55))]
+    api.watches = [410, "hang"]
+    informer.start()
+    until(lambda: names(informer) == ["b"])
+    assert told(informer) == ["Listed a", "Listed b", "Deleted a"]
+
+
+@pytest.mark.usefixtures("client")
+def test_a_silent_watch_is_taken_for_dead(api: Any, tmp_path: Path, until: Until) -> None:
+    impatient = KubeClient.from_kubeconfig(tmp_path / "kubeconfig", watch_silence=0.05)
+    informer = Impatient(impatient, TOYS, random.Random(1))
+    api.lists = [page(7)]
+    api.watches = [[event("ADDED", obj("b", 8)), "hang"]]
+    informer.start()
+    until(lambda: len(api.queries(watch=True)) >= 2)
+    informer.stop()
+    assert api.queries(watch=True)[1]["resourceVersion"] == "8"
+    assert len(api.queries(watch=False)) == 1
+
+
+def test_a_refused_watch_backs_off_without_listing_anew(api: Any, informer: Informer, until: Until) -> None:
+    api.lists = [page(7)]
+    api.watches = [403]
+    informer.start()
+    until(lambda: len(api.queries(watch=True)) >= 4)
+    assert 'verbs: ["watch"]' in informer.problem
+    assert informer._failures >= 3
+    assert len(api.queries(watch=False)) == 1
+
+
+def test_a_server_restored_from_a_backup_is_believed(api: Any, informer: Informer, until: Until) -> None:
+    too_large = {"code": 504, "reason": "Timeout", "message": "Too large resource version: 700, current: 40"}
+    api.lists = [page(700, obj("a", 650), obj("b", 600)), page(40, obj("a", 30))]
+    api.watches = [[event("ERROR", too_large)], "hang"]
+    with capture_logs() as logs:
+        informer.start()
+        until(lambda: names(informer) == ["a"])
+    assert told(informer) == ["Listed a", "Listed b", "Deleted a", "Deleted b", "Listed a"]
+    assert version(informer.cache, "a") == "30"
+    assert "the API server is older than it was, forgetting all" in [line["event"] for line in logs]
+
+
+def test_the_objects_go_with_their_kind_and_come_back_with_it(
+    api: Any, client: KubeClient, until: Until
+) -> None:
+    served = [True]
+    informer: Any = Impatient(client, TOYS, random.Random(1), gate=lambda: served[0])
+    informer.GATE_SECONDS = 0.01
+    informer.changes = []
+    informer.add_handler(informer.changes.append)
+    end = threading.Event()
+    api.lists = [page(7, obj("a", 1)), page(90, obj("a", 80, uid="another"))]
+    api.watches = [[end], "hang"]
+    informer.start()
+    assert informer.wait_synced(5)
+    served[0] = False
+    end.set()
+    until(lambda: told(informer) == ["Listed a", "Deleted a"])
+    assert not informer.served
+    served[0] = True
+    until(lambda: told(informer) == ["Listed a", "Deleted a", "Listed a"])
+    informer.stop()
+
+
+def test_a_kind_whose_crd_cannot_be_read_is_taken_for_gone_after_some_refusals(
+    api: Any, informer: Informer, until: Until
+) -> None:
+    api.lists = [page(7, obj("a", 1)), (404, {})]
+    api.watches = [404]
+    informer.start()
+    until(lambda: told(informer) == ["Listed a", "Deleted a"])
+    assert len(api.queries(watch=False)) + len(api.queries(watch=True)) > informer.GONE_AFTER
+
+
+def test_a_server_that_has_just_started_and_knows_no_kinds_yet_costs_nothing(
+    api: Any, informer: Informer, until: Until
+) -> None:
+    api.lists = [page(7, obj("a", 1)), (404, {}), page(9, obj("a", 1), obj("b", 8))]
+    api.watches = [404, "hang"]
+    informer.start()
+    until(lambda: names(informer) == ["a", "b"])
+    assert told(informer) == ["Listed a", "Listed b"]
 
 
 def test_a_raising_handler_does_not_end_the_informer(api: Any, client: KubeClient, until: Until) -> None:

@@ -1,6 +1,7 @@
-"""The running provider over a scripted API server: events, controllers, health, stop, logs."""
+"""The running provider over a scripted API server: events, controllers, health, metrics, leadership, stop."""
 
-import json
+import signal
+import socket
 import threading
 import urllib.error
 import urllib.request
@@ -8,13 +9,16 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import structlog
+from structlog.testing import capture_logs
 
-from edgetenants_runtime import Change, Managed, ManagedKind, Observation, SystemClock, logs
+from edgetenants_runtime import Change, Managed, ManagedKind, Observation, SystemClock
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.events import EventReason, EventType
+from edgetenants_runtime.health import Answer, PageServer
 from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.events import EventRecorder, EventWriter
+from edgetenants_runtime.leader import Election, Timing
+from edgetenants_runtime.managed import ObjectKey
 from edgetenants_runtime.manager import Manager, Settings
 from edgetenants_runtime.testing import toy
 
@@ -88,6 +92,14 @@ class Client:
         raise AssertionError
 
     update = delete = create
+
+
+def get(manager: Manager, path: str, port: int | None = None) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port or manager.health_port}{path}") as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
 
 
 def serve(api: Any, *items: dict[str, Any], watch: Any = "hang") -> None:
@@ -169,14 +181,6 @@ def test_a_stop_does_not_wait_for_ever(api: Any, client: KubeClient, outside: Cl
     outside.go_on.set()
 
 
-def get(manager: Manager, path: str) -> tuple[int, str]:
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{manager.health_port}{path}") as answer:
-            return answer.status, answer.read().decode()
-    except urllib.error.HTTPError as error:
-        return error.code, error.read().decode()
-
-
 def test_readiness_names_what_is_refused(api: Any, manager: Manager, until: Until) -> None:
     api.lists = [(403, {"code": 403, "message": "no"})]
     manager.start()
@@ -221,31 +225,243 @@ def test_where_crds_may_not_be_read_every_kind_is_tried(api: Any, manager: Manag
     until(lambda: lists_of_toys(api) > 0)
 
 
+# What is served.
+
+
+def test_metrics_have_a_port_of_their_own_and_count_what_was_done(
+    api: Any, client: KubeClient, outside: Client, until: Until
+) -> None:
+    manager = Manager(client, SystemClock(), Settings(health_port=0, metrics_port=0))
+    manager.manage(TOYS, outside)
+    serve(api, named("a"))
+    manager.start()
+    controller = 'controller="managed/toy.toys.m.example.org"'
+    done = f'controller_runtime_reconcile_total{{{controller},result="requeue_after"}} 1.0'
+    until(lambda: done in get(manager, "/metrics", manager.metrics_port)[1])
+    text = get(manager, "/metrics", manager.metrics_port)[1]
+    assert 'rest_client_requests_total{code="200",method="GET"}' in text
+    assert f'workqueue_adds_total{{{controller},name="managed/toy.toys.m.example.org"}} 1.0' in text
+    assert get(manager, "/metrics")[0] == 404
+    assert get(manager, "/healthz", manager.metrics_port)[0] == 404
+    manager.stop()
+
+
+def test_metrics_can_stand_beside_the_probes(api: Any, client: KubeClient) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    manager = Manager(client, SystemClock(), Settings(health_port=port, metrics_port=port))
+    manager.start()
+    assert manager.health_port == manager.metrics_port == port
+    assert get(manager, "/metrics")[0] == get(manager, "/healthz")[0] == 200
+    manager.stop()
+
+
+def test_a_taken_port_is_told_before_anything_starts(api: Any, client: KubeClient) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        settings = Settings(health_port=0, metrics_port=taken.getsockname()[1])
+        manager = Manager(client, SystemClock(), settings)
+        with pytest.raises(OSError, match="in use"):
+            manager.start()
+    assert api.requests == []
+
+
+def test_a_page_that_cannot_be_made_says_so_and_hides_why() -> None:
+    def page(_: str) -> Answer:
+        raise KeyError("password")
+
+    server = PageServer("127.0.0.1", 0, {"/x": page})
+    server.start()
+    with capture_logs(), pytest.raises(urllib.error.HTTPError) as raised:
+        urllib.request.urlopen(f"http://127.0.0.1:{server.port}/x")
+    assert raised.value.code == 500
+    assert b"password" not in raised.value.read()
+    server.stop()
+
+
+# Leadership.
+
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/system/leases"
+MINE = Election("system", "toys", Timing(2, 1.0, 0.05), identity="me")
+
+
+def lease(holder: str) -> tuple[int, dict[str, Any]]:
+    spec = {"holderIdentity": holder, "leaseDurationSeconds": 15}
+    return 200, {"metadata": {"name": "toys", "namespace": "system", "resourceVersion": "3"}, "spec": spec}
+
+
+@pytest.fixture
+def candidate(client: KubeClient, outside: Client) -> Any:
+    settings = Settings(workers=2, health_port=0, stop_seconds=5, election=MINE)
+    manager = Manager(client, SystemClock(), settings)
+    manager.manage(TOYS, outside)
+    yield manager
+    outside.go_on.set()
+    manager.stop()
+
+
+def led_by(api: Any, holder: str) -> None:
+    api.others[f"GET {LEASE}/toys"] = api.others[f"PATCH {LEASE}/toys"] = lease(holder)
+
+
+def test_a_follower_reads_everything_is_ready_and_reconciles_nothing_until_it_leads(
+    api: Any, candidate: Manager, outside: Client, until: Until
+) -> None:
+    serve(api, named("a"))
+    led_by(api, "another")
+    candidate.start()
+    until(lambda: get(candidate, "/readyz") == (200, "ok\nwaiting for the leadership, held by another\n"))
+    assert outside.observed == []
+    led_by(api, "")
+    api.others[f"PATCH {LEASE}/toys"] = lease("me")
+    until(lambda: outside.observed == ["a"])
+    assert get(candidate, "/readyz") == (200, "ok\n")
+
+
+def test_a_lease_that_may_not_be_read_is_told_by_readiness(
+    api: Any, candidate: Manager, until: Until
+) -> None:
+    serve(api)
+    api.others[f"GET {LEASE}/toys"] = 403, {"code": 403, "message": "no"}
+    candidate.start()
+    until(lambda: 'resources: ["leases"], verbs: ["get"]' in get(candidate, "/readyz")[1])
+    assert get(candidate, "/readyz")[0] == 503
+
+
+def test_a_lost_leadership_ends_the_run_with_an_error_and_releases_nothing(
+    api: Any, candidate: Manager, outside: Client, until: Until
+) -> None:
+    serve(api, named("a"))
+    led_by(api, "me")
+    codes: list[int] = []
+    candidate.start()
+    until(lambda: outside.observed == ["a"])
+    candidate._stopped.clear()
+    led_by(api, "another")
+    api.others[f"PATCH {LEASE}/toys"] = 409, {"code": 409, "reason": "Conflict"}
+    with pytest.MonkeyPatch.context() as patch:
+        # Started above; signals belong to the main thread of a process of its own.
+        patch.setattr(candidate, "start", lambda: None)
+        patch.setattr(signal, "signal", lambda *_: None)
+        codes.append(candidate.run())
+    assert codes == [1]
+    written = [body["spec"]["holderIdentity"] for _, path, _, body in api.requests if body and LEASE in path]
+    assert "" not in written
+
+
+def test_a_stop_gives_the_lease_up_after_the_last_reconcile(
+    api: Any, candidate: Manager, outside: Client
+) -> None:
+    serve(api, named("a"))
+    led_by(api, "me")
+    outside.go_on.clear()
+    candidate.start()
+    assert outside.busy.wait(5)
+    threading.Timer(0.1, outside.go_on.set).start()
+    assert candidate.stop() is True
+    asked = [(path, body) for _, path, _, body in api.requests if body]
+    status = max(n for n, (path, _) in enumerate(asked) if path.endswith("/status"))
+    released = [
+        n for n, (path, body) in enumerate(asked) if LEASE in path and not body["spec"]["holderIdentity"]
+    ]
+    assert released
+    assert min(released) > status
+
+
+def test_what_was_cut_off_begins_no_more_writes_and_keeps_the_lease(
+    api: Any, client: KubeClient, until: Until
+) -> None:
+    class Absent(Client):
+        def observe(self, mr: Managed) -> Observation:
+            super().observe(mr)
+            return Observation(exists=False)
+
+        def create(self, mr: Managed, seen: Observation) -> Change:
+            self.observed.append("created")
+            return Change()
+
+    outside = Absent()
+    manager = Manager(client, SystemClock(), Settings(workers=1, stop_seconds=0.05, election=MINE))
+    manager.manage(TOYS, outside)
+    serve(api, named("a"))
+    led_by(api, "me")
+    outside.go_on.clear()
+    manager.start()
+    assert outside.busy.wait(5)
+    assert manager.stop() is False
+    outside.go_on.set()
+    until(lambda: not manager._controllers[0].queue.processing)
+    assert outside.observed == ["a"]
+    assert "" not in [b["spec"]["holderIdentity"] for _, path, _, b in api.requests if b and LEASE in path]
+
+
+def test_no_reconcile_begins_in_a_process_that_may_not_act(
+    api: Any, manager: Manager, outside: Client, until: Until
+) -> None:
+    serve(api, named("a"))
+    manager.start()
+    until(lambda: outside.observed == ["a"])
+    controller = manager._controllers[0]
+    until(lambda: not controller.processing)
+    manager._cut_off = True
+    with capture_logs() as lines:
+        controller.enqueue(ObjectKey("shop", "a"))
+        until(lambda: [line for line in lines if line["event"] == "left to the next leader"])
+    assert outside.observed == ["a"]
+    assert manager.healthy() == (True, [])
+
+
+# Time.
+
+
+def test_a_reconcile_that_hangs_is_told_keeps_its_resource_and_gives_up_its_place(
+    api: Any, client: KubeClient, outside: Client, until: Until
+) -> None:
+    manager = Manager(client, SystemClock(), Settings(workers=1, health_port=0, timeout=0.05))
+    controller = manager.manage(TOYS, outside)
+    serve(api, named("a"))
+    outside.go_on.clear()
+    with capture_logs() as lines:
+        manager.start()
+        assert outside.busy.wait(5)
+        until(lambda: [controller.look_for_overdue(), *lines] and "time-out" in str(lines))
+        outside.busy.clear()
+        serve(api, named("a"), named("b"))
+        change = controller.informer.cache.changed(named("b", resourceVersion="30"))
+        assert change is not None
+        controller.on_change(change)
+        controller.enqueue(ObjectKey("shop", "a"))
+        until(lambda: "b" in outside.observed)
+    assert outside.observed == ["a", "b"]
+    [line] = [line for line in lines if "time-out" in line["event"]]
+    assert (line["kind"], line["namespace"], line["name"]) == ("Toy", "shop", "a")
+    assert "observe" in str(line["where"])
+    # Now both hang, and nobody is left.
+    until(lambda: [controller.look_for_overdue()] and controller.problem)
+    assert get(manager, "/healthz") == (503, "not ok\n2 reconciles of toys.toys.m.example.org hang\n")
+    outside.go_on.set()
+    until(lambda: not controller.problem and not controller.processing)
+    until(lambda: len([w for w in controller._workers if w.is_alive()]) == 1)
+    assert get(manager, "/healthz")[0] == 200
+    manager.stop()
+
+
+# The process.
+
+
+def test_a_second_signal_ends_the_process_at_once(
+    client: KubeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    codes: list[int] = []
+    monkeypatch.setattr("os._exit", codes.append)
+    manager = Manager(client, SystemClock())
+    manager._on_signal(signal.SIGTERM, None)
+    assert (codes, manager._stopped.is_set()) == ([], True)
+    manager._on_signal(signal.SIGTERM, None)
+    assert codes == [1]
+
+
 def test_a_requested_stop_ends_the_run_with_success(api: Any, client: KubeClient) -> None:
     serve(api)
     manager = Manager(client, SystemClock(), Settings())
     threading.Timer(0.05, manager.request_stop).start()
     assert manager.run() == 0
-
-
-def test_secrets_are_hidden_in_logs() -> None:
-    event = logs.hide_secrets(None, "info", {"event": "x", "aws_secret_key": "AKIA", "name": "acme"})
-    assert event == {"event": "x", "aws_secret_key": "[hidden]", "name": "acme"}
-
-
-def test_logs_are_json_lines_with_the_object(capsys: pytest.CaptureFixture[str]) -> None:
-    before = structlog.get_config()
-    try:
-        logs.configure()
-        with structlog.contextvars.bound_contextvars(kind="Toy", name="acme"):
-            structlog.get_logger().info("hello", size=1)
-        line = json.loads(capsys.readouterr().err)
-    finally:
-        structlog.configure(**before)
-    assert {
-        "event": "hello",
-        "kind": "Toy",
-        "name": "acme",
-        "size": 1,
-        "level": "info",
-    }.items() <= line.items()

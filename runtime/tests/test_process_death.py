@@ -5,22 +5,8 @@ import pytest
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.errors import ExternalError
 from edgetenants_runtime.external import Change
-from edgetenants_runtime.managed import ManagedKind
-from edgetenants_runtime.steps import Next, Outcome
 from edgetenants_runtime.testing import Killed, World, toy
-
-SYNCED = "Synced=True/ReconcileSuccess"
-CREATING = "Ready=False/Creating"
-HELD = [names.FINALIZER]
-NAMED = {names.EXTERNAL_NAME: "acme"}
-GENERATED = ManagedKind(
-    "toys.m.example.org", "v1alpha1", "Toy", "toys", namespaced=True, deterministic_name=False
-)
-
-POLL_FAILED = Outcome(Next.AFTER, 60.0, failed=True)
-
-
-HELD_MR = {"finalizers": HELD, "annotations": NAMED}
+from edgetenants_runtime.testing.cases import CREATING, GENERATED, HELD_MR, POLL_FAILED, SYNCED
 
 # A process that dies.
 

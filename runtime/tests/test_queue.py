@@ -4,8 +4,11 @@ import random
 import threading
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from edgetenants_runtime.clock import FakeClock
+from edgetenants_runtime.lanes import Lane
 from edgetenants_runtime.queue import Priority, WorkQueue
 
 
@@ -219,3 +222,107 @@ def test_many_workers_never_share_a_key() -> None:
     for worker in workers:
         worker.join(5)
     assert clashes == []
+
+
+# Fair shares.
+
+
+def shared(clock: FakeClock) -> WorkQueue[str]:
+    """Keys of the form share/name."""
+    return WorkQueue(clock, Middle(), share=lambda key: key.partition("/")[0])
+
+
+def test_one_among_ten_thousand_of_another_share_is_next_but_one(clock: FakeClock) -> None:
+    queue = shared(clock)
+    for n in range(10_000):
+        queue.add(f"big/{n}", Priority.LOW)
+    queue.add("small/1", Priority.LOW)
+    assert [queue.get(), queue.get(), queue.get()] == ["big/0", "small/1", "big/1"]
+
+
+def test_a_raised_priority_leaves_its_place_in_the_other_lane(clock: FakeClock) -> None:
+    queue = shared(clock)
+    for key in ("a/1", "b/1", "a/2"):
+        queue.add(key, Priority.LOW)
+    queue.add("a/1", Priority.HIGH)
+    assert ready(queue) == ["a/1", "a/2", "b/1"]
+
+
+ADDED = st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(0, 8), st.booleans()), max_size=80)
+
+
+@settings(deadline=None)
+@given(ADDED)
+def test_shares_take_turns_and_keep_their_order(added: list[tuple[str, int, bool]]) -> None:
+    lane: Lane[tuple[str, int]] = Lane(lambda key: key[0])
+    waiting: dict[str, list[tuple[str, int]]] = {}
+    for share, number, take_out in added:
+        key = (share, number)
+        if take_out:
+            lane.discard(key)
+            if key in waiting.get(share, []):
+                waiting[share].remove(key)
+        else:
+            lane.put(key)
+            if key not in waiting.setdefault(share, []):
+                waiting[share].append(key)
+    popped = [lane.pop() for _ in range(len(lane))]
+    # Within a share, the order of arrival.
+    for share, keys in waiting.items():
+        assert [k for k in popped if k[0] == share] == keys
+    # Between shares: whoever waits is passed over at most once by each other share before its next turn.
+    for position, key in enumerate(popped):
+        before = [k[0] for k in popped[:position]]
+        own = before.count(key[0])
+        assert all(before.count(share) <= own + 1 for share in waiting)
+    with pytest.raises(KeyError):
+        lane.pop()
+
+
+class Counts:
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def added(self) -> None:
+        self.told.append("added")
+
+    def started(self, waited: float) -> None:
+        self.told.append(f"started after {waited:g}")
+
+    def ended(self, worked: float) -> None:
+        self.told.append(f"ended after {worked:g}")
+
+    def retried(self) -> None:
+        self.told.append("retried")
+
+
+def test_what_happens_is_told_in_real_seconds(clock: FakeClock, real: FakeClock) -> None:
+    counts = Counts()
+    queue: WorkQueue[str] = WorkQueue(clock, Middle(), real_clock=real, tally=counts)
+    queue.add("a")
+    queue.add("a")
+    real.advance(2)
+    queue.get()
+    real.advance(3)
+    assert queue.processing == [3]
+    queue.add("a")
+    queue.done("a")
+    queue.retry("a")
+    assert counts.told == ["added", "started after 2", "added", "ended after 3", "retried"]
+    assert queue.processing == []
+
+
+def test_a_shut_down_queue_forgets_what_would_have_come_again(queue: WorkQueue[str]) -> None:
+    queue.add("a")
+    queue.get()
+    queue.add("a")
+    queue.shutdown()
+    queue.done("a")
+    assert len(queue) == 0
+
+
+def test_soon_is_a_moment_of_real_time(queue: WorkQueue[str], real: FakeClock) -> None:
+    queue.add_soon("a")
+    assert ready(queue) == []
+    real.advance(0.2)
+    assert ready(queue) == ["a"]

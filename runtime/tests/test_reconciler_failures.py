@@ -1,4 +1,4 @@
-"""What a reconcile does when a step fails, a write conflicts or the API server is in trouble."""
+"""What each step that fails leads to: one row for each step and each kind of cause."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,219 +7,268 @@ import pytest
 
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api import conditions
-from edgetenants_runtime.errors import ExternalError, NotYet, Retry
-from edgetenants_runtime.external import Change
-from edgetenants_runtime.kube.errors import Forbidden, KubeError, Operation
-from edgetenants_runtime.steps import Next, Outcome
+from edgetenants_runtime.errors import ExternalError, NotYet
+from edgetenants_runtime.external import Change, Observation
+from edgetenants_runtime.kube.errors import Conflict, Forbidden, KubeError, NotFound, Operation
+from edgetenants_runtime.kube.kinds import SECRETS
+from edgetenants_runtime.steps import Next, Outcome, Step
 from edgetenants_runtime.testing import TOYS, World, toy
-
-SYNCED = "Synced=True/ReconcileSuccess"
-ERROR = "Synced=False/ReconcileError"
-READY = "Ready=True/Available"
-CREATING = "Ready=False/Creating"
-DELETING = "Ready=False/Deleting"
-HELD = [names.FINALIZER]
-NAMED = {names.EXTERNAL_NAME: "acme"}
-EARLY, LATE = "2025-12-31T23:00:00Z", "2025-12-31T23:30:00Z"
-
-OBSERVE = "external observe acme"
-CREATE = [
+from edgetenants_runtime.testing.cases import (
+    CREATE,
+    CREATING,
+    DELETING,
+    ERROR,
+    FAILED,
+    HELD_MR,
+    NAMED,
+    NEVER,
     OBSERVE,
-    "metadata +finalizer external-name external-create-pending",
-    "external create acme",
-    "metadata external-create-succeeded",
-    "event Normal CreatedExternalResource",
-    f"status {CREATING} {SYNCED}",
-]
-POLL = Outcome(Next.AFTER, 60.0)
-POLL_FAILED = Outcome(Next.AFTER, 60.0, failed=True)
-NEVER = Outcome(Next.NEVER)
-BACKOFF = Outcome(Next.BACKOFF)
-FAILED = Outcome(Next.BACKOFF, failed=True)
+    POLL,
+    READY,
+    REAL_BACKOFF_FAILED,
+    SETTLED_MR,
+    SYNCED,
+    conditions_of,
+)
+
+ON = Operation("patch", TOYS)
+REFUSED = Forbidden(ON, 403, "no")
+NO_ANSWER = KubeError(ON, 503, "etcd is down")
+MODIFIED = Conflict(ON, 409, "modified")
+GONE = NotFound(ON, 404, "not found")
+COLOURED = Observation(True, conditions=(conditions.available(),), late_initialized={"colour": "red"})
+DETAILS = Observation(True, conditions=(conditions.available(),), connection_details={"url": b"https://x"})
+SECRET = {"writeConnectionSecretToRef": {"name": "edge"}}
 
 
-@dataclass
-class Case:
-    id: str
-    journal: list[str]
-    outcome: Outcome
+@dataclass(frozen=True)
+class Row:
+    """A step, how to get there, and what it says when it fails."""
+
+    step: Step
+    reason: str
+    words: str
     mr: dict[str, Any] = field(default_factory=dict)
     toys: dict[str, int] = field(default_factory=dict)
-    world: dict[str, Any] = field(default_factory=dict)
-    says: str = ""
+    external: dict[str, Any] = field(default_factory=dict)
+    write: str = ""
+    """The write that fails."""
+    call: str = ""
+    """The external call that fails."""
+    ready: str = ""
+    """What Ready becomes."""
 
 
-def synced(reason: str, status: str = "False", message: str = "") -> dict[str, Any]:
-    condition = {
-        "type": "Synced",
-        "status": status,
-        "reason": reason,
-        "lastTransitionTime": EARLY,
-        "observedGeneration": 1,
-    }
-    return condition | ({"message": message} if message else {})
-
-
-def ready(reason: str, status: str) -> dict[str, Any]:
-    return {
-        "type": "Ready",
-        "status": status,
-        "reason": reason,
-        "lastTransitionTime": EARLY,
-        "observedGeneration": 1,
-    }
-
-
-SETTLED = {
-    "conditions": [ready("Available", "True"), synced("ReconcileSuccess", "True")],
-    "observedGeneration": 1,
-}
-SETTLED_MR = {"finalizers": HELD, "annotations": NAMED, "status": SETTLED}
-HELD_MR = {"finalizers": HELD, "annotations": NAMED}
-
-REFUSED = "AccessDenied: not yours"
-UPDATING = SETTLED_MR, {"acme": 7}
-
-FAILURES = [
-    Case(
-        "connect",
-        ["event Warning CannotConnectToProvider", f"status {ERROR}"],
-        FAILED,
-        says=f"connect failed: {REFUSED}",
+WRITES = [
+    Row(
+        Step.RELEASE,
+        "CannotUpdateManagedResource",
+        "cannot remove managed resource finalizer: ",
+        {"deleted": True, "annotations": NAMED},
+        write="metadata -finalizer",
     ),
-    Case(
-        "observe",
-        [OBSERVE, "event Warning CannotObserveExternalResource", f"status {ERROR}"],
-        FAILED,
-        says=f"observe failed: {REFUSED}",
-    ),
-    Case(
-        "create",
-        [
-            *CREATE[:3],
-            "metadata external-create-failed",
-            "event Warning CannotCreateExternalResource",
-            f"status {CREATING} {ERROR}",
-        ],
-        FAILED,
-        says=f"create failed: {REFUSED}",
-    ),
-    Case(
-        "update",
-        [OBSERVE, "external update acme", "event Warning CannotUpdateExternalResource", f"status {ERROR}"],
-        FAILED,
-        *UPDATING,
-        says=f"update failed: {REFUSED}",
-    ),
-    Case(
-        "delete",
-        [
-            OBSERVE,
-            "external delete acme",
-            "event Warning CannotDeleteExternalResource",
-            f"status {DELETING} {ERROR}",
-        ],
-        FAILED,
-        {"deleted": True},
+    Row(
+        Step.HOLD,
+        "CannotUpdateManagedResource",
+        "cannot add managed resource finalizer: ",
+        {"annotations": NAMED},
         {"acme": 1},
-        says=f"delete failed: {REFUSED}",
+        write="metadata +finalizer",
+        ready="True/Available",
+    ),
+    Row(
+        Step.PREPARE,
+        "CannotUpdateManagedResource",
+        "cannot update managed resource: ",
+        write="metadata +finalizer",
+        ready="False/Creating",
+    ),
+    Row(
+        Step.ANNOTATE,
+        "CannotUpdateManagedResource",
+        "cannot update managed resource annotations: ",
+        write="metadata external-create-succeeded",
+        ready="False/Creating",
+    ),
+    Row(
+        Step.LATE_INITIALIZE,
+        "CannotUpdateManagedResource",
+        "cannot update managed resource: ",
+        HELD_MR,
+        {"acme": 1},
+        {"observation": COLOURED},
+        write="spec",
+        ready="True/Available",
+    ),
+    Row(
+        Step.PUBLISH,
+        "CannotPublishConnectionDetails",
+        "cannot publish connection details: ",
+        HELD_MR | SECRET,
+        {"acme": 1},
+        {"observation": DETAILS},
+        write="create Secret",
+        ready="True/Available",
     ),
 ]
-
-
-@pytest.mark.parametrize("case", FAILURES, ids=lambda case: case.id)
-def test_a_refused_call(case: Case) -> None:
-    world = World(toy(**case.mr))
-    world.external.toys = dict(case.toys)
-    world.external.refusing = {case.id: [ExternalError(REFUSED)]}
-    assert world.reconcile() == case.outcome
-    assert world.journal == case.journal
-    assert world.recorder.messages[-1] == case.says
-    assert {c["type"]: c for c in world.status()["conditions"]}["Synced"]["message"] == case.says
-
-
-@pytest.mark.parametrize(
-    ("retry", "outcome"),
-    [
-        (Retry.backoff(), FAILED),
-        (Retry.after(7.0), Outcome(Next.AFTER, 7.0, failed=True)),
-        (Retry.poll(), POLL_FAILED),
-    ],
+CALLS = [
+    Row(Step.CONNECT, "CannotConnectToProvider", "connect failed: ", HELD_MR, {"acme": 1}, call="connect"),
+    Row(
+        Step.OBSERVE,
+        "CannotObserveExternalResource",
+        "observe failed: ",
+        HELD_MR,
+        {"acme": 1},
+        call="observe",
+    ),
+    Row(
+        Step.CREATE,
+        "CannotCreateExternalResource",
+        "create failed: ",
+        call="create",
+        ready="False/Creating",
+    ),
+    Row(
+        Step.UPDATE,
+        "CannotUpdateExternalResource",
+        "update failed: ",
+        HELD_MR,
+        {"acme": 7},
+        call="update",
+        ready="True/Available",
+    ),
+    Row(
+        Step.DELETE,
+        "CannotDeleteExternalResource",
+        "delete failed: ",
+        {"deleted": True, "annotations": NAMED},
+        {"acme": 1},
+        call="delete",
+        ready="False/Deleting",
+    ),
+]
+JUDGE = Row(
+    Step.JUDGE_DELETION,
+    "CannotDeleteExternalResource",
+    "cannot tell whether the deletion is held: ",
+    {"deleted": True, "annotations": NAMED},
+    {"acme": 1},
+    ready="False/Deleting",
 )
-def test_an_external_error_says_when_it_is_retried(retry: Retry, outcome: Outcome) -> None:
-    world = World(toy())
-    world.external.refusing = {"observe": [ExternalError("throttled", retry=retry)]}
-    assert world.reconcile() == outcome
+ELSEWHERE = {Step.POLICIES, Step.INITIALIZE, Step.CREATION_GUARD, Step.RESOLVE, Step.REPORT}
+"""Steps that fail in ways of their own, each in a case of its own."""
 
 
-def test_an_errors_conditions_win_over_the_steps_own() -> None:
-    world = World(toy())
-    world.external.refusing = {
-        "create": [ExternalError("taken", conditions=[conditions.unavailable("taken")])]
-    }
-    world.reconcile()
-    assert world.journal[-1] == f"status Ready=False/Unavailable {ERROR}"
+def prepared(row: Row) -> World:
+    world = World(toy(**row.mr))
+    world.external.toys = dict(row.toys)
+    for name, value in row.external.items():
+        setattr(world.external, name, value)
+    return world
 
 
-@pytest.mark.parametrize("call", ["connect", "observe", "update"])
-def test_a_world_that_is_not_ready_is_no_error(call: str) -> None:
-    world = World(toy(**HELD_MR))
-    world.external.toys = {"acme": 7}
-    world.external.refusing = {
-        call: [NotYet("the parent is being deployed", after=9.0, conditions=[conditions.creating()])]
-    }
-    assert world.reconcile() == Outcome(Next.AFTER, 9.0)
-    assert world.journal[-2:] == [
-        "event Normal PendingExternalResource",
-        f"status {CREATING} {SYNCED}",
-    ] or world.journal[-2:] == [
-        "event Normal PendingExternalResource",
-        f"status Ready=False/Creating {SYNCED}",
-    ]
+def fails(row: Row, cause: Exception) -> World:
+    world = prepared(row)
+    if row.write:
+        world.objects.failing = {row.write: [cause] * 6}  # type: ignore[list-item]
+    elif row.call:
+        world.external.refusing = {row.call: [cause]}
+    else:
+        world.held = cause
+    return world
 
 
-def test_a_bug_is_shown_without_its_text_and_backed_off() -> None:
-    world = World(toy())
-    world.external.refusing = {"observe": [KeyError("AKIASECRET")]}
+def told(world: World) -> list[str]:
+    return [line for line in world.journal if line.startswith(("event", "status"))]
+
+
+def ids(row: object) -> str:
+    return row.step.name.lower() if isinstance(row, Row) else ""
+
+
+def test_every_step_has_a_row() -> None:
+    assert {row.step for row in (*WRITES, *CALLS, JUDGE)} | ELSEWHERE == set(Step)
+
+
+@pytest.mark.parametrize("row", WRITES, ids=ids)
+def test_a_newer_version_is_met_by_reading_again_and_nothing_is_told(row: Row) -> None:
+    """Rule: conflict.quiet"""
+    world = fails(row, MODIFIED)
+    assert world.reconcile() == Outcome(Next.SOON)
+    assert told(world) == []
+
+
+@pytest.mark.parametrize("row", [*WRITES, JUDGE], ids=ids)
+def test_an_api_server_in_trouble_is_met_by_real_back_off_and_silence(row: Row) -> None:
+    """Rule: api-server.trouble"""
+    world = fails(row, NO_ANSWER)
+    assert world.reconcile() == REAL_BACKOFF_FAILED
+    assert told(world) == []
+
+
+@pytest.mark.parametrize("row", WRITES, ids=ids)
+def test_a_managed_resource_that_vanished_ends_the_reconcile(row: Row) -> None:
+    """Rule: managed.vanished"""
+    world = fails(row, GONE)
+    assert world.reconcile() == NEVER
+    assert told(world) == []
+
+
+@pytest.mark.parametrize("row", [*WRITES, JUDGE], ids=ids)
+def test_a_refusal_of_the_api_server_is_told_with_the_missing_rule(row: Row) -> None:
+    """Rule: events.reasons"""
+    world = fails(row, REFUSED)
+    assert world.reconcile() == REAL_BACKOFF_FAILED
+    check_told(world, row)
+    assert 'resources: ["toys"], verbs: ["patch"]' in world.recorder.messages[-1]
+
+
+@pytest.mark.parametrize("row", CALLS, ids=ids)
+def test_a_refusal_of_the_outside_world_is_told_in_its_words(row: Row) -> None:
+    """Rule: events.reasons"""
+    world = fails(row, ExternalError("AccessDenied: not yours"))
     assert world.reconcile() == FAILED
-    assert world.recorder.messages == [
-        "observe failed: unexpected KeyError; the provider's log has the details"
-    ]
+    check_told(world, row)
+    assert world.recorder.messages[-1] == f"{row.words}AccessDenied: not yours"
 
 
-def test_the_same_refusal_with_another_request_id_is_not_written_again() -> None:
-    world = World(toy())
-    world.external.refusing = {"observe": [ExternalError("denied", request_id=str(n)) for n in range(3)]}
-    for _ in range(3):
-        world.reconcile()
-    assert [entry for entry in world.journal if entry.startswith("status")] == [f"status {ERROR}"]
-    assert "(request id: 0)" in world.status()["conditions"][0]["message"]
+@pytest.mark.parametrize("row", [*CALLS, JUDGE], ids=ids)
+def test_a_bug_is_told_without_its_text(row: Row) -> None:
+    """Rule: conditions.unknown"""
+    world = fails(row, KeyError("AKIASECRET"))
+    assert world.reconcile() == FAILED
+    assert conditions_of(world.mr)["Unknown"] == "False/Unknown"
+    assert world.recorder.messages == [f"{row.words}unexpected KeyError; the provider's log has the details"]
+    assert "AKIASECRET" not in str(world.status())
+    stored = {c["type"]: c["message"] for c in world.status()["conditions"] if "message" in c}
+    assert stored["Synced"] == stored["Unknown"] == world.recorder.messages[0]
 
 
-def test_repeated_failing_creations_of_a_deterministic_name_write_no_more_metadata() -> None:
-    world = World(toy())
-    world.external.refusing = {"create": [ExternalError("quota")] * 3}
-    world.reconcile()
-    first = len(world.journal)
-    world.reconcile()
-    assert world.journal[first:] == [
-        OBSERVE,
-        "external create acme",
-        "event Warning CannotCreateExternalResource",
-    ]
+@pytest.mark.parametrize("row", CALLS, ids=ids)
+def test_a_world_that_is_not_ready_is_waited_for(row: Row) -> None:
+    """Rule: not-yet"""
+    world = fails(row, NotYet("the parent is being deployed", after=9.0))
+    assert world.reconcile() == Outcome(Next.AFTER, 9.0)
+    assert told(world)[0] == "event Normal PendingExternalResource"
+    assert conditions_of(world.mr)["Synced"] == "True/ReconcileSuccess"
+    assert conditions_of(world.mr).get("Ready", "") == row.ready
 
 
-def test_a_conflict_before_the_creation_prevents_it_and_is_not_told() -> None:
-    world = World(toy())
-    mr = world.mr
-    assert mr is not None
-    world.objects.touch(world.kind, world.key)
-    assert world.reconciler.reconcile(mr) == Outcome(Next.SOON)
-    assert world.journal == CREATE[:2]
-    assert world.external.created == 0
+def check_told(world: World, row: Row) -> None:
+    """Event and Synced have the same words, and Ready says what the step knows."""
+    assert told(world)[-2].startswith(f"event Warning {row.reason}")
+    assert conditions_of(world.mr)["Synced"] == "False/ReconcileError"
+    assert conditions_of(world.mr).get("Ready", "") == row.ready
+    synced = next(c for c in world.status()["conditions"] if c["type"] == "Synced")
+    assert synced["message"] == world.recorder.messages[-1]
+    assert synced["message"].startswith(row.words)
+
+
+# Status.
 
 
 def test_a_conflict_on_status_is_met_by_reading_again() -> None:
+    """Rule: status.conflict"""
     world = World(toy(**HELD_MR))
     world.external.toys = {"acme": 1}
     mr = world.mr
@@ -229,58 +278,39 @@ def test_a_conflict_on_status_is_met_by_reading_again() -> None:
     assert world.journal == [OBSERVE, f"status {READY} {SYNCED}", f"status {READY} {SYNCED}"]
 
 
-def test_a_resource_that_vanishes_meanwhile_ends_quietly() -> None:
-    world = World(toy(deleted=True))
-    mr = world.mr
-    assert mr is not None
-    world.reconcile()
-    assert world.mr is None
-    assert world.reconciler.reconcile(mr) == NEVER
-
-
-def no_answer(code: int = 503) -> KubeError:
-    return KubeError(Operation("patch", TOYS), code, "etcd is down")
-
-
-def test_critical_annotations_are_tried_again_until_they_are_written() -> None:
-    world = World(toy())
-    world.objects.failing = {"metadata external-create-succeeded": [no_answer(), no_answer(0)]}
-    assert world.reconcile() == BACKOFF
-    assert world.journal.count("metadata external-create-succeeded") == 3
-
-
-def test_a_failed_creation_that_cannot_be_noted_is_told_with_its_cause() -> None:
-    world = World(toy())
-    world.external.refusing = {"create": [ExternalError(REFUSED)]}
-    refused = Forbidden(Operation("patch", TOYS), 403, "no")
-    world.objects.failing = {"metadata external-create-failed": [refused]}
-    assert world.reconcile() == FAILED
-    assert world.journal[4:] == [
-        "event Warning CannotUpdateManagedResource",
-        "event Warning CannotCreateExternalResource",
-        f"status {CREATING} {ERROR}",
-    ]
-
-
-def test_an_update_reports_what_it_made() -> None:
+@pytest.mark.parametrize(
+    ("cause", "outcome", "events"),
+    [
+        (Forbidden(Operation("patch", TOYS, "status"), 403, "no"), REAL_BACKOFF_FAILED, 1),
+        (NO_ANSWER, REAL_BACKOFF_FAILED, 0),
+        (GONE, NEVER, 0),
+    ],
+    ids=["forbidden", "no answer", "gone"],
+)
+def test_a_status_that_cannot_be_written(cause: KubeError, outcome: Outcome, events: int) -> None:
+    """Rule: events.reasons"""
     world = World(toy(**HELD_MR))
-    world.external.toys = {"acme": 7}
-    world.external.change = Change(at_provider={"size": 1}, requeue_after=3.0)
-    assert world.reconcile() == Outcome(Next.AFTER, 3.0)
-    assert world.journal[-1] == f"status {READY} {SYNCED} atProvider"
+    world.external.toys = {"acme": 1}
+    world.objects.failing = {"status": [cause]}
+    assert world.reconcile() == outcome
+    told = ["event Warning CannotUpdateManagedResource"] * events
+    assert world.journal == [OBSERVE, f"status {READY} {SYNCED}", *told]
+    assert all('resources: ["toys/status"]' in message for message in world.recorder.messages)
 
 
-def test_an_api_server_in_trouble_is_met_by_real_back_off_and_silence() -> None:
+def test_a_failure_whose_telling_fails_is_tried_again_in_silence() -> None:
+    """Rule: api-server.trouble"""
     world = World(toy())
-    world.objects.failing = {"metadata +finalizer": [no_answer()]}
-    assert world.reconcile() == Outcome(Next.REAL_BACKOFF, failed=True)
-    assert world.journal == CREATE[:2]
+    world.external.refusing = {"observe": [ExternalError("denied")]}
+    world.objects.failing = {"status": [NO_ANSWER]}
+    assert world.reconcile() == REAL_BACKOFF_FAILED
 
 
 def test_a_missing_rbac_rule_is_named_in_event_and_condition() -> None:
+    """Rule: events.reasons"""
     world = World(toy())
-    world.objects.failing = {"metadata": [Forbidden(Operation("patch", TOYS), 403, "no")]}
-    assert world.reconcile() == Outcome(Next.REAL_BACKOFF, failed=True)
+    world.objects.failing = {"metadata": [REFUSED]}
+    assert world.reconcile() == REAL_BACKOFF_FAILED
     assert world.journal == [
         *CREATE[:2],
         "event Warning CannotUpdateManagedResource",
@@ -292,34 +322,31 @@ def test_a_missing_rbac_rule_is_named_in_event_and_condition() -> None:
     )
 
 
-def test_a_forbidden_status_write_is_told_by_an_event() -> None:
-    world = World(toy(**HELD_MR))
+def test_a_secret_that_nobody_may_write_is_not_the_resources_own_end() -> None:
+    """Rule: managed.vanished"""
+    world = World(toy(**SETTLED_MR | SECRET))
+    world.external.toys, world.external.observation = {"acme": 1}, DETAILS
+    world.objects.failing = {"create Secret": [NotFound(Operation("create", SECRETS), 404, "namespace")]}
+    assert world.reconcile() == REAL_BACKOFF_FAILED
+    assert told(world) == ["event Warning CannotPublishConnectionDetails", f"status {ERROR}"]
+
+
+def test_a_change_that_cannot_be_published_is_told() -> None:
+    """Rule: events.reasons"""
+    world = World(toy(**SETTLED_MR | SECRET))
+    world.external.toys = {"acme": 7}
+    world.external.change = Change(connection_details={"password": b"x"})
+    world.objects.failing = {"create Secret": [REFUSED]}
+    assert world.reconcile() == REAL_BACKOFF_FAILED
+    assert told(world) == ["event Warning CannotPublishConnectionDetails", f"status {ERROR}"]
+
+
+def test_deleting_stays_told_while_the_end_cannot_be_written() -> None:
+    """Rule: deletion.gone"""
+    world = World(toy(deleted=True, annotations=NAMED | {names.POLL_INTERVAL: "5m"}))
     world.external.toys = {"acme": 1}
-    world.objects.failing = {"status": [Forbidden(Operation("patch", TOYS, "status"), 403, "no")]}
-    assert world.reconcile() == Outcome(Next.REAL_BACKOFF, failed=True)
-    assert world.journal == [
-        OBSERVE,
-        f"status {READY} {SYNCED}",
-        "event Warning CannotUpdateManagedResource",
-    ]
-    assert 'resources: ["toys/status"]' in world.recorder.messages[0]
-
-
-def test_from_creation_to_ready_to_gone() -> None:
-    world = World(toy())
-    world.settle()
-    assert world.journal == [*CREATE, OBSERVE, f"status {READY}", OBSERVE]
-    world.delete()
-    done = len(world.journal)
-    world.settle()
-    assert world.mr is None
-    assert world.external.toys == {}
-    assert world.journal[done:] == [
-        OBSERVE,
-        "external delete acme",
-        "event Normal DeletedExternalResource",
-        f"status {DELETING}",
-        OBSERVE,
-        "metadata -finalizer",
-        "event Normal DeletedExternalResource",
-    ]
+    world.reconcile()
+    world.objects.failing = {"metadata -finalizer": [REFUSED]}
+    world.reconcile()
+    assert conditions_of(world.mr) == {"Ready": "False/Deleting", "Synced": "False/ReconcileError"}
+    assert DELETING in world.journal[3]

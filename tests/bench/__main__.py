@@ -57,7 +57,8 @@ def show_cold_starts(found: Iterable[ColdStart]) -> None:
     for s in found:
         ratio = "" if s.ratio_to_go is None else f", {s.ratio_to_go} times as fast as Go"
         print(f"{s.name}: {s.resources} resources, {s.provider}")
-        print(f"  all Ready after {s.seconds} s ({s.reconciles_per_second}/s{ratio})")
+        ready = "all" if s.ready == s.resources else f"given up: {s.ready}"
+        print(f"  {ready} Ready after {s.seconds} s ({s.reconciles_per_second}/s{ratio})")
         print(f"  CPU {s.cpu_seconds} s, memory {s.memory_mb} MB, {s.writes_per_resource} writes a resource")
 
 

@@ -33,7 +33,8 @@ NAMESPACES = ResourceKind("", "v1", "Namespace", "namespaces", namespaced=False)
 NAMESPACE = "bench"
 RESOURCES = int(os.environ.get("BENCH_RESOURCES", "10000"))
 WORKERS = 10
-LONGEST = 1800.0
+LONGEST = 900.0
+"""Seconds after which a provider is given up: its row says how many are Ready by then."""
 LOOK_EVERY = 5.0
 
 
@@ -44,6 +45,8 @@ class ColdStart:
     name: str
     provider: str
     resources: int
+    ready: int
+    """All of them, unless the provider was given up."""
     seconds: float
     reconciles_per_second: float
     cpu_seconds: float
@@ -93,7 +96,7 @@ def measure(name: str, command: Sequence[str | Path], go_seconds: float | None) 
         start = time.monotonic()
         process = subprocess.Popen([*command, *arguments], stdout=log, stderr=log)
         try:
-            seconds = wait_ready(client, process, start)
+            ready, seconds = wait_ready(client, process, start)
             cpu, memory = used(process.pid)
         finally:
             process.terminate()
@@ -103,8 +106,9 @@ def measure(name: str, command: Sequence[str | Path], go_seconds: float | None) 
         name="cold-start",
         provider=name,
         resources=RESOURCES,
+        ready=ready,
         seconds=round(seconds, 1),
-        reconciles_per_second=round(RESOURCES / seconds, 1),
+        reconciles_per_second=round(ready / seconds, 1),
         cpu_seconds=round(cpu, 1),
         memory_mb=round(memory, 1),
         writes_per_resource=round(writes / RESOURCES, 2),
@@ -147,8 +151,8 @@ def populate(world: World, client: KubeClient, threads: int = 8) -> None:
         worker.join()
 
 
-def wait_ready(client: KubeClient, process: "subprocess.Popen[bytes]", start: float) -> float:
-    """Seconds from the start until every resource is Ready, by a look each LOOK_EVERY seconds."""
+def wait_ready(client: KubeClient, process: "subprocess.Popen[bytes]", start: float) -> tuple[int, float]:
+    """How many are Ready, and seconds from the start until all are, by a look each LOOK_EVERY seconds."""
     ready = 0
     while True:
         if process.poll() is not None:
@@ -156,10 +160,8 @@ def wait_ready(client: KubeClient, process: "subprocess.Popen[bytes]", start: fl
         with suppress(KubeError):  # a busy API server answers a list late at times; the next look is soon
             ready = count_ready(client)
         seconds = time.monotonic() - start
-        if ready == RESOURCES:
-            return seconds
-        if seconds > LONGEST:
-            raise RuntimeError(f"{ready} of {RESOURCES} are Ready after {seconds:.0f} s")
+        if ready == RESOURCES or seconds > LONGEST:
+            return ready, seconds
         time.sleep(LOOK_EVERY)
 
 

@@ -13,6 +13,8 @@ from botocore.exceptions import ClientError
 
 SESSION = boto3.Session(botocore_session=botocore.session.get_session())
 PARAMETERS = ("tenantName", "tier")
+CACHING_OPTIMIZED = "658327ea-f89d-4fab-a63d-7e88639e58f6"
+SERVER = {"HTTPPort": 80, "HTTPSPort": 443, "OriginProtocolPolicy": "https-only"}
 # What a create or an update decides, and no server may answer otherwise.
 _DECIDED = ("Name", "Enabled", "Parameters", "Customizations", "Ipv6Enabled", "IsDefault")
 
@@ -137,9 +139,20 @@ def multi_tenant(reference: str, certificate: str) -> dict[str, Any]:
         "Enabled": True,
         "Origins": {
             "Quantity": 1,
-            "Items": [{"Id": "o", "DomainName": "o.example.com", "OriginPath": "/{{tenantName}}"}],
+            "Items": [
+                {
+                    "Id": "o",
+                    "DomainName": "o.example.com",
+                    "OriginPath": "",
+                    "CustomOriginConfig": SERVER,
+                }
+            ],
         },
-        "DefaultCacheBehavior": {"TargetOriginId": "o", "ViewerProtocolPolicy": "https-only"},
+        "DefaultCacheBehavior": {
+            "TargetOriginId": "o",
+            "ViewerProtocolPolicy": "https-only",
+            "CachePolicyId": CACHING_OPTIMIZED,
+        },
         "ConnectionMode": "tenant-only",
         "TenantConfig": {
             "ParameterDefinitions": [

@@ -17,6 +17,16 @@ TENANT = ["Arn", "ConnectionGroupId", "CreatedTime", "DistributionId", "Domains"
 TENANT += ["LastModifiedTime", "Name", "Parameters", "Status"]
 GROUP = ["Arn", "CreatedTime", "Enabled", "Id", "Ipv6Enabled", "IsDefault", "LastModifiedTime", "Name"]
 GROUP += ["RoutingEndpoint", "Status"]
+DISTRIBUTION = ["ARN", "DistributionConfig", "DomainName", "Id", "InProgressInvalidationBatches"]
+DISTRIBUTION += ["LastModifiedTime", "Status"]
+ACTIVE = ["ActiveTrustedKeyGroups", "ActiveTrustedSigners"]
+CONFIG = ["CallerReference", "Comment", "ConnectionMode", "DefaultCacheBehavior", "Enabled", "OriginGroups"]
+CONFIG += ["Origins", "TenantConfig", "ViewerCertificate"]
+CONFIG_FILLED_IN = ["CacheBehaviors", "CustomErrorResponses", "DefaultRootObject", "HttpVersion", "Logging"]
+CONFIG_FILLED_IN += ["Restrictions", "WebACLId"]
+BEHAVIOR = ["CachePolicyId", "TargetOriginId", "ViewerProtocolPolicy"]
+BEHAVIOR_FILLED_IN = ["AllowedMethods", "Compress", "FieldLevelEncryptionId", "FunctionAssociations"]
+BEHAVIOR_FILLED_IN += ["GrpcConfig", "LambdaFunctionAssociations", "TrustedKeyGroups"]
 
 
 @dataclass(frozen=True)
@@ -130,6 +140,58 @@ _BY_SOURCE: dict[str, list[tuple[str, str, Any, Any]]] = {
         ("tenant_lists", "pages of two", [3], [2, 1]),
         ("tenant_lists", "a bad marker", ["one", "three", "two"], INVALID),
         ("group_lists", "pages of two", 3, 2),
+    ],
+    "Developer guide, distribution-config-options: what a multi-tenant distribution cannot have": [
+        ("distribution_configurations", "an alias", "201", INVALID),
+        ("distribution_configurations", "a price class", "201", INVALID),
+        ("distribution_configurations", "a TTL", "201", INVALID),
+        ("distribution_configurations", "an Anycast list", "201", INVALID),
+        ("distribution_configurations", "a web ACL of WAF Classic", "201", "400 InvalidWebACLId"),
+    ],
+    "Developer guide, cloudfront-limits: five parameters for a multi-tenant distribution": [
+        ("distribution_configurations", "six parameters", "201", "400 EntityLimitExceeded"),
+    ],
+    "Developer guide, tenant-customization: a parameter is defined on the distribution": [
+        ("distribution_configurations", "a parameter that is not defined", "201", INVALID),
+    ],
+    "aws/aws-sdk-php#1737, hashicorp/terraform-provider-aws#46105: an origin without its config is refused": [
+        ("distribution_configurations", "an origin of no kind", "201", "400 InvalidOrigin"),
+    ],
+    "The model: CreateDistribution declares these errors, with the words for what is wrong": [
+        ("distribution_configurations", "a path without slash", "201", "400 InvalidRelativePath"),
+        ("distribution_configurations", "an unknown origin", "201", "404 NoSuchOrigin"),
+        ("distribution_configurations", "an unknown cache policy", "201", "404 NoSuchCachePolicy"),
+        ("distribution_configurations", "a quantity that is not true", "201", "400 InconsistentQuantities"),
+    ],
+    "The model: DistributionConfig.CallerReference, a value sent before is DistributionAlreadyExists": [
+        ("distribution_configurations", "a caller reference in use", "200", "409 DistributionAlreadyExists"),
+    ],
+    "AWS CLI example create-distribution: what is left out comes back filled in": [
+        ("distribution_life", "members of create", DISTRIBUTION, sorted([*DISTRIBUTION, *ACTIVE])),
+        ("distribution_life", "members of its config", CONFIG, sorted([*CONFIG, *CONFIG_FILLED_IN])),
+        ("distribution_life", "members of its behavior", BEHAVIOR, sorted([*BEHAVIOR, *BEHAVIOR_FILLED_IN])),
+    ],
+    "The model: UpdateDistribution, the value of CallerReference can't be changed": [
+        ("distribution_life", "update of the caller reference", "200", "400 IllegalUpdate"),
+    ],
+    "aws-controllers-k8s/community#2335: a member left out is required for updates. A setting": [
+        ("distribution_life", "update with a member left out", "200", "400 IllegalUpdate"),
+    ],
+    "The model: WebAclCustomization, with disable there is no web ACL": [
+        ("strict_rules", "a disabled web ACL with an ARN", "201", INVALID),
+    ],
+    "The model: GeoRestriction, one country code of ISO 3166-1 alpha-2 for each country": [
+        ("strict_rules", "a location that no country has", "201", INVALID),
+        ("strict_rules", "a location twice", "201", INVALID),
+    ],
+    "Developer guide, CNAMEs: an alternate domain name is a domain name": [
+        ("strict_rules", "an address for a domain", "201", INVALID),
+    ],
+    "No source for groups; the model has such a pattern for tenants and Anycast lists. A setting": [
+        ("strict_rules", "a connection group's name with a blank", "201", INVALID),
+    ],
+    "The model: UntagResource declares InvalidTagging, and keys that begin with aws: are AWS's": [
+        ("strict_rules", "a reserved key to untag", "204", TAGGING),
     ],
 }
 DIFFERENCES = [Difference(*row, source) for source, rows in _BY_SOURCE.items() for row in rows]

@@ -8,13 +8,13 @@ import urllib.request
 import pytest
 
 from edgetenants_emulator import EmulatorServer, certificates
-from tests.contract import ministack, scenarios_of_groups, scenarios_of_tenants
+from tests.contract import ministack, scenarios_of_distributions, scenarios_of_groups, scenarios_of_tenants
 from tests.contract.account import SESSION, Account
 from tests.contract.differences import DIFFERENCES
 from tests.contract.facts import SCENARIOS
 
 MISSING = "(no such fact)"
-MODULES = (scenarios_of_groups, scenarios_of_tenants)  # they fill SCENARIOS
+MODULES = (scenarios_of_groups, scenarios_of_tenants, scenarios_of_distributions)  # they fill SCENARIOS
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 

@@ -4,8 +4,14 @@ object."""
 import copy
 import json
 import subprocess
+from typing import Annotated
 
-from sandbox.world import World
+import pytest
+
+from apis.crds import crd
+from apis.kinds import Kind
+from edgetenants_runtime.api.model import ApiModel, Kube, Scope
+from sandbox.world import World, WorldError
 from tests.integration.watching import Object
 from tests.unit.apis.cel_cases import manifests
 
@@ -47,3 +53,27 @@ def test_every_good_object_is_accepted_and_every_bad_one_refused_in_the_rules_wo
     assert wrongly_accepted == []
     unsaid = sorted({refusal for _, refusal, _, _ in cases if refusal not in refused})
     assert unsaid == [], refused
+
+
+class Asked(ApiModel):
+    """What is asked."""
+
+    size: Annotated[int | None, Kube(immutable=True)] = None
+    """Its size."""
+    colour: str | None = None
+    """Its colour."""
+
+
+def test_an_immutable_field_is_set_once_and_an_edit_is_refused(world: World) -> None:
+    kind = Kind("immutable.example.org", "Toy", "toys", scope=Scope.CLUSTER, description="A toy.", spec=Asked)
+    world.kubectl("apply", "-f", "-", input=json.dumps(crd(kind)))
+    try:
+        world.kubectl("wait", "crd", kind.crd_name, "--for=condition=Established")
+        toy = {"apiVersion": kind.api_version, "kind": "Toy", "metadata": {"name": "a"}}
+        world.kubectl("apply", "-f", "-", input=json.dumps({**toy, "spec": {"colour": "red"}}))
+        for spec in ({"size": 3}, {"size": 3, "colour": "blue"}):
+            world.kubectl("patch", kind.crd_name, "a", "--type=merge", "-p", json.dumps({"spec": spec}))
+        with pytest.raises(WorldError, match=r"spec\.size.*expected what it was, as it cannot be changed"):
+            world.kubectl("patch", kind.crd_name, "a", "--type=merge", "-p", '{"spec": {"size": 4}}')
+    finally:
+        world.kubectl("delete", "crd", kind.crd_name)

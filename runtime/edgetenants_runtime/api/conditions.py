@@ -1,7 +1,8 @@
 """Conditions of managed resources: the types and reasons that Crossplane itself defines.
 
-The words are those of crossplane-runtime (apis/common/v1/condition.go); tools and people look for them. A
-provider's own types and reasons stand beside its kinds.
+The words are those of crossplane-runtime (apis/common/v1/condition.go) and, for what outlasts a reconcile, of
+upjet (pkg/resource/conditions.go); tools and people look for them. A provider's own types and reasons stand
+beside its kinds.
 """
 
 from enum import StrEnum
@@ -30,6 +31,12 @@ class ConditionType(StrEnum):
     """The external resource does what it is for. Set from what was observed."""
     SYNCED = "Synced"
     """The last reconcile went through: the external resource was observed, and made or changed as asked."""
+    ASYNC_OPERATION = "AsyncOperation"
+    """Work in the outside world that outlasts a reconcile. Always True: the reason says if it goes on."""
+    LAST_ASYNC_OPERATION = "LastAsyncOperation"
+    """How the last work that outlasted a reconcile ended."""
+    UNKNOWN = "Unknown"
+    """Present, and False, only while the last reconcile failed in a way that nobody foresaw."""
 
 
 class ReadyReason(StrEnum):
@@ -45,8 +52,12 @@ class ReadyReason(StrEnum):
     DELETING = "Deleting"
     """The external resource is being deleted. Nobody needs to act; the object goes when it is gone."""
     UNKNOWN = "Unknown"
-    """The external resource could not be observed; Synced says why. Clears with the next successful
-    observation."""
+    """The external resource was never observed, as the provider failed in a way that nobody foresaw; Synced
+    says why. Clears with the next successful observation."""
+    DELETION_HELD = "DeletionHeld"
+    """The object is being deleted, and nothing is deleted outside: the kind's CRD is being deleted too, or
+    the provider was told to hold deletions. Whoever is sure confirms as the message says; does not clear by
+    itself."""
 
 
 class SyncedReason(StrEnum):
@@ -60,6 +71,38 @@ class SyncedReason(StrEnum):
     RECONCILE_PAUSED = "ReconcilePaused"
     """The annotation crossplane.io/paused or an empty managementPolicies stops all reconciling, deletion
     included. Whoever paused it resumes it; does not clear by itself."""
+    DELETION_HELD = "DeletionHeld"
+    """The deletion is held, as Ready says with the same reason."""
+
+
+class AsyncOperationReason(StrEnum):
+    """upjet's reasons of type AsyncOperation."""
+
+    ONGOING = "Ongoing"
+    """The outside world is at work; nothing else is begun meanwhile. Nobody acts; clears by itself."""
+    FINISHED = "Finished"
+    """Nothing is under way; LastAsyncOperation says how the last work ended."""
+
+
+class LastAsyncOperationReason(StrEnum):
+    """upjet's reasons of type LastAsyncOperation."""
+
+    SUCCESS = "Success"
+    """It ended well. Nobody needs to act."""
+    APPLY_FAILURE = "ApplyFailure"
+    """A creation or update failed after it had been accepted; the message has the outside world's words. It
+    is tried again by itself."""
+    DESTROY_FAILURE = "DestroyFailure"
+    """A deletion failed after it had been accepted; the message has the outside world's words. It is tried
+    again by itself."""
+
+
+class UnknownReason(StrEnum):
+    """The reason of type Unknown."""
+
+    UNKNOWN = "Unknown"
+    """A bug in the provider: its log has the details. Whoever runs the provider acts; the condition goes with
+    the next reconcile that ends otherwise."""
 
 
 class Condition(ApiModel):
@@ -118,6 +161,57 @@ def reconcile_error(message: str) -> Condition:
 def reconcile_paused(message: str = "") -> Condition:
     """Not synced: reconciling is paused."""
     return _synced(ConditionStatus.FALSE, SyncedReason.RECONCILE_PAUSED, message)
+
+
+def deletion_held(message: str) -> tuple[Condition, Condition]:
+    """Ready and Synced: the object is being deleted and the external resource is kept; `message` says why and
+    the way out."""
+    return (
+        _ready(ConditionStatus.FALSE, ReadyReason.DELETION_HELD, message),
+        _synced(ConditionStatus.FALSE, SyncedReason.DELETION_HELD, message),
+    )
+
+
+def never_observed(message: str) -> Condition:
+    """Ready: it cannot be told, as the provider failed before it ever saw the external resource."""
+    return _ready(ConditionStatus.UNKNOWN, ReadyReason.UNKNOWN, message)
+
+
+def unforeseen(message: str) -> Condition:
+    """Unknown: the last reconcile failed in a way that nobody foresaw; `message` says at which step."""
+    return Condition(
+        type=ConditionType.UNKNOWN,
+        status=ConditionStatus.FALSE,
+        reason=UnknownReason.UNKNOWN,
+        message=message,
+    )
+
+
+def operation_ongoing(message: str = "") -> Condition:
+    """AsyncOperation: the outside world is at work."""
+    return _operation(AsyncOperationReason.ONGOING, message)
+
+
+def operation_finished() -> Condition:
+    """AsyncOperation: nothing is under way."""
+    return _operation(AsyncOperationReason.FINISHED)
+
+
+def last_operation(reason: LastAsyncOperationReason, message: str = "") -> Condition:
+    """LastAsyncOperation: how the last work ended."""
+    well = reason is LastAsyncOperationReason.SUCCESS
+    return Condition(
+        type=ConditionType.LAST_ASYNC_OPERATION,
+        status=ConditionStatus.TRUE if well else ConditionStatus.FALSE,
+        reason=reason,
+        message=message,
+    )
+
+
+def _operation(reason: AsyncOperationReason, message: str = "") -> Condition:
+    return Condition(
+        type=ConditionType.ASYNC_OPERATION, status=ConditionStatus.TRUE, reason=reason, message=message
+    )
 
 
 def _ready(status: ConditionStatus, reason: ReadyReason, message: str = "") -> Condition:

@@ -67,6 +67,15 @@ class Rule:
         return entry
 
 
+_UNCHANGED: Final = Rule(
+    "self == oldSelf",
+    "expected what it was, as it cannot be changed; delete this resource and make another",
+    presence=True,
+)
+"""Only the API server can tell: it has both objects (Kubernetes, "Transition rules"). In initProvider the
+value has no effect later on, so it may change."""
+
+
 @dataclass(frozen=True)
 class Kube:
     """What Kubernetes knows of a field beyond its type; put into `Annotated`."""
@@ -83,6 +92,9 @@ class Kube:
     """Required in the CRD, though the Python type lets it be absent."""
     partial_of: type[BaseModel] | None = None
     """The field has that type's schema, with nothing in it required."""
+    immutable: bool = False
+    """Once set, the field cannot be changed. It can be set later, and left out: the API server compares only
+    where there are two values. Not for initProvider, which is of no effect later on."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         schema = handler(source)
@@ -97,13 +109,16 @@ class Kube:
         schema |= {
             "x-kubernetes-list-type": self.list_type,
             "x-kubernetes-list-map-keys": list(self.keys) or None,
-            RULES_KEY: [rule.extension() for rule in self.rules] or None,
+            RULES_KEY: [rule.extension() for rule in self._all_rules()] or None,
             ONLY_KEY: self.only.value if self.only else None,
             REQUIRED_KEY: self.required or None,
             # As text: pydantic would look in its own definitions for references of an object.
             PARTIAL_KEY: json.dumps(self.partial_of.model_json_schema()) if self.partial_of else None,
         }
         return {key: value for key, value in schema.items() if value is not None}
+
+    def _all_rules(self) -> tuple[Rule, ...]:
+        return (*self.rules, _UNCHANGED) if self.immutable else self.rules
 
     def _check(self, value: Any) -> Any:
         if value is None:

@@ -1,9 +1,10 @@
 """References from one object to others: by name, by selector, to Secrets and to ProviderConfigs.
 
 Shapes as in Crossplane (apis/core/v2). One type serves both scopes: fields that exist in one scope alone are
-marked.
+marked. What a kind's fields may refer to is declared with `ReferenceField`; the runtime resolves it.
 """
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
@@ -48,8 +49,8 @@ class ReferencePolicy(ApiModel):
     resolve: Resolve | None = None
     """Always: at each reconcile. IfNotPresent: only while the field is empty. Unset: IfNotPresent."""
     resolution: Resolution | None = None
-    """Required: the reconcile fails until the target is there. Optional: it goes on without. Unset:
-    Required."""
+    """Required: the reconcile fails until the target is there. Optional: it goes on without the field, or
+    with what was resolved before. Unset: Required."""
 
 
 class Reference(ApiModel):
@@ -64,7 +65,8 @@ class Reference(ApiModel):
 
 
 class Selector(ApiModel):
-    """A selection of another object by its labels or its controller."""
+    """A selection of another object by its labels or its controller. Of several that match, the first by name
+    is taken; one that is being deleted is not."""
 
     match_labels: LabelMap | None = None
     """An object with all these labels is selected."""
@@ -74,6 +76,53 @@ class Selector(ApiModel):
     """Namespace to select in. Unset: the namespace of this object."""
     policy: ReferencePolicy | None = None
     """When the selector is resolved, and whether it must be."""
+
+
+@dataclass(frozen=True)
+class ReferenceTarget:
+    """A kind of managed resource that fields refer to, and what they take from it."""
+
+    group: str
+    versions: tuple[str, ...]
+    """Tried in this order until one is served; what is taken must be the same in all."""
+    kind: str
+    plural: str
+    namespaced: bool
+    value: str = ""
+    """Path of what is taken, such as `status.atProvider.id`. "": the external name."""
+    provider: str = ""
+    """Name of the provider whose kind it is. "": this provider's own, whose objects are watched."""
+    hint: str = ""
+    """How the right to read the kind is given, for the message where it is missing; a whole clause."""
+
+
+@dataclass(frozen=True)
+class ReferenceField:
+    """A field of forProvider and initProvider that can be filled in from another object.
+
+    Beside it stand `<field>Ref` (a Reference) and `<field>Selector`; for a field with many values, which ends
+    in s, `<field without s>Refs` (a list of References) and `<field without s>Selector`.
+    """
+
+    field: str
+    """Path below forProvider, such as `customizations.webAcl.arn`. No list may lie on it."""
+    target: ReferenceTarget
+    many: bool = False
+    """The field is a list, with one value for each reference."""
+
+    @property
+    def reference(self) -> str:
+        """Path of the reference, or of the list of them."""
+        return f"{self._stem}Refs" if self.many else f"{self.field}Ref"
+
+    @property
+    def selector(self) -> str:
+        """Path of the selector."""
+        return f"{self._stem}Selector"
+
+    @property
+    def _stem(self) -> str:
+        return self.field.removesuffix("s") if self.many else self.field
 
 
 class ProviderConfigKind(StrEnum):

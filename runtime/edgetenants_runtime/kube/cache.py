@@ -72,6 +72,11 @@ class Cache:
         with self._lock:
             return list(self._objects)
 
+    def objects(self) -> list[JsonObject]:
+        """All objects."""
+        with self._lock:
+            return list(self._objects.values())
+
     def by_index(self, index: str, value: str) -> list[JsonObject]:
         """The objects for which the index gives that value, alone or among others."""
         with self._lock:
@@ -134,6 +139,15 @@ class Cache:
     def add_index(self, name: str, index: Index) -> None:
         """Find objects by one more index; before any is put in."""
         self._indexes[name] = index
+
+    def emptied(self) -> list[ObjectChange]:
+        """Forget everything, versions and deletions too."""
+        with self._lock:
+            gone = [ObjectChange(ChangeType.DELETED, key, obj, None) for key, obj in self._objects.items()]
+            self._objects.clear()
+            self._indexed.clear()
+            self._deleted.clear()
+            return gone
 
     def _put(self, obj: JsonObject) -> bool:
         key = key_of(obj)

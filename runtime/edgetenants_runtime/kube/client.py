@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,8 @@ _ACCESS_REVIEW = ResourceKind(
 )
 _TIMEOUT = (5.0, 30.0)
 """Seconds to connect, and between two reads."""
+_SILENCE = 180.0
+"""Bookmarks come each minute or so; a watch that says nothing for three is taken for dead."""
 _CONNECTIONS = 64
 
 
@@ -44,7 +46,8 @@ class _Request:
     body: Mapping[str, Any] | None = None
     content: str = _JSON
     accept: str = _JSON
-    timeout: tuple[float, float] = _TIMEOUT
+    timeout: tuple[float, float] | None = None
+    """None: the client's."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,10 @@ class Page:
 class KubeClient:
     """Requests to one API server. Thread-safe. Every method raises KubeError and nothing else."""
 
-    def __init__(self, configuration: library.Configuration, *, field_manager: str) -> None:
+    def __init__(
+        self, configuration: library.Configuration, *, field_manager: str, watch_silence: float = _SILENCE
+    ) -> None:
+        """`watch_silence`: seconds after which a watch that says nothing is taken for dead."""
         configuration.connection_pool_maxsize = _CONNECTIONS
         configuration.keep_alive = True
         # A connection that the server closed while idle is replaced; an answer is never retried here.
@@ -73,16 +79,24 @@ class KubeClient:
         self._field_manager = field_manager
         self._refused: dict[tuple[str, str], str] = {}
         self._selection: dict[str, str] = {}
+        self._timeout = _TIMEOUT
+        self._silence = watch_silence
+        self._answered: Callable[[str, int], None] = lambda _method, _code: None
 
     @classmethod
     def from_kubeconfig(
-        cls, path: str | Path, context: str | None = None, *, field_manager: str = "edgetenants-runtime"
+        cls,
+        path: str | Path,
+        context: str | None = None,
+        *,
+        field_manager: str = "edgetenants-runtime",
+        watch_silence: float = _SILENCE,
     ) -> KubeClient:
         """From a kubeconfig file. Raises kubernetes.config.ConfigException for a file that cannot be used."""
         configuration = library.Configuration()
         load: Any = loader.load_kube_config
         load(str(path), context, client_configuration=configuration, persist_config=False)
-        return cls(configuration, field_manager=field_manager)
+        return cls(configuration, field_manager=field_manager, watch_silence=watch_silence)
 
     @classmethod
     def in_cluster(cls, *, field_manager: str = "edgetenants-runtime") -> KubeClient:
@@ -98,6 +112,16 @@ class KubeClient:
         selector = ",".join(f"{name}={value}" for name, value in sorted(labels.items()))
         other._selection = {"labelSelector": selector}  # noqa: SLF001 - of the same class
         return other
+
+    def bounded(self, seconds: float) -> KubeClient:
+        """The same client for requests that may wait only so long to connect, and so long for an answer."""
+        other = copy.copy(self)
+        other._timeout = (seconds, seconds)  # noqa: SLF001 - of the same class
+        return other
+
+    def on_answer(self, handler: Callable[[str, int], None]) -> None:
+        """Tell of each request's method and status code, 0 for one without answer; one handler."""
+        self._answered = handler
 
     @property
     def refused(self) -> tuple[str, ...]:
@@ -131,14 +155,26 @@ class KubeClient:
         }
         query |= self._selection
         accept = _METADATA if metadata_only else _JSON
-        # Bookmarks come each minute or so; a silence of three means that the connection is dead.
-        timeout = (_TIMEOUT[0], 180.0)
+        timeout = (_TIMEOUT[0], self._silence)
         request = _Request(operation, "GET", _path(kind), query, accept=accept, timeout=timeout)
         return Watch(operation, self._send(request))
 
     def get(self, kind: ResourceKind, key: ObjectKey) -> JsonObject:
         """One object."""
         return self._json(_Request(_operation("get", kind, key), "GET", _path(kind, key)))
+
+    def select(self, kind: ResourceKind, namespace: str, labels: Mapping[str, str]) -> list[JsonObject]:
+        """The objects in the namespace ("": in all, or cluster-scoped ones) with all the labels."""
+        found: list[JsonObject] = []
+        query = {"limit": "500", "labelSelector": ",".join(f"{n}={v}" for n, v in sorted(labels.items()))}
+        operation = Operation("list", kind, namespace=namespace)
+        while True:
+            answer = self._json(_Request(operation, "GET", _path(kind, ObjectKey(namespace, "")), query))
+            found += [{"apiVersion": kind.api_version, "kind": kind.kind} | i for i in answer["items"] or ()]
+            token = (answer.get("metadata") or {}).get("continue")
+            if not token:
+                return found
+            query = {**query, "continue": token}
 
     def create(self, kind: ResourceKind, obj: Mapping[str, Any]) -> JsonObject:
         """Create the object; the answer is it as stored. Raises AlreadyExists."""
@@ -193,10 +229,13 @@ class KubeClient:
             auth_settings=["BearerToken"],
         )
         try:
-            answer = self._api.call_api(*prepared[:3], request.body, _request_timeout=request.timeout)
+            timeout = request.timeout or self._timeout
+            answer = self._api.call_api(*prepared[:3], request.body, _request_timeout=timeout)
         except (HTTPError, OSError, library.ApiException) as error:
+            self._answered(request.method, 0)
             raise KubeError(request.operation, 0, why(error)) from error
         response: BaseHTTPResponse = answer.response
+        self._answered(request.method, response.status)
         return self._checked(request.operation, response)
 
     def _checked(self, operation: Operation, response: BaseHTTPResponse) -> BaseHTTPResponse:

@@ -2,6 +2,7 @@
 
 KubeError           code 0: no answer at all (connection, time-out)
 ├── NotFound        404: no such object, or the kind is not served
+│   └── NotServed   404 that names no object: the kind, or its version, is not served
 ├── AlreadyExists   409 on a creation
 ├── Conflict        409: the object has moved on since it was read
 ├── Gone            410: the resource version or the continue token is too old
@@ -26,6 +27,7 @@ __all__ = [
     "Invalid",
     "KubeError",
     "NotFound",
+    "NotServed",
     "Operation",
     "refusal",
     "why",
@@ -83,6 +85,10 @@ class NotFound(KubeError):  # noqa: N818
     """No such object, or the kind is not served."""
 
 
+class NotServed(NotFound):
+    """The kind, or its version, is not served."""
+
+
 class AlreadyExists(KubeError):  # noqa: N818
     """An object of that name exists."""
 
@@ -132,6 +138,8 @@ def refusal(
 def _class(code: int, status: Mapping[str, Any]) -> type[KubeError]:
     if status.get("reason") == "AlreadyExists":
         return AlreadyExists
+    if code == 404 and not (status.get("details") or {}).get("name"):
+        return NotServed
     causes = (status.get("details") or {}).get("causes") or ()
     if any(cause.get("reason") == "NamespaceTerminating" for cause in causes):
         # A 403 that no rule would change.

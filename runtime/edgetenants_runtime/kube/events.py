@@ -49,15 +49,19 @@ class _Told:
 @dataclass
 class _Series:
     count: int
+    written: int
     written_at: float
 
 
 class EventWriter:
-    """Writes events one by one; the same (object, type, reason, message) again only raises a count,
-    rarely."""
+    """Writes events one by one; the same (object, type, reason, message) again only raises a count, which is
+    written when it has doubled, or before the API server would forget the event."""
 
     COUNT_SECONDS = 300.0
-    """Real seconds between two writes of a series' count."""
+    """Real seconds between two writes of a series' count, at least."""
+    REFRESH_SECONDS = 3000.0
+    """Real seconds after which the count of a series that goes on is written in any case: the API server
+    keeps events for an hour."""
 
     def __init__(
         self, client: KubeClient, *, clock: Clock | None = None, now: Callable[[], datetime] = utc_now
@@ -74,8 +78,13 @@ class EventWriter:
             self._remember(told.key, self._begin(told))
             return
         series.count += 1
-        if self._clock.now() - series.written_at >= self.COUNT_SECONDS:
+        if self._due(series):
             self._write_count(told, series)
+
+    def _due(self, series: _Series) -> bool:
+        age = self._clock.now() - series.written_at
+        doubled = series.count >= 2 * series.written
+        return age >= self.REFRESH_SECONDS or (doubled and age >= self.COUNT_SECONDS)
 
     def _begin(self, told: _Told) -> int:
         try:
@@ -88,11 +97,11 @@ class EventWriter:
         return 1
 
     def _write_count(self, told: _Told, series: _Series) -> None:
-        series.written_at = self._clock.now()
+        series.written_at, series.written = self._clock.now(), series.count
         try:
             self._patch_count(told.key, series.count)
         except NotFound:
-            # The API server keeps events for an hour.
+            # The API server has forgotten it already.
             del self._series[told.key]
             self._remember(told.key, self._begin(told))
 
@@ -100,7 +109,7 @@ class EventWriter:
         self._client.patch(EVENTS, key, {"count": count, "lastTimestamp": rfc3339(self._now())})
 
     def _remember(self, key: ObjectKey, count: int) -> None:
-        self._series[key] = _Series(count, self._clock.now())
+        self._series[key] = _Series(count, count, self._clock.now())
         while len(self._series) > _REMEMBERED:
             self._series.popitem(last=False)
 

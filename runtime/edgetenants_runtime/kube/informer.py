@@ -5,6 +5,9 @@ past.
       ▲   ▲                              │
       │   └──────────── 410 Gone ────────┤
       └── back-off ◄── 403, 404, 5xx, no answer
+
+What happens while nobody watches is not lost: the server tells it from the last version on, or says that it
+has forgotten (410), and then the difference between two lists tells it.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ import structlog
 
 from edgetenants_runtime.clock import Stopwatch
 from edgetenants_runtime.kube.cache import Cache, Index, ObjectChange
-from edgetenants_runtime.kube.client import KubeClient
+from edgetenants_runtime.kube.client import KubeClient, Page
 from edgetenants_runtime.kube.errors import Gone, KubeError, NotFound
 from edgetenants_runtime.kube.watch import EventType, Watch, WatchEvent
 from edgetenants_runtime.managed import ResourceKind
@@ -28,6 +31,10 @@ __all__ = ["Handler", "Informer"]
 Handler = Callable[[ObjectChange], None]
 
 _log = structlog.get_logger("edgetenants_runtime.kube.informer")
+
+_LIST_ANEW = (404, 500, 504)
+"""The kind is not served, or the server cannot go on from the version: 504 is its answer to one that it has
+not reached, as after a backup was restored. Other refusals say nothing about the version."""
 
 
 class Informer:
@@ -40,6 +47,8 @@ class Informer:
     LONGEST_RETRY = 30.0
     WATCH_SECONDS = (300, 600)
     GATE_SECONDS = 1.0
+    GONE_AFTER = 3
+    """Answers 404 in a row after which the objects are taken for gone."""
 
     def __init__(
         self,
@@ -64,6 +73,7 @@ class Informer:
         self._poked = threading.Event()
         self._watch: Watch | None = None
         self._version = ""
+        self._newest = ""
         self._failures = 0
         self._problem = ""
         self._served = True
@@ -117,6 +127,7 @@ class Informer:
             self._poked.clear()
             if not self._gate():
                 self._problem, self._served = "", False
+                self._all_gone()
                 self._rest(self.GATE_SECONDS)
                 continue
             try:
@@ -126,8 +137,6 @@ class Informer:
                 self._version = ""
                 self._rest(self._rng.uniform(0.0, 1.0))
             except KubeError as error:
-                # A kind that is no longer served is listed anew when it is back: its objects went with it.
-                self._version = "" if isinstance(error, NotFound) else self._version
                 self._failed(error)
             except Exception:  # noqa: BLE001 - a bug in one handler must not end the following for good
                 _log.exception("cannot follow objects, listing anew", resource=self.kind.resource)
@@ -135,19 +144,44 @@ class Informer:
                 self._rest(self.LONGEST_RETRY)
 
     def _list(self) -> str:
+        objects, version = self._pages()
+        if _number(version) < _number(self._newest):
+            # The server's past has been replaced, for example by a backup: versions from before mean nothing.
+            _log.warning("the API server is older than it was, forgetting all", resource=self.kind.resource)
+            self._all_gone()
+        for change in self.cache.replaced(objects, version):
+            self._tell(change)
+        self._newest = version
+        self._readable()
+        self._synced.set()
+        return version
+
+    def _pages(self) -> tuple[list[dict[str, Any]], str]:
         objects: list[dict[str, Any]] = []
         token = ""
         while True:
-            page = self._client.list_page(self.kind, continue_token=token, metadata_only=self._metadata_only)
+            try:
+                page = self._page(token)
+            except Gone:
+                if not token:
+                    raise
+                # The snapshot was compacted between two pages; where that happens once it happens again.
+                page = self._page("", limit=0)
+                return page.items, page.resource_version
             objects.extend(page.items)
             token = page.continue_token
             if not token:
-                break
-        for change in self.cache.replaced(objects, page.resource_version):
+                return objects, page.resource_version
+
+    def _page(self, token: str, limit: int = 500) -> Page:
+        return self._client.list_page(
+            self.kind, limit=limit, continue_token=token, metadata_only=self._metadata_only
+        )
+
+    def _all_gone(self) -> None:
+        self._version = self._newest = ""
+        for change in self.cache.emptied():
             self._tell(change)
-        self._succeeded()
-        self._synced.set()
-        return page.resource_version
 
     def _follow(self) -> None:
         seconds = self._rng.randint(*self.WATCH_SECONDS)
@@ -156,12 +190,13 @@ class Informer:
             self.kind, self._version, seconds=seconds, metadata_only=self._metadata_only
         )
         self._watch = watch
-        self._succeeded()
+        self._readable()
+        self._failures = 0
         if self._stopping.is_set():
             watch.close()
         for event in watch:
             self._take_in(event)
-            self._version = event.object["metadata"]["resourceVersion"]
+            self._version = self._newest = event.object["metadata"]["resourceVersion"]
         # A server that ends each watch at once must not be asked in a hot loop.
         if lasted.elapsed() < self.FIRST_RETRY:
             self._rest(self.FIRST_RETRY * self._rng.uniform(0.75, 1.25))
@@ -178,10 +213,10 @@ class Informer:
         for handler in self._handlers:
             handler(change)
 
-    def _succeeded(self) -> None:
+    def _readable(self) -> None:
         if self._problem:
             _log.info("objects can be read again", resource=self.kind.resource)
-        self._problem, self._served, self._failures = "", True, 0
+        self._problem, self._served = "", True
 
     def _failed(self, error: KubeError) -> None:
         if self._stopping.is_set():
@@ -191,6 +226,11 @@ class Informer:
             log = _log.warning if self._served else _log.info
             log("cannot read objects, backing off", resource=self.kind.resource, error=str(error))
         self._problem = str(error)
+        if error.code in _LIST_ANEW:
+            self._version = ""
+        if not self._served and self._failures >= self.GONE_AFTER:
+            # Not a server that has just started: the objects went with their kind.
+            self._all_gone()
         delay = min(self.LONGEST_RETRY, self.FIRST_RETRY * 2.0 ** min(self._failures, 30))
         self._failures += 1
         self._rest(max(error.retry_after, delay * self._rng.uniform(0.75, 1.25)))
@@ -198,3 +238,7 @@ class Informer:
     def _rest(self, seconds: float) -> None:
         if not self._stopping.is_set():
             self._poked.wait(seconds)
+
+
+def _number(resource_version: str) -> int:
+    return int(resource_version) if resource_version.isdigit() else 0

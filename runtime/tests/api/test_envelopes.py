@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from edgetenants_runtime.api import annotations, conditions
 from edgetenants_runtime.api.conditions import Condition
+from edgetenants_runtime.api.conditions import LastAsyncOperationReason as Last
 from edgetenants_runtime.api.managed import ClusterManagedSpec, ManagementPolicy, NamespacedManagedSpec
 from edgetenants_runtime.api.providerconfig import Credentials, ProviderConfigUsage
 from edgetenants_runtime.api.references import Reference
@@ -42,6 +43,9 @@ def test_policies_are_crossplanes() -> None:
         NamespacedManagedSpec.model_validate({"managementPolicies": ["Observe", "Observe"]})
 
 
+LAST = "LastAsyncOperation"
+
+
 @pytest.mark.parametrize(
     ("condition", "expected"),
     [
@@ -52,6 +56,15 @@ def test_policies_are_crossplanes() -> None:
         (conditions.reconcile_success(), ("Synced", "True", "ReconcileSuccess", "")),
         (conditions.reconcile_error("no"), ("Synced", "False", "ReconcileError", "no")),
         (conditions.reconcile_paused(), ("Synced", "False", "ReconcilePaused", "")),
+        (conditions.deletion_held("no")[0], ("Ready", "False", "DeletionHeld", "no")),
+        (conditions.deletion_held("no")[1], ("Synced", "False", "DeletionHeld", "no")),
+        (conditions.never_observed("bug"), ("Ready", "Unknown", "Unknown", "bug")),
+        (conditions.unforeseen("bug"), ("Unknown", "False", "Unknown", "bug")),
+        (conditions.operation_ongoing("50 %"), ("AsyncOperation", "True", "Ongoing", "50 %")),
+        (conditions.operation_finished(), ("AsyncOperation", "True", "Finished", "")),
+        (conditions.last_operation(Last.SUCCESS), (LAST, "True", "Success", "")),
+        (conditions.last_operation(Last.APPLY_FAILURE, "x"), (LAST, "False", "ApplyFailure", "x")),
+        (conditions.last_operation(Last.DESTROY_FAILURE, "x"), (LAST, "False", "DestroyFailure", "x")),
     ],
 )
 def test_conditions_in_crossplanes_words(condition: Condition, expected: tuple[str, ...]) -> None:

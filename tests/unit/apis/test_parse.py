@@ -79,6 +79,15 @@ PLAN_CASES: dict[str, tuple[Any, list[str]]] = {
             )
         ],
     ),
+    "a field with a name that pydantic uses": (
+        {"plans": {}, "[key]": None},
+        [
+            (
+                '["[key]"]: expected one of apiVersion, defaultPlan, kind, metadata, plans, plansFrom, ttl, '
+                "got an unknown field"
+            )
+        ],
+    ),
     "a plan that is no object": ({"plans": {"a": "E1"}}, ['plans.a: expected an object, got "E1"']),
     "plans that are no object": ({"plans": ["a"]}, ['plans: expected an object, got ["a"]']),
     "other kind": ({"kind": "Plans", "plans": {}}, ["kind: expected 'TenantPlans', got \"Plans\""]),

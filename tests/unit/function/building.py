@@ -120,11 +120,16 @@ def status(rsp: fnv1.RunFunctionResponse) -> dict[str, Any]:
     return structs.plain_object(found) if found is not None else {}
 
 
+def conditions(rsp: fnv1.RunFunctionResponse) -> dict[str, tuple[str, str, str]]:
+    """Status, reason and message of each condition; one that is told twice fails the test."""
+    assert len({each.type for each in rsp.conditions}) == len(rsp.conditions)
+    names = {fnv1.STATUS_CONDITION_TRUE: "True", fnv1.STATUS_CONDITION_FALSE: "False"}
+    return {each.type: (names[each.status], each.reason, each.message) for each in rsp.conditions}
+
+
 def live(rsp: fnv1.RunFunctionResponse) -> tuple[str, str, str]:
     """Status, reason and message of Live."""
-    (found,) = (each for each in rsp.conditions if each.type == "Live")
-    names = {fnv1.STATUS_CONDITION_TRUE: "True", fnv1.STATUS_CONDITION_FALSE: "False"}
-    return names[found.status], found.reason, found.message
+    return conditions(rsp)["Live"]
 
 
 def results(rsp: fnv1.RunFunctionResponse) -> list[list[str]]:

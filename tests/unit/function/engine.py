@@ -32,6 +32,7 @@ _MESSAGES: Mapping[str, tuple[tuple[str, int, str, int], ...]] = {
         ("composition", 2, _STRUCT, _ONE),
         ("functions", 3, f".{_PACKAGE}.FunctionInput", _MANY),
         ("observed_resources", 4, _STRUCT, _MANY),
+        ("required_resources", 5, _STRUCT, _MANY),
         ("composite_resource_definition", 8, _STRUCT, _ONE),
     ),
     "CompositeOutput": (
@@ -40,8 +41,20 @@ _MESSAGES: Mapping[str, tuple[tuple[str, int, str, int], ...]] = {
         ("deleted_resources", 3, _STRUCT, _MANY),
         ("events", 4, f".{_PACKAGE}.Event", _MANY),
     ),
-    "RenderRequest": (("composite", 2, f".{_PACKAGE}.CompositeInput", _ONE),),
-    "RenderResponse": (("composite", 2, f".{_PACKAGE}.CompositeOutput", _ONE),),
+    "OperationInput": (
+        ("operation", 1, _STRUCT, _ONE),
+        ("functions", 2, f".{_PACKAGE}.FunctionInput", _MANY),
+        ("required_resources", 3, _STRUCT, _MANY),
+    ),
+    "OperationOutput": (("operation", 1, _STRUCT, _ONE), ("events", 3, f".{_PACKAGE}.Event", _MANY)),
+    "RenderRequest": (
+        ("composite", 2, f".{_PACKAGE}.CompositeInput", _ONE),
+        ("operation", 3, f".{_PACKAGE}.OperationInput", _ONE),
+    ),
+    "RenderResponse": (
+        ("composite", 2, f".{_PACKAGE}.CompositeOutput", _ONE),
+        ("operation", 3, f".{_PACKAGE}.OperationOutput", _ONE),
+    ),
 }
 
 
@@ -95,6 +108,7 @@ class Engine:
         composition: Mapping[str, Any],
         *,
         observed: Iterable[Mapping[str, Any]] = (),
+        required: Iterable[Mapping[str, Any]] = (),
         xrd: Mapping[str, Any] | None = None,
     ) -> Rendered:
         """One reconcile of `xr`."""
@@ -103,19 +117,11 @@ class Engine:
             "composition": composition,
             "functions": [{"name": "function-edgetenants", "address": self.address}],
             "observed_resources": list(observed),
+            "required_resources": list(required),
             **({"composite_resource_definition": xrd} if xrd else {}),
         }
-        request = json_format.ParseDict({"composite": asked}, _message("RenderRequest")())
-        done = subprocess.run(
-            [self.binary, "internal", "render", "--timeout=30s"],
-            input=request.SerializeToString(),
-            capture_output=True,
-            timeout=60,
-            check=False,
-        )
-        answer = json_format.MessageToDict(
-            _message("RenderResponse").FromString(done.stdout), preserving_proto_field_name=True
-        ).get("composite", {})
+        done, output = self._run({"composite": asked})
+        answer = output.get("composite", {})
         return Rendered(
             exit_code=done.returncode,
             composite=answer.get("composite_resource", {}),
@@ -124,3 +130,29 @@ class Engine:
             events=answer.get("events", []),
             stderr=done.stderr.decode(),
         )
+
+    def operate(
+        self, operation: Mapping[str, Any], required: Iterable[Mapping[str, Any]] = ()
+    ) -> dict[str, Any]:
+        """One run of an Operation; the Operation as it stands afterwards. Fails with the engine's words."""
+        asked = {
+            "operation": operation,
+            "functions": [{"name": "function-edgetenants", "address": self.address}],
+            "required_resources": list(required),
+        }
+        done, output = self._run({"operation": asked})
+        assert done.returncode == 0, done.stderr.decode()
+        found: dict[str, Any] = output["operation"]["operation"]
+        return found
+
+    def _run(self, asked: Mapping[str, Any]) -> tuple[subprocess.CompletedProcess[bytes], dict[str, Any]]:
+        request = json_format.ParseDict(dict(asked), _message("RenderRequest")())
+        done = subprocess.run(
+            [self.binary, "internal", "render", "--timeout=30s"],
+            input=request.SerializeToString(),
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        answer = _message("RenderResponse").FromString(done.stdout)
+        return done, json_format.MessageToDict(answer, preserving_proto_field_name=True)

@@ -68,7 +68,13 @@ def _found(rsp: fnv1.RunFunctionResponse, want: Mapping[str, Any]) -> dict[str, 
     desired, status = building.desired(rsp), building.status(rsp)
     live_status, reason, message = building.live(rsp)
     for_provider = {name: each["spec"]["forProvider"] for name, each in desired.items()}
+    conditions = building.conditions(rsp)
+    says_blocked = conditions["Blocked"][2]
     found: dict[str, Any] = {
+        "conditions": {type_: list(conditions[type_][:2]) for type_ in want.get("conditions", ())},
+        "degraded": conditions["Degraded"][2],
+        "reconciling": conditions["Reconciling"][2],
+        "blocked": [text for text in want.get("blocked", ()) if text in says_blocked],
         "live": [live_status, reason],
         "message": [text for text in want.get("message", ()) if text in message],
         "resources": desired,

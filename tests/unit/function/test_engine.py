@@ -76,6 +76,49 @@ def test_a_refusal_is_shown_and_deletes_nothing(
     assert not done.deleted
 
 
+def test_plans_from_an_environment_config(engine: Engine) -> None:
+    source = [{"environmentConfig": {"matchLabels": {"edgetenants.io/plans": "true"}}}]
+    step = {**COMPOSITION["spec"]["pipeline"][0]}
+    step["input"] = merged(step["input"], {"plansFrom": source})
+    config = {
+        "apiVersion": "apiextensions.crossplane.io/v1beta1",
+        "kind": "EnvironmentConfig",
+        "metadata": {"name": "gold", "labels": {"edgetenants.io/plans": "true"}},
+        "data": {"plans": {"gold": {"distributionId": "E1GOLD", "allow": {"override": ["parameters"]}}}},
+    }
+    xr = merged(XR, {"spec": {"plan": "gold"}})
+
+    done = engine.render(xr, merged(COMPOSITION, {"spec": {"pipeline": [step]}}), required=[config])
+
+    assert done.exit_code == 0, done.stderr
+    (tenant,) = done.composed
+    assert tenant["spec"]["forProvider"]["distributionId"] == "E1GOLD"
+
+
+def test_an_operation_reports_on_all_claims(engine: Engine) -> None:
+    step = {
+        "step": "report",
+        "functionRef": {"name": "function-edgetenants"},
+        "input": {"apiVersion": "edgetenants.fn.crossplane.io/v1alpha1", "kind": "TenantReport"},
+    }
+    operation = {
+        "apiVersion": "ops.crossplane.io/v1alpha1",
+        "kind": "Operation",
+        "metadata": {"name": "report"},
+        "spec": {"mode": "Pipeline", "pipeline": [step]},
+    }
+    status = {
+        "phase": "Failed",
+        "conditions": [{"type": "Live", "status": "False", "reason": "DomainConflict"}],
+    }
+
+    done = engine.operate(operation, [{**XR, "status": status}])
+
+    (reported,) = done["status"]["pipeline"]
+    assert reported["output"]["byReason"] == {"DomainConflict": 1}
+    assert reported["output"]["attention"][0]["name"] == XR["metadata"]["name"]
+
+
 def test_a_legacy_composite_becomes_a_cluster_scoped_tenant(engine: Engine) -> None:
     xr = {
         "apiVersion": XR["apiVersion"],

@@ -9,6 +9,7 @@ from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from apis.conditions import ClaimConditionType
 from apis.kinds import DISTRIBUTION_TENANT
 from function import structs
 from tests.unit.function import building
@@ -100,16 +101,13 @@ def _as_observed(resource: dict[str, Any], served: bool) -> dict[str, Any]:
 def test_an_answer_settles(spec: dict[str, Any]) -> None:
     """Conditions and status fed back bring no event and no other status."""
     first = building.run(building.request(spec=spec, input_=GENEROUS))
-    live_status, reason, message = building.live(first)
-    fed_back = {
-        **building.status(first),
-        "conditions": [building.condition("Live", live_status, reason, message)],
-    }
+    told = [building.condition(type_, *says) for type_, says in building.conditions(first).items()]
+    fed_back = {**building.status(first), "conditions": told}
 
     again = building.run(building.request(xr={"status": fed_back}, spec=spec, input_=GENEROUS))
 
     assert building.status(again) == building.status(first)
-    assert building.live(again) == building.live(first)
+    assert building.conditions(again) == building.conditions(first)
     assert [severity for severity, _ in building.results(again) if severity != "FATAL"] == []
 
 
@@ -148,5 +146,5 @@ def test_no_claim_and_no_tenant_is_a_crash(spec: dict[str, Any], observed: Any) 
 
     rsp = building.run(req)
 
-    assert len(rsp.conditions) == 1
+    assert [each.type for each in rsp.conditions] == list(ClaimConditionType)
     assert structs.plain_object(tenant) is not None

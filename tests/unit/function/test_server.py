@@ -55,7 +55,13 @@ def test_v1beta1(channel: grpc.Channel) -> None:
     rsp = grpcv1beta1.FunctionRunnerServiceStub(channel).RunFunction(req, timeout=SECONDS)
 
     assert rsp.desired.resources["tenant"].ready == fnv1beta1.READY_FALSE
-    assert [each.type for each in rsp.conditions] == ["Live"]
+    assert [each.type for each in rsp.conditions] == [
+        "Live",
+        "Reconciling",
+        "Degraded",
+        "Suspended",
+        "Blocked",
+    ]
 
 
 @pytest.mark.parametrize("service", ["", *server.SERVICES])

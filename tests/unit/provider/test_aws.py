@@ -7,6 +7,7 @@ import json
 import pytest
 from botocore import UNSIGNED
 
+from edgetenants_runtime import deadline
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.configuration import ResolvedConfig
 from edgetenants_runtime.errors import ExternalError
@@ -145,3 +146,14 @@ def test_roles_are_assumed_hop_by_hop(accounts, monkeypatch):
 def test_frozen_is_read(accounts):
     assert accounts.of(config(writes="Frozen")).frozen
     assert not accounts.of(config(uid="u2")).frozen
+
+
+def test_a_reconcile_that_is_out_of_time_begins_no_call(accounts):
+    account = accounts.of(config(endpoint={"url": "http://127.0.0.1:9"}))
+    clock = FakeClock()
+    with deadline.within(60, clock):
+        clock.advance(61)
+        with pytest.raises(ExternalError, match="the call GetDistributionTenant was not begun"):
+            account.cloudfront.get_tenant("acme")
+    with pytest.raises(AwsError):
+        account.cloudfront.get_tenant("acme")

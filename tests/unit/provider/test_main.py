@@ -8,7 +8,8 @@ from structlog.testing import capture_logs
 
 from edgetenants_runtime.kube.errors import AlreadyExists, Forbidden, KubeError, NotFound, Operation
 from edgetenants_runtime.kube.kinds import CONFIG_MAPS
-from provider import installation, main
+from edgetenants_runtime.leader import Election, Timing
+from provider import installation, main, options
 
 GET = Operation("get", CONFIG_MAPS)
 
@@ -77,6 +78,8 @@ def test_an_id_that_cannot_be_one_is_refused(id_):
         (["--workers", "0"], 2, "--workers"),
         (["--poll-interval", "soon"], 2, "--poll-interval"),
         (["--drift-policy", "Ignore"], 2, "--drift-policy"),
+        (["--lease-duration", "5"], 2, "got 2, 10, 5 seconds"),
+        (["--metrics-port", "99999"], 2, "--metrics-port"),
     ],
 )
 def test_a_start_that_cannot_be_is_told(arguments, code, words, monkeypatch):
@@ -103,9 +106,59 @@ def test_each_flag_is_an_environment_variable_too():
     assert context.params["namespace"] == "edge"
 
 
+@pytest.mark.parametrize("arguments", [[], ["--hold-deletions"]])
+def test_deletions_can_be_held_and_confirmed(arguments):
+    context = main.main.make_context("provider", [*arguments])
+    settings = options.settings(context.params)
+    assert settings.hold_deletions is bool(arguments)
+    assert settings.confirm_annotation == "edgetenants.io/confirm"
+
+
 def test_both_trees_are_wired_with_their_kinds():
     legacy = main.managed_kind(main.TREES[1].tenant)
     assert (legacy.resource, legacy.namespaced) == ("distributiontenants.cloudfront.edgetenants.io", False)
     modern = main.managed_kind(main.TREES[0].tenant)
     assert (modern.resource, modern.namespaced) == ("distributiontenants.cloudfront.m.edgetenants.io", True)
     assert modern.deterministic_name
+
+
+def given(*arguments):
+    return main.main.make_context("provider", list(arguments), auto_envvar_prefix="EDGETENANTS").params
+
+
+def test_by_default_it_takes_part_in_the_election_and_serves_metrics(monkeypatch):
+    monkeypatch.setenv("POD_NAMESPACE", "edge")
+    settings = options.settings(given())
+    assert settings.election == Election("edge", "provider-edgetenants", Timing(15, 10.0, 2.0))
+    assert (settings.health_port, settings.metrics_port) == (8081, 8080)
+    assert (settings.timeout, settings.stop_seconds) == (60.0, 20.0)
+
+
+def test_a_switch_is_an_environment_variable_too(monkeypatch):
+    monkeypatch.setenv("EDGETENANTS_LEADER_ELECTION", "false")
+    monkeypatch.setenv("EDGETENANTS_READ_ONLY", "true")
+    assert (given()["leader_election"], given()["read_only"]) == (False, True)
+
+
+def test_election_and_metrics_can_be_left_out():
+    settings = options.settings(given("--no-leader-election", "--metrics-port=0", "--lease-duration=1"))
+    assert (settings.election, settings.metrics_port) == (None, None)
+
+
+def test_the_help_has_every_flag_under_its_section():
+    text = CliRunner().invoke(main.main, ["--help"]).output
+    flags = [name for p in main.main.params if p.param_type_name == "option" for name in p.opts]
+    assert [flag for flag in flags if flag.startswith("--") and flag not in text] == []
+    assert [text.index(f"{section.value}:") for section in options.Section] == sorted(
+        text.index(f"{section.value}:") for section in options.Section
+    )
+    assert "EDGETENANTS_POLL_INTERVAL" in text
+
+
+def test_a_taken_port_is_told_with_the_flags():
+    class Taken:
+        def run(self):
+            raise OSError(98, "Address already in use")
+
+    with pytest.raises(main.StartFailed, match=r"--health-port or --metrics-port: .*already in use"):
+        main.started(Taken())

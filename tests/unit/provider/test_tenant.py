@@ -407,9 +407,12 @@ def test_a_frozen_creation_waits():
             "spec.forProvider.managedCertificateRequest: expected none",
         ),
         (
-            {"distributionIdRef": {"name": "edge"}, "domains": ["a.example.com"]},
+            {
+                "distributionIdRef": {"name": "edge", "policy": {"resolution": "Optional"}},
+                "domains": ["a.example.com"],
+            },
             "shop.acme",
-            "does not resolve distributionIdRef and Selector",
+            "expected an id, got a reference of policy Optional that leads to none",
         ),
     ],
 )

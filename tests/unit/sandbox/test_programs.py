@@ -3,7 +3,7 @@
 import pytest
 
 from sandbox import pki
-from sandbox.programs import Programs, port_names
+from sandbox.programs import Programs, port_names, provider_ports
 from sandbox.state import ControlPlane
 
 
@@ -65,10 +65,23 @@ def test_users_are_stopped_before_what_they_use(programs):
         (
             ControlPlane.GIVEN,
             False,
-            {"emulator", "function", "provider-health", "crossplane-metrics", "crossplane-health"},
+            {
+                *("emulator", "function", "provider-health", "provider-metrics"),
+                *("crossplane-metrics", "crossplane-health"),
+            },
         ),
         (ControlPlane.BUILT, True, {"apiserver", "etcd", "etcd-peer"}),
     ],
 )
 def test_only_ports_that_are_needed_are_taken(kind, alone, names):
     assert set(port_names(kind, control_plane_only=alone)) == names
+
+
+def test_a_second_provider_has_ports_of_its_own_and_takes_part_in_the_election(layout):
+    names = (*provider_ports("provider"), *provider_ports("other"), "emulator")
+    programs = Programs(layout, {name: 20000 + n for n, name in enumerate(names)}, pki.at(layout.pki))
+    first, other = programs.provider(), programs.provider(name="other", flags=("--lease-duration=4",))
+    assert "--no-leader-election" in first.argv
+    assert "--no-leader-election" not in other.argv
+    assert "--lease-duration=4" in other.argv
+    assert not set(first.ports) & set(other.ports)

@@ -1,0 +1,51 @@
+"""What fields of our kinds can refer to, and what they take from there.
+
+Kinds of other providers are those of provider-upjet-aws (package/crds): their groups have `.m` in the tree of
+Crossplane v2. A distribution's external name is its id; certificates and web ACLs have their ARN in status.
+"""
+
+from typing import Final
+
+from edgetenants_runtime.api.model import Scope
+from edgetenants_runtime.api.references import ReferenceField, ReferenceTarget
+
+UPJET: Final = "provider-upjet-aws"
+ROLE: Final = "edgetenants-references"
+"""Name of the optional ClusterRole that lets the provider read kinds of other providers."""
+
+_HINT: Final = f"the ClusterRole {ROLE} in docs/how-to/reference-other-providers.md has it"
+
+
+def tenant_references(scope: Scope, group: str, version: str) -> tuple[ReferenceField, ...]:
+    """The references of a DistributionTenant of that scope; group and version are its own."""
+    connection_group = ReferenceTarget(
+        group=group,
+        versions=(version,),
+        kind="ConnectionGroup",
+        plural="connectiongroups",
+        namespaced=scope is Scope.NAMESPACED,
+        value="status.atProvider.id",
+    )
+    arn = "status.atProvider.arn"
+    return (
+        ReferenceField("distributionId", _upjet(scope, "cloudfront", "Distribution", "distributions")),
+        ReferenceField("connectionGroupId", connection_group),
+        ReferenceField("customizations.webAcl.arn", _upjet(scope, "wafv2", "WebACL", "webacls", arn)),
+        ReferenceField(
+            "customizations.certificate.arn", _upjet(scope, "acm", "Certificate", "certificates", arn)
+        ),
+    )
+
+
+def _upjet(scope: Scope, service: str, kind: str, plural: str, value: str = "") -> ReferenceTarget:
+    namespaced = scope is Scope.NAMESPACED
+    return ReferenceTarget(
+        group=f"{service}.aws.m.upbound.io" if namespaced else f"{service}.aws.upbound.io",
+        versions=("v1beta1", "v1beta2"),
+        kind=kind,
+        plural=plural,
+        namespaced=namespaced,
+        value=value,
+        provider=UPJET,
+        hint=_HINT,
+    )

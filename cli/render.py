@@ -1,0 +1,131 @@
+"""`edgetenants render`: what a claim becomes and why, without any server."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+import yaml
+from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+
+from apis import kinds
+from apis.errors import InvalidInput
+from cli.documents import Document, UnreadableFile, read_all
+from function import explain, fn, offline, structs
+from function.errors import Refused
+from function.offline import Pricelist
+
+__all__ = ["render"]
+
+_STATUS = {fnv1.STATUS_CONDITION_TRUE: "True", fnv1.STATUS_CONDITION_FALSE: "False"}
+
+
+@click.command()
+@click.option(
+    "-f", "--file", "claim_files", multiple=True, required=True,
+    type=click.Path(path_type=Path, allow_dash=True), help="TenantClaims; - is standard input.",
+)  # fmt: skip
+@click.option(
+    "--plans", "plan_files", multiple=True, required=True, type=click.Path(path_type=Path),
+    help="A Composition or TenantPlans; and the EnvironmentConfigs of its plansFrom.",
+)  # fmt: skip
+@click.option(
+    "--observed", "observed_files", multiple=True, type=click.Path(path_type=Path),
+    help=f"Composed resources as they stand in a cluster, with the annotation {offline.COMPOSED_NAME}.",
+)  # fmt: skip
+@click.option(
+    "--why/--no-why", default=True, show_default=True, help="Say who made each choice, in comments."
+)
+def render(
+    claim_files: tuple[Path, ...], plan_files: tuple[Path, ...], observed_files: tuple[Path, ...], why: bool
+) -> None:
+    """Print what claims become: status and conditions of each, its managed resources, and why they are so.
+
+    The output is YAML; what is not an object stands in comments. Exits with 1 when a claim is refused.
+    """
+    try:
+        offered = Pricelist.of([document.value for document in read_all(plan_files)])
+        claims = [document for document in read_all(claim_files) if _is_claim(document)]
+        observed = [document.value for document in read_all(observed_files)]
+        if offered is None or not claims:
+            raise click.UsageError("expected at least one TenantClaim in -f, and plans in --plans")
+        answers = [_answer(document, offered, observed) for document in claims]
+    except (UnreadableFile, InvalidInput) as error:
+        raise click.UsageError(str(error)) from error
+    for document, answer in zip(claims, answers, strict=True):
+        _show(document, answer, offered, why=why)
+    sys.exit(1 if any(answer.refused for answer in answers) else 0)
+
+
+def _is_claim(document: Document) -> bool:
+    return document.api_version.partition("/")[0] == kinds.PLATFORM_GROUP
+
+
+def _answer(document: Document, offered: Pricelist, observed: list[dict[str, Any]]) -> fn.Answer:
+    return offline.run(offline.request(document.value, offered, observed), offered.others)
+
+
+def _show(document: Document, answer: fn.Answer, offered: Pricelist, *, why: bool) -> None:
+    rsp = answer.response
+    for result in rsp.results:
+        severity = fnv1.Severity.Name(result.severity).removeprefix("SEVERITY_").lower()
+        _comment(f"{severity}: {result.reason}: {result.message}")
+    _print(_claim(document, rsp))
+    if answer.refused:
+        return
+    if why:
+        _comments(_why(document, offered))
+    for name, resource in sorted(rsp.desired.resources.items()):
+        ready = "ready" if resource.ready == fnv1.READY_TRUE else "not ready"
+        _comment(f"composed resource {name}, {ready}")
+        _print(_ordered(structs.plain_object(resource.resource)))
+
+
+def _claim(document: Document, rsp: fnv1.RunFunctionResponse) -> dict[str, Any]:
+    status = structs.child(rsp.desired.composite.resource, "status")
+    conditions = [
+        {
+            "type": each.type,
+            "status": _STATUS.get(each.status, "Unknown"),
+            "reason": each.reason,
+            "message": each.message,
+        }
+        for each in rsp.conditions
+    ]
+    fields = structs.plain_object(status) if status is not None else {}
+    return _ordered({**document.value, "spec": None, "status": {**fields, "conditions": conditions}})
+
+
+def _why(document: Document, offered: Pricelist) -> Iterable[str]:
+    try:
+        found = explain.reasons(offline.order(document.value, offered))
+    except Refused:  # told already
+        return
+    width = max(len(each.what) for each in found)
+    longest = max(len(each.value) for each in found)
+    yield "why:"
+    for each in found:
+        yield f"  {each.what:<{width}}  {each.value:<{longest}}  {each.who}"
+
+
+def _ordered(value: dict[str, Any]) -> dict[str, Any]:
+    """In the order in which people read an object."""
+    found = {key: value.get(key) for key in ("apiVersion", "kind", "metadata", "spec", "status")}
+    return {key: item for key, item in found.items() if item is not None}
+
+
+def _print(value: dict[str, Any]) -> None:
+    click.echo("---")
+    click.echo(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=110), nl=False)
+
+
+def _comment(text: str) -> None:
+    _comments(text.splitlines())
+
+
+def _comments(lines: Iterable[str]) -> None:
+    for line in lines:
+        click.echo(f"# {line}")

@@ -1,0 +1,153 @@
+"""The claim's conditions beside Live: is a change on its way, does something need attention, is it suspended,
+is it blocked. Derived like Live from what was observed in this call.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from apis.conditions import (
+    BlockedReason,
+    ClaimConditionType,
+    DegradedReason,
+    DeployedReason,
+    InSyncReason,
+    LiveReason,
+    ReconcilingReason,
+    SuspendedReason,
+    TenantConditionType,
+)
+from function.compose import WantedTenant
+from function.errors import Refused
+from function.live import Finding
+from function.moves import Move
+from function.observed import ObservedTenant
+
+Reason = ReconcilingReason | DegradedReason | SuspendedReason | BlockedReason
+
+
+@dataclass(frozen=True)
+class Told:
+    """One condition."""
+
+    type: ClaimConditionType
+    holds: bool
+    reason: Reason
+    message: str
+
+
+@dataclass(frozen=True)
+class Looked:
+    """One tenant: what is wanted, what was seen, what that means."""
+
+    wanted: WantedTenant
+    seen: ObservedTenant | None
+    finding: Finding
+
+
+def derive(tenants: Sequence[Looked], waiting: Sequence[Move], *, suspended: bool) -> tuple[Told, ...]:
+    """The conditions of a claim that is composed."""
+    return (_reconciling(tenants), _degraded(tenants), _suspended(suspended=suspended), _blocked(waiting))
+
+
+def of_refused(refusal: Refused, *, suspended: bool) -> tuple[Told, ...]:
+    """The conditions of a claim of which nothing is composed: a FATAL result makes those unknown that are not
+    set with it."""
+    degraded = Told(
+        ClaimConditionType.DEGRADED,
+        True,
+        DegradedReason.CLAIM_REFUSED,
+        "The claim cannot be composed as it stands, and what exists stays as it is. Live says why.",
+    )
+    return (_stable(), degraded, _suspended(suspended=suspended), _blocked_by(refusal))
+
+
+def _stable() -> Told:
+    return Told(ClaimConditionType.RECONCILING, False, ReconcilingReason.STABLE, "No change is on its way.")
+
+
+def _reconciling(tenants: Iterable[Looked]) -> Told:
+    going = [each for each in tenants if not each.finding.failed]
+    new = [each for each in going if each.seen is None or not each.seen.tenant_id]
+    changing = [each for each in going if each.seen is not None and _rolls_out(each.seen)]
+    if new:
+        message = f"Being created: {_domains(new)}."
+        return Told(ClaimConditionType.RECONCILING, True, ReconcilingReason.CREATING, message)
+    if changing:
+        message = f"A change is being rolled out: {_domains(changing)}."
+        return Told(ClaimConditionType.RECONCILING, True, ReconcilingReason.UPDATING, message)
+    return _stable()
+
+
+def _rolls_out(seen: ObservedTenant) -> bool:
+    deployed, in_sync = (
+        seen.condition(type_) for type_ in (TenantConditionType.DEPLOYED, TenantConditionType.IN_SYNC)
+    )
+    told = seen.synced.generation
+    behind = told is not None and seen.generation is not None and told < seen.generation
+    return (
+        seen.deleted
+        or behind
+        or deployed.reason in (DeployedReason.DEPLOYING, DeployedReason.DISABLING)
+        or in_sync.reason == InSyncReason.UPDATE_PENDING
+    )
+
+
+def _degraded(tenants: Iterable[Looked]) -> Told:
+    for each in tenants:
+        trouble = _trouble(each)
+        if trouble is not None:
+            reason, message = trouble
+            return Told(ClaimConditionType.DEGRADED, True, reason, f"{_domains([each])}: {message}")
+    message = "Nothing needs attention."
+    return Told(ClaimConditionType.DEGRADED, False, DegradedReason.RECOVERED, message)
+
+
+def _trouble(tenant: Looked) -> tuple[DegradedReason, str] | None:
+    if tenant.finding.failed:
+        return DegradedReason.TENANT_FAILED, tenant.finding.message
+    if tenant.seen is None:
+        return None
+    if tenant.finding.live and tenant.seen.synced.denied:
+        return DegradedReason.TENANT_FAILED, tenant.seen.synced.message or "A change of the tenant fails."
+    in_sync = tenant.seen.condition(TenantConditionType.IN_SYNC)
+    if in_sync.reason == InSyncReason.DRIFT_DETECTED:
+        return DegradedReason.DRIFTED, in_sync.message or "The tenant was changed in AWS."
+    return None
+
+
+def _suspended(*, suspended: bool) -> Told:
+    if suspended:
+        message = (
+            "The tenants are disabled and kept, as asked. Set spec.suspended to false to have them serve."
+        )
+        return Told(ClaimConditionType.SUSPENDED, True, SuspendedReason.MANUALLY_SUSPENDED, message)
+    message = "The claim is not suspended."
+    return Told(ClaimConditionType.SUSPENDED, False, SuspendedReason.ACTIVE, message)
+
+
+def _blocked(waiting: Sequence[Move]) -> Told:
+    if not waiting:
+        message = "Nothing is blocked."
+        return Told(ClaimConditionType.BLOCKED, False, BlockedReason.UNBLOCKED, message)
+    message = " ".join(move.message for move in waiting)
+    return Told(ClaimConditionType.BLOCKED, True, BlockedReason.AWAITING_APPROVAL, message)
+
+
+def _blocked_by(refusal: Refused) -> Told:
+    reasons: Mapping[bool, BlockedReason] = {
+        refusal.denied: BlockedReason.POLICY_DENIED,
+        refusal.reason is LiveReason.BLOCKED: BlockedReason.MISSING_DEPENDENCIES,
+    }
+    if True in reasons:
+        return Told(ClaimConditionType.BLOCKED, True, reasons[True], refusal.message)
+    return _blocked(())
+
+
+def _domains(tenants: Iterable[Looked]) -> str:
+    names = [domain for each in tenants for domain in each.wanted.domains]
+    shown = ", ".join(names[:_SHOWN])
+    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
+
+
+_SHOWN = 5
+"""Domains that are named; a claim can have hundreds."""

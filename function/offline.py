@@ -1,0 +1,141 @@
+"""The function without a server: requests made from files, requirements resolved from files.
+
+What Crossplane does between two calls is done here, so that `render` and `validate` say what a cluster would.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+
+from apis import errors, kinds, tenantplans
+from function import claim, fn, plans, plansources
+from function.compose import Order
+
+COMPOSED_NAME: Final = "crossplane.io/composition-resource-name"
+"""Annotation that Crossplane puts on a composed resource: its name among them."""
+MOST_CALLS: Final = 6
+"""Core calls again at most five times (Crossplane, internal/xfn/required_resources.go)."""
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Pricelist:
+    """What a platform team offers, as files have it."""
+
+    input: Json
+    """The function's input: TenantPlans."""
+    others: tuple[Json, ...] = ()
+    """What Crossplane would find when the function requires it."""
+
+    @classmethod
+    def of(cls, objects: Sequence[Json]) -> "Pricelist | None":
+        """From a Composition or TenantPlans and, beside it, EnvironmentConfigs; None where there is nothing.
+
+        Raises:
+            InvalidInput: there is no such object among others, or there are several.
+        """
+        inputs = [found for value in objects for found in _inputs(value)]
+        if not objects:
+            return None
+        if len(inputs) != 1:
+            expected = f"one {tenantplans.KIND}, or one Composition with a step of function-edgetenants"
+            raise errors.InvalidInput((errors.Problem("", expected, f"{len(inputs)} of them"),))
+        return cls(inputs[0], tuple(value for value in objects if value.get("kind") == plansources.KIND))
+
+
+def _inputs(value: Json) -> Iterator[Json]:
+    if value.get("kind") == tenantplans.KIND:
+        yield value
+    if value.get("kind") == "Composition":
+        yield from (step.get("input") or {} for step in steps(value) if is_ours(step))
+
+
+def steps(composition: Json) -> list[Json]:
+    """The steps of a Composition's pipeline."""
+    spec = composition.get("spec")
+    found = spec.get("pipeline") if isinstance(spec, Mapping) else None
+    return [step for step in found or () if isinstance(step, Mapping)]
+
+
+def is_ours(step: Json) -> bool:
+    """Whether a step of a pipeline is this function's, by its input or by the function's usual name."""
+    input_, function = step.get("input") or {}, step.get("functionRef") or {}
+    return str(input_.get("apiVersion")).partition("/")[0] == kinds.INPUT_GROUP or str(
+        function.get("name")
+    ).endswith("function-edgetenants")
+
+
+def request(composite: Json, offered: Pricelist, observed: Iterable[Json] = ()) -> fnv1.RunFunctionRequest:
+    """The request that core would make; observed resources carry the annotation with their composed name.
+
+    Raises:
+        InvalidInput: an observed resource has no such annotation.
+    """
+    req = fnv1.RunFunctionRequest()
+    req.meta.capabilities.extend([fnv1.CAPABILITY_CAPABILITIES, fnv1.CAPABILITY_REQUIRED_RESOURCES])
+    req.observed.composite.resource.update(dict(composite))
+    req.input.update(dict(offered.input))
+    for value in observed:
+        metadata = value.get("metadata") or {}
+        name = (metadata.get("annotations") or {}).get(COMPOSED_NAME)
+        if not name:
+            path, kind = (
+                f"metadata.annotations[{COMPOSED_NAME!r}]",
+                f"{value.get('kind')} {metadata.get('name')}",
+            )
+            expected = "the name among the composed resources"
+            raise errors.InvalidInput((errors.Problem(f"{kind}: {path}", expected, "nothing"),))
+        req.observed.resources[name].resource.update(dict(value))
+    return req
+
+
+def run(req: fnv1.RunFunctionRequest, others: Iterable[Json]) -> fn.Answer:
+    """The last answer, with what the function requires taken from `others`."""
+    others = tuple(others)
+    answer = fn.run(req)
+    for _ in range(MOST_CALLS - 1):
+        if not _resolve(req, answer.response, others):
+            break
+        answer = fn.run(req)
+    return answer
+
+
+def order(composite: Json, offered: Pricelist) -> Order:
+    """The terms on which a claim would be served.
+
+    Raises:
+        Refused: it would be refused.
+    """
+    req = request(composite, offered)
+    _resolve(req, fn.run(req).response, offered.others)
+    asked = plans.read(req.input)
+    return fn.order(
+        req, claim.identify(req.observed.composite.resource), plansources.gather(req, asked) or asked
+    )
+
+
+def _resolve(req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, others: Iterable[Json]) -> bool:
+    """Put into the request what the answer requires; whether that is news."""
+    news = False
+    for name, selector in rsp.requirements.resources.items():
+        if name in req.required_resources:
+            continue
+        news = True
+        req.required_resources[name].SetInParent()
+        for value in others:
+            if _selects(selector, value):
+                req.required_resources[name].items.add().resource.update(dict(value))
+    return news
+
+
+def _selects(selector: fnv1.ResourceSelector, value: Json) -> bool:
+    metadata = value.get("metadata") or {}
+    if (value.get("apiVersion"), value.get("kind")) != (selector.api_version, selector.kind):
+        return False
+    if selector.HasField("match_name"):
+        return bool(metadata.get("name") == selector.match_name)
+    labels = metadata.get("labels") or {}
+    return all(labels.get(key) == text for key, text in selector.match_labels.labels.items())

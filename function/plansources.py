@@ -1,0 +1,87 @@
+"""Plans from EnvironmentConfigs, which Crossplane reads for the function: what a function may require it must
+require with each call, in the same words, until core has called it with the answer.
+
+Cores that know `requirements.resources` (v2.0) know `extra_resources` (v1.15) too, and would read twice what
+stands in both. Only those that say nothing of their capabilities (before v2.2) are told in both ways.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, Final
+
+from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+from google.protobuf.struct_pb2 import Value
+
+from apis.conditions import LiveReason
+from apis.tenantplans import PlanSource
+from function import structs
+from function.errors import Refused
+from function.plans import Plans
+
+API_VERSION: Final = "apiextensions.crossplane.io/v1beta1"
+KIND: Final = "EnvironmentConfig"
+_REMEMBERED: Final = 64
+
+
+def require(req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, offered: Plans) -> None:
+    """Ask for the sources that the input names."""
+    for name, source in _named(offered):
+        selector = fnv1.ResourceSelector(api_version=API_VERSION, kind=KIND)
+        if source.environment_config.name is not None:
+            selector.match_name = source.environment_config.name
+        else:
+            selector.match_labels.labels.update(source.environment_config.match_labels or {})
+        rsp.requirements.resources[name].CopyFrom(selector)
+        if not req.meta.capabilities:
+            rsp.requirements.extra_resources[name].CopyFrom(selector)
+
+
+def gather(req: fnv1.RunFunctionRequest, offered: Plans) -> Plans | None:
+    """The plans with those of the sources; None where core has not read the sources yet.
+
+    Raises:
+        Refused: with reason Blocked, when an EnvironmentConfig that is named does not exist. It might hold
+            the claim's plan, and what another plan would change is not to be taken back.
+    """
+    found: list[tuple[str, bytes]] = []
+    for name, source in _named(offered):
+        answer = _answer(req, name)
+        if answer is None:
+            return None
+        wanted = source.environment_config.name
+        if wanted is not None and not answer.items:
+            raise Refused(
+                LiveReason.BLOCKED,
+                f"plansFrom: EnvironmentConfig {wanted} does not exist, or Crossplane cannot read it. "
+                "Nothing is changed until it is there.",
+            )
+        found.extend(sorted(_contents(answer)))
+    return _joined(offered, tuple(found)) if found else offered
+
+
+def _named(offered: Plans) -> Iterator[tuple[str, PlanSource]]:
+    for number, source in enumerate(offered.sources):
+        yield f"plans-{number}", source
+
+
+def _answer(req: fnv1.RunFunctionRequest, name: str) -> fnv1.Resources | None:
+    for answers in (req.required_resources, req.extra_resources):
+        if name in answers:
+            return answers[name]
+    return None
+
+
+def _contents(answer: fnv1.Resources) -> Iterator[tuple[str, bytes]]:
+    for item in answer.items:
+        plans = structs.value(item.resource, "data", "plans") or Value()
+        name = structs.text(item.resource, "metadata", "name")
+        yield f"{KIND} {name}", plans.SerializeToString(deterministic=True)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _joined(offered: Plans, found: tuple[tuple[str, bytes], ...]) -> Plans:
+    return offered.with_sources((name, _plain(plans)) for name, plans in found)
+
+
+def _plain(plans: bytes) -> Any:
+    return structs.plain(Value.FromString(plans))

@@ -1,0 +1,148 @@
+"""As a step of an Operation: how all claims are, as the Operation's output.
+
+claims          how many there are
+byPhase         how many are Live, WaitingForDNS, Failed, …
+byReason        how many have which reason of Live
+attention       those for which somebody must act, the longest-suffering kinds first: namespace, name, plan,
+                reason, message, and whether Blocked or Degraded
+notListed       how many more of these there are than mostRows
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+from google.protobuf.struct_pb2 import Struct
+
+from apis import tenantreport
+from apis.conditions import ClaimConditionType
+from apis.errors import InvalidInput
+from apis.tenantclaim import Phase
+from apis.tenantreport import TenantReport
+from function import structs
+
+REQUIREMENT: Final = "claims"
+LONGEST_MESSAGE: Final = 512
+_CALM: Final = frozenset({Phase.LIVE, Phase.SUSPENDED, Phase.DEPLOYING, Phase.PENDING})
+_UNTOLD: Final = "Unknown"
+
+
+@dataclass(frozen=True)
+class ReportedClaim:
+    """One claim, as its status tells."""
+
+    namespace: str
+    name: str
+    plan: str
+    phase: str
+    conditions: Mapping[str, Struct]
+
+    @property
+    def reason(self) -> str:
+        """Of the condition Live."""
+        return structs.text(self.conditions.get(ClaimConditionType.LIVE), "reason") or _UNTOLD
+
+    def holds(self, type_: ClaimConditionType) -> bool:
+        """The condition is True."""
+        return structs.text(self.conditions.get(type_), "status") == "True"
+
+    @property
+    def needs_somebody(self) -> bool:
+        """Somebody must act, or nobody has looked at it yet."""
+        return (
+            self.phase not in set(_CALM)
+            or self.holds(ClaimConditionType.BLOCKED)
+            or self.holds(ClaimConditionType.DEGRADED)
+        )
+
+    def row(self) -> dict[str, Any]:
+        """What is listed of it."""
+        said = next(
+            (
+                structs.text(self.conditions.get(type_), "message")
+                for type_ in (ClaimConditionType.BLOCKED, ClaimConditionType.DEGRADED)
+                if self.holds(type_)
+            ),
+            structs.text(self.conditions.get(ClaimConditionType.LIVE), "message"),
+        )
+        fields = {
+            "namespace": self.namespace,
+            "name": self.name,
+            "plan": self.plan,
+            "phase": self.phase,
+            "reason": self.reason,
+            "blocked": self.holds(ClaimConditionType.BLOCKED),
+            "degraded": self.holds(ClaimConditionType.DEGRADED),
+            "message": said[:LONGEST_MESSAGE],
+        }
+        return {key: value for key, value in fields.items() if value != ""}
+
+
+def is_asked(req: fnv1.RunFunctionRequest) -> bool:
+    """Whether the step's input asks for a report."""
+    return structs.text(req.input, "kind") == tenantreport.KIND
+
+
+def run(req: fnv1.RunFunctionRequest) -> fnv1.RunFunctionResponse:
+    """Answer with the report, or with what is needed for it."""
+    rsp = fnv1.RunFunctionResponse(meta=fnv1.ResponseMeta(tag=req.meta.tag), desired=req.desired)
+    if req.HasField("context"):
+        rsp.context.CopyFrom(req.context)
+    try:
+        wanted = tenantreport.parse(structs.plain_object(req.input))
+    except InvalidInput as error:
+        _tell(rsp, fnv1.SEVERITY_FATAL, "InvalidInput", f"The function's input: {error}")
+        return rsp
+    _require(rsp, wanted)
+    if REQUIREMENT not in req.required_resources:
+        return rsp
+    claims = [_read(item.resource) for item in req.required_resources[REQUIREMENT].items]
+    report = derive(claims, wanted.most_rows)
+    rsp.output.update(report)
+    live = report["byPhase"].get(Phase.LIVE, 0)
+    needing = len(report["attention"]) + report["notListed"]
+    said = f"{report['claims']} claims, {live} of them live, {needing} in need of somebody"
+    _tell(rsp, fnv1.SEVERITY_NORMAL, "Reported", said)
+    return rsp
+
+
+def derive(claims: Iterable[ReportedClaim], most_rows: int) -> dict[str, Any]:
+    """The report on claims; equal claims give equal reports, in whatever order they come."""
+    ordered = sorted(claims, key=lambda claim: (claim.namespace, claim.name))
+    needing = [claim for claim in ordered if claim.needs_somebody]
+    needing.sort(key=lambda claim: (claim.phase != Phase.FAILED, claim.phase, claim.reason))
+    return {
+        "claims": len(ordered),
+        "byPhase": dict(sorted(Counter(claim.phase for claim in ordered).items())),
+        "byReason": dict(sorted(Counter(claim.reason for claim in ordered).items())),
+        "attention": [claim.row() for claim in needing[:most_rows]],
+        "notListed": max(0, len(needing) - most_rows),
+    }
+
+
+def _require(rsp: fnv1.RunFunctionResponse, wanted: TenantReport) -> None:
+    selector = rsp.requirements.resources[REQUIREMENT]
+    selector.api_version, selector.kind = wanted.claims.api_version, wanted.claims.kind
+    # Labels, though there may be none: a selector without either is refused by most versions of core.
+    selector.match_labels.SetInParent()
+    selector.match_labels.labels.update(wanted.claims.match_labels or {})
+    if wanted.claims.namespace:
+        selector.namespace = wanted.claims.namespace
+
+
+def _read(resource: Struct) -> ReportedClaim:
+    return ReportedClaim(
+        namespace=structs.text(resource, "metadata", "namespace"),
+        name=structs.text(resource, "metadata", "name"),
+        plan=structs.text(resource, "spec", "plan"),
+        phase=structs.text(resource, "status", "phase") or _UNTOLD,
+        conditions={
+            structs.text(each, "type"): each for each in structs.objects(resource, "status", "conditions")
+        },
+    )
+
+
+def _tell(rsp: fnv1.RunFunctionResponse, severity: fnv1.Severity, reason: str, message: str) -> None:
+    rsp.results.append(fnv1.Result(severity=severity, reason=reason, message=message))

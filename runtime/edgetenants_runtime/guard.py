@@ -1,0 +1,76 @@
+"""Stands between the reconciler and external clients: says whether a write outside may begin, and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from edgetenants_runtime import deadline
+from edgetenants_runtime.external import Change, Connector, ExternalClient, Observation
+from edgetenants_runtime.managed import Managed
+
+__all__ = ["GuardedConnector", "Sightings", "StandDown"]
+
+
+class StandDown(BaseException):
+    """This process may not act any more: another one leads, or it was told to stop and its time is over.
+
+    Not an Exception: nothing on the way up may take it for a failure of the resource and write it down.
+    """
+
+
+class Sightings(Protocol):
+    """Is told what external clients saw and did."""
+
+    def up_to_date(self, mr: Managed) -> None:
+        """The external resource is as desired."""
+        ...
+
+    def repaired(self, mr: Managed) -> None:
+        """The external resource was not as desired, and has been updated."""
+        ...
+
+
+class GuardedConnector:
+    """A connector whose clients begin no write while `may_act` is False or when the reconcile's time is
+    over."""
+
+    def __init__(self, connector: Connector, may_act: Callable[[], bool], sightings: Sightings) -> None:
+        """`may_act` is asked before each create, update and delete: it must be cheap."""
+        self._connector, self._may_act, self._sightings = connector, may_act, sightings
+
+    def connect(self, mr: Managed) -> ExternalClient:
+        """See `Connector.connect`."""
+        return _Guarded(self._connector.connect(mr), self._begin, self._sightings)
+
+    def _begin(self, write: str) -> None:
+        if not self._may_act():
+            raise StandDown(write)
+        deadline.check(write)
+
+
+class _Guarded:
+    """An external client; see `GuardedConnector`."""
+
+    def __init__(self, client: ExternalClient, begin: Callable[[str], None], sightings: Sightings) -> None:
+        self._client, self._begin, self._sightings = client, begin, sightings
+
+    def observe(self, mr: Managed) -> Observation:
+        seen = self._client.observe(mr)
+        if seen.exists and seen.up_to_date:
+            self._sightings.up_to_date(mr)
+        return seen
+
+    def create(self, mr: Managed, seen: Observation) -> Change:
+        self._begin("the creation")
+        return self._client.create(mr, seen)
+
+    def update(self, mr: Managed, seen: Observation) -> Change:
+        self._begin("the update")
+        change = self._client.update(mr, seen)
+        self._sightings.repaired(mr)
+        return change
+
+    def delete(self, mr: Managed, seen: Observation) -> Change:
+        self._begin("the deletion")
+        return self._client.delete(mr, seen)

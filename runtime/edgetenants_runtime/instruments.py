@@ -1,0 +1,256 @@
+"""The counters of queues, controllers and managed resources: who tells what; see `metrics`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import datetime
+from enum import StrEnum
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from edgetenants_runtime.api.annotations import FINALIZER
+from edgetenants_runtime.api.conditions import ConditionStatus, ConditionType
+from edgetenants_runtime.clock import Clock, SystemClock, parse_rfc3339, utc_now
+from edgetenants_runtime.kube.cache import JsonObject
+from edgetenants_runtime.managed import Managed
+
+__all__ = [
+    "ControllerFamilies",
+    "ControllerMetrics",
+    "ManagedFamilies",
+    "ManagedMetrics",
+    "QueueFamilies",
+    "QueueMetrics",
+    "Result",
+    "is_true",
+]
+
+_WIDE = tuple(10e-9 * 10**n for n in range(12))
+_LIFE = (1, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600)
+_RECONCILE = (
+    *(0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9),
+    *(1, 1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60),
+)
+
+
+class Result(StrEnum):
+    """How a reconcile ended, as controller-runtime counts it."""
+
+    SUCCESS = "success"
+    """Nothing is to be done until the object changes."""
+    ERROR = "error"
+    """A step failed."""
+    REQUEUE = "requeue"
+    """It goes on with back-off: something is under way."""
+    REQUEUE_AFTER = "requeue_after"
+    """It is looked at again after a set time."""
+
+
+class QueueFamilies:
+    """client-go's metrics of work queues, as controller-runtime labels them."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        labels = ("name", "controller")
+        self.adds = Counter("workqueue_adds", "Keys added to the queue.", labels, registry=registry)
+        self.retries = Counter(
+            "workqueue_retries", "Keys put back with their back-off.", labels, registry=registry
+        )
+        self.waited = Histogram(
+            "workqueue_queue_duration_seconds",
+            "Seconds a key waited before a worker took it.",
+            labels,
+            registry=registry,
+            buckets=_WIDE,
+        )
+        self.worked = Histogram(
+            "workqueue_work_duration_seconds",
+            "Seconds the processing of a key took.",
+            labels,
+            registry=registry,
+            buckets=_WIDE,
+        )
+
+
+class QueueMetrics:
+    """A queue's `Tally`."""
+
+    def __init__(self, queues: QueueFamilies, name: str) -> None:
+        self._adds, self._retries = queues.adds.labels(name, name), queues.retries.labels(name, name)
+        self._waited, self._worked = queues.waited.labels(name, name), queues.worked.labels(name, name)
+
+    def added(self) -> None:
+        """See `Tally`."""
+        self._adds.inc()
+
+    def started(self, waited: float) -> None:
+        """See `Tally`."""
+        self._waited.observe(waited)
+
+    def ended(self, worked: float) -> None:
+        """See `Tally`."""
+        self._worked.observe(worked)
+
+    def retried(self) -> None:
+        """See `Tally`."""
+        self._retries.inc()
+
+
+class ControllerFamilies:
+    """controller-runtime's metrics of controllers."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        one = ("controller",)
+
+        def counter(name: str, says: str, *labels: str) -> Counter:
+            return Counter(f"controller_runtime_{name}", says, (*one, *labels), registry=registry)
+
+        self.reconciles = counter("reconcile", "Reconciles by how they ended.", "result")
+        self.errors = counter("reconcile_errors", "Reconciles in which a step failed.")
+        self.panics = counter("reconcile_panics", "Reconciles that ended in a bug.")
+        self.timeouts = counter("reconcile_timeouts", "Reconciles that took longer than their time-out.")
+        self.seconds = Histogram(
+            "controller_runtime_reconcile_time_seconds",
+            "Seconds a reconcile took.",
+            one,
+            registry=registry,
+            buckets=_RECONCILE,
+        )
+        self.active = Gauge(
+            "controller_runtime_active_workers", "Workers that reconcile now.", one, registry=registry
+        )
+        self.workers = Gauge(
+            "controller_runtime_max_concurrent_reconciles",
+            "Reconciles at once at most.",
+            one,
+            registry=registry,
+        )
+
+
+class ControllerMetrics:
+    """What one controller tells of its reconciles."""
+
+    def __init__(self, controllers: ControllerFamilies, name: str, workers: int) -> None:
+        self._results = {r: controllers.reconciles.labels(name, r.value) for r in Result}
+        self._errors, self._panics = controllers.errors.labels(name), controllers.panics.labels(name)
+        self._timeouts, self._seconds = controllers.timeouts.labels(name), controllers.seconds.labels(name)
+        self._active = controllers.active.labels(name)
+        controllers.workers.labels(name).set(workers)
+
+    def began(self) -> None:
+        """A reconcile began."""
+        self._active.inc()
+
+    def ended(self, result: Result, seconds: float) -> None:
+        """A reconcile ended."""
+        self._active.dec()
+        self._results[result].inc()
+        self._seconds.observe(seconds)
+        if result is Result.ERROR:
+            self._errors.inc()
+
+    def stumbled(self) -> None:
+        """A reconcile ended in a bug."""
+        self._panics.inc()
+
+    def timed_out(self) -> None:
+        """A reconcile takes longer than its time-out."""
+        self._timeouts.inc()
+
+
+class ManagedFamilies:
+    """crossplane-runtime's metrics of the lives of managed resources."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        def histogram(name: str, says: str, buckets: tuple[float, ...]) -> Histogram:
+            return Histogram(
+                f"crossplane_managed_resource_{name}", says, ("gvk",), registry=registry, buckets=buckets
+            )
+
+        self.detected = histogram(
+            "first_time_to_reconcile_seconds", "From creation to the first reconcile.", _WIDE[:10]
+        )
+        self.ready = histogram(
+            "first_time_to_readiness_seconds", "From creation until it was first ready.", _LIFE
+        )
+        self.deletion = histogram("deletion_seconds", "From the request to delete until it was gone.", _LIFE)
+        self.drift = histogram(
+            "drift_seconds",
+            "Since the last look at which the external resource was as desired, when it had to be updated.",
+            _WIDE[:10],
+        )
+
+
+class ManagedMetrics:
+    """What is told of the managed resources of one kind; `Sightings` of its external clients."""
+
+    def __init__(
+        self,
+        lives: ManagedFamilies,
+        label: str,
+        *,
+        clock: Clock | None = None,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self._detected, self._ready = lives.detected.labels(label), lives.ready.labels(label)
+        self._deletion, self._drift = lives.deletion.labels(label), lives.drift.labels(label)
+        self._clock, self._now = clock or SystemClock(), now
+        self._lock = threading.Lock()
+        self._fresh: set[str] = set()
+        self._unchanged: dict[str, float] = {}
+
+    def before(self, mr: Managed) -> None:
+        """A reconcile begins."""
+        if mr.condition(ConditionType.SYNCED) is None and mr.uid not in self._fresh:
+            with self._lock:
+                self._fresh.add(mr.uid)
+            self._detected.observe(self._since(mr.metadata.get("creationTimestamp")))
+
+    def after(self, mr: Managed, now: Managed | None) -> None:
+        """A reconcile of `mr` ended; `now` is the resource as it is since, None when it is gone."""
+        if mr.uid in self._fresh and now is not None and is_true(now.raw, ConditionType.READY):
+            self._ready.observe(self._since(mr.metadata.get("creationTimestamp")))
+            with self._lock:
+                self._fresh.discard(mr.uid)
+        if mr.deleted and _held(mr) and not _held(now):
+            self._deletion.observe(self._since(mr.metadata.get("deletionTimestamp")))
+        if now is None:
+            self.forget(mr.uid)
+
+    def forget(self, uid: str) -> None:
+        """The resource is gone."""
+        with self._lock:
+            self._fresh.discard(uid)
+            self._unchanged.pop(uid, None)
+
+    def up_to_date(self, mr: Managed) -> None:
+        """See `Sightings`."""
+        with self._lock:
+            self._unchanged[mr.uid] = self._clock.now()
+
+    def repaired(self, mr: Managed) -> None:
+        """See `Sightings`."""
+        now = self._clock.now()
+        with self._lock:
+            since = self._unchanged.get(mr.uid)
+            self._unchanged[mr.uid] = now
+        if since is not None:
+            self._drift.observe(now - since)
+
+    def _since(self, stamp: object) -> float:
+        try:
+            return max(0.0, (self._now() - parse_rfc3339(str(stamp))).total_seconds())
+        except ValueError:
+            return 0.0
+
+
+def _held(mr: Managed | None) -> bool:
+    return mr is not None and FINALIZER in mr.finalizers
+
+
+def is_true(obj: JsonObject, type_: str) -> bool:
+    """The object has a condition of that type with status True."""
+    for condition in (obj.get("status") or {}).get("conditions") or ():
+        if condition.get("type") == type_:
+            return bool(condition.get("status") == ConditionStatus.TRUE)
+    return False

@@ -1,0 +1,24 @@
+"""What is asked of the definition of a kind."""
+
+from __future__ import annotations
+
+from edgetenants_runtime.kube.errors import Forbidden, NotFound
+from edgetenants_runtime.kube.kinds import CRDS
+from edgetenants_runtime.managed import ObjectKey, ResourceKind
+from edgetenants_runtime.writer import Objects
+
+__all__ = ["leaves"]
+
+
+def leaves(objects: Objects, kind: ResourceKind) -> bool:
+    """The kind's CRD is being deleted, or gone: its objects go without anybody having asked for it.
+
+    False where CRDs may not be read, as under Crossplane v1. Raises KubeError.
+    """
+    try:
+        crd = objects.get(CRDS, ObjectKey("", kind.resource))
+    except NotFound:
+        return True
+    except Forbidden:
+        return False
+    return bool(crd["metadata"].get("deletionTimestamp"))

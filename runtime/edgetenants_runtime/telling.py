@@ -1,0 +1,141 @@
+"""What a reconcile writes to its managed resource and tells of it, and what a failed step leads to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import structlog
+
+from edgetenants_runtime import meta, operations
+from edgetenants_runtime.api import annotations as names
+from edgetenants_runtime.api import conditions
+from edgetenants_runtime.api.conditions import Condition, ConditionType
+from edgetenants_runtime.collaborators import Collaborators
+from edgetenants_runtime.errors import NotYet
+from edgetenants_runtime.events import EventReason, EventType
+from edgetenants_runtime.external import Change, Observation
+from edgetenants_runtime.kube.errors import Conflict, KubeError, NotFound
+from edgetenants_runtime.managed import Managed, ManagedKind
+from edgetenants_runtime.status import Report
+from edgetenants_runtime.steps import Explanation, Next, Outcome, Step, StepFailed, explain, outcome_of, step
+
+__all__ = ["Telling"]
+
+_log = structlog.get_logger("edgetenants_runtime.reconciler")
+
+_LOOKS = frozenset({Step.CONNECT, Step.OBSERVE})
+
+
+class Telling:
+    """One reconcile of one managed resource, as far as Kubernetes sees it; `mr` is always the newest version
+    read or written."""
+
+    def __init__(self, kind: ManagedKind, having: Collaborators, mr: Managed) -> None:
+        self.kind, self.having, self.mr = kind, having, mr
+        self.unsaved: dict[str, str] = {}
+        self.resolved: Mapping[str, Any] = {}
+        self.seen = Observation(exists=False)
+        self.looked = False
+        self.poll_seconds = having.pace.poll_interval
+
+    # Writing and telling.
+
+    def save(self, annotations: Mapping[str, str]) -> None:
+        """Set annotations and the finalizer in one write; none where nothing is missing."""
+        finalizers = meta.with_finalizer(self.mr.finalizers)
+        if annotations or tuple(finalizers) != self.mr.finalizers or self.resolved:
+            self.mr = self.having.writer.patch_metadata(
+                self.mr, annotations=annotations, finalizers=finalizers, spec=self.resolved
+            )
+        self.unsaved, self.resolved = {}, {}
+
+    def release(self) -> None:
+        """Let the managed resource go."""
+        finalizers = meta.without_finalizer(self.mr.finalizers)
+        try:
+            self.having.writer.patch_metadata(self.mr, annotations={}, finalizers=finalizers)
+        except NotFound:
+            # Somebody else removed the finalizer: it is gone already.
+            return
+
+    def report(self, *said: Condition, change: Change | None = None, synced: Condition | None = None) -> None:
+        """Bring the status to what was observed, then to `said`, then to the change."""
+        change = change or Change()
+        under_way = operations.told(self.mr, self.seen, change.operation) if self.looked else ()
+        outcome = synced or conditions.reconcile_success()
+        report = Report(
+            conditions=(*self.seen.conditions, *said, *change.conditions, *under_way, outcome),
+            at_provider=self.seen.at_provider if change.at_provider is None else change.at_provider,
+            fields={**self.seen.status, **change.status, **self.handled_request()},
+            withdrawn=frozenset({ConditionType.UNKNOWN}),
+        )
+        with step(Step.REPORT):
+            self.mr = self.having.writer.write_status(self.mr, report)
+
+    def handled_request(self) -> dict[str, str]:
+        """The status field that acknowledges a requested reconcile, where one was requested."""
+        requested = self.mr.annotations.get(names.RECONCILE_REQUESTED_AT)
+        if not requested or self.mr.paused or requested == self.mr.status.get("lastHandledReconcileAt"):
+            return {}
+        self.tell(EventReason.REQUEST_HANDLED, f"Handled the reconcile requested at {requested}")
+        return {"lastHandledReconcileAt": requested}
+
+    def tell(
+        self, reason: EventReason, message: str, detail: str = "", *, type_: EventType = EventType.NORMAL
+    ) -> None:
+        """Record an event."""
+        self.having.recorder.event(self.mr, type_, reason, f"{message}: {detail}" if detail else message)
+
+    def news(self, condition: Condition) -> bool:
+        """The condition is not the stored one already, so that it is worth an event."""
+        stored = self.mr.condition(condition.type)
+        return stored is None or (stored.reason, stored.message) != (condition.reason, condition.message)
+
+    # What a failed step leads to.
+
+    def failed(self, failure: StepFailed) -> Outcome:
+        """Tell of the failure as its cause deserves; when to try again."""
+        match failure.cause:
+            case Conflict():
+                # Somebody wrote meanwhile. Nothing is wrong, so nothing is said.
+                return Outcome(Next.SOON)
+            case NotFound() as gone if gone.operation.kind == self.kind:
+                return Outcome(Next.NEVER)
+            case KubeError() as error if error.transient:
+                _log.warning("the API server does not answer, backing off", error=str(error))
+                return Outcome(Next.REAL_BACKOFF, failed=True)
+            case NotYet() as not_yet:
+                return self.not_yet(failure.step, not_yet)
+            case _:
+                return self.explain(failure)
+
+    def not_yet(self, at: Step, cause: NotYet) -> Outcome:
+        """The world is not ready: no error."""
+        self.tell(EventReason.PENDING, cause.message)
+        meanwhile = (at.value.ready,) if at.value.ready else ()
+        try:
+            self.report(*meanwhile, *cause.conditions)
+        except StepFailed as failure:
+            return self.failed(failure)
+        return Outcome(Next.AFTER, cause.after)
+
+    def explain(self, failure: StepFailed) -> Outcome:
+        """An error: event, Synced, and what the step says of Ready."""
+        why = explain(failure)
+        _log.warning("reconcile failed", step=failure.step.name, error=why.message, exc_info=why.bug)
+        self.tell(failure.step.value.reason, why.message, type_=EventType.WARNING)
+        if failure.step is Step.REPORT:
+            return Outcome(Next.REAL_BACKOFF, failed=True)
+        try:
+            self.report(
+                *self.unseen(failure, why), *why.conditions, synced=conditions.reconcile_error(why.message)
+            )
+        except StepFailed as second:
+            return self.failed(second)
+        return outcome_of(why.retry, self.poll_seconds)
+
+    def unseen(self, failure: StepFailed, why: Explanation) -> tuple[Condition, ...]:
+        """Ready is Unknown where a bug kept us from ever looking."""
+        never = failure.step in _LOOKS and self.mr.condition(ConditionType.READY) is None
+        return (conditions.never_observed(why.message),) if why.bug and never else ()

@@ -1,0 +1,114 @@
+"""Plans that come from elsewhere, and plans that change under claims that are live."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from sandbox.world import World
+from tests.integration.claims import Claims
+from tests.integration.test_bad_claims import added_plans, composition, patch, set_plans
+from tests.integration.watching import Object, condition, is_true
+
+OTHER = "E1OTHER"
+LABEL = "edgetenants.io/plans"
+PLAN = {"distributionId": "E1EDGETENANTS", "tags": {"plan": "shelf"}}
+
+
+@pytest.fixture
+def other_distribution(world: World) -> str:
+    """A second multi-tenant distribution in the seeded account."""
+    domains = ["example.com", "*.example.com"]
+    world.emulator.seed(
+        {
+            "account": "123456789012",
+            "distributions": [{"id": OTHER, "certificateDomains": domains, "parameters": []}],
+        }
+    )
+    return OTHER
+
+
+@pytest.fixture
+def sources(world: World) -> Iterator[None]:
+    """The installed Composition reads plans from EnvironmentConfigs with a label."""
+    before = composition(world)["spec"]["pipeline"]
+    pipeline = composition(world)["spec"]["pipeline"]
+    pipeline[0]["input"]["plansFrom"] = [{"environmentConfig": {"matchLabels": {LABEL: "true"}}}]
+    patch(world, pipeline)
+    try:
+        yield
+    finally:
+        patch(world, before)
+        world.kubectl("delete", "environmentconfigs", "-l", LABEL, "--wait=false")
+
+
+def shelf(**changes: object) -> Object:
+    return {
+        "apiVersion": "apiextensions.crossplane.io/v1beta1",
+        "kind": "EnvironmentConfig",
+        "metadata": {"name": "shelf", "labels": {LABEL: "true"}},
+        "data": {"plans": {"shelf": {**PLAN, **changes}}},
+    }
+
+
+def touch(claims: Claims, name: str, word: str = "once") -> None:
+    """Have core look at a claim: one that watches what functions require needs no such help."""
+    claims.world.kubectl(
+        "annotate", "tenantclaim", name, "-n", claims.namespace, "--overwrite", f"looked={word}"
+    )
+
+
+def test_a_plan_from_an_environment_config(claims: Claims, world: World, sources: None) -> None:
+    claims.apply(shelf(), claims.claim("read", plan="shelf"))
+    claims.wait_ready("read")
+    assert claims.managed("read")["spec"]["forProvider"]["tags"]["plan"] == "shelf"
+
+    world.kubectl("delete", "environmentconfig", "shelf")
+    touch(claims, "read")
+    live = claims.wait("Live to tell", lambda: told(claims.get("read"), "Live", "PlanNotFound"))
+    assert "spec.plan" in live["message"]
+    assert len(claims.tenants("read")) == 1
+    assert claims.managed("read")["spec"]["forProvider"]["tags"]["plan"] == "shelf"
+
+    claims.apply(shelf(tags={"plan": "mended"}))
+    touch(claims, "read", "twice")
+    claims.wait_ready("read")
+    claims.wait(
+        "the plan's tag", lambda: claims.managed("read")["spec"]["forProvider"]["tags"]["plan"] == "mended"
+    )
+
+
+def test_a_move_to_another_distribution_waits_for_the_claims_word(
+    claims: Claims, world: World, other_distribution: str
+) -> None:
+    plans = {"moving": {"distributionId": "E1EDGETENANTS"}}
+    with added_plans(world, plans):
+        claims.apply(claims.claim("mover", plan="moving"))
+        claims.wait_ready("mover")
+        plans["moving"]["distributionId"] = other_distribution
+        set_plans(world, plans)
+
+        blocked = claims.wait(
+            "Blocked to tell", lambda: told(claims.get("mover"), "Blocked", "AwaitingApproval")
+        )
+        assert is_true(claims.get("mover"), "Live")
+        assert claims.tenants("mover")[0]["DistributionId"] == "E1EDGETENANTS"
+
+        token = blocked["message"].partition("edgetenants.io/confirm: ")[2].split()[0]
+        world.kubectl(
+            "annotate", "tenantclaim", "mover", "-n", claims.namespace, f"edgetenants.io/confirm={token}"
+        )
+        before = claims.tenants("mover")[0]["Id"]
+        claims.wait(
+            "the tenant to be moved",
+            lambda: claims.tenants("mover")[0]["DistributionId"] == other_distribution,
+        )
+        assert [tenant["Id"] for tenant in claims.tenants("mover")] == [before]
+        claims.wait("nothing to be blocked", lambda: told(claims.get("mover"), "Blocked", "Unblocked"))
+        claims.wait_ready("mover")
+        claims.delete("mover")
+        claims.wait_gone(["mover"])
+
+
+def told(claim: Object, type_: str, reason: str) -> Object | None:
+    found = condition(claim, type_)
+    return found if found.get("reason") == reason else None
