@@ -243,14 +243,13 @@ class ConfigController:
 
     def _look_at_config(self, key: ProviderConfigKey) -> None:
         config = self._find(key)
-        users = self._parts.users.count(key) if config else 0
-        if config and users:
+        if config and self._parts.users.count(key):
             with self.releases.shared():
                 self.hold(key)
         elif config and _holds(config):
             self._release(key)
             self._release_unused_secrets()
-        self._write_status(key, users)
+        self._write_status(key)
 
     def _release(self, key: ProviderConfigKey) -> None:
         with self.releases.alone():
@@ -287,8 +286,8 @@ class ConfigController:
 
     # Status.
 
-    def _write_status(self, key: ProviderConfigKey, users: int) -> None:
-        config = self._find(key)
+    def _write_status(self, key: ProviderConfigKey) -> None:
+        config, users = self._find(key), self._parts.users.count(key)
         if config is None:
             self._forget(key)
             return

@@ -7,8 +7,8 @@ import pytest
 
 from edgetenants_runtime.kube.errors import Conflict, Operation
 from edgetenants_runtime.kube.kinds import SECRETS
-from edgetenants_runtime.managed import ObjectKey
-from edgetenants_runtime.testing import TOYS
+from edgetenants_runtime.managed import Managed, ObjectKey, ResourceKind
+from edgetenants_runtime.testing import TOYS, toy
 
 SECRET = {"credentials": {"source": "Secret", "secretRef": {"name": "aws", "key": "creds"}}}
 KEY, AWS = ObjectKey("shop", "ours"), ObjectKey("shop", "aws")
@@ -52,13 +52,11 @@ def meanwhile(world: Any, method: str, act: Any) -> None:
 # Holding.
 
 
-def test_a_use_recorded_by_a_process_that_held_nothing_is_held_at_the_next_reconcile(world: Any) -> None:
+def test_a_use_recorded_by_a_process_that_held_no_config_is_held_at_the_next_reconcile(world: Any) -> None:
     mr = world.use()
     strip(world, world.NAMESPACED, KEY, "finalizers")
-    strip(world, SECRETS, AWS, "labels", "finalizers")
     world.resolve(mr)
     assert world.finalizers() == [FINALIZER]
-    assert world.marked()
 
 
 def test_a_secret_alone_that_is_not_held_is_held_at_the_next_reconcile(world: Any) -> None:
@@ -146,6 +144,29 @@ def test_a_finalizer_added_by_somebody_else_meanwhile_is_not_lost(world: Any) ->
     assert world.secret()["metadata"]["finalizers"] == ["other/x", world.MARK]
 
 
+def test_the_cluster_scoped_tree_does_all_this_with_a_mark_of_its_own(tree: Any) -> None:
+    class Legacy(tree):  # type: ignore[misc]
+        CLUSTER = ResourceKind("example.org", "v1", "ProviderConfig", "providerconfigs", namespaced=False)
+        NAMESPACED = ResourceKind("example.org", "v1", "None", "nones", namespaced=True)
+        USAGE = ResourceKind("example.org", "v1", "ProviderConfigUsage", "usages", namespaced=False)
+        MARK = "example.org/in-use"
+
+    reference = {"name": "aws", "namespace": "shop", "key": "creds"}
+    spec = {"credentials": {"source": "Secret", "secretRef": reference}, "endpoint": {"url": "https://x"}}
+    world = Legacy({"metadata": {"name": "default", "uid": "u", "generation": 1}, "spec": spec})
+    world.put_secret()
+    assert world.resolve(Managed(toy(cluster=True))).credentials == b"AKIA"
+    world.look()
+    assert world.journal == [
+        "patch ProviderConfig default",
+        "patch Secret shop/aws",
+        "create ProviderConfigUsage uid-acme",
+        "patch ProviderConfig default",
+    ]
+    assert world.marked()
+    assert world.config("default", "")["status"] == {"users": 1}
+
+
 # Releasing.
 
 
@@ -164,7 +185,7 @@ def test_who_begins_while_the_last_user_goes_keeps_the_config(world: Any) -> Non
         return waiting()
 
     world.controller.releases.alone = begin_first
-    world.look()
+    assert world.look() == ["create ProviderConfigUsage shop/uid-late"]
     assert world.finalizers() == [FINALIZER]
     assert world.marked()
 
@@ -183,7 +204,7 @@ def test_who_begins_to_use_a_secret_while_it_is_being_released_keeps_it(world: A
     world.objects.delete(world.USAGE, ObjectKey("shop", "uid-acme"))
     world.sync()
     world.controller.releases.alone = begin_before_the_secret
-    world.look()
+    assert "patch Secret shop/aws" not in world.look()
     assert world.marked()
 
 
