@@ -243,7 +243,7 @@ class ConfigController:
 
     def _look_at_config(self, key: ProviderConfigKey) -> None:
         config = self._find(key)
-        if config and self._parts.users.count(key):
+        if config and self._parts.users.any(key):
             with self.releases.shared():
                 self.hold(key)
         elif config and _holds(config):
@@ -254,7 +254,7 @@ class ConfigController:
     def _release(self, key: ProviderConfigKey) -> None:
         with self.releases.alone():
             config = self._find(key)
-            if config is None or not _holds(config) or self._parts.users.count(key):
+            if config is None or not _holds(config) or self._parts.users.any(key):
                 return
             finalizers = config["metadata"]["finalizers"]
             kept = [f for f in finalizers if f != names.PROVIDER_CONFIG_FINALIZER]
@@ -270,7 +270,7 @@ class ConfigController:
         return {
             secret
             for key, config in self._all_configs()
-            if self._parts.users.count(key)
+            if self._parts.users.any(key)
             for secret in self._secrets_of(key, config.get("spec") or {})
         }
 
@@ -287,26 +287,30 @@ class ConfigController:
     # Status.
 
     def _write_status(self, key: ProviderConfigKey) -> None:
-        config, users = self._find(key), self._parts.users.count(key)
+        config, used = self._find(key), self._parts.users.any(key)
         if config is None:
             self._forget(key)
             return
-        reported = self._reported_of(key, config["metadata"].get("uid") or "")
-        terminating = config_status.is_terminating(config, users)
-        patch = config_status.patch_for(config, {**reported, "users": users}, now=utc_now())
-        if terminating:
-            self._queue.add_after_real(_Config(key), self.RESYNC_SECONDS)
-        if not patch:
-            return
         wait = self._written.get(key, -self.COUNT_SECONDS) + self.COUNT_SECONDS - self._clock.now()
-        news = "conditions" in patch or bool((config.get("status") or {}).get("users")) != bool(users)
-        if wait > 0 and not news:
+        if wait > 0 and not config_status.is_news(config, used=used):
             self._queue.add_after_real(_Config(key), wait)
             return
+        users = self._parts.users.count(key)
+        terminating = config_status.is_terminating(config, used=users > 0)
+        if terminating:
+            self._queue.add_after_real(_Config(key), self.RESYNC_SECONDS)
+        reported = self._reported_of(key, config["metadata"].get("uid") or "")
+        patch = config_status.patch_for(config, {**reported, "users": users}, now=utc_now())
         if terminating and "conditions" in patch:
             self._parts.recorder.event(
                 Managed(config), EventType.WARNING, EventReason.USAGE_ACCOUNTING, config_status.IN_USE
             )
+        if patch:
+            self._patch_status(key, config, patch)
+
+    def _patch_status(
+        self, key: ProviderConfigKey, config: Mapping[str, Any], patch: Mapping[str, Any]
+    ) -> None:
         self._written[key] = self._clock.now()
         body = {"metadata": {"resourceVersion": config["metadata"].get("resourceVersion")}, "status": patch}
         self._take_in(key, self._parts.objects.patch(self._kind(key), _name(key), body, subresource="status"))

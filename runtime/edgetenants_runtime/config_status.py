@@ -10,7 +10,7 @@ from edgetenants_runtime.api.conditions import Condition, ConditionStatus
 from edgetenants_runtime.api.providerconfig import ProviderConfigConditionType, ProviderConfigReason
 from edgetenants_runtime.status import Report, merge_patch, next_status
 
-__all__ = ["IN_USE", "is_terminating", "patch_for"]
+__all__ = ["IN_USE", "is_news", "is_terminating", "patch_for"]
 
 IN_USE: Final = (
     "Blocking deletion while usages still exist: it goes when the managed resources that use it are gone or "
@@ -26,16 +26,23 @@ _TERMINATING: Final = Condition(
 )
 
 
-def is_terminating(config: Mapping[str, Any], users: int) -> bool:
+def is_terminating(config: Mapping[str, Any], *, used: bool) -> bool:
     """The config was deleted and stays because it is used."""
-    return bool(users and config["metadata"].get("deletionTimestamp"))
+    return used and bool(config["metadata"].get("deletionTimestamp"))
+
+
+def is_news(config: Mapping[str, Any], *, used: bool) -> bool:
+    """The status does not say yet that the config is used, or no more, or that it therefore stays."""
+    status = config.get("status") or {}
+    said = any(c["type"] == _TERMINATING.type for c in status.get("conditions") or ())
+    return bool(status.get("users")) != used or said != is_terminating(config, used=used)
 
 
 def patch_for(config: Mapping[str, Any], fields: Mapping[str, Any], *, now: datetime) -> dict[str, Any]:
     """The JSON merge patch of status that says the fields, `users` among them; empty when there is no
     news."""
     old: Mapping[str, Any] = config.get("status") or {}
-    terminating = is_terminating(config, fields["users"])
+    terminating = is_terminating(config, used=fields["users"] > 0)
     report = Report(conditions=(_TERMINATING,) if terminating else (), fields=fields)
     generation = int(config["metadata"].get("generation") or 0)
     new = next_status(old if terminating else _released(old), report, generation=generation, now=now)

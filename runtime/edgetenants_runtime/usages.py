@@ -58,6 +58,12 @@ class Users:
         resources.add_index(index, lambda obj: str(user_of(obj, use) or "") or ())
         self._resources.append((resources, index))
 
+    def any(self, config: ProviderConfigKey) -> bool:
+        """Somebody uses the config. Much cheaper than to count."""
+        value = str(config)
+        of_resources = (cache.indexed(index, value) for cache, index in self._resources)
+        return self._usages.indexed(BY_CONFIG, value) or any(of_resources)
+
     def count(self, config: ProviderConfigKey) -> int:
         """How many managed resources use the config."""
         value = str(config)

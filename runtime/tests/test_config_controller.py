@@ -175,6 +175,15 @@ def test_a_terminating_config_that_somebody_else_holds_does_not_go_on_saying_in_
     world.look(6)
     assert world.finalizers() == ["other/x"]
     assert status(world) == {"users": 0, "conditions": []}
+    assert len(world.recorder.messages) == 1
+
+
+def test_conditions_of_others_are_kept_and_no_reason_to_tell(world: Any) -> None:
+    condition = {"type": "Reachable", "status": "True", "reason": "Seen", "lastTransitionTime": "t"}
+    world.objects.write(world.NAMESPACED, ours() | {"status": {"users": 7, "conditions": [condition]}})
+    world.look()
+    assert status(world) == {"users": 0, "conditions": [condition]}
+    assert world.recorder.messages == []
 
 
 # Secrets.
