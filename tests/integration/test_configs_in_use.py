@@ -179,6 +179,30 @@ def test_nothing_is_written_in_steady_state_after_a_restart(team: Team) -> None:
     assert before[0]["finalizers"] == after[0]["finalizers"]
 
 
+ROLE = {"roleARN": "arn:aws:iam::123456789012:role/other"}
+REACHING_OUT: dict[str, tuple[str, Object]] = {
+    "chain": ("spec.assumeRoleChain", {"credentials": {"source": "None"}, "assumeRoleChain": [ROLE]}),
+    "web": ("spec.webIdentity", {"credentials": {"source": "None"}, "webIdentity": ROLE}),
+    "elsewhere": (
+        "spec.endpoint",
+        {"credentials": {"source": "None"}, "endpoint": {"url": "http://127.0.0.1:9"}},
+    ),
+    "injected": ("spec.credentials.source", {"credentials": {"source": "InjectedIdentity"}}),
+}
+
+
+def test_a_namespaced_config_cannot_borrow_the_providers_identity(team: Team) -> None:
+    for name, (_, spec) in REACHING_OUT.items():
+        team.claims.apply(config(team.namespace, name) | {"spec": spec}, tenant(team.namespace, name, name))
+    for name, (field, _) in REACHING_OUT.items():
+        said = team.claims.wait(
+            f"{name} to be refused",
+            lambda name=name: condition(team.get(name, "edt"), "Synced").get("message"),
+        )
+        assert f"ProviderConfig {team.namespace}/{name}: {field}: " in said
+        assert team.claims.tenants(name) == []
+
+
 @pytest.mark.parametrize("kills", [0, 6])
 def test_a_whole_namespace_is_deleted_to_the_end(team: Team, kills: int) -> None:
     """Usages go at once; tenants, config and Secret each when nobody needs them any more."""
