@@ -10,7 +10,7 @@ WORKERS ?= 2
 export EDGETENANTS_CACHE := $(CURDIR)/$(CACHE)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test test-unit test-world test-alone test-controlplane lint generate bench lock clean
+.PHONY: help demo test histories mutants test-unit test-world test-alone test-controlplane lint generate bench lock clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -34,6 +34,12 @@ test-alone: ## Install runtime/ and emulator/ each alone in a clean environment 
 
 test-controlplane: $(READY) ## The tests of the sandbox's own control plane, in Go
 	@$(BIN)/python -m sandbox.build --cache $(CACHE) --test
+
+histories: $(READY) ## Play 10,000 histories of managed resources against the runtime (HISTORIES_FLAGS="--count N --seed N")
+	@$(BIN)/python -m edgetenants_runtime.histories --count 10000 --workers $(WORKERS) $(HISTORIES_FLAGS)
+
+mutants: $(READY) ## Break the code in named ways, one at a time: a test must notice each
+	@$(BIN)/python -m tests.mutants $(MUTANTS_FLAGS)
 
 lint: $(READY) ## Style, strict types, import rules, no clock but ours, generated files fresh
 	@$(BIN)/ruff check .

@@ -69,11 +69,12 @@ def _reconciling(tenants: Iterable[Looked]) -> Told:
     going = [each for each in tenants if not each.finding.failed]
     new = [each for each in going if each.seen is None or not each.seen.tenant_id]
     changing = [each for each in going if each.seen is not None and _rolls_out(each.seen)]
+    # Which ones is not said: a message that moved with each of many tenants would wake core each time.
     if new:
-        message = f"Being created: {_domains(new)}."
+        message = "Tenants are being created."
         return Told(ClaimConditionType.RECONCILING, True, ReconcilingReason.CREATING, message)
     if changing:
-        message = f"A change is being rolled out: {_domains(changing)}."
+        message = "A change is being rolled out."
         return Told(ClaimConditionType.RECONCILING, True, ReconcilingReason.UPDATING, message)
     return _stable()
 

@@ -17,6 +17,7 @@ from function import (
     live,
     moves,
     observed,
+    pacing,
     plans,
     plansources,
     report,
@@ -145,14 +146,11 @@ def _compose(req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, order:
     # Nothing is written before all is known to be right: nothing is composed by half.
     seen = _observed(req)
     wanted = moves.wanted(order, seen)
-    resources = {
-        each: _tenant(order, each, _name_of(seen.get(each.resource_name))) for each in wanted.tenants
-    }
-
     looked = [_look(each, seen.get(each.resource_name), order) for each in wanted.tenants]
-    for each in looked:
-        name = each.wanted.resource_name
-        response.put(rsp, name, resources[each.wanted], ready=each.finding.satisfied)
+    composed = [(each, _tenant(order, each.wanted, _name_of(each.seen))) for each in pacing.admitted(looked)]
+
+    for each, resource in composed:
+        response.put(rsp, each.wanted.resource_name, resource, ready=each.finding.satisfied)
     if wanted.dedicated:
         _put_connection_group(rsp, order, seen.get(compose.CONNECTION_GROUP))
     finding = live.summary({each.wanted: each.finding for each in looked})

@@ -110,6 +110,9 @@ def summary(findings: Mapping[WantedTenant, Finding]) -> Finding:
     wanted, worst = max(findings.items(), key=lambda item: _urgency(item[1].reason))
     if len(findings) == 1 or worst.live:
         return worst
+    if worst.reason in _TELLING_NOBODY:
+        # Which of many tenants it is changes all the time, and nobody needs to know.
+        return Finding(worst.reason, " ".join(_TO_DO[worst.reason]))
     return Finding(worst.reason, f"{', '.join(wanted.domains)}: {worst.message}")
 
 
@@ -228,6 +231,8 @@ _WAITING: Final[Mapping[str, Reason]] = {
     TenantReadyReason.CERTIFICATE_PENDING: LiveReason.ISSUING_CERTIFICATE,
 }
 """Reasons of Ready that clear once the domain's owner has done something."""
+
+_TELLING_NOBODY: Final = frozenset({LiveReason.CREATING, LiveReason.DELETING, LiveReason.DEPLOYING})
 
 _NOTHING: Final = "Nobody needs to act."
 _TO_DO: Final[Mapping[Reason, tuple[str, str]]] = {

@@ -10,12 +10,13 @@ PATCH  distribution-tenants/{id-or-name}   edit it behind its owner's back
 DELETE distribution-tenants/{id-or-name}   take it away behind its owner's back
 GET    managed-certificates/{id-or-name}   a tenant's managed certificate
 PATCH  managed-certificates/{id-or-name}   {"served": true} or {"status": "revoked", "reason": "…"}
-GET    calls?since=                        what was asked, with counts by operation;  DELETE  forgets it
+GET    calls                               what was asked; see admin_calls
 POST   faults                              disturb a call;  GET  lists;  DELETE  removes all
 GET    faults/{id}?wait=                   how far it is;   DELETE faults/{id}?drop=true  lets go
 GET    settings                            durations, quotas, page sizes;  PATCH  changes some
 GET    snapshot                            the whole state, to be loaded again;  PUT  loads it
 GET    unknowns                            what AWS does not say, and what switches it here
+GET    distributions/{id}                  see admin_distributions
 GET    dns, records                        see admin_dns
 GET    limits                              see admin_limits
 """
@@ -28,6 +29,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from edgetenants_emulator import (
+    admin_calls,
+    admin_distributions,
     admin_dns,
     admin_limits,
     anycast_ip_lists,
@@ -61,16 +64,20 @@ class Admin:
         self.application = application
         self._world = application.world
         self._faults = application.faults
-        self._calls = application.calls
 
     def handle(self, request: Request) -> Response:
-        """The answer to an admin request, always JSON."""
+        """The answer to an admin request: JSON, but for calls as text."""
         name, _, rest = request.path.removeprefix(PREFIX).strip("/").partition("/")
         endpoint = _ENDPOINTS.get((request.method, name, bool(rest)))
         if endpoint is None:
-            return _refused(404, "NotFound", f"there is no {request.method} {request.path}")
+            return _refused(
+                404,
+                "NotFound",
+                f"there is no {request.method} {request.path}; GET {PREFIX} lists what there is",
+            )
         try:
-            return json_response(endpoint(self, request, unquote(rest)))
+            found = endpoint(self, request, unquote(rest))
+            return found if isinstance(found, Response) else json_response(found)
         except AwsError as error:
             return _refused(error.status, error.code, error.message)
         except KeyError as error:
@@ -82,17 +89,23 @@ class Admin:
         """Answers as soon as the server does."""
         return {"ok": True}
 
+    def index(self, _: Request, __: str) -> Any:
+        """What there is."""
+        return {
+            "requests": [f"{method} {PREFIX}{name}{'/…' * rest}" for method, name, rest in _ENDPOINTS if name]
+        }
+
     def clock(self, request: Request, _: str) -> Any:
         """The clock when its version is not `since`, or after `timeout` real seconds."""
-        since = request.query.get("since")
-        timeout = min(float(request.query.get("timeout") or 0), _LONGEST_WAIT)
-        return asdict(self._world.clock.wait_change(int(since) if since else None, timeout))
+        since = int(_number(request, "since")) if request.query.get("since") else None
+        timeout = min(_number(request, "timeout"), _LONGEST_WAIT)
+        return asdict(self._world.clock.wait_change(since, timeout))
 
     def set_clock(self, request: Request, _: str) -> Any:
         """Step the clock, set its rate, or both."""
         wanted = request.json()
-        unknown = set(wanted) - {"step", "rate"}
-        if unknown or not wanted:
+        fits = isinstance(wanted, dict) and wanted and not set(wanted) - {"step", "rate"}
+        if not fits or any(type(value) not in (int, float) for value in wanted.values()):
             raise ValueError(
                 'the clock takes {"step": seconds} or {"rate": virtual seconds for each real one}'
             )
@@ -172,15 +185,6 @@ class Admin:
             managed_certificates.advance(self._world)
             return _certificate(certificate)
 
-    def calls(self, request: Request, _: str) -> Any:
-        """The log after call number `since`."""
-        return self._calls.report(int(request.query.get("since") or 0))
-
-    def reset_calls(self, _: Request, __: str) -> Any:
-        """Forget the log."""
-        self._calls.reset()
-        return {"total": 0}
-
     def add_fault(self, request: Request, _: str) -> Any:
         """Arm a fault."""
         return self._faults.add(request.json()).as_json()
@@ -191,7 +195,7 @@ class Admin:
 
     def fault(self, request: Request, fault_id: str) -> Any:
         """One fault, after up to `wait` real seconds for it to be held or done."""
-        wait = min(float(request.query.get("wait") or 0), _LONGEST_WAIT)
+        wait = min(_number(request, "wait"), _LONGEST_WAIT)
         return self._faults.find(fault_id, wait).as_json()
 
     def remove_fault(self, request: Request, fault_id: str) -> Any:
@@ -245,6 +249,7 @@ class Admin:
 
 
 _ENDPOINTS: dict[tuple[str, str, bool], Endpoint] = {
+    ("GET", "", False): Admin.index,
     ("GET", "health", False): Admin.health,
     ("GET", "clock", False): Admin.clock,
     ("POST", "clock", False): Admin.set_clock,
@@ -255,8 +260,8 @@ _ENDPOINTS: dict[tuple[str, str, bool], Endpoint] = {
     ("DELETE", "distribution-tenants", True): Admin.remove_tenant,
     ("GET", "managed-certificates", True): Admin.certificate,
     ("PATCH", "managed-certificates", True): Admin.change_certificate,
-    ("GET", "calls", False): Admin.calls,
-    ("DELETE", "calls", False): Admin.reset_calls,
+    ("GET", "calls", False): lambda admin, request, _: admin_calls.calls(admin.application, request),
+    ("DELETE", "calls", False): lambda admin, request, _: admin_calls.reset_calls(admin.application, request),
     ("POST", "faults", False): Admin.add_fault,
     ("GET", "faults", False): Admin.faults,
     ("DELETE", "faults", False): Admin.remove_faults,
@@ -267,6 +272,12 @@ _ENDPOINTS: dict[tuple[str, str, bool], Endpoint] = {
     ("PUT", "snapshot", False): Admin.load_snapshot,
     ("GET", "unknowns", False): Admin.unknowns,
     ("PATCH", "settings", False): Admin.change_settings,
+    ("GET", "distributions", True): lambda admin, request, name: admin_distributions.distribution(
+        admin.application, request, name
+    ),
+    ("PATCH", "distributions", True): lambda admin, request, name: admin_distributions.change_distribution(
+        admin.application, request, name
+    ),
     ("GET", "limits", False): lambda admin, request, _: admin_limits.limits(admin.application, request),
     ("POST", "limits", False): lambda admin, request, _: admin_limits.add_limits(admin.application, request),
     ("DELETE", "limits", False): lambda admin, request, _: admin_limits.remove_limits(
@@ -297,6 +308,14 @@ def _served(wanted: Any, certificate: ManagedCertificate) -> set[str]:
     if unknown:
         raise ValueError(f"the certificate has no {', '.join(sorted(unknown))}")
     return set(wanted)
+
+
+def _number(request: Request, name: str) -> float:
+    text = request.query.get(name) or "0"
+    try:
+        return float(text)
+    except ValueError as error:
+        raise ValueError(f"{name} in the query is a number, not {text!r}") from error
 
 
 def _flag(request: Request, name: str) -> bool:

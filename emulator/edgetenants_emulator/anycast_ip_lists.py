@@ -15,7 +15,7 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
-from edgetenants_emulator import etag, identifiers, paging, tags
+from edgetenants_emulator import durations, etag, identifiers, paging, tags
 from edgetenants_emulator.errors import AwsError, ErrorCode
 from edgetenants_emulator.records import AnycastIpList
 from edgetenants_emulator.world import World
@@ -59,18 +59,18 @@ def get(world: World, account: str, params: Params) -> dict[str, Any]:
 def update(world: World, account: str, params: Params) -> dict[str, Any]:
     """UpdateAnycastIpList: addresses of a type that it keeps stay as they are."""
     found = find(world, account, params["Id"])
-    etag.check(params.get("IfMatch"), found.version)
+    etag.check(params.get("IfMatch"), found.version, world.settings)
     _check_own_addresses(params)
     found.address_type = params.get("IpAddressType", found.address_type)
     found.addresses = _addresses(found.address_type, found.ip_count, found.addresses)
-    found.touch(world.clock.now(), world.settings.deploy_group_seconds)
+    found.touch(world.clock.now(), durations.of_group(world))
     return _answer(world, found)
 
 
 def delete(world: World, account: str, params: Params) -> dict[str, Any]:
     """DeleteAnycastIpList."""
     found = find(world, account, params["Id"])
-    etag.check(params.get("IfMatch"), found.version)
+    etag.check(params.get("IfMatch"), found.version, world.settings)
     groups = [group.id for group in world.groups.of(account) if group.anycast_ip_list_id == found.id]
     uses = world.distributions.of(account)
     using = groups + [each.id for each in uses if each.config.get("AnycastIpListId") == found.id]
@@ -137,7 +137,7 @@ def _new(world: World, account: str, params: Params) -> AnycastIpList:
         enabled=True,
         created=now,
         modified=now,
-        deployed_at=now + world.settings.deploy_group_seconds,
+        deployed_at=now + durations.of_group(world),
         ip_count=params["IpCount"],
         address_type=address_type,
         addresses=_addresses(address_type, params["IpCount"], []),

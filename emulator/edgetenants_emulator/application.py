@@ -7,7 +7,14 @@ import sys
 import traceback
 from dataclasses import replace
 
-from edgetenants_emulator import cloudfront, identifiers, managed_certificates, restxml, role_sessions
+from edgetenants_emulator import (
+    call_parameters,
+    cloudfront,
+    identifiers,
+    managed_certificates,
+    restxml,
+    role_sessions,
+)
 from edgetenants_emulator.calls import Call, CallLog
 from edgetenants_emulator.errors import AwsError, ConnectionDropped, ErrorCode
 from edgetenants_emulator.exchange import Request, Response
@@ -29,7 +36,7 @@ class Application:
     def __init__(self, world: World) -> None:
         self.world = world
         self.calls = CallLog()
-        self.faults = Faults()
+        self.faults = Faults(world.clock.now)
         self.moto = MotoServices()
         self.accounts = Accounts()
         self.resolver = Resolver(world)
@@ -43,7 +50,9 @@ class Application:
         scope = scope_of(request)
         operation = resolve(request, scope)
         account = self.accounts.of(scope.access_key) if scope else DEFAULT_ACCOUNT
-        call = self.calls.begin(operation.name, operation.service, account, self.world.clock.now())
+        call = self.calls.begin(
+            operation.name, operation.service, account, self.world.clock.now(), request_id
+        )
         try:
             response = self._disturbed(request, operation, call, request_id, signed=scope is not None)
         except AwsError as error:
@@ -61,6 +70,8 @@ class Application:
         faults = self.faults.meet(operation.name, operation.service, call.account)
         call.fault = faults[0].id if faults else ""
         call.target = next(iter(operation.labels.values()), "")
+        if faults:
+            self._keep_parameters(call, request, operation)
         self.faults.strike(faults, When.BEFORE)
         try:
             response = self._answer(request, operation, call, request_id, signed=signed)
@@ -75,7 +86,11 @@ class Application:
         if operation.service == CLOUDFRONT and not signed:
             message = "Request is missing Authentication Token"
             raise AwsError(ErrorCode.MISSING_AUTHENTICATION_TOKEN, message)
-        self.limits.admit(operation.service, operation.name, call.account, request.body)
+        try:
+            self.limits.admit(operation.service, operation.name, call.account, request.body)
+        except AwsError:
+            self._keep_parameters(call, request, operation)
+            raise
         if cloudfront.is_ours(operation, request):
             return self._ours(request, operation, call, request_id)
         if operation.service == CLOUDFRONT:
@@ -83,7 +98,14 @@ class Application:
         return self._motos(request, operation, call, request_id)
 
     def _ours(self, request: Request, operation: Operation, call: Call, request_id: str) -> Response:
-        params = cloudfront.read(operation, request)
+        try:
+            params = cloudfront.read(operation, request)
+        except AwsError:
+            self._keep_parameters(call, request, operation)
+            raise
+        # None of these operations takes a secret.
+        if call.parameters is None:
+            self.calls.keep(call, params, len(request.body))
         call.target = cloudfront.target_of(params) or call.target
         try:
             return cloudfront.answer(self.world, call.account, operation, params, request_id)
@@ -94,7 +116,12 @@ class Application:
             message = f"The emulator failed at {operation.name}: {error!r}"
             raise AwsError(ErrorCode.INTERNAL_ERROR, message) from error
 
+    def _keep_parameters(self, call: Call, request: Request, operation: Operation) -> None:
+        if call.parameters is None:
+            self.calls.keep(call, call_parameters.read(request, operation), len(request.body))
+
     def _motos(self, request: Request, operation: Operation, call: Call, request_id: str) -> Response:
+        self._keep_parameters(call, request, operation)
         if operation.service == CLOUDFRONT:
             self._tell_moto(operation, call.account)
         if (operation.service, operation.name) == ("sts", "AssumeRole"):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from edgetenants_emulator import anycast_ip_lists, etag, identifiers, paging, tags
+from edgetenants_emulator import anycast_ip_lists, durations, etag, identifiers, paging, tags
 from edgetenants_emulator.errors import AwsError, ErrorCode
 from edgetenants_emulator.identifiers import Arn
 from edgetenants_emulator.records import ConnectionGroup
@@ -34,7 +34,7 @@ def create(world: World, account: str, params: Params) -> dict[str, Any]:
         message = f"Your request exceeds the limit of {world.settings.groups_per_account} connection groups."
         raise AwsError(ErrorCode.ENTITY_LIMIT_EXCEEDED, message)
     group = _new(world, account, params["Name"])
-    group.enabled = params.get("Enabled", True)
+    group.enabled = params.get("Enabled", world.settings.enabled_by_default)
     group.ipv6_enabled = params.get("Ipv6Enabled", True)
     group.anycast_ip_list_id = list_id
     group.tags = given_tags
@@ -75,7 +75,7 @@ def get_by_routing_endpoint(world: World, account: str, params: Params) -> dict[
 def update(world: World, account: str, params: Params) -> dict[str, Any]:
     """UpdateConnectionGroup: what is left out is kept; an empty AnycastIpListId takes the list away."""
     group = _by_id(world, account, params["Id"])
-    etag.check(params.get("IfMatch"), group.version)
+    etag.check(params.get("IfMatch"), group.version, world.settings)
     list_id = params.get("AnycastIpListId", group.anycast_ip_list_id)
     _check_anycast(world, account, list_id, group.id)
     enabled = params.get("Enabled", group.enabled)
@@ -85,23 +85,23 @@ def update(world: World, account: str, params: Params) -> dict[str, Any]:
     group.enabled = enabled
     group.anycast_ip_list_id = list_id
     group.ipv6_enabled = params.get("Ipv6Enabled", group.ipv6_enabled)
-    group.touch(world.clock.now(), world.settings.deploy_group_seconds)
+    group.touch(world.clock.now(), durations.of_group(world))
     return _answer(world, group)
 
 
 def delete(world: World, account: str, params: Params) -> dict[str, Any]:
     """DeleteConnectionGroup: of a disabled group without tenants that is not the default."""
     group = _by_id(world, account, params["Id"])
-    etag.check(params.get("IfMatch"), group.version)
+    etag.check(params.get("IfMatch"), group.version, world.settings)
     if group.is_default:
         message = f"The connection group {group.id} is the account's default and can't be deleted."
-        raise AwsError(ErrorCode.CANNOT_DELETE_ENTITY_WHILE_IN_USE, message)
+        raise AwsError(world.settings.default_group_delete_error, message)
     if _in_use(world, group):
         message = f"The connection group {group.id} can't be deleted: it has distribution tenants."
         raise AwsError(ErrorCode.CANNOT_DELETE_ENTITY_WHILE_IN_USE, message)
     if not world.may_delete(group):
         message = f"The connection group {group.id} must be disabled before it can be deleted."
-        raise AwsError(ErrorCode.RESOURCE_NOT_DISABLED, message)
+        raise AwsError(world.delete_error(group, ErrorCode.RESOURCE_NOT_DISABLED), message)
     world.groups.remove(group)
     return {}
 
@@ -129,7 +129,7 @@ def find(world: World, account: str, identifier: str) -> ConnectionGroup:
         found = world.groups.get(account, identifier) or world.groups.named(account, identifier)
     elif arn.account != account:
         message = f"Access to {identifier} is denied: it belongs to another account."
-        raise AwsError(ErrorCode.ACCESS_DENIED, message)
+        raise AwsError(world.settings.foreign_arn_error, message)
     else:
         found = world.groups.get(account, arn.id) if arn.kind == ConnectionGroup.KIND else None
     if found is None:
@@ -163,7 +163,7 @@ def _new(world: World, account: str, name: str) -> ConnectionGroup:
         enabled=True,
         created=now,
         modified=now,
-        deployed_at=now + world.settings.deploy_group_seconds,
+        deployed_at=now + durations.of_group(world),
         routing_endpoint=identifiers.edge_name(),
     )
 

@@ -15,9 +15,11 @@ from edgetenants_emulator import (
     distribution_config,
     distribution_rules,
     domains,
+    durations,
     etag,
     identifiers,
     paging,
+    parameters,
     tags,
 )
 from edgetenants_emulator.config_errors import ConfigErrorCode
@@ -105,7 +107,7 @@ def update(world: World, account: str, params: Params) -> dict[str, Any]:
     """UpdateDistribution: a full replace. What CloudFront fills in must be sent again, and the rest is gone
     when left out."""
     distribution = find(world, account, params["Id"])
-    etag.check(params.get("IfMatch"), distribution.version)
+    etag.check(params.get("IfMatch"), distribution.version, world.settings)
     distribution_rules.check_quantities(params["DistributionConfig"])
     if world.settings.distribution_update_needs_all:
         distribution_rules.check_complete(params["DistributionConfig"])
@@ -119,24 +121,25 @@ def update(world: World, account: str, params: Params) -> dict[str, Any]:
         raise _declared(error, _NOT_IN_UPDATE, ErrorCode.ILLEGAL_UPDATE) from error
     aliases = distribution_config.aliases(config)
     domains.check_free(world, aliases, distribution.arn)
+    parameters.check_change(world, distribution, config)
     before = distribution_config.aliases(distribution.config)
     domains.hold(world, distribution.arn, aliases, instead_of=before)
     distribution.config = config
     distribution.enabled = config["Enabled"]
-    distribution.touch(world.clock.now(), world.settings.deploy_distribution_seconds)
+    distribution.touch(world.clock.now(), durations.of_distribution(world, distribution.deploy_seconds))
     return _answer(world, distribution)
 
 
 def delete(world: World, account: str, params: Params) -> dict[str, Any]:
     """DeleteDistribution: of a disabled one without tenants."""
     distribution = find(world, account, params["Id"])
-    etag.check(params.get("IfMatch"), distribution.version)
+    etag.check(params.get("IfMatch"), distribution.version, world.settings)
     if any(tenant.distribution_id == distribution.id for tenant in world.tenants.of(account)):
         message = f"The distribution {distribution.id} can't be deleted: it has distribution tenants."
         raise AwsError(ErrorCode.RESOURCE_IN_USE, message)
     if not world.may_delete(distribution):
         message = "The distribution you are trying to delete has not been disabled."
-        raise AwsError(ErrorCode.DISTRIBUTION_NOT_DISABLED, message)
+        raise AwsError(world.delete_error(distribution, ErrorCode.DISTRIBUTION_NOT_DISABLED), message)
     domains.hold(world, distribution.arn, (), instead_of=distribution_config.aliases(distribution.config))
     world.distributions.remove(distribution)
     return {}
@@ -191,7 +194,7 @@ def _new(world: World, account: str, config: dict[str, Any], fixed_id: str | Non
         enabled=config["Enabled"],
         created=now,
         modified=now,
-        deployed_at=now + world.settings.deploy_distribution_seconds,
+        deployed_at=now + durations.of_distribution(world, None),
         domain_name=identifiers.edge_name(),
         config=config,
     )

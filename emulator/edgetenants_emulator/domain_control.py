@@ -19,7 +19,9 @@ from edgetenants_emulator import (
     distribution_config,
     dns,
     domains,
+    durations,
     etag,
+    managed_certificates,
     paging,
     tenant_lookup,
 )
@@ -44,6 +46,8 @@ def verify(world: World, account: str, params: Params) -> dict[str, Any]:
     endpoint = _endpoint(world, tenant)
     names = [wanted.lower()] if wanted else list(tenant.domains)
     found = [(name, dns.verdict(world.lookup, name, endpoint)) for name in names]
+    if world.settings.verify_attaches_certificate and all(v.status is dns.DnsStatus.VALID for _, v in found):
+        managed_certificates.attach_issued(world, tenant)
     rows = [{"Domain": name, "Status": str(v.status), "Reason": v.reason or None} for name, v in found]
     return {"DnsConfigurationList": rows}
 
@@ -64,7 +68,7 @@ def move(world: World, account: str, params: Params) -> dict[str, Any]:
     """UpdateDomainAssociation: from whoever has the domain to the target. Both get a new version."""
     domain = params["Domain"].lower()
     target = _resource(world, account, params["TargetResource"])
-    etag.check_if_given(params.get("IfMatch"), target.version)
+    etag.check_if_given(params.get("IfMatch"), target.version, world.settings)
     source = _holder(world, domain)
     _check_move(world, domain, source, target)
     _check_covered(world, target, domain)
@@ -90,6 +94,7 @@ def _check_move(world: World, domain: str, source: Holder, target: Holder) -> No
 
 def _take(world: World, source: Holder, domain: str) -> None:
     if isinstance(source, Tenant):
+        world.remember(source)
         source.domains = {name: status for name, status in source.domains.items() if name != domain}
     else:
         left = [each for each in distribution_config.aliases(source.config) if each.lower() != domain]
@@ -99,6 +104,7 @@ def _take(world: World, source: Holder, domain: str) -> None:
 
 def _give(world: World, target: Holder, domain: str) -> None:
     if isinstance(target, Tenant):
+        world.remember(target)
         target.domains = {**target.domains, domain: DomainStatus.ACTIVE}
     else:
         target.config = _with_aliases(target.config, [*distribution_config.aliases(target.config), domain])
@@ -112,8 +118,8 @@ def _with_aliases(config: dict[str, Any], names: Sequence[str]) -> dict[str, Any
 
 def _settle_seconds(world: World, holder: Holder) -> float:
     if isinstance(holder, Tenant):
-        return world.settings.deploy_tenant_seconds
-    return world.settings.deploy_distribution_seconds
+        return durations.of_tenant(world, holder.account, holder.distribution_id)
+    return durations.of_distribution(world, holder.deploy_seconds)
 
 
 def _resource(world: World, account: str, wanted: Params) -> Holder:

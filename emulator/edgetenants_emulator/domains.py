@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from edgetenants_emulator import certificates
 from edgetenants_emulator.errors import AwsError, ErrorCode
 from edgetenants_emulator.records import DomainStatus
+from edgetenants_emulator.settings import ACCEPTED
 from edgetenants_emulator.world import World
 
 __all__ = ["NOT_OWNED", "check_free", "check_names", "hold", "statuses"]
@@ -55,10 +56,13 @@ def check_free(world: World, domains: Iterable[str], owner: str | None) -> None:
 
 def hold(world: World, owner: str, domains: Iterable[str], instead_of: Iterable[str] = ()) -> None:
     """Make an owner the holder of `domains`, and of none of `instead_of` any more."""
-    for domain in instead_of:
-        world.domains.pop(domain.lower(), None)
-    for domain in domains:
-        world.domains[domain.lower()] = owner
+    before = {domain.lower() for domain in instead_of}
+    for domain in before:
+        world.domains.pop(domain, None)
+    for domain in map(str.lower, domains):
+        world.domains[domain] = owner
+        if world.settings.domain_lookup_lag_seconds > 0 and domain not in before:
+            world.past.held_since[domain] = world.clock.now()
 
 
 def statuses(
@@ -67,22 +71,24 @@ def statuses(
     *,
     awaited: Collection[str],
     before: Mapping[str, DomainStatus],
+    refusal: str = ErrorCode.INVALID_ARGUMENT,
 ) -> dict[str, DomainStatus]:
     """The status of each domain of a tenant whose certificates carry `names`.
 
         covered                                 active
         not covered, on a managed certificate   as before, a new one inactive
         not covered, inactive before            inactive
-        not covered                             refused: control of the domain is not shown
+        not covered                             refused: control of the domain is not shown, or accepted as
+                                                before, a new one inactive, by `refusal`
 
-    Raises AwsError InvalidArgument with the words that users report.
+    Raises AwsError with the code `refusal` and the words that users report.
     """
     found: dict[str, DomainStatus] = {}
     for domain in domains:
         if certificates.covers(names, domain):
             found[domain] = DomainStatus.ACTIVE
-        elif domain in awaited or before.get(domain) is DomainStatus.INACTIVE:
+        elif domain in awaited or before.get(domain) is DomainStatus.INACTIVE or refusal == ACCEPTED:
             found[domain] = before.get(domain, DomainStatus.INACTIVE)
         else:
-            raise AwsError(ErrorCode.INVALID_ARGUMENT, NOT_OWNED)
+            raise AwsError(refusal, NOT_OWNED)
     return found

@@ -12,6 +12,7 @@ import re
 from functools import lru_cache
 
 from edgetenants_emulator.errors import AwsError, ErrorCode
+from edgetenants_emulator.settings import Settings
 
 __all__ = ["check", "check_if_given", "token"]
 
@@ -26,6 +27,7 @@ _FIRST = (
     "E1VC38T7YXB528",
 )
 _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_PLAIN = Settings()
 _VALID = re.compile(r"E[0-9A-Z]{9,19}")
 
 
@@ -42,12 +44,14 @@ def token(version: int) -> str:
     return "E" + "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in digest[:13])
 
 
-def check(if_match: str | None, version: int) -> None:
+def check(if_match: str | None, version: int, settings: Settings = _PLAIN) -> None:
     """Let a write pass only where If-Match is the current version.
 
     Raises AwsError: InvalidIfMatchVersion for none or what is no version, PreconditionFailed for a stale one.
     """
     given = (if_match or "").strip().strip('"')
+    if given == "*" and settings.if_match_star_accepted:
+        return
     if not _VALID.fullmatch(given):
         raise AwsError(
             ErrorCode.INVALID_IF_MATCH_VERSION,
@@ -60,7 +64,7 @@ def check(if_match: str | None, version: int) -> None:
         )
 
 
-def check_if_given(if_match: str | None, version: int) -> None:
+def check_if_given(if_match: str | None, version: int, settings: Settings = _PLAIN) -> None:
     """As `check`, where the operation lets If-Match be left out."""
     if if_match is not None:
-        check(if_match, version)
+        check(if_match, version, settings)

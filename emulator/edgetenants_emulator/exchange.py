@@ -31,7 +31,10 @@ class Request:
 
     def json(self) -> Any:
         """The body as JSON, an empty one as an empty object. Raises ValueError when it is none."""
-        return json.loads(self.body) if self.body.strip() else {}
+        try:
+            return json.loads(self.body) if self.body.strip() else {}
+        except ValueError as error:
+            raise ValueError(f"the body is no JSON: {error}") from error
 
 
 @dataclass(frozen=True)

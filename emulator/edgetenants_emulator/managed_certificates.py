@@ -14,15 +14,26 @@ CloudFront distribution tenant"; ACM's user guide, "HTTP validation".
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from edgetenants_emulator import certificates, dns, domains, tenant_lookup
+from edgetenants_emulator import certificates, dns, domains, durations, tenant_lookup
+from edgetenants_emulator.customizations import certificate_arn
 from edgetenants_emulator.errors import AwsError, ErrorCode
 from edgetenants_emulator.records import CertificateStatus, DomainStatus, ManagedCertificate, Tenant
 from edgetenants_emulator.world import World
 
-__all__ = ["advance", "check_request", "details", "request", "settle", "shown"]
+__all__ = [
+    "activate",
+    "advance",
+    "attach_issued",
+    "check_request",
+    "detached",
+    "details",
+    "request",
+    "settle",
+    "shown",
+]
 
 Params = Mapping[str, Any]
 
@@ -38,7 +49,7 @@ def check_request(
     """
     if before and before.certificate and before.certificate.status is CertificateStatus.PENDING_VALIDATION:
         message = "The distribution tenant already has a pending managed certificate request."
-        raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
+        raise AwsError(world.settings.second_certificate_request_error, message)
     if not names or wanted.get("PrimaryDomainName", names[0]) not in names:
         message = (
             "The primary domain name of the certificate must be one of the distribution tenant's domains."
@@ -48,14 +59,17 @@ def check_request(
         message = "A managed certificate is validated over HTTP, which wildcard domains don't support."
         raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
     _check_quota(world, account)
-    if wanted["ValidationTokenHost"] == "cloudfront":
+    checked = before is None or world.settings.update_checks_dns
+    if wanted["ValidationTokenHost"] == "cloudfront" and checked:
         endpoint = _endpoint(world, group_id)
         if not all(_points(world, name, endpoint) for name in names):
             raise AwsError(ErrorCode.INVALID_ARGUMENT, domains.NOT_OWNED)
 
 
 def request(world: World, tenant: Tenant, wanted: Params) -> None:
-    """Ask ACM for a certificate with all domains of a tenant, the primary one first."""
+    """Ask ACM for a certificate with all domains of a tenant, the primary one first; or lose the request."""
+    if world.settings.certificate_request_lost:
+        return
     primary = wanted.get("PrimaryDomainName") or next(iter(tenant.domains))
     names = [primary, *(name for name in tenant.domains if name != primary)]
     certificate = ManagedCertificate(
@@ -75,7 +89,7 @@ def request(world: World, tenant: Tenant, wanted: Params) -> None:
 def advance(world: World) -> None:
     """Bring every pending certificate up to the present; under the world's lock."""
     for certificate in list(world.pending_certificates):
-        if not certificates.exists(certificate):
+        if world.settings.acm_delete_cancels_request and not certificates.exists(certificate):
             _cancel(world, certificate)
         else:
             _advance(world, certificate)
@@ -97,6 +111,7 @@ def settle(
     tenant = _tenant(world, certificate)
     if tenant is None:
         return
+    world.remember(tenant)
     if status is CertificateStatus.ISSUED and world.settings.certificate_attached_by_itself:
         _attach(world, tenant, certificate)
     elif world.settings.certificate_moves_etag:
@@ -110,6 +125,37 @@ def details(world: World, account: str, params: Params) -> dict[str, Any]:
         message = f"The distribution tenant {tenant.id} has no managed certificate."
         raise AwsError(ErrorCode.ENTITY_NOT_FOUND, message)
     return {"ManagedCertificateDetails": shown(tenant.certificate)}
+
+
+def attach_issued(world: World, tenant: Tenant) -> None:
+    """Attach a tenant's managed certificate, where it is issued and not attached yet."""
+    certificate = tenant.certificate
+    if certificate is None or certificate.status is not CertificateStatus.ISSUED:
+        return
+    if tenant.customizations.get("Certificate") != {"Arn": certificate.arn}:
+        world.remember(tenant)
+        _attach(world, tenant, certificate)
+
+
+def detached(tenant: Tenant, removed: Iterable[str]) -> dict[str, Any]:
+    """A tenant's customizations, without the certificate where it names a domain that was removed."""
+    arn = certificate_arn(tenant.customizations)
+    names = certificates.issued_names(tenant.account, arn) or ()
+    if not any(certificates.covers(names, domain) for domain in removed):
+        return tenant.customizations
+    return {name: part for name, part in tenant.customizations.items() if name != "Certificate"}
+
+
+def activate(world: World, tenant: Tenant, statuses: Mapping[str, DomainStatus]) -> None:
+    """Note when the domains that a tenant is about to have are shown as active, of those that were not."""
+    since = world.clock.now() + world.settings.domain_activation_seconds
+    fresh = {
+        name: since
+        for name, status in statuses.items()
+        if status is DomainStatus.ACTIVE and tenant.domains.get(name) is DomainStatus.INACTIVE
+    }
+    kept = {name: at for name, at in tenant.activating.items() if name in statuses}
+    tenant.activating = {**kept, **fresh} if world.settings.domain_activation_seconds else kept
 
 
 def shown(certificate: ManagedCertificate) -> dict[str, Any]:
@@ -153,7 +199,7 @@ def _look(world: World, certificate: ManagedCertificate, now: float) -> None:
     """Note since when all domains are proven."""
     tenant = _tenant(world, certificate)
     state = (*world.dns_generation(), *sorted(certificate.served), tenant and tenant.group_id)
-    if state == certificate.looked_at:
+    if state == certificate.looked_at and not world.settings.dns_lag_seconds:
         return
     certificate.looked_at = state
     endpoint = _endpoint(world, tenant.group_id) if tenant else ""
@@ -175,10 +221,11 @@ def _issue(world: World, certificate: ManagedCertificate) -> None:
 
 def _attach(world: World, tenant: Tenant, certificate: ManagedCertificate) -> None:
     tenant.customizations = {**tenant.customizations, "Certificate": {"Arn": certificate.arn}}
-    for domain in tenant.domains:
-        if certificates.covers(certificate.tokens, domain):
-            tenant.domains[domain] = DomainStatus.ACTIVE
-    tenant.touch(world.clock.now(), world.settings.deploy_tenant_seconds)
+    covered = {name for name in tenant.domains if certificates.covers(certificate.tokens, name)}
+    found = {name: DomainStatus.ACTIVE if name in covered else s for name, s in tenant.domains.items()}
+    activate(world, tenant, found)
+    tenant.domains = found
+    durations.deploy(world, tenant)
 
 
 def _cancel(world: World, certificate: ManagedCertificate) -> None:
@@ -186,6 +233,7 @@ def _cancel(world: World, certificate: ManagedCertificate) -> None:
     world.pending_certificates.remove(certificate)
     tenant = _tenant(world, certificate)
     if tenant:
+        world.remember(tenant)
         tenant.certificate = None
         tenant.version += world.settings.certificate_moves_etag
 
@@ -205,7 +253,15 @@ def _check_quota(world: World, account: str) -> None:
 
 
 def _points(world: World, domain: str, endpoint: str) -> bool:
-    return bool(endpoint) and dns.verdict(world.lookup, domain, endpoint).status is dns.DnsStatus.VALID
+    now, lag = world.clock.now(), world.settings.dns_lag_seconds
+    valid = bool(endpoint) and dns.verdict(world.lookup, domain, endpoint).status is dns.DnsStatus.VALID
+    if not lag:
+        return valid
+    seen = world.past.pointing_since
+    if not valid:
+        seen.pop((domain, endpoint), None)
+        return False
+    return seen.setdefault((domain, endpoint), now) + lag <= now
 
 
 def _endpoint(world: World, group_id: str) -> str:

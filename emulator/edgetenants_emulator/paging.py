@@ -24,10 +24,12 @@ def page(
 
     A marker holds a place in the order of creation, so what is created or deleted between two pages neither
     skips nor repeats another, unless the settings ask for it.
-    Raises AwsError InvalidArgument for a marker that no page gave.
+    Raises AwsError InvalidArgument for a marker that no page gave, or where set so whose item is gone.
     """
     after = _place(marker)
     listed = list(resources)
+    if after and settings.list_marker_needs_its_item and all(each.number != after for each in listed):
+        raise AwsError(ErrorCode.INVALID_ARGUMENT, "The Marker is not valid any more.")
     start = next((i for i, each in enumerate(listed) if each.number > after), len(listed))
     if after:
         start = max(0, start + settings.list_marker_skips - min(settings.list_marker_repeats, limit - 1))
@@ -52,7 +54,8 @@ def page_by_key(
 
 
 def size(max_items: Any, settings: Settings) -> int:
-    """How many items a page takes. Raises AwsError InvalidArgument for what is no number above 0."""
+    """How many items a page takes. Raises AwsError InvalidArgument for what is no number above 0, or where
+    set so more than a page may have."""
     if max_items is None:
         return settings.page_size_default
     try:
@@ -61,6 +64,9 @@ def size(max_items: Any, settings: Settings) -> int:
         number = 0
     if number < 1:
         message = f"MaxItems must be a number greater than 0, not {max_items}."
+        raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
+    if number > settings.page_size_max and settings.max_items_above_max_refused:
+        message = f"MaxItems must be at most {settings.page_size_max}, not {number}."
         raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
     return min(number, settings.page_size_max)
 

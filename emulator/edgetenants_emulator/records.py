@@ -134,6 +134,10 @@ class Distribution(Resource):
     domain_name: str
     config: dict[str, Any]
     """DistributionConfig as the model has it."""
+    deploy_seconds: float | None = None
+    """How long its own deployments take, instead of the setting."""
+    tenant_deploy_seconds: float | None = None
+    """How long the deployments of its tenants take, instead of the setting."""
 
     @property
     def tenant_only(self) -> bool:
@@ -192,6 +196,8 @@ class Tenant(Resource):
     customizations: dict[str, Any]
     certificate: ManagedCertificate | None = None
     """The managed one that was asked for last, attached or not."""
+    activating: dict[str, float] = field(default_factory=dict)
+    """By active domain: from when on it is shown so."""
     invalidations: list[Invalidation] = field(default_factory=list)
     """The oldest first."""
 

@@ -25,6 +25,7 @@ def seed(world: World, wanted: Mapping[str, Any]) -> dict[str, Any]:
     `wanted` is `{"account", "distributions": [{"id", "certificateDomains", "parameters"}]}`; the answer says
     of each whether it was made now. Raises AwsError InvalidArgument for what is not understood.
     """
+    _check(wanted)
     account = str(wanted.get("account", DEFAULT_ACCOUNT))
     with world.lock:
         made = [_distribution(world, account, each) for each in wanted.get("distributions", ())]
@@ -35,6 +36,14 @@ def seed(world: World, wanted: Mapping[str, Any]) -> dict[str, Any]:
             "distributions": made,
             "connectionGroup": {"id": group.id, "routingEndpoint": group.routing_endpoint},
         }
+
+
+def _check(wanted: Any) -> None:
+    given = wanted.get("distributions", ()) if isinstance(wanted, dict) else None
+    fits = isinstance(given, (list, tuple)) and all(isinstance(each, dict) for each in given)
+    if not fits or set(wanted) - {"account", "distributions"}:
+        message = 'A seed is {"account", "distributions": [{"id", "certificateDomains", "parameters"}]}.'
+        raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
 
 
 def _distribution(world: World, account: str, wanted: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,11 @@ from edgetenants_emulator.exchange import Request, Response
 from edgetenants_emulator.settings import Settings
 from edgetenants_emulator.world import World
 
-__all__ = ["EmulatorServer"]
+__all__ = ["DnsPortError", "EmulatorServer"]
+
+
+class DnsPortError(OSError):
+    """The DNS server cannot listen."""
 
 
 class EmulatorServer:
@@ -78,9 +82,9 @@ class EmulatorServer:
     def _dns(self, host: str, port: int) -> DnsServer:
         try:
             dns = DnsServer(self.application.resolver.lookup, host, port)
-        except OSError:
+        except OSError as error:
             self._server.server_close()
-            raise
+            raise DnsPortError(error.errno, error.strerror) from error
         self.application.dns_address = dns.address
         return dns
 

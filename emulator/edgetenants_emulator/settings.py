@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-__all__ = ["ENVIRONMENT_PREFIX", "Settings"]
+from edgetenants_emulator.errors import ErrorCode
+
+__all__ = ["ACCEPTED", "ENVIRONMENT_PREFIX", "Settings"]
 
 ENVIRONMENT_PREFIX = "EDGETENANTS_EMULATOR_SETTING_"
 """Before a setting's name in upper case: the environment variable that the command takes it from."""
+ACCEPTED = "accepted"
+"""The word of a choice for no refusal at all."""
+_KINDS: dict[type, tuple[tuple[type, ...], str]] = {
+    bool: ((bool,), "true or false"),
+    int: ((int,), "a whole number"),
+    float: ((int, float), "a number"),
+}
+
+
+def _choice(*words: str) -> Any:
+    """A setting that takes one of these words, the first by default."""
+    return field(default=str(words[0]), metadata={"choices": tuple(str(word) for word in words)})
 
 
 @dataclass(frozen=True)
@@ -108,6 +123,10 @@ class Settings:
     InvalidArgument). AWS publishes no pattern for it, but for tenants and Anycast lists."""
     list_lag_seconds: float = 0.0
     """Virtual seconds until a new tenant is in lists."""
+    list_lag_of_updates_seconds: float = 0.0
+    """Virtual seconds that lists go on showing a tenant as it was before a change, its ETag included."""
+    list_lag_of_deletes_seconds: float = 0.0
+    """Virtual seconds that lists go on showing a tenant that is deleted."""
     list_marker_skips: int = 0
     """Items that each further page of a list skips."""
     list_marker_repeats: int = 0
@@ -116,6 +135,79 @@ class Settings:
     """Calls that an account may make of each operation of CloudFront; Throttling above it, 0 for no limit."""
     cloudfront_requests_burst: int = 10
     """How many of them at once, after a pause."""
+    list_marker_needs_its_item: bool = False
+    """Whether a marker is refused (InvalidArgument) when the last item of its page is deleted meanwhile."""
+    max_items_above_max_refused: bool = False
+    """Whether MaxItems above `page_size_max` is refused (InvalidArgument); otherwise it is cut down."""
+    association_filter_both: str = _choice("and", "or", ErrorCode.INVALID_ARGUMENT)
+    """What a list's filter with both a distribution and a connection group asks for."""
+    association_filter_unknown_refused: bool = True
+    """Whether a filter with an id that is not there is refused (EntityNotFound); otherwise it finds none."""
+    second_certificate_request_error: str = _choice(
+        ErrorCode.INVALID_ARGUMENT, ErrorCode.ENTITY_ALREADY_EXISTS, ErrorCode.INVALID_ASSOCIATION
+    )
+    """What answers a certificate request while another is pending."""
+    uncovered_domain_error: str = _choice(ErrorCode.INVALID_ARGUMENT, ErrorCode.INVALID_ASSOCIATION, ACCEPTED)
+    """What answers a domain that no certificate covers and none is asked for; accepted, it is inactive."""
+    parameter_error: str = _choice(
+        ErrorCode.INVALID_ARGUMENT, ErrorCode.INVALID_ASSOCIATION, ErrorCode.ENTITY_NOT_FOUND
+    )
+    """What answers a parameter that is unknown, or missing and required."""
+    standard_parent_error: str = _choice(
+        ErrorCode.INVALID_ASSOCIATION, ErrorCode.INVALID_ARGUMENT, ErrorCode.ENTITY_NOT_FOUND
+    )
+    """What answers a distribution that takes no tenants as a tenant's DistributionId."""
+    required_parameter_added: str = _choice(ACCEPTED, ErrorCode.ILLEGAL_UPDATE, ErrorCode.INVALID_ARGUMENT)
+    """What answers a new required parameter of a distribution whose tenants do not give it."""
+    update_in_progress_error: str = _choice(ErrorCode.PRECONDITION_FAILED, ErrorCode.INVALID_ARGUMENT)
+    """What answers an update while InProgress, where `update_needs_deployed` refuses it."""
+    delete_in_progress_error: str = _choice(ErrorCode.RESOURCE_NOT_DISABLED, ErrorCode.PRECONDITION_FAILED)
+    """What answers the delete of what is disabled but InProgress, where `delete_needs_deployed` refuses it.
+    For distributions, DistributionNotDisabled stands for ResourceNotDisabled."""
+    delete_lag_seconds: float = 0.0
+    """Virtual seconds that such a delete goes on being refused after Deployed."""
+    default_group_delete_error: str = _choice(
+        ErrorCode.CANNOT_DELETE_ENTITY_WHILE_IN_USE, ErrorCode.ACCESS_DENIED
+    )
+    """What answers the delete of the default connection group."""
+    disassociate_nothing: str = _choice(ErrorCode.INVALID_ARGUMENT, ErrorCode.ENTITY_NOT_FOUND, ACCEPTED)
+    """What answers DisassociateDistributionTenantWebACL where there is no web ACL."""
+    foreign_arn_error: str = _choice(ErrorCode.ACCESS_DENIED, ErrorCode.ENTITY_NOT_FOUND)
+    """What answers an ARN of another account where a tenant or connection group is looked for."""
+    foreign_domain_error: str = _choice(ErrorCode.ENTITY_NOT_FOUND, ErrorCode.ACCESS_DENIED)
+    """What answers GetDistributionTenantByDomain for a domain that another account has."""
+    if_match_star_accepted: bool = False
+    """Whether `If-Match: *` stands for any version; otherwise it is InvalidIfMatchVersion."""
+    enabled_by_default: bool = True
+    """Whether a tenant or connection group is enabled that is made without saying so."""
+    unchanged_update_moves_etag: bool = True
+    """Whether an update of a tenant that changes nothing gives a new ETag and a deployment."""
+    deployed_moves_modified: bool = False
+    """Whether a tenant's LastModifiedTime moves when its deployment ends."""
+    domain_lookup_lag_seconds: float = 0.0
+    """Virtual seconds until GetDistributionTenantByDomain finds a tenant by a new domain."""
+    domain_activation_seconds: float = 0.0
+    """Virtual seconds from the attachment of a certificate until an inactive domain is active."""
+    tags_lag_seconds: float = 0.0
+    """Virtual seconds that ListTagsForResource goes on showing the tags from before a change."""
+    dns_lag_seconds: float = 0.0
+    """Virtual seconds until CloudFront's resolvers believe a record, from when they first see it."""
+    update_checks_dns: bool = True
+    """Whether a certificate request with the token host `cloudfront` is refused in an update, as in a
+    create, until the domains point here; otherwise an update is accepted and the certificate waits."""
+    verify_attaches_certificate: bool = False
+    """Whether VerifyDnsConfiguration attaches an issued managed certificate when the DNS is right."""
+    acm_delete_cancels_request: bool = True
+    """Whether deleting a pending managed certificate in ACM ends the request; otherwise it stays pending
+    until its time-out."""
+    certificate_request_lost: bool = False
+    """Whether certificate requests are accepted and come to nothing, as where acm:RequestCertificate is
+    missing."""
+    removed_domain_detaches_certificate: bool = False
+    """Whether a tenant loses its certificate with a domain that the certificate names."""
+    deployment_times: str = _choice("fixed", "uniform", "exponential")
+    """How long deployments take: as set, from half to one and a half times that, or with that mean and a
+    long tail. The same chances in every run."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:
@@ -125,18 +217,32 @@ class Settings:
             for name, value in environment.items()
             if name.startswith(ENVIRONMENT_PREFIX)
         }
-        return cls().changed({name: _parsed(name, value) for name, value in given.items()})
+        choices = cls.choices()
+        return cls().changed(
+            {name: value if name in choices else _parsed(value) for name, value in given.items()}
+        )
+
+    @classmethod
+    def choices(cls) -> dict[str, tuple[str, ...]]:
+        """The settings that take a word, each with its words, the default first."""
+        return {each.name: each.metadata["choices"] for each in fields(cls) if "choices" in each.metadata}
 
     def changed(self, changes: Mapping[str, Any]) -> Settings:
         """These settings with some replaced.
 
-        Raises ValueError for an unknown name, a value of another type, or a negative number.
+        Raises TypeError for no mapping, ValueError for an unknown name, a value of another type, a negative
+        number, or a word that is not one of the setting's.
         """
-        known = {field.name: type(getattr(self, field.name)) for field in fields(self)}
+        if not isinstance(changes, Mapping):
+            raise TypeError('settings are an object of names and values: {"deploy_tenant_seconds": 5}')
+        known, choices = self.as_json(), self.choices()
         for name, value in changes.items():
             if name not in known:
-                raise ValueError(f"there is no setting {name!r}; known: {', '.join(sorted(known))}")
-            _check(name, value, known[name])
+                raise ValueError(f"there is no setting {name!r}; {_meant(name, known)}")
+            if name in choices:
+                _check_word(name, value, choices[name])
+            else:
+                _check(name, value, type(getattr(Settings, name)))
         return replace(self, **changes)
 
     def as_json(self) -> dict[str, Any]:
@@ -144,19 +250,30 @@ class Settings:
         return asdict(self)
 
 
+def _meant(name: str, known: Mapping[str, Any]) -> str:
+    near = difflib.get_close_matches(name, known, n=3)
+    return f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(sorted(known))}"
+
+
 def _check(name: str, value: Any, kind: type) -> None:
-    accepted = {float: (int, float), int: (int,), bool: (bool,)}[kind]
+    accepted, words = _KINDS[kind]
     if type(value) not in accepted:
-        raise ValueError(f"setting {name!r} takes a {kind.__name__}, not {value!r}")
-    if value < 0:
-        raise ValueError(f"setting {name!r} cannot be negative, and {value} is")
+        raise ValueError(f"setting {name!r} takes {words}, not {value!r}")
+    if not 0 <= value < float("inf"):
+        raise ValueError(f"setting {name!r} takes {words} from 0 up, not {value}")
 
 
-def _parsed(name: str, text: str) -> bool | int | float:
+def _check_word(name: str, value: Any, words: tuple[str, ...]) -> None:
+    if value not in words:
+        raise ValueError(f"setting {name!r} takes {', '.join(words[:-1])} or {words[-1]}, not {value!r}")
+
+
+def _parsed(text: str) -> bool | float | str:
+    """What a text stands for; the text itself where it is neither a truth value nor a number."""
     words = {"true": True, "false": False}
     if text.lower() in words:
         return words[text.lower()]
     try:
         return int(text) if text.lstrip("-").isdecimal() else float(text)
-    except ValueError as error:
-        raise ValueError(f"setting {name!r} takes true, false or a number, not {text!r}") from error
+    except ValueError:
+        return text

@@ -11,6 +11,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from edgetenants_emulator import distribution_config, domains, snapshot_moto
+from edgetenants_emulator.past import Past
 from edgetenants_emulator.records import (
     AnycastIpList,
     CertificateStatus,
@@ -59,6 +60,8 @@ def load(world: World, saved: Mapping[str, Any]) -> None:
     Raises ValueError for another format, KeyError or TypeError for what is no saved state; then nothing of
     CloudFront's is changed.
     """
+    if not isinstance(saved, Mapping):
+        raise TypeError("a saved state is an object")
     if saved.get("format") != _FORMAT:
         raise ValueError(f"a saved state has format {_FORMAT}, not {saved.get('format')!r}")
     with world.lock:
@@ -77,6 +80,7 @@ def load(world: World, saved: Mapping[str, Any]) -> None:
         world.distributions, world.groups = _shelf(distributions), _shelf(groups)
         world.tenants, world.anycast_lists = _shelf(tenants), _shelf(lists)
         _hold_domains(world)
+        world.past = Past()
         world.book.remove()
         for zone, record in records:
             world.book.put(record, zone)
@@ -92,6 +96,7 @@ def _tenant(row: Mapping[str, Any], later: float, managed: Mapping[str, ManagedC
     given = _later(row, later)
     given["domains"] = {name: DomainStatus(status) for name, status in row["domains"].items()}
     given["certificate"] = managed[row["certificate"]] if row["certificate"] else None
+    given["activating"] = {name: at + later for name, at in row.get("activating", {}).items()}
     given["invalidations"] = [_invalidation(each, later) for each in row["invalidations"]]
     return Tenant(**given)
 

@@ -46,8 +46,7 @@ def tag(world: World, account: str, params: Mapping[str, Any]) -> dict[str, Any]
     added = settled(params.get("Tags"), world.settings.tags_per_resource)
     merged = {**resource.tags, **added}
     _check_count(merged, world.settings.tags_per_resource)
-    resource.tags = merged
-    resource.version += world.settings.tags_move_etag
+    _retag(world, resource, merged)
     return {}
 
 
@@ -57,14 +56,23 @@ def untag(world: World, account: str, params: Mapping[str, Any]) -> dict[str, An
     gone = set((params.get("TagKeys") or {}).get("Items") or [])
     for key in gone:
         _check_key(key)
-    resource.tags = {key: value for key, value in resource.tags.items() if key not in gone}
-    resource.version += world.settings.tags_move_etag
+    _retag(world, resource, {key: value for key, value in resource.tags.items() if key not in gone})
     return {}
 
 
 def list_tags(world: World, account: str, params: Mapping[str, Any]) -> dict[str, Any]:
     """ListTagsForResource: the only way to read tags after the create."""
-    return {"Tags": as_items(_resource(world, account, params["Resource"]).tags)}
+    resource = _resource(world, account, params["Resource"])
+    at = world.clock.now() - world.settings.tags_lag_seconds
+    return {"Tags": as_items(world.past.tags_at(resource.arn, resource.tags, at))}
+
+
+def _retag(world: World, resource: Resource, tags: dict[str, str]) -> None:
+    lag = world.settings.tags_lag_seconds
+    if lag > 0:
+        world.past.retags(resource.arn, resource.tags, world.clock.now(), lag)
+    resource.tags = tags
+    resource.version += world.settings.tags_move_etag
 
 
 def _resource(world: World, account: str, text: str) -> Resource:

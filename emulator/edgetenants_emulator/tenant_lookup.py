@@ -17,7 +17,7 @@ def find(world: World, account: str, identifier: str) -> Tenant:
         found = world.tenants.get(account, identifier) or world.tenants.named(account, identifier)
     elif arn.account != account:
         message = f"Access to {identifier} is denied: it belongs to another account."
-        raise AwsError(ErrorCode.ACCESS_DENIED, message)
+        raise AwsError(world.settings.foreign_arn_error, message)
     else:
         found = world.tenants.get(account, arn.id) if arn.kind == Tenant.KIND else None
     if found is None:

@@ -54,7 +54,7 @@ def for_create(world: World, account: str, params: Params) -> TenantPlan:
     distribution = parent(world, account, params["DistributionId"])
     group_id = _group_id(world, account, params.get("ConnectionGroupId"))
     values = parameters.as_map(params.get("Parameters", ()), world.settings.parameters_per_tenant)
-    parameters.check(distribution, values, unknown_refused=world.settings.unknown_parameters_refused)
+    parameters.check(world, distribution, values)
     own = customizations.settled(account, params.get("Customizations", {}))
     request = params.get("ManagedCertificateRequest")
     if request:
@@ -62,11 +62,11 @@ def for_create(world: World, account: str, params: Params) -> TenantPlan:
     return TenantPlan(
         distribution_id=distribution.id,
         group_id=group_id,
-        domains=_statuses(distribution, own, names, awaited=names if request else (), before={}),
+        domains=_statuses(world, distribution, own, names, awaited=names if request else (), before={}),
         parameters=values,
         customizations=own,
         certificate_request=request,
-        enabled=params.get("Enabled", True),
+        enabled=params.get("Enabled", world.settings.enabled_by_default),
     )
 
 
@@ -85,7 +85,7 @@ def for_update(world: World, tenant: Tenant, params: Params) -> TenantPlan:
     group_id = _group_id(world, account, params.get("ConnectionGroupId") or tenant.group_id)
     values = _parameters(world, tenant, params.get("Parameters"))
     if "Parameters" in params or "DistributionId" in params:
-        parameters.check(distribution, values, unknown_refused=world.settings.unknown_parameters_refused)
+        parameters.check(world, distribution, values)
     own = _customizations(world, tenant, params.get("Customizations"))
     request = params.get("ManagedCertificateRequest")
     if request:
@@ -93,7 +93,7 @@ def for_update(world: World, tenant: Tenant, params: Params) -> TenantPlan:
     found = tenant.domains
     if params.keys() & {"Domains", "DistributionId", "Customizations", "ManagedCertificateRequest"}:
         awaited = names if request else _awaited(tenant)
-        found = _statuses(distribution, own, names, awaited=awaited, before=tenant.domains)
+        found = _statuses(world, distribution, own, names, awaited=awaited, before=tenant.domains)
     return TenantPlan(
         distribution_id=distribution.id,
         group_id=group_id,
@@ -112,7 +112,7 @@ def parent(world: World, account: str, distribution_id: str) -> Distribution:
         raise AwsError(ErrorCode.ENTITY_NOT_FOUND, f"The distribution {distribution_id} doesn't exist.")
     if not found.tenant_only:
         message = f"The distribution {distribution_id} can't have tenants: its connection mode is direct."
-        raise AwsError(ErrorCode.INVALID_ASSOCIATION, message)
+        raise AwsError(world.settings.standard_parent_error, message)
     return found
 
 
@@ -146,6 +146,7 @@ def _awaited(tenant: Tenant) -> Collection[str]:
 
 
 def _statuses(
+    world: World,
     distribution: Distribution,
     own: Params,
     names: Sequence[str],
@@ -155,4 +156,5 @@ def _statuses(
 ) -> dict[str, DomainStatus]:
     inherited = certificates.issued_names(distribution.account, distribution.certificate_arn) or ()
     its_own = certificates.issued_names(distribution.account, customizations.certificate_arn(own)) or ()
-    return domains.statuses(names, (*inherited, *its_own), awaited=awaited, before=before)
+    refusal = world.settings.uncovered_domain_error
+    return domains.statuses(names, (*inherited, *its_own), awaited=awaited, before=before, refusal=refusal)

@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from edgetenants_emulator import domains, etag, identifiers, managed_certificates, paging, tags, tenant_plan
+from edgetenants_emulator import (
+    domains,
+    durations,
+    etag,
+    identifiers,
+    managed_certificates,
+    paging,
+    tags,
+    tenant_plan,
+)
 from edgetenants_emulator import parameters as parameter_rules
 from edgetenants_emulator.customizations import certificate_arn
 from edgetenants_emulator.errors import AwsError, ErrorCode
 from edgetenants_emulator.identifiers import Arn
-from edgetenants_emulator.records import Tenant
+from edgetenants_emulator.records import DomainStatus, Tenant
 from edgetenants_emulator.tenant_lookup import by_id, find, not_found
 from edgetenants_emulator.world import World
 
@@ -64,7 +73,11 @@ def get_by_domain(world: World, account: str, params: Params) -> dict[str, Any]:
     """GetDistributionTenantByDomain: among the caller's own."""
     domain = params.get("Domain", "").lower()
     arn = Arn.parse(world.domains.get(domain, ""))
-    if arn is None or arn.account != account or arn.kind != Tenant.KIND:
+    if arn is None or arn.kind != Tenant.KIND:
+        raise not_found(domain)
+    if arn.account != account:
+        raise AwsError(world.settings.foreign_domain_error, f"There is no access to the domain {domain}.")
+    if not world.knows_holder(domain):
         raise not_found(domain)
     return _answer(world, by_id(world, account, arn.id))
 
@@ -72,10 +85,10 @@ def get_by_domain(world: World, account: str, params: Params) -> dict[str, Any]:
 def update(world: World, account: str, params: Params) -> dict[str, Any]:
     """UpdateDistributionTenant: what is left out is kept; what is sent replaces the whole member."""
     tenant = by_id(world, account, params["Id"])
-    etag.check(params.get("IfMatch"), tenant.version)
+    etag.check(params.get("IfMatch"), tenant.version, world.settings)
     if world.settings.update_needs_deployed and tenant.status(world.clock.now()) != "Deployed":
         message = f"The distribution tenant {tenant.id} is still being deployed."
-        raise AwsError(ErrorCode.PRECONDITION_FAILED, message)
+        raise AwsError(world.settings.update_in_progress_error, message)
     edit(world, tenant, params)
     return _answer(world, tenant)
 
@@ -84,10 +97,19 @@ def edit(world: World, tenant: Tenant, changes: Params) -> None:
     """Give a tenant a new version with some members changed. Raises AwsError and changes nothing."""
     plan = tenant_plan.for_update(world, tenant, changes)
     domains.check_free(world, plan.domains, tenant.arn)
+    members = plan.members()
+    unchanged = all(getattr(tenant, member) == value for member, value in members.items())
+    if unchanged and not plan.certificate_request and not world.settings.unchanged_update_moves_etag:
+        return
+    world.remember(tenant)
     domains.hold(world, tenant.arn, plan.domains, instead_of=tenant.domains)
-    for member, value in plan.members().items():
+    managed_certificates.activate(world, tenant, plan.domains)
+    removed = tenant.domains.keys() - plan.domains.keys()
+    for member, value in members.items():
         setattr(tenant, member, value)
-    tenant.touch(world.clock.now(), world.settings.deploy_tenant_seconds)
+    if removed and world.settings.removed_domain_detaches_certificate:
+        tenant.customizations = managed_certificates.detached(tenant, removed)
+    durations.deploy(world, tenant)
     if plan.certificate_request:
         managed_certificates.request(world, tenant, plan.certificate_request)
 
@@ -95,10 +117,10 @@ def edit(world: World, tenant: Tenant, changes: Params) -> None:
 def delete(world: World, account: str, params: Params) -> dict[str, Any]:
     """DeleteDistributionTenant: of a disabled one."""
     tenant = by_id(world, account, params["Id"])
-    etag.check(params.get("IfMatch"), tenant.version)
+    etag.check(params.get("IfMatch"), tenant.version, world.settings)
     if not world.may_delete(tenant):
         message = "The distribution tenant you are trying to delete has not been disabled."
-        raise AwsError(ErrorCode.RESOURCE_NOT_DISABLED, message)
+        raise AwsError(world.delete_error(tenant, ErrorCode.RESOURCE_NOT_DISABLED), message)
     remove(world, tenant)
     return {}
 
@@ -107,24 +129,31 @@ def remove(world: World, tenant: Tenant) -> None:
     """Take a tenant away and free its domains, whatever its state."""
     domains.hold(world, tenant.arn, (), instead_of=tenant.domains)
     world.tenants.remove(tenant)
+    lag = world.settings.list_lag_of_deletes_seconds
+    if lag > 0:
+        world.past.deletes(tenant, world.clock.now(), lag)
 
 
 def list_page(world: World, account: str, params: Params) -> dict[str, Any]:
     """ListDistributionTenants: without Parameters and Tags, with the ETag; of two filters both must fit."""
     wanted = params.get("AssociationFilter") or {}
     distribution_id, group_id = wanted.get("DistributionId"), wanted.get("ConnectionGroupId")
-    if distribution_id and world.distributions.get(account, distribution_id) is None:
+    refused = world.settings.association_filter_unknown_refused
+    if refused and distribution_id and world.distributions.get(account, distribution_id) is None:
         raise AwsError(ErrorCode.ENTITY_NOT_FOUND, f"The distribution {distribution_id} doesn't exist.")
-    if group_id and world.groups.get(account, group_id) is None:
+    if refused and group_id and world.groups.get(account, group_id) is None:
         raise AwsError(ErrorCode.ENTITY_NOT_FOUND, f"The connection group {group_id} doesn't exist.")
+    both = world.settings.association_filter_both
+    if distribution_id and group_id and both == ErrorCode.INVALID_ARGUMENT:
+        message = "Filter by a distribution or by a connection group, not by both."
+        raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
+    combine = any if both == "or" else all
+    asked = [(name, value) for name, value in (("distribution_id", distribution_id), ("group_id", group_id))]
+    filters = [(name, value) for name, value in asked if value]
+    if not filters:
+        return _list(world, account, params, lambda _: True)
     return _list(
-        world,
-        account,
-        params,
-        lambda tenant: (
-            tenant.distribution_id == (distribution_id or tenant.distribution_id)
-            and tenant.group_id == (group_id or tenant.group_id)
-        ),
+        world, account, params, lambda tenant: combine(getattr(tenant, name) == v for name, v in filters)
     )
 
 
@@ -146,15 +175,25 @@ def shown(world: World, tenant: Tenant, now: float) -> dict[str, Any]:
         "DistributionId": tenant.distribution_id,
         "Name": tenant.name,
         "Arn": tenant.arn,
-        "Domains": [{"Domain": domain, "Status": status} for domain, status in tenant.domains.items()],
+        "Domains": [{"Domain": name, "Status": _shown(tenant, name, now)} for name in tenant.domains],
         "Customizations": tenant.customizations or None,
         "Parameters": parameter_rules.as_list(tenant.parameters) or None,
         "ConnectionGroupId": tenant.group_id,
         "CreatedTime": world.clock.stamp(tenant.created),
-        "LastModifiedTime": world.clock.stamp(tenant.modified),
+        "LastModifiedTime": world.clock.stamp(_modified(world, tenant, now)),
         "Enabled": tenant.enabled,
         "Status": tenant.status(now),
     }
+
+
+def _shown(tenant: Tenant, domain: str, now: float) -> DomainStatus:
+    waits = tenant.activating.get(domain, now) > now
+    return DomainStatus.INACTIVE if waits else tenant.domains[domain]
+
+
+def _modified(world: World, tenant: Tenant, now: float) -> float:
+    moved = world.settings.deployed_moves_modified and now >= tenant.deployed_at
+    return max(tenant.modified, tenant.deployed_at) if moved else tenant.modified
 
 
 def _new(world: World, account: str, name: str, plan: tenant_plan.TenantPlan) -> Tenant:
@@ -165,7 +204,7 @@ def _new(world: World, account: str, name: str, plan: tenant_plan.TenantPlan) ->
         name=name,
         created=now,
         modified=now,
-        deployed_at=now + world.settings.deploy_tenant_seconds,
+        deployed_at=now + durations.of_tenant(world, account, plan.distribution_id),
         **plan.members(),
     )
 
@@ -179,9 +218,13 @@ def _answer(world: World, tenant: Tenant, *, with_tags: bool = False) -> dict[st
 
 def _list(world: World, account: str, params: Params, wanted: Callable[[Tenant], bool]) -> dict[str, Any]:
     limit = paging.size(params.get("MaxItems"), world.settings)
-    now = world.clock.now()
-    listed = (
-        each for each in world.tenants.of(account) if each.created + world.settings.list_lag_seconds <= now
+    now, settings = world.clock.now(), world.settings
+    live = (each for each in world.tenants.of(account) if each.created + settings.list_lag_seconds <= now)
+    listed = world.past.listed(
+        account,
+        live,
+        at=now - settings.list_lag_of_updates_seconds,
+        deleted_after=now - settings.list_lag_of_deletes_seconds,
     )
     matching = filter(wanted, listed)
     found, marker = paging.page(matching, params.get("Marker"), limit, world.settings)

@@ -5,28 +5,17 @@ Sources are public: AWS's documentation by page, botocore's model of CloudFront 
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
+from edgetenants_emulator.open_question import GUIDE as _GUIDE
+from edgetenants_emulator.open_question import MODEL as _MODEL
+from edgetenants_emulator.open_question import Unknown
+from edgetenants_emulator.open_questions_of_answers import OF_ANSWERS
+from edgetenants_emulator.open_questions_of_time import OF_TIME
 from edgetenants_emulator.settings import ENVIRONMENT_PREFIX, Settings
 
 __all__ = ["UNKNOWNS", "Unknown", "as_json", "as_text"]
-
-_MODEL = "botocore, cloudfront/2020-05-31"
-_GUIDE = "CloudFront developer guide"
-
-
-@dataclass(frozen=True)
-class Unknown:
-    """One open question."""
-
-    question: str
-    reading: str
-    """What the emulator does by default."""
-    settings: tuple[str, ...]
-    """What switches it; empty where nothing does."""
-    sources: tuple[str, ...]
-
 
 UNKNOWNS: tuple[Unknown, ...] = (
     Unknown(
@@ -94,15 +83,9 @@ UNKNOWNS: tuple[Unknown, ...] = (
     ),
     Unknown(
         "Is an update refused while the one before is InProgress?",
-        "No; where set, with PreconditionFailed.",
+        "No.",
         ("update_needs_deployed",),
         ("dsp0x4/cloudfront-tenant-operator: updates while InProgress",),
-    ),
-    Unknown(
-        "What answers a second certificate request, an uncovered domain, an unknown or missing parameter?",
-        "InvalidArgument.",
-        (),
-        (f"{_MODEL}: errors of CreateDistributionTenant", "aws/aws-sdk-php#3129: the ownership error"),
     ),
     Unknown(
         "Are parameters refused that the distribution does not define?",
@@ -112,8 +95,8 @@ UNKNOWNS: tuple[Unknown, ...] = (
     ),
     Unknown(
         "What does If-Match: * do?",
-        "InvalidIfMatchVersion.",
-        (),
+        "InvalidIfMatchVersion; where set, it is any version.",
+        ("if_match_star_accepted",),
         (f"{_MODEL}: InvalidIfMatchVersion, the version is missing or not valid",),
     ),
     Unknown(
@@ -206,6 +189,8 @@ UNKNOWNS: tuple[Unknown, ...] = (
         ("invalidation_paths", "invalidation_wildcards"),
         (f"{_GUIDE}: Quotas, for distributions",),
     ),
+    *OF_ANSWERS,
+    *OF_TIME,
 )
 """All of them."""
 
@@ -222,12 +207,19 @@ def as_text(current: Settings) -> str:
 
 
 def _paragraph(unknown: Unknown, current: Settings) -> str:
-    values = current.as_json()
-    switches = [f"{ENVIRONMENT_PREFIX}{name.upper()}={values[name]}" for name in unknown.settings]
+    switches = [_switch(name, current) for name in unknown.settings]
     lines = [
         unknown.question,
         f"    {unknown.reading}",
-        f"    switch  {', '.join(switches) or 'none'}",
+        *(f"    switch  {switch}" for switch in switches or ["none"]),
         *(f"    source  {source}" for source in unknown.sources),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _switch(name: str, current: Settings) -> str:
+    """As the environment has it, a truth value as it is read there."""
+    value = current.as_json()[name]
+    shown = str(value).lower() if isinstance(value, bool) else str(value)
+    others = [word for word in Settings.choices().get(name, ()) if word != value]
+    return f"{ENVIRONMENT_PREFIX}{name.upper()}={shown}" + (f"  (or {', '.join(others)})" if others else "")

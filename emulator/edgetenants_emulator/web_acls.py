@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from edgetenants_emulator import customizations, etag, tenant_lookup
-from edgetenants_emulator.errors import AwsError, ErrorCode
+from edgetenants_emulator import customizations, durations, etag, tenant_lookup
+from edgetenants_emulator.errors import AwsError
 from edgetenants_emulator.records import Tenant
+from edgetenants_emulator.settings import ACCEPTED
 from edgetenants_emulator.world import World
 
 __all__ = ["associate", "disassociate"]
@@ -23,28 +24,32 @@ def associate(world: World, account: str, params: Params) -> dict[str, Any]:
     tenant = _tenant(world, account, params)
     arn = params["WebACLArn"]
     own = customizations.settled(account, {"WebAcl": {"Action": "override", "Arn": arn}})
+    world.remember(tenant)
     tenant.customizations = {**tenant.customizations, **own}
-    tenant.touch(world.clock.now(), world.settings.deploy_tenant_seconds)
+    durations.deploy(world, tenant)
     return {"Id": tenant.id, "WebACLArn": arn, "ETag": tenant.etag}
 
 
 def disassociate(world: World, account: str, params: Params) -> dict[str, Any]:
     """DisassociateDistributionTenantWebACL: back to the distribution's web ACL, or to none where set so.
 
-    A tenant without one of its own is refused with InvalidArgument; AWS does not say.
+    A tenant without one of its own is refused, unless set otherwise; AWS does not say.
     """
     tenant = _tenant(world, account, params)
     if "Arn" not in tenant.customizations.get("WebAcl", {}):
+        if world.settings.disassociate_nothing == ACCEPTED:
+            return {"Id": tenant.id, "ETag": tenant.etag}
         message = f"The distribution tenant {tenant.id} is not associated with a web ACL."
-        raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
+        raise AwsError(world.settings.disassociate_nothing, message)
+    world.remember(tenant)
     others = {name: part for name, part in tenant.customizations.items() if name != "WebAcl"}
     left = {} if world.settings.disassociated_web_acl_inherits else {"WebAcl": {"Action": "disable"}}
     tenant.customizations = {**left, **others}
-    tenant.touch(world.clock.now(), world.settings.deploy_tenant_seconds)
+    durations.deploy(world, tenant)
     return {"Id": tenant.id, "ETag": tenant.etag}
 
 
 def _tenant(world: World, account: str, params: Params) -> Tenant:
     tenant = tenant_lookup.by_id(world, account, params["Id"])
-    etag.check_if_given(params.get("IfMatch"), tenant.version)
+    etag.check_if_given(params.get("IfMatch"), tenant.version, world.settings)
     return tenant

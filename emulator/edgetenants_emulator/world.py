@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from edgetenants_emulator.clock import VirtualClock
+from edgetenants_emulator.errors import ErrorCode
+from edgetenants_emulator.past import Past
 from edgetenants_emulator.record_book import RecordBook
 from edgetenants_emulator.records import (
     AnycastIpList,
@@ -47,8 +50,30 @@ class World:
     """Differs when what `lookup` says may."""
     pending_certificates: list[ManagedCertificate] = field(default_factory=list)
     """Those that wait for validation, also of tenants that are gone."""
+    past: Past = field(default_factory=Past)
+    """What reads that lag still show."""
+    chance: random.Random = field(default_factory=lambda: random.Random(0))  # noqa: S311 - no secret
+    """For durations by chance, the same in every run."""
 
     def may_delete(self, resource: Resource) -> bool:
         """Whether a resource is disabled, and at every edge where the settings ask for that."""
-        settled = resource.status(self.clock.now()) == "Deployed" or not self.settings.delete_needs_deployed
-        return settled and not resource.enabled
+        at_every_edge = self.clock.now() >= resource.deployed_at + self.settings.delete_lag_seconds
+        return not resource.enabled and (at_every_edge or not self.settings.delete_needs_deployed)
+
+    def delete_error(self, resource: Resource, not_disabled: ErrorCode) -> str:
+        """The code for a resource that may not be deleted, where `not_disabled` stands for an enabled one."""
+        in_progress = self.settings.delete_in_progress_error
+        if resource.enabled or in_progress == ErrorCode.RESOURCE_NOT_DISABLED:
+            return not_disabled
+        return in_progress
+
+    def knows_holder(self, domain: str) -> bool:
+        """Whether a look-up by domain already finds whoever has it."""
+        lag = self.settings.domain_lookup_lag_seconds
+        return lag == 0 or self.past.held_since.get(domain, -lag) + lag <= self.clock.now()
+
+    def remember(self, tenant: Tenant) -> None:
+        """Before each change of a tenant: lists may go on showing it as it is."""
+        lag = self.settings.list_lag_of_updates_seconds
+        if lag > 0:
+            self.past.changes(tenant, self.clock.now(), lag)

@@ -152,3 +152,24 @@ def test_a_body_that_is_no_json(admin):
     request = urllib.request.Request(f"{admin.url}/clock", data=b"{", method="POST")
     with pytest.raises(urllib.error.HTTPError, match="400"):
         urllib.request.urlopen(request)
+
+
+def test_the_index_lists_what_there_is(admin):
+    requests = admin("GET", "")["requests"]
+    assert {"GET /_edgetenants/calls", "PATCH /_edgetenants/distributions/…"} <= set(requests)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "said"),
+    [
+        ("POST", "clock", {"step": "x"}, '{"step": seconds}'),
+        ("POST", "clock", [1], '{"step": seconds}'),
+        ("POST", "seed", {"distribution": []}, "distributions"),
+        ("POST", "seed", {"distributions": ["E1"]}, "distributions"),
+        ("GET", "clock?since=x", None, "since"),
+        ("GET", "faults/f1?wait=x", None, "wait"),
+        ("GET", "calls/3", None, "GET /_edgetenants/ lists"),
+    ],
+)
+def test_what_is_not_understood_is_named(admin, method, path, body, said):
+    assert said in admin.refused(method, path, body)[1]

@@ -177,18 +177,120 @@ def test_an_unmet_fault_stays_armed(admin, fault):
     assert [each["id"] for each in admin("GET", "faults")["faults"]] == [armed]
 
 
-@pytest.mark.parametrize(
-    "wanted",
-    [
-        {},
-        {"operation": "X", "when": "later"},
-        {"operation": "X", "action": "explode"},
-        {"operation": "X", "nth": 0},
-        {"operation": "X", "colour": "red"},
-    ],
-)
-def test_refuses(admin, wanted):
-    assert admin.refused("POST", "faults", wanted)[0] == 400
+def get(aws):
+    return aws.refused("get_distribution_tenant", Identifier="acme")[0]
+
+
+class TestCount:
+    def test_so_many_calls_from_the_nth_on(self, aws, admin, fault):
+        two = fault("GetDistributionTenant", nth=2, count=2, action="throttle")
+        assert [get(aws) for _ in range(4)] == [
+            "EntityNotFound",
+            "Throttling",
+            "Throttling",
+            "EntityNotFound",
+        ]
+        found = admin("GET", f"faults/{two}")
+        assert (found["state"], found["struck"], found["count"]) == ("done", 2, 2)
+
+    def test_every_one_from_the_nth_on(self, aws, fault):
+        fault("GetDistributionTenant", nth=2, every=True)
+        assert [get(aws) for _ in range(3)] == ["EntityNotFound", "ServiceUnavailable", "ServiceUnavailable"]
+
+    def test_it_is_armed_until_the_last(self, aws, admin, fault):
+        two = fault("GetDistributionTenant", count=2)
+        get(aws)
+        assert admin("GET", f"faults/{two}")["state"] == "armed"
+
+
+class TestInAWord:
+    @pytest.mark.parametrize(
+        ("action", "expected"),
+        [
+            ("throttle", ("Throttling", 400)),
+            ("unavailable", ("ServiceUnavailable", 503)),
+            ("internal-error", ("InternalError", 500)),
+        ],
+    )
+    def test_of_any_operation(self, aws, admin, action, expected):
+        admin("POST", "faults", {"action": action})
+        assert aws.refused("list_connection_groups") == expected
+
+    def test_after_the_effect_and_of_another_service(self, aws, admin):
+        admin("POST", "faults", {"action": "throttle", "service": "acm"})
+        assert get(aws) == "EntityNotFound"
+        with pytest.raises(aws.cloudfront.exceptions.ClientError, match="Rate exceeded"):
+            aws.client("acm").list_certificates()
+        admin("POST", "faults", {"action": "unavailable", "operation": "*", "when": "after"})
+        aws.refused("create_connection_group", Name="edge")
+        assert aws.cloudfront.get_connection_group(Identifier="edge")
+
+    def test_a_status_is_enough(self, aws, fault):
+        fault("GetDistributionTenant", error={"status": 500})
+        assert aws.refused("get_distribution_tenant", Identifier="acme") == ("InternalError", 500)
+
+    def test_hang_never_answers_until_dropped(self, aws, admin, in_background):
+        hung = admin("POST", "faults", {"action": "hang"})["id"]
+        answers = in_background(aws.tenant)
+        held(admin, hung)
+        assert answers == []
+        admin("DELETE", f"faults/{hung}?drop=true")
+        in_background.join()
+        assert isinstance(answers[0], (ConnectionClosedError, ConnectionError))
+
+    def test_slow_by_virtual_time(self, aws, admin, in_background):
+        slow = admin("POST", "faults", {"action": "slow", "virtualSeconds": 30})["id"]
+        answers = in_background(aws.refused, "get_distribution_tenant", Identifier="acme")
+        held(admin, slow)
+        admin.step(29)
+        assert answers == []
+        admin.step(1)
+        in_background.join()
+        assert answers == [NOT_FOUND]
+
+    def test_slow_alone_waits_some_seconds(self, admin):
+        found = admin("POST", "faults", {"action": "slow"})
+        assert (found["action"], found["seconds"]) == ("delay", 2.0)
+
+
+REFUSED = [
+    ({}, "operation"),
+    ([], "operation"),
+    ({"operation": 3}, "operation"),
+    ({"operation": "GetDistributionTennant"}, "did you mean GetDistributionTenant"),
+    ({"operation": "CreateQueue"}, "CreateQueue"),
+    ({"operation": "GetQueueUrl", "service": "sqqs"}, "service"),
+    ({"action": "throttle", "account": 123456789012}, "account"),
+    ({"action": "throttle", "account": "me"}, "account"),
+    ({"action": "throttle", "when": "later"}, "when"),
+    ({"action": "explode"}, "action"),
+    ({"action": ["hold"]}, "action"),
+    ({"action": "throttle", "nth": 0}, "nth"),
+    ({"action": "throttle", "nth": True}, "nth"),
+    ({"action": "throttle", "count": 0}, "count"),
+    ({"action": "throttle", "count": 2, "every": True}, "count"),
+    ({"action": "throttle", "every": "yes"}, "every"),
+    ({"action": "slow", "seconds": -1}, "seconds"),
+    ({"action": "delay"}, "seconds"),
+    ({"action": "throttle", "seconds": 3}, "seconds"),
+    ({"action": "hold", "error": {"code": "X"}}, "error"),
+    ({"action": "fail", "error": "Throttling"}, "error"),
+    ({"action": "fail", "error": {"status": 200}}, "error"),
+    ({"action": "fail", "error": {"kode": "X"}}, "error"),
+    ({"action": "throttle", "colour": "red"}, "colour"),
+]
+
+
+@pytest.mark.parametrize(("wanted", "named"), REFUSED)
+def test_refuses_and_names_the_member(admin, wanted, named):
+    status, message = admin.refused("POST", "faults", wanted)
+    assert status == 400
+    assert named in message
+    assert admin("GET", "faults")["faults"] == []
+
+
+def test_an_operation_of_another_service_with_its_name(admin):
+    assert admin("POST", "faults", {"operation": "GetQueueUrl", "service": "sqs"})["service"] == "sqs"
 
 
 def test_an_unknown_fault(admin):

@@ -1,6 +1,7 @@
 """The server and its command: starting, stopping, several side by side."""
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -76,11 +77,70 @@ def test_ends_at_once_in_spite_of_long_polls(running, in_background, number):
     assert running.stderr.read() == ""
 
 
-def test_a_port_in_use_is_said(running):
-    second = command("--port", running.url.rpartition(":")[2])
-    _, said = second.communicate(timeout=20)
-    assert second.returncode == 1
+@pytest.mark.parametrize("option", ["--port", "--dns-port"])
+def test_a_port_in_use_is_said(running, option):
+    other = ("--port", "0") if option == "--dns-port" else ()
+    said = refused(*other, option, running.url.rpartition(":")[2])
     assert "cannot listen" in said
+    assert f"give another {option}, 0 for a free one" in said
+
+
+def refused(*arguments, **environment):
+    """What the command says when it does not start; no traceback."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "edgetenants_emulator.main", *arguments],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert ended.returncode in (1, 2)
+    assert "Traceback" not in ended.stderr
+    return ended.stderr
+
+
+SAVED = {"not JSON": b'{"oops', "a list": b"[]", "another format": b'{"format": 9}', "no text": b"\xff\xfe"}
+
+
+@pytest.mark.parametrize("text", [*SAVED.values(), b'{"format": 1}'], ids=[*SAVED, "too little"])
+def test_an_unreadable_state_is_said_and_kept(tmp_path, text):
+    state = tmp_path / "state"
+    state.write_bytes(text)
+    said = refused("--port", "0", "--state", str(state))
+    assert "move it away, or give another --state" in said
+    assert state.read_bytes() == text
+
+
+def test_a_state_in_no_directory_is_said(tmp_path):
+    assert "make the directory" in refused("--port", "0", "--state", str(tmp_path / "none" / "state"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "said"),
+    [
+        (["--colour"], {}, "No such option"),
+        (["--rate", "nan"], {}, "--rate is a number"),
+        (["--host", "192.0.2.1"], {}, "give another --host"),
+        ([], {"TAGS_MOVE_ETAG": "perhaps"}, "takes true or false, not 'perhaps'"),
+        ([], {"TAG_MOVES_ETAG": "true"}, "did you mean"),
+        (["unknowns"], {"PARAMETER_ERROR": "Oops"}, "takes InvalidArgument, "),
+    ],
+)
+def test_what_cannot_be_meant_is_said(arguments, environment, said):
+    given = {f"EDGETENANTS_EMULATOR_SETTING_{name}": value for name, value in environment.items()}
+    assert said in refused(*arguments, **given)
+
+
+def test_the_state_is_saved_whole(tmp_path):
+    state = tmp_path / "state"
+    process = command("--port", "0", "--state", str(state))
+    url = process.stdout.readline().partition(" on ")[2].partition(" (")[0]
+    get(url, "health")
+    process.terminate()
+    process.communicate(timeout=20)
+    assert json.loads(state.read_text())["format"] == 1
+    assert list(tmp_path.iterdir()) == [state]
 
 
 def test_listens_on_loopback_only():

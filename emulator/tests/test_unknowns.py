@@ -148,8 +148,14 @@ class TestTheList:
 
     def test_has_every_switch(self):
         listed = {name for unknown in UNKNOWNS for name in unknown.settings}
-        switches = {name for name, value in Settings().as_json().items() if isinstance(value, bool)}
-        assert switches <= listed
+        given = Settings().as_json()
+        flags = {name for name, value in given.items() if isinstance(value, bool)}
+        lags = {name for name in given if "_lag_" in name or "_marker_" in name}
+        assert flags | lags | set(Settings.choices()) <= listed
+
+    def test_asks_each_question_once(self):
+        questions = [unknown.question for unknown in UNKNOWNS]
+        assert len(set(questions)) == len(questions)
 
     def test_by_the_admin_api(self, admin):
         admin.settings(customizations_merge=True)
@@ -160,8 +166,10 @@ class TestTheList:
         environment = {**os.environ, f"{ENVIRONMENT_PREFIX}CUSTOMIZATIONS_MERGE": "true"}
         command = [sys.executable, "-m", "edgetenants_emulator.main", "unknowns"]
         said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-        assert f"{ENVIRONMENT_PREFIX}CUSTOMIZATIONS_MERGE=True" in said
+        assert f"{ENVIRONMENT_PREFIX}CUSTOMIZATIONS_MERGE=true" in said
         assert said.count("source") >= len(UNKNOWNS)
+        words = "InvalidArgument  (or InvalidAssociation, EntityNotFound)"
+        assert f"{ENVIRONMENT_PREFIX}PARAMETER_ERROR={words}" in said
 
 
 class TestEnvironment:

@@ -77,6 +77,9 @@ class ExternalError(Exception):
     it is written to status, so it must not differ between two failures of one cause. What does differ, the
     request id, is given apart: it is appended as ` (request id: …)`, a suffix that comparisons of status
     and events ignore.
+
+    Raised by `create`, it says that nothing was made. Where that is not known, after a time-out for example,
+    it is raised `uncertain`: a creation that cannot be repeated safely then stops until people have looked.
     """
 
     def __init__(
@@ -86,9 +89,11 @@ class ExternalError(Exception):
         conditions: Sequence[Condition] = (),
         retry: Retry | None = None,
         request_id: str = "",
+        uncertain: bool = False,
     ) -> None:
         text = f"{message} (request id: {request_id})" if request_id else message
         super().__init__(text)
         self.message = text
         self.conditions = tuple(conditions)
         self.retry = retry or Retry.backoff()
+        self.uncertain = uncertain

@@ -140,7 +140,8 @@ class ExternalClient(Protocol):
 
         `mr.external_name` is set. The finalizer and the external-create-pending annotation have been
         written. Where names are deterministic, a creation that finds the resource already made by an
-        earlier attempt is a success.
+        earlier attempt is a success. Where it cannot be told whether something was made, after a time-out
+        for example, raise ExternalError with `uncertain=True`.
         """
         ...
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api.conditions import Condition
 from edgetenants_runtime.api.references import ReferenceField
+from edgetenants_runtime.clock import parse_rfc3339
 from edgetenants_runtime.paths import patched
 
 __all__ = ["Managed", "ManagedKind", "ObjectKey", "ProviderConfigKey", "ResourceKind", "key_of"]
@@ -172,6 +174,18 @@ class Managed:
         return bool(self.metadata.get("deletionTimestamp"))
 
     @property
+    def deleted_at(self) -> datetime | None:
+        """When someone asked for the deletion, None when nobody has."""
+        moment = self.metadata.get("deletionTimestamp")
+        return parse_rfc3339(moment) if moment else None
+
+    @property
+    def asked_for(self) -> tuple[Any, ...]:
+        """What people ask for. A change of status alone is our own doing, or nobody's business."""
+        kept = ("uid", "generation", "deletionTimestamp", "annotations", "labels", "finalizers")
+        return tuple(self.metadata.get(name) or None for name in kept)
+
+    @property
     def external_name(self) -> str | None:
         """The annotation `crossplane.io/external-name`, None when absent or empty."""
         return self.annotations.get(names.EXTERNAL_NAME) or None
@@ -234,6 +248,11 @@ class Managed:
             return ProviderConfigKey("ProviderConfig", name, "")
         kind = ref.get("kind") or "ClusterProviderConfig"
         return ProviderConfigKey(kind, name, self.namespace if kind == "ProviderConfig" else "")
+
+    def with_annotations(self, annotations: Mapping[str, str]) -> Managed:
+        """The same with these annotations too; nothing is written."""
+        metadata = {**self.metadata, "annotations": {**self.annotations, **annotations}}
+        return Managed({**self.raw, "metadata": metadata})
 
     def condition(self, type_: str) -> Condition | None:
         """The status condition of that type, None when it was never set."""

@@ -16,7 +16,7 @@ from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api import conditions
 from edgetenants_runtime.api.conditions import ConditionType, ReadyReason
 from edgetenants_runtime.collaborators import Collaborators
-from edgetenants_runtime.errors import ExternalError, Retry
+from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.events import EventReason, EventType
 from edgetenants_runtime.external import Change, ExternalClient
 from edgetenants_runtime.kube.errors import KubeError
@@ -44,22 +44,38 @@ class Reconciler:
     def __init__(self, kind: ManagedKind, collaborators: Collaborators) -> None:
         self._kind = kind
         self._with = collaborators
-        self._existing = _Uids()
+        self._known = _Known()
 
     def reconcile(self, mr: Managed) -> Outcome:
         """One pass over the contract. Raises nothing but what ends the process."""
-        return _Pass(self._kind, self._with, self._existing, mr).run()
+        return _Pass(self._kind, self._with, self._known, mr).run()
 
     def forget(self, uid: str) -> None:
         """The managed resource is gone: let go of what is remembered of it."""
-        self._existing.discard(uid)
+        self._known.forget(uid)
         self._with.writer.forget(uid)
         self._with.connections.forget(uid)
 
 
+class _Known:
+    """What only this process knows of external resources, so that it need not wait for what may yet show."""
+
+    def __init__(self) -> None:
+        self.seen = _Uids()
+        """Seen since the last creation: its absence is no delay of the outside."""
+        self.refused = _Uids()
+        """The last creation was refused: there is nothing to show."""
+
+    def begin_creation(self, uid: str) -> None:
+        self.forget(uid)
+
+    def forget(self, uid: str) -> None:
+        self.seen.discard(uid)
+        self.refused.discard(uid)
+
+
 class _Uids:
-    """Resources whose external resource this process has seen, so that its absence is no delay of the
-    outside."""
+    """A set of resources that threads share."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -81,16 +97,17 @@ class _Uids:
 class _Pass(Telling):
     """One reconcile of one managed resource."""
 
-    def __init__(self, kind: ManagedKind, having: Collaborators, existing: _Uids, mr: Managed) -> None:
+    def __init__(self, kind: ManagedKind, having: Collaborators, known: _Known, mr: Managed) -> None:
         super().__init__(kind, having, mr)
-        self.existing = existing
+        self.known = known
         self.may = Permissions(create=False, update=False, delete=False, late_initialize=False)
 
     def run(self) -> Outcome:
         try:
-            return self.steps()
+            outcome = self.steps()
         except StepFailed as failure:
-            return self.failed(failure)
+            outcome = self.failed(failure)
+        return Outcome(Next.SOON) if self.overtaken else outcome
 
     def steps(self) -> Outcome:  # noqa: PLR0911 - one return for each way a reconcile can end
         if self.mr.paused:
@@ -157,7 +174,7 @@ class _Pass(Telling):
         if self.mr.external_name is None and self.kind.deterministic_name:
             # Written with the next write of metadata, so that a new resource costs one write and not three.
             self.unsaved[names.EXTERNAL_NAME] = self.mr.name
-            self.mr = _annotated(self.mr, self.unsaved)
+            self.mr = self.mr.with_annotations(self.unsaved)
 
     def refuse_uncertain_creation(self) -> None:
         if meta.creation(self.mr.annotations).incomplete and not self.kind.deterministic_name:
@@ -175,7 +192,7 @@ class _Pass(Telling):
         self.seen = seen = client.observe(self.mr)
         self.looked = True
         if seen.exists:
-            self.existing.add(self.mr.uid)
+            self.known.seen.add(self.mr.uid)
         elif not self.may.create and not self.mr.deleted and not seen.busy:
             policy = ", ".join(self.mr.management_policies)
             raise ExternalError(
@@ -186,12 +203,16 @@ class _Pass(Telling):
             )
 
     def may_not_show_yet(self) -> bool:
-        if self.seen.exists or self.seen.busy or self.mr.uid in self.existing:
+        if self.seen.exists or self.seen.busy or self.mr.uid in self.known.seen:
             return False
         creation = meta.creation(self.mr.annotations)
         if creation.seen_since(self.mr.condition(ConditionType.READY)):
             return False
-        return creation.succeeded_within(self.having.pace.creation_grace, self.having.now())
+        now, grace = self.having.now(), self.having.pace.creation_grace
+        if self.mr.deleted_at and creation.attempted_since_success and self.mr.uid not in self.known.refused:
+            # Nobody knows how the last creation ended. It began before the deletion was asked for.
+            return (now - self.mr.deleted_at).total_seconds() < grace
+        return creation.succeeded_within(grace, now)
 
     def await_existence(self) -> Outcome:
         self.tell(EventReason.PENDING, "Waiting for external resource existence to be confirmed")
@@ -237,8 +258,10 @@ class _Pass(Telling):
         try:
             with step(Step.CREATE):
                 change = client.create(self.mr, self.seen)
-        except StepFailed:
-            self.note_failed_creation()
+        except StepFailed as failure:
+            if _nothing_was_made(failure.cause):
+                self.known.refused.add(self.mr.uid)
+                self.note_failed_creation()
             raise
         with step(Step.ANNOTATE):
             self.save_creation(change)
@@ -252,6 +275,7 @@ class _Pass(Telling):
         # Before the call, and it must fail on a conflict: if we die after the call, the annotation is all
         # that says that an external resource may exist, and the finalizer all that keeps it from being
         # forgotten.
+        self.known.begin_creation(self.mr.uid)
         creation = meta.creation(self.mr.annotations)
         annotations = dict(self.unsaved)
         if not (self.kind.deterministic_name and creation.attempted_since_success):
@@ -265,7 +289,7 @@ class _Pass(Telling):
             return
         try:
             failed = meta.creation_failed(self.having.now())
-            self.mr = self.having.writer.set_critical_annotations(self.mr, failed)
+            self.set_critical(failed)
         except KubeError as error:
             # Told and not raised: why the creation failed matters more.
             self.tell(Step.ANNOTATE.value.reason, str(error), type_=EventType.WARNING)
@@ -274,7 +298,11 @@ class _Pass(Telling):
         annotations = meta.creation_succeeded(self.having.now())
         if change.external_name and change.external_name != self.mr.external_name:
             annotations[names.EXTERNAL_NAME] = change.external_name
-        self.mr = self.having.writer.set_critical_annotations(self.mr, annotations)
+        self.set_critical(annotations)
+
+    def set_critical(self, annotations: Mapping[str, str]) -> None:
+        written = self.having.writer.set_critical_annotations(self.mr, annotations)
+        self.wrote(written, over=self.mr.with_annotations(annotations))
 
     def hold(self) -> None:
         self.save(self.unsaved)
@@ -316,6 +344,7 @@ class _Pass(Telling):
         return Outcome(Next.AFTER, change.requeue_after)
 
 
-def _annotated(mr: Managed, annotations: Mapping[str, str]) -> Managed:
-    metadata = {**mr.metadata, "annotations": {**mr.annotations, **annotations}}
-    return Managed({**mr.raw, "metadata": metadata})
+def _nothing_was_made(cause: Exception) -> bool:
+    # A bug or a lost answer may have come after the creation. Noted as a failure, it would be tried again,
+    # and a generated name would have two external resources.
+    return isinstance(cause, NotYet) or (isinstance(cause, ExternalError) and not cause.uncertain)

@@ -37,6 +37,7 @@ class Telling:
         self.resolved: Mapping[str, Any] = {}
         self.seen = Observation(exists=False)
         self.looked = False
+        self.overtaken = False
         self.poll_seconds = having.pace.poll_interval
 
     # Writing and telling.
@@ -71,7 +72,13 @@ class Telling:
             withdrawn=frozenset({ConditionType.UNKNOWN}),
         )
         with step(Step.REPORT):
-            self.mr = self.having.writer.write_status(self.mr, report)
+            self.wrote(self.having.writer.write_status(self.mr, report), over=self.mr)
+
+    def wrote(self, written: Managed, *, over: Managed) -> None:
+        """Go on from what is stored now. A write that does not insist on the version takes in what others
+        changed meanwhile, and the watch will tell nobody of that any more."""
+        self.overtaken |= written.with_annotations(self.unsaved).asked_for != over.asked_for
+        self.mr = written
 
     def handled_request(self) -> dict[str, str]:
         """The status field that acknowledges a requested reconcile, where one was requested."""

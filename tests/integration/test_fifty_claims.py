@@ -1,4 +1,4 @@
-"""Fifty claims at once, and the quiet after."""
+"""Fifty claims at once, the quiet after, and a change of their plan."""
 
 import json
 import time
@@ -6,6 +6,7 @@ from collections import Counter
 
 from sandbox.world import World
 from tests.integration.claims import Claims
+from tests.integration.test_bad_claims import added_plans, set_plans
 from tests.integration.watching import Object, Watch, condition, is_true
 
 COUNT = 50
@@ -15,21 +16,38 @@ PROVIDER = "system:serviceaccount:crossplane-system:provider-edgetenants"
 WRITES = {"create", "update", "patch", "delete", "deletecollection"}
 
 
-def test_fifty_claims_become_ready_with_few_writes_and_then_there_is_quiet(
+def test_fifty_claims_become_ready_with_few_writes_are_quiet_and_follow_their_plan(
     claims: Claims, world: World
 ) -> None:
+    plans: Object = {"crowd": {"distributionId": "E1EDGETENANTS", "parameters": {"tier": "one"}}}
+    with added_plans(world, plans):
+        live_and_quiet(claims, world)
+
+        world.emulator.set_rate(30)
+        plans["crowd"]["parameters"]["tier"] = "two"
+        with Watch(world, "tenantclaims") as watched_claims:
+            set_plans(world, plans)
+            claims.wait(
+                "the plan's change to reach every tenant", lambda: all_have(world, claims, "two"), 120
+            )
+            claims.wait("fifty claims to be Ready", lambda: all_ready(world, claims), 60)
+        assert silenced(watched_claims) == [], "Crossplane's circuit breaker opened"
+        assert not_live(watched_claims) == [], "a change of the plan took a claim down"
+        claims.delete_all()
+
+
+def live_and_quiet(claims: Claims, world: World) -> None:
     names = [f"crowd-{n:02d}" for n in range(COUNT)]
     with (
         Watch(world, "tenantclaims") as watched_claims,
         Watch(world, "distributiontenants") as watched_managed,
     ):
-        claims.apply(*(claims.claim(name) for name in names))
+        claims.apply(*(claims.claim(name, plan="crowd") for name in names))
         claims.wait("fifty claims to be Ready", lambda: all_ready(world, claims), seconds=150)
         time.sleep(1)  # what is still under way would be counted, and should be
 
     assert most_writes_until_ready(watched_managed, claims.namespace) <= MOST_WRITES
-    silenced = [o for _, o in watched_claims.events if condition(o, "Responsive").get("status") == "False"]
-    assert silenced == [], "Crossplane's circuit breaker opened"
+    assert silenced(watched_claims) == [], "Crossplane's circuit breaker opened"
     assert (
         len([t for t in world.emulator.state()["tenants"] if t["Name"].startswith(claims.namespace)]) == COUNT
     )
@@ -43,6 +61,20 @@ def test_fifty_claims_become_ready_with_few_writes_and_then_there_is_quiet(
     # The interval is a minute with a tenth of jitter either way.
     assert calls["GetDistributionTenant"] <= COUNT * 1.2 + 1
     assert provider_writes(world, audit_before) == []
+
+
+def silenced(watched: Watch) -> list[Object]:
+    return [o for _, o in watched.events if condition(o, "Responsive").get("status") == "False"]
+
+
+def not_live(watched: Watch) -> list[str]:
+    return [o["metadata"]["name"] for _, o in watched.events if not is_true(o, "Live")]
+
+
+def all_have(world: World, claims: Claims, tier: str) -> bool:
+    tenants = [t for t in world.emulator.state()["tenants"] if t["Name"].startswith(claims.namespace)]
+    wanted = {"Name": "tier", "Value": tier}
+    return len(tenants) == COUNT and all(wanted in t["Parameters"] for t in tenants)
 
 
 def all_ready(world: World, claims: Claims) -> bool:

@@ -1,0 +1,28 @@
+"""How many tenants of one claim are made at once.
+
+Core counts what it sees of a composite's resources: it takes a burst of 100, one a second after that, and an
+update counts twice (Crossplane's circuit breaker, v2.1 and later). A tenant costs it about eleven until it
+serves. Ten at once would open the breaker, and the claim would not be looked at for minutes. So new tenants
+follow when those before them serve or have failed.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from function.conditions import Looked
+
+AT_ONCE: Final = 3
+"""Tenants that are being made at the same time. Three, with the composite's own updates, cost what comes back
+while CloudFront rolls them out."""
+
+
+def admitted(tenants: Sequence[Looked]) -> list[Looked]:
+    """Those that are composed now: all that exist, and new ones in the order of the claim's domains."""
+    under_way = sum(_under_way(each) for each in tenants)
+    room = max(0, AT_ONCE - under_way)
+    new = [each for each in tenants if each.seen is None][:room]
+    return [each for each in tenants if each.seen is not None or each in new]
+
+
+def _under_way(tenant: Looked) -> bool:
+    return tenant.seen is not None and not tenant.finding.satisfied and not tenant.finding.failed

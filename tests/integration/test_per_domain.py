@@ -1,0 +1,53 @@
+"""A tenant for each domain: a bad one holds up no other."""
+
+from sandbox.world import World
+from tests.integration.claims import Claims
+from tests.integration.conftest import FAST
+from tests.integration.test_bad_claims import added_plans
+from tests.integration.watching import Object, Watch, condition, is_true
+
+LIMIT = 10
+SLOW = 2
+PLANS: Object = {"many": {"distributionId": "E1EDGETENANTS", "allow": {"maxPerDomain": LIMIT}}}
+
+
+def test_at_its_limit_with_one_bad_domain_the_others_are_live(claims: Claims, world: World) -> None:
+    taken = f"taken-{claims.namespace}.example.com"
+    good = [f"d{n}-{claims.namespace}.example.com" for n in range(LIMIT - 1)]
+    with added_plans(world, PLANS), Watch(world, "tenantclaims") as watched:
+        claims.apply(claims.claim("holder", domains=[taken]))
+        claims.wait_ready("holder")
+        # Core's circuit breaker goes by real time: faster than this, a claim's life is too short for it.
+        world.emulator.set_rate(SLOW)
+        claims.apply(claims.claim("many", plan="many", isolation="PerDomain", domains=[*good, taken]))
+
+        claims.wait("all but one to be active", lambda: active(claims) == sorted(good), seconds=180)
+        claims.wait("the bad one to be told", lambda: reason(claims) == "DomainConflict")
+        many = claims.get("many")
+        live = condition(many, "Live")
+        assert live["status"] == "False"
+        assert live["message"].startswith(f"{taken}: ")
+        assert is_true(many, "Degraded")
+
+        world.emulator.set_rate(FAST)
+        claims.delete("holder")
+        claims.wait_gone(["holder"])
+        claims.wait_ready("many", seconds=120)
+
+        claims.apply(claims.claim("toomany", plan="many", isolation="PerDomain", domains=[
+            f"x{n}-{claims.namespace}.example.com" for n in range(LIMIT + 1)
+        ]))  # fmt: skip
+        claims.wait("the limit to be told", lambda: is_true(claims.get("toomany"), "Blocked"))
+        assert condition(claims.get("toomany"), "Blocked")["reason"] == "PolicyDenied"
+        claims.delete_all()
+    assert [o for _, o in watched.events if condition(o, "Responsive").get("status") == "False"] == []
+
+
+def reason(claims: Claims) -> str:
+    return str(condition(claims.get("many"), "Live").get("reason"))
+
+
+def active(claims: Claims) -> list[str]:
+    """The claim's domains for which CloudFront answers, as its status tells."""
+    found = claims.get("many").get("status", {}).get("domains", [])
+    return sorted(each["domain"] for each in found if each.get("state") == "active")

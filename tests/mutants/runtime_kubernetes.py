@@ -1,0 +1,238 @@
+"""Mutations of what the contract stands on: cache, informer, queue, Secrets, provider configs, logs."""
+
+from tests.mutants.mutation import Mutation
+
+CONFIGS = ("test_providerconfigs.py",)
+CONNECTION = ("test_connection.py",)
+INFORMER = ("test_informer.py",)
+QUEUE = ("test_queue.py",)
+
+FOLLOWING = (
+    Mutation(
+        "an older event wins over our own write",
+        "kube/cache.py",
+        "_version(obj) <= _version(old)",
+        "_version(obj) == _version(old)",
+        "reconciles would work from what they themselves have changed since",
+        INFORMER,
+    ),
+    Mutation(
+        "no tombstones",
+        "kube/cache.py",
+        "            elif _uid(obj) not in self._deleted:\n",
+        "            else:\n",
+        "a late answer would bring back what is gone, for ever",
+        INFORMER,
+    ),
+    Mutation(
+        "a list drops what is newer",
+        "kube/cache.py",
+        "if key not in present and known is not None and _version(known) <= _number(resource_version):",
+        "if key not in present and known is not None:",
+        "a resource that was just created would be forgotten",
+        INFORMER,
+    ),
+    Mutation(
+        "a predecessor's deletion drops the successor",
+        "kube/cache.py",
+        "        if old is not None and _uid(old) == _uid(obj):\n",
+        "        if old is not None:\n",
+        "a re-created resource would be forgotten",
+        INFORMER,
+    ),
+    Mutation(
+        "a forgotten past is asked for again",
+        "kube/informer.py",
+        '            except Gone:\n                self._version = ""\n',
+        "            except Gone:\n",
+        "after an outage of the watch nothing would be followed any more",
+        INFORMER,
+    ),
+    Mutation(
+        "a refused list gives up",
+        "kube/informer.py",
+        "                self._failed(error)\n",
+        "                return\n",
+        "a rule given back later would help nobody",
+        INFORMER,
+    ),
+)
+
+QUEUEING = (
+    Mutation(
+        "one key in two workers",
+        "queue.py",
+        "        if key in self._processing:\n",
+        "        if False:\n",
+        "two reconciles of one resource at once would create it twice",
+        QUEUE,
+    ),
+    Mutation(
+        "a later delay wins",
+        "queue.py",
+        "        if known is not None and known[0] <= due:\n",
+        "        if False:\n",
+        "a poll would put off a retry",
+        QUEUE,
+    ),
+    Mutation(
+        "back-off without a bound",
+        "queue.py",
+        "min(self.LONGEST_RETRY, ",
+        "max(0.0, ",
+        "after a long outage nothing would come back for hours",
+        QUEUE,
+    ),
+    Mutation(
+        "a gone key keeps its delays",
+        "queue.py",
+        "            self._delays.discard(key)\n            self._real_delays.discard(key)\n\n    def get",
+        "            pass\n\n    def get",
+        "memory that grows with each deleted resource",
+        QUEUE,
+    ),
+)
+
+LEADING = (
+    Mutation(
+        "a process that lost the lead goes on writing",
+        "guard.py",
+        "        if not self._may_act():\n",
+        "        if False:\n",
+        "two providers would act at once",
+        ("test_guard.py",),
+    ),
+    Mutation(
+        "a write begins after the reconcile's time",
+        "guard.py",
+        "        deadline.check(write)\n",
+        "",
+        "a hung call would be followed by a write that nobody waits for",
+        ("test_guard.py",),
+    ),
+    Mutation(
+        "an overdue renewal still leads",
+        "leader.py",
+        " and self._clock.now() < self._renewed + self._timing.renew",
+        "",
+        "a process that was frozen would wake up as a second leader",
+        ("test_leader.py",),
+    ),
+    Mutation(
+        "a Lease of somebody else is taken before it expires",
+        "leader.py",
+        "        return self._clock.now() >= self._seen_at + known.seconds\n",
+        "        return True\n",
+        "two providers would act at once",
+        ("test_leader.py",),
+    ),
+    Mutation(
+        "one share goes on and on",
+        "lanes.py",
+        "            self._shares.move_to_end(share)\n",
+        "            pass\n",
+        "a namespace with a thousand resources would starve the others",
+        QUEUE,
+    ),
+    Mutation(
+        "a difference that cannot be made is sent all the same",
+        "immutable.py",
+        "    if stuck:\n",
+        "    if False:\n",
+        "half an update would be made",
+        ("test_fields.py",),
+    ),
+    Mutation(
+        "references are resolved while deleting",
+        "reconciler.py",
+        "        if not self.mr.deleted:\n            # Written with",
+        "        if True:\n            # Written with",
+        "what is referred to is gone first: the deletion would never end",
+        ("test_references.py",),
+    ),
+)
+
+GUARDING = (
+    Mutation(
+        "a Secret of somebody else is written",
+        "connection.py",
+        '    if any(owner.get("uid") == mr.uid for owner in controllers):\n',
+        "    if True:\n",
+        "whoever may write a managed resource could overwrite any Secret of the namespace",
+        CONNECTION,
+    ),
+    Mutation(
+        "a Secret without owner is taken whatever its type",
+        "connection.py",
+        'if not controllers and stored.get("type") == CONNECTION_SECRET_TYPE:',
+        "if not controllers:",
+        "a Secret that people made by hand would be taken over",
+        CONNECTION,
+    ),
+    Mutation(
+        "a published Secret is written again",
+        "connection.py",
+        "        if owned and not missing:\n",
+        "        if False:\n",
+        "a write after each restart, for each resource",
+        CONNECTION,
+    ),
+    Mutation(
+        "a namespaced resource writes into any namespace",
+        "connection.py",
+        'ObjectKey(mr.namespace or ref.get("namespace") or "default", ref["name"])',
+        'ObjectKey(ref.get("namespace") or mr.namespace or "default", ref["name"])',
+        "a tenant could write Secrets of other tenants",
+        ("test_writes.py",),
+    ),
+    Mutation(
+        "a namespaced config reaches beyond its namespace",
+        "providerconfigs.py",
+        "        if ref.namespace and self._restricted:\n",
+        "        if False:\n",
+        "a tenant could use the provider's own identity",
+        CONFIGS,
+    ),
+    Mutation(
+        "a config's use is not recorded",
+        "providerconfigs.py",
+        "            self._tracker.track(mr, ref)\n",
+        "            pass\n",
+        "a config in use could be deleted",
+        CONFIGS,
+    ),
+    Mutation(
+        "a use is recorded for what is being deleted",
+        "providerconfigs.py",
+        "        if not mr.deleted:\n",
+        "        if True:\n",
+        "the collector would wait for a usage that comes back again and again",
+        CONFIGS,
+    ),
+    Mutation(
+        "secrets in logs",
+        "logs.py",
+        "        event[name] = _HIDDEN if _speaks_of_secrets(name) else _clean(value)\n",
+        "        event[name] = _clean(value)\n",
+        "logs are read by many",
+        ("test_logs.py",),
+    ),
+    Mutation(
+        "credentials in the representation of a config",
+        "configuration.py",
+        "    credentials: bytes | None = field(default=None, repr=False)\n",
+        "    credentials: bytes | None = None\n",
+        "one log line with a config would tell them",
+        CONFIGS,
+    ),
+    Mutation(
+        "every change of status wakes the resource",
+        "controller.py",
+        "        elif change.old is None or _wants(change.old) != _wants(change.new):\n",
+        "        else:\n",
+        "the provider would answer its own writes for ever",
+        ("test_writes.py",),
+    ),
+)
+
+RUNTIME_KUBERNETES = (*FOLLOWING, *QUEUEING, *LEADING, *GUARDING)
