@@ -37,6 +37,10 @@ _log = structlog.get_logger("provider.main")
 _RESTRICTED = ("endpoint", "webIdentity")
 """What a ProviderConfig in a namespace may not set: it would send requests elsewhere, or borrow the
 provider's identity."""
+_CREDENTIALED = ("assumeRoleChain",)
+"""What it may set with credentials of its own only: it would begin with the provider's identity."""
+_SECRETS = ("credentials.secretRef", "dns.rfc2136.tsigSecretRef")
+"""Where ProviderConfigs refer to Secrets."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,8 @@ def wire(client: KubeClient, clock: Clock, settings: Settings, policy: Policy) -
                 configs=tuple(resource_kind(kind) for kind in tree.configs),
                 usage=resource_kind(tree.usage),
                 restricted_fields=_RESTRICTED,
+                credentialed_fields=_CREDENTIALED,
+                secret_paths=_SECRETS,
             ),
             allow_namespaced_identity=policy.allow_namespaced_identity,
         )

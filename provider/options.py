@@ -95,8 +95,8 @@ _FLAGS: Final = (
         "--namespace",
         metavar="NAME",
         envvar=["EDGETENANTS_NAMESPACE", "POD_NAMESPACE"],
-        says="Where the Lease and the installation id are kept; else the pod's own namespace, or "
-        "crossplane-system.",
+        says="Where the Lease and the installation id are kept, and connection Secrets that name no "
+        "namespace; else the pod's own namespace, or crossplane-system.",
     ),
     _flag(
         Section.CLUSTER,
@@ -262,6 +262,7 @@ def settings(given: Mapping[str, Any]) -> Settings:
         workers=given["workers"],
         timeout=given["timeout"],
         stop_seconds=given["stop_timeout"],
+        namespace=_namespace(given),
         election=_election(given) if given["leader_election"] else None,
         health_address=given["health_address"],
         health_port=given["health_port"],
@@ -295,7 +296,11 @@ def text(value: object) -> str | None:
 
 def _election(given: Mapping[str, Any]) -> Election:
     timing = Timing(given["lease_duration"], given["lease_renew_deadline"], given["lease_retry_period"])
-    return Election(text(given["namespace"]) or own_namespace(), given["lease_name"], timing)
+    return Election(_namespace(given), given["lease_name"], timing)
+
+
+def _namespace(given: Mapping[str, Any]) -> str:
+    return text(given["namespace"]) or own_namespace()
 
 
 def _with(command: Callable[..., None], flag: click.Option) -> Callable[..., None]:

@@ -209,7 +209,9 @@ class Programs:
         probe: Probe,
         env: Mapping[str, str] | None = None,
     ) -> ProcessSpec:
-        environment = {"PYTHONUNBUFFERED": "1", **_NO_ACCOUNT, **(env or {})}
+        # A provider config that names no endpoint, as one in a namespace must not, leads to the emulator too.
+        emulated = {"AWS_ENDPOINT_URL": self.endpoint}
+        environment = {"PYTHONUNBUFFERED": "1", **_NO_ACCOUNT, **emulated, **(env or {})}
         return self._spec(
             name, Path(sys.executable), "-m", module, *args, env=environment, ports=ports, probe=probe, tier=2
         )

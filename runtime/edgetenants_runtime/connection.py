@@ -1,14 +1,15 @@
-"""Publishes connection details to the Secret that a managed resource names."""
+"""Publishes connection details to the Secrets that a managed resource names."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from edgetenants_runtime.api.annotations import CONNECTION_SECRET_TYPE
+from edgetenants_runtime.api.annotations import CONNECTION_SECRET_TYPE, LABEL_OWNER_UID
 from edgetenants_runtime.clock import Stopwatch
 from edgetenants_runtime.errors import ExternalError, Retry
 from edgetenants_runtime.kube.errors import NotFound
@@ -18,6 +19,8 @@ from edgetenants_runtime.writer import Objects
 
 __all__ = ["ConnectionPublisher", "controller_reference"]
 
+_KUBERNETES_STORE = "default"
+
 
 @dataclass(frozen=True)
 class _Published:
@@ -25,57 +28,75 @@ class _Published:
     since: Stopwatch
 
 
+@dataclass(frozen=True)
+class _Target:
+    """A Secret that a resource wants."""
+
+    path: str
+    """Where the spec says so."""
+    key: ObjectKey
+    type: str = CONNECTION_SECRET_TYPE
+    type_path: str = ""
+    """Where the spec says the type; "" where it cannot."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+
+
 class ConnectionPublisher:
     """Writes Secrets of type connection.crossplane.io/v1alpha1, controlled by the managed resource.
 
     Publishing adds and updates keys and never removes one. A Secret of somebody else is never overwritten.
+    When the resource names another Secret, the first stays as it is until the resource goes, as with
+    crossplane-runtime.
     """
 
     RECHECK_SECONDS = 600.0
     """Real seconds after which a Secret with unchanged details is looked at again: someone may have edited
     it."""
 
-    def __init__(self, objects: Objects) -> None:
-        self._objects = objects
+    def __init__(self, objects: Objects, namespace: str = "crossplane-system") -> None:
+        """`namespace` is the provider's: spec.publishConnectionDetailsTo names none."""
+        self._objects, self._namespace = objects, namespace
         self._published: dict[str, _Published] = {}
 
     def publish(self, mr: Managed, details: Mapping[str, bytes]) -> None:
-        """Bring the Secret to the details. Nothing happens where the resource names none or there are no
+        """Bring the Secrets to the details. Nothing happens where the resource names none or there are no
         details.
 
-        Raises KubeError, and ExternalError for a Secret that is not this resource's own.
+        Raises KubeError, and ExternalError for a Secret that is not this resource's own and for a store that
+        is not served.
         """
-        key = _secret_key(mr)
-        if key is None or not details:
+        targets = tuple(_targets(mr, self._namespace))
+        if not targets or not details:
             return
-        digest = _digest(key, details)
+        digest = _digest(targets, details)
         known = self._published.get(mr.uid)
         if known and known.digest == digest and known.since.elapsed() < self.RECHECK_SECONDS:
             return
-        self._write(mr, key, {name: base64.b64encode(value).decode() for name, value in details.items()})
+        data = {name: base64.b64encode(value).decode() for name, value in details.items()}
+        for target in targets:
+            self._write(mr, target, data)
         self._published[mr.uid] = _Published(digest, Stopwatch())
 
     def forget(self, uid: str) -> None:
         """The resource is gone."""
         self._published.pop(uid, None)
 
-    def _write(self, mr: Managed, key: ObjectKey, data: Mapping[str, str]) -> None:
+    def _write(self, mr: Managed, target: _Target, data: Mapping[str, str]) -> None:
         try:
-            stored = self._objects.get(SECRETS, key)
+            stored = self._objects.get(SECRETS, target.key)
         except NotFound:
-            self._objects.create(SECRETS, _secret(mr, key, data))
+            self._objects.create(SECRETS, _secret(mr, target, data))
             return
-        owned = _owned(mr, key, stored)
-        missing = {
-            name: value for name, value in data.items() if (stored.get("data") or {}).get(name) != value
-        }
-        if owned and not missing:
-            return
-        metadata: dict[str, Any] = {"resourceVersion": stored["metadata"]["resourceVersion"]}
+        owned = _owned(mr, target, stored)
+        metadata = _missing_metadata(target, stored["metadata"])
         if not owned:
             others = stored["metadata"].get("ownerReferences") or []
             metadata["ownerReferences"] = [*others, controller_reference(mr)]
-        self._objects.patch(SECRETS, key, {"metadata": metadata, "data": missing})
+        missing = _missing(data, stored.get("data"))
+        if metadata or missing:
+            metadata["resourceVersion"] = stored["metadata"]["resourceVersion"]
+            self._objects.patch(SECRETS, target.key, {"metadata": metadata, "data": missing})
 
 
 def controller_reference(mr: Managed) -> dict[str, Any]:
@@ -90,43 +111,80 @@ def controller_reference(mr: Managed) -> dict[str, Any]:
     }
 
 
-def _secret_key(mr: Managed) -> ObjectKey | None:
+def _targets(mr: Managed, provider_namespace: str) -> Iterator[_Target]:
     ref = mr.spec.get("writeConnectionSecretToRef")
-    if not ref:
-        return None
-    # A namespaced resource writes to its own namespace only.
-    return ObjectKey(mr.namespace or ref.get("namespace") or "default", ref["name"])
-
-
-def _owned(mr: Managed, key: ObjectKey, stored: Mapping[str, Any]) -> bool:
-    owners = stored["metadata"].get("ownerReferences") or ()
-    controllers = [owner for owner in owners if owner.get("controller")]
-    if any(owner.get("uid") == mr.uid for owner in controllers):
-        return True
-    if not controllers and stored.get("type") == CONNECTION_SECRET_TYPE:
-        # A connection Secret that lost its owner, in a restored backup for example, is taken over.
-        return False
-    raise ExternalError(
-        f"Secret {key} exists and is not this resource's connection Secret: it is left alone; "
-        "name another one in spec.writeConnectionSecretToRef, or delete it",
-        retry=Retry.backoff(),
+    if ref:
+        # A namespaced resource writes to its own namespace only.
+        key = ObjectKey(mr.namespace or ref.get("namespace") or "default", ref["name"])
+        yield _Target("spec.writeConnectionSecretToRef", key)
+    to = mr.spec.get("publishConnectionDetailsTo")
+    if not to or mr.namespace:
+        return
+    path = "spec.publishConnectionDetailsTo"
+    store = (to.get("configRef") or {}).get("name") or _KUBERNETES_STORE
+    if store != _KUBERNETES_STORE:
+        raise ExternalError(
+            f"{path}.configRef.name: expected {_KUBERNETES_STORE}, which is the Kubernetes store, "
+            f"got {store!r}: no other store is served",
+            retry=Retry.poll(),
+        )
+    metadata = to.get("metadata") or {}
+    yield _Target(
+        path,
+        ObjectKey(provider_namespace, to["name"]),
+        type=metadata.get("type") or CONNECTION_SECRET_TYPE,
+        type_path=f"{path}.metadata.type",
+        labels=metadata.get("labels") or {},
+        annotations=metadata.get("annotations") or {},
     )
 
 
-def _secret(mr: Managed, key: ObjectKey, data: Mapping[str, str]) -> dict[str, Any]:
-    return {
-        "metadata": {
-            "name": key.name,
-            "namespace": key.namespace,
-            "ownerReferences": [controller_reference(mr)],
-        },
-        "type": CONNECTION_SECRET_TYPE,
-        "data": dict(data),
+def _owned(mr: Managed, target: _Target, stored: Mapping[str, Any]) -> bool:
+    metadata, type_ = stored["metadata"], stored.get("type")
+    controllers = [owner for owner in metadata.get("ownerReferences") or () if owner.get("controller")]
+    owned = any(owner.get("uid") == mr.uid for owner in controllers)
+    # A connection Secret that lost its owner, in a restored backup for example, is taken over, and one that
+    # crossplane-runtime's Kubernetes store wrote for this very resource.
+    uid = (metadata.get("labels") or {}).get(LABEL_OWNER_UID)
+    lost = uid == mr.uid or (uid is None and type_ == CONNECTION_SECRET_TYPE)
+    if not owned and (controllers or not lost):
+        raise ExternalError(
+            f"Secret {target.key} exists and is not this resource's connection Secret: it is left alone; "
+            f"name another one in {target.path}, or delete it",
+            retry=Retry.backoff(),
+        )
+    if target.type_path and type_ != target.type:
+        raise ExternalError(
+            f"{target.type_path}: Secret {target.key} has type {type_}, which cannot be changed to "
+            f"{target.type}; delete the Secret to have it made anew",
+            retry=Retry.backoff(),
+        )
+    return owned
+
+
+def _missing_metadata(target: _Target, stored: Mapping[str, Any]) -> dict[str, Any]:
+    wanted = {"labels": target.labels, "annotations": target.annotations}
+    missing = {name: _missing(values, stored.get(name)) for name, values in wanted.items()}
+    return {name: values for name, values in missing.items() if values}
+
+
+def _missing(wanted: Mapping[str, str], stored: Mapping[str, str] | None) -> dict[str, str]:
+    return {name: value for name, value in wanted.items() if (stored or {}).get(name) != value}
+
+
+def _secret(mr: Managed, target: _Target, data: Mapping[str, str]) -> dict[str, Any]:
+    metadata: dict[str, Any] = {
+        "name": target.key.name,
+        "namespace": target.key.namespace,
+        "ownerReferences": [controller_reference(mr)],
     }
+    metadata |= _missing_metadata(target, {})
+    return {"metadata": metadata, "type": target.type, "data": dict(data)}
 
 
-def _digest(key: ObjectKey, details: Mapping[str, bytes]) -> str:
-    digest = hashlib.sha256(str(key).encode())
+def _digest(targets: tuple[_Target, ...], details: Mapping[str, bytes]) -> str:
+    said = [[str(t.key), t.type, sorted(t.labels.items()), sorted(t.annotations.items())] for t in targets]
+    digest = hashlib.sha256(json.dumps(said).encode())
     for name, value in sorted(details.items()):
         digest.update(b"\0%d %s %d " % (len(name), name.encode(), len(value)) + value)
     return digest.hexdigest()

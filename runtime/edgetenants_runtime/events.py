@@ -59,6 +59,9 @@ class EventReason(StrEnum):
     REQUEST_HANDLED = "ReconcileRequestHandled"
     """The reconcile that the annotation crossplane.io/reconcile-requested-at asked for was done."""
 
+    USAGE_ACCOUNTING = "UsageAccounting"
+    """A provider config was deleted and stays until nothing uses it (pkg/reconciler/providerconfig)."""
+
 
 class Recorder(Protocol):
     """Takes events. Never raises: telling must not stop the doing."""

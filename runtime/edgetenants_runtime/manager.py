@@ -39,7 +39,7 @@ from edgetenants_runtime.kube.lease import LeaseLock
 from edgetenants_runtime.leader import Election, Elector, own_identity
 from edgetenants_runtime.managed import ManagedKind, ObjectKey, ResourceKind
 from edgetenants_runtime.metrics import Metrics
-from edgetenants_runtime.providerconfigs import ConfigKinds, ProviderConfigs
+from edgetenants_runtime.providerconfigs import Access, ConfigKinds, ProviderConfigs
 from edgetenants_runtime.queue import WorkQueue
 from edgetenants_runtime.reconciler import Reconciler
 from edgetenants_runtime.writer import ManagedWriter
@@ -64,6 +64,8 @@ class Settings:
     """Real seconds in which an external resource that was just created may not show yet."""
     workers: int = 8
     """Reconciles at once, for each kind."""
+    namespace: str = "crossplane-system"
+    """The provider's own: Secrets that are published without naming a namespace stand there."""
     timeout: float = 60.0
     """Real seconds for one reconcile; see `edgetenants_runtime.deadline`."""
     election: Election | None = None
@@ -120,8 +122,8 @@ class Manager:
             self._client,
             kinds,
             self._rng,
-            allow_namespaced_identity=allow_namespaced_identity,
-            served=self._served,
+            self._recorder,
+            Access(allow_namespaced_identity, self._served),
         )
         self._configs.append(configs)
         return configs
@@ -157,6 +159,7 @@ class Manager:
         self.metrics.observe(kind, name, controller)
         if configs is not None:
             controller.follow(configs)
+            configs.used_by(informer)
         self._controllers.append(controller)
         return controller
 
@@ -174,6 +177,8 @@ class Manager:
             informer.start()
         for controller in self._controllers:
             controller.start()
+        for configs in self._configs:
+            configs.start(self._may_act)
         self._watchdog.start()
         if self._elector is not None:
             self._elector.start()
@@ -189,6 +194,7 @@ class Manager:
         for controller in self._controllers:
             controller.stop(0.0)
         ended = [c.stop(max(0.0, bound - elapsed.elapsed())) for c in self._controllers]
+        ended += [c.stop(max(0.0, bound - elapsed.elapsed())) for c in self._configs]
         self._cut_off = True
         if self._lost and not all(ended):
             # The process has to be gone when another one begins; nothing else is worth waiting for.
@@ -289,7 +295,7 @@ class Manager:
         return Collaborators(
             connector=connector,
             writer=ManagedWriter(self._client, kind, informer.cache),
-            connections=ConnectionPublisher(self._client),
+            connections=ConnectionPublisher(self._client, self._settings.namespace),
             recorder=self._recorder,
             rng=self._rng,
             resolve=lambda mr: references.resolve(mr, kind.references, self._targets),

@@ -1,8 +1,9 @@
-"""A scripted API server over HTTP."""
+"""A scripted API server over HTTP, and a tree of provider configs over one in memory."""
 
 import json
+import random
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
@@ -10,8 +11,17 @@ from urllib.parse import parse_qsl, urlparse
 
 import pytest
 
-from edgetenants_runtime.clock import Stopwatch, SystemClock, pause
+from edgetenants_runtime.api import annotations as names
+from edgetenants_runtime.clock import FakeClock, Stopwatch, SystemClock, pause
+from edgetenants_runtime.configuration import PRIMARY, ConfigUse, ResolvedConfig
+from edgetenants_runtime.errors import ExternalError
 from edgetenants_runtime.kube.client import KubeClient
+from edgetenants_runtime.kube.errors import Invalid, Operation
+from edgetenants_runtime.kube.informer import Informer
+from edgetenants_runtime.kube.kinds import SECRETS
+from edgetenants_runtime.managed import Managed, ObjectKey, ResourceKind, key_of
+from edgetenants_runtime.providerconfigs import Access, ConfigKinds, ProviderConfigs
+from edgetenants_runtime.testing import TOYS, FakeObjects, FakeRecorder, Journal, toy
 
 pytest.register_assert_rewrite("edgetenants_runtime.testing.cases")
 
@@ -155,3 +165,182 @@ def until() -> Callable[[Callable[[], Any]], None]:
             pause(SystemClock(), 0.005)
 
     return wait
+
+
+G = "m.example.org"
+
+
+class ApiServer(FakeObjects):
+    """Deletes too, and tells what a kind's informer would see."""
+
+    def selecting(self, labels: Mapping[str, str]) -> "ApiServer":
+        return self
+
+    def stored(self, kind: ResourceKind) -> list[Json]:
+        return [obj for (resource, _), obj in self._objects.items() if resource == kind.resource]
+
+    def write(self, kind: ResourceKind, obj: Mapping[str, Any]) -> None:
+        """Somebody creates or replaces the object."""
+        self.put(kind, obj)
+        self.touch(kind, key_of(obj))
+
+    def patch(self, kind: ResourceKind, key: ObjectKey, patch: Any, *, subresource: str = "") -> Json:
+        """As the real one, which lets nobody add finalizers to what is being deleted."""
+        metadata = (self.find(kind, key) or {"metadata": {}})["metadata"]
+        added = set(patch.get("metadata", {}).get("finalizers") or ()) - set(metadata.get("finalizers") or ())
+        if added and metadata.get("deletionTimestamp"):
+            raise Invalid(Operation("patch", kind), 422, "metadata.finalizers: Forbidden: no new finalizers")
+        return super().patch(kind, key, patch, subresource=subresource)
+
+    def delete(self, kind: ResourceKind, key: ObjectKey) -> None:
+        """Somebody deletes the object: it goes when its finalizers are gone."""
+        stored = self._objects[kind.resource, key]
+        stored["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+        self.touch(kind, key)
+        if not stored["metadata"].get("finalizers"):
+            del self._objects[kind.resource, key]
+
+
+class Tree:
+    """Provider configs over an API server in memory; `look` is a moment in which all that is due happens."""
+
+    NAMESPACED = ResourceKind(G, "v1alpha1", "ProviderConfig", "providerconfigs", namespaced=True)
+    CLUSTER = ResourceKind(G, "v1alpha1", "ClusterProviderConfig", "clusterproviderconfigs", namespaced=False)
+    USAGE = ResourceKind(G, "v1alpha1", "ProviderConfigUsage", "providerconfigusages", namespaced=True)
+    MARK = "m.example.org/in-use"
+    OURS: ClassVar[Json] = {"kind": "ProviderConfig", "name": "ours"}
+    SECOND = ConfigUse(
+        "spec.forProvider.dns.configRef",
+        lambda mr: (
+            Managed({**mr.raw, "spec": {"providerConfigRef": dns}}).provider_config_ref
+            if (dns := mr.for_provider.get("dns"))
+            else None
+        ),
+        "dns",
+    )
+
+    def __init__(self, *configs: Json, **options: Any) -> None:
+        self.log = Journal()
+        self.objects = ApiServer(self.log)
+        self.recorder = FakeRecorder(self.log)
+        self.options = options
+        self.clock = FakeClock()
+        for config in configs:
+            self.put_config(config)
+        self.restart()
+
+    @property
+    def journal(self) -> list[str]:
+        return self.log.entries
+
+    def restart(self) -> None:
+        """A new process: everything that was only in memory is forgotten."""
+        self.log.kill = None
+        kinds = ConfigKinds(
+            (self.NAMESPACED, self.CLUSTER), self.USAGE, ("endpoint",), ("roles",),
+            ("credentials.secretRef", "dns.tsigSecretRef"),
+        )  # fmt: skip
+        rng = random.Random(1)
+        client: Any = self.objects
+        access = Access(**self.options)
+        self.configs = ProviderConfigs(client, kinds, rng, self.recorder, access, self.clock)
+        self.resources = Informer(client, TOYS, rng)
+        self.configs.used_by(self.resources)
+        self.configs.used_by(self.resources, self.SECOND)
+        self.controller = self.configs._controller
+        self.secrets = self.configs._secrets
+        self.told: list[str] = []
+        self.configs.on_change(lambda key: self.told.append(str(key)))
+        for informer in (*self.configs.informers, self.resources, self.secrets.informer):
+            informer._synced.set()
+        self.sync()
+
+    def sync(self) -> None:
+        """The watches bring what happened."""
+        for informer in (*self.configs.informers, self.resources, self.secrets.informer):
+            listed = [obj for obj in self.objects.stored(informer.kind) if self._selects(informer, obj)]
+            for change in informer.cache.replaced(json.loads(json.dumps(listed)), "1000000"):
+                informer._tell(change)
+
+    def _selects(self, informer: Informer, obj: Json) -> bool:
+        labels = obj["metadata"].get("labels") or {}
+        return informer.kind is not SECRETS or labels.get(self.MARK) == "true"
+
+    def look(self, seconds: float = 0.3) -> list[str]:
+        """Let time pass; what was written meanwhile."""
+        before = len(self.journal)
+        for _ in range(4):
+            self.sync()
+            self.clock.advance(seconds)
+            while (task := self.controller._queue.get(block=False)) is not None:
+                try:
+                    self.controller._attempt(task)
+                finally:
+                    self.controller._queue.done(task)
+        return self.journal[before:]
+
+    # The world's doings.
+
+    def put_config(self, config: Json) -> None:
+        self.objects.write(self.NAMESPACED if config["metadata"].get("namespace") else self.CLUSTER, config)
+
+    def put_secret(self, name: str = "aws", namespace: str = "shop", **data: str) -> None:
+        metadata = {"name": name, "namespace": namespace}
+        stored = self.objects.find(SECRETS, ObjectKey(namespace, name)) or {"metadata": metadata}
+        self.objects.write(SECRETS, stored | {"data": data or {"creds": "QUtJQQ=="}})
+
+    def mr(self, name: str = "acme", **changes: Any) -> Managed:
+        """A managed resource that names our config, unless told otherwise."""
+        obj = toy(**{"finalizers": [names.FINALIZER], "providerConfigRef": self.OURS} | changes)
+        obj["metadata"] |= {"name": name, "uid": f"uid-{name}"}
+        self.objects.write(TOYS, obj)
+        self.sync()
+        return Managed(self.objects.get(TOYS, ObjectKey("shop", name)))
+
+    def resource(self, name: str) -> Managed:
+        """A managed resource as stored."""
+        return Managed(self.objects.get(TOYS, ObjectKey("shop", name)))
+
+    def resolve(self, mr: Managed, use: ConfigUse = PRIMARY) -> ResolvedConfig:
+        return self.configs.resolve(mr, use)
+
+    def refusal(self, mr: Managed, use: ConfigUse = PRIMARY) -> ExternalError:
+        with pytest.raises(ExternalError) as raised:
+            self.configs.resolve(mr, use)
+        return raised.value
+
+    def use(self, name: str = "acme", **changes: Any) -> Managed:
+        """A managed resource that uses our config already."""
+        mr = self.mr(name, **changes)
+        self.resolve(mr)
+        return mr
+
+    def finish(self, name: str = "acme") -> None:
+        """Its external resource is gone, and so is the managed resource."""
+        key = ObjectKey("shop", name)
+        written = self.objects.patch(TOYS, key, {"metadata": {"finalizers": []}})
+        self.resources.cache.observed(written)
+
+    def config(self, name: str = "ours", namespace: str = "shop") -> Json | None:
+        kind = self.NAMESPACED if namespace else self.CLUSTER
+        return self.objects.find(kind, ObjectKey(namespace, name))
+
+    def finalizers(self, name: str = "ours", namespace: str = "shop") -> list[str]:
+        found = self.config(name, namespace)
+        return (found or {"metadata": {}})["metadata"].get("finalizers") or []
+
+    def secret(self, name: str = "aws") -> Json | None:
+        return self.objects.find(SECRETS, ObjectKey("shop", name))
+
+    def marked(self, name: str = "aws") -> bool:
+        """The Secret carries our finalizer and label; never one of them."""
+        metadata = (self.secret(name) or {"metadata": {}})["metadata"]
+        both = [self.MARK in (metadata.get("finalizers") or []), self.MARK in (metadata.get("labels") or {})]
+        assert both[0] == both[1]
+        return both[0]
+
+
+@pytest.fixture
+def tree() -> type[Tree]:
+    """Makes trees of provider configs."""
+    return Tree

@@ -1,67 +1,51 @@
-"""Provider configs: which is meant, what it may say, whose use is recorded, where credentials come from."""
+"""Provider configs: which is meant, what it may say, whose use is recorded."""
 
-import base64
-import random
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from edgetenants_runtime.errors import ExternalError, NotYet, RetryMode
+from edgetenants_runtime.api import annotations as names
+from edgetenants_runtime.errors import NotYet, RetryMode
+from edgetenants_runtime.kube.errors import Forbidden, Operation
 from edgetenants_runtime.kube.kinds import SECRETS
-from edgetenants_runtime.managed import Managed, ObjectKey, ProviderConfigKey, ResourceKind
-from edgetenants_runtime.providerconfigs import ConfigKinds, CredentialLoader, ProviderConfigs
-from edgetenants_runtime.testing import FakeObjects, Journal, toy
+from edgetenants_runtime.managed import Managed, ObjectKey
+from edgetenants_runtime.testing import toy
 
-G = "m.example.org"
-NAMESPACED = ResourceKind(G, "v1alpha1", "ProviderConfig", "providerconfigs", namespaced=True)
-CLUSTER = ResourceKind(G, "v1alpha1", "ClusterProviderConfig", "clusterproviderconfigs", namespaced=False)
-USAGE = ResourceKind(G, "v1alpha1", "ProviderConfigUsage", "providerconfigusages", namespaced=True)
 OURS = {"kind": "ProviderConfig", "name": "ours"}
-
-
-class Setting:
-    """Provider configs over a fake API server."""
-
-    def __init__(self, *, configs: list[dict[str, Any]] = (), **options: Any) -> None:  # type: ignore[assignment]
-        self.log = Journal()
-        self.objects = FakeObjects(self.log)
-        kinds = ConfigKinds((NAMESPACED, CLUSTER), USAGE, ("endpoint",))
-        self.configs = ProviderConfigs(self.objects, kinds, random.Random(1), **options)  # type: ignore[arg-type]
-        for informer in self.configs.informers:
-            informer._synced.set()
-        for config in configs:
-            self.put(config)
-
-    def put(self, config: dict[str, Any]) -> None:
-        index = 0 if config["metadata"].get("namespace") else 1
-        self.configs.informers[index].cache.changed(config)
+SECRET = {"credentials": {"source": "Secret", "secretRef": {"name": "aws", "key": "creds"}}}
+USAGE = ObjectKey("shop", "uid-acme")
 
 
 def config(
-    spec: Mapping[str, Any] | None = None, *, name: str = "default", namespace: str = ""
+    spec: dict[str, Any] | None = None, *, name: str = "default", namespace: str = "", **metadata: Any
 ) -> dict[str, Any]:
-    metadata = {"name": name, "uid": f"uid-{name}", "generation": 3, "resourceVersion": "4"}
-    return {"metadata": metadata | ({"namespace": namespace} if namespace else {}), "spec": spec or {}}
+    where = {"namespace": namespace} if namespace else {}
+    return {
+        "metadata": {"name": name, "uid": f"uid-{name}", "generation": 3} | where | metadata,
+        "spec": spec or {"credentials": {"source": "None"}},
+    }
 
 
-def refusal(setting: Setting, **spec: Any) -> ExternalError:
-    with pytest.raises(ExternalError) as raised:
-        setting.configs.resolve(Managed(toy(**spec)))
-    return raised.value
+def ours(spec: dict[str, Any] | None = None, **metadata: Any) -> dict[str, Any]:
+    return config(spec, name="ours", namespace="shop", **metadata)
 
 
-def test_a_config_is_resolved_and_its_use_recorded_once() -> None:
-    setting = Setting(configs=[config({"credentials": {"source": "None"}})])
+def test_a_config_is_held_its_use_recorded_and_then_nothing_is_written(tree: Any) -> None:
+    world = tree(config())
     mr = Managed(toy())
-    resolved = setting.configs.resolve(mr)
-    setting.configs.resolve(mr)
+    resolved = world.resolve(mr)
+    world.resolve(mr)
+    world.restart()
+    world.resolve(mr)
     assert (str(resolved.key), resolved.generation, resolved.source, resolved.credentials) == (
         "ClusterProviderConfig default", 3, "None", None,
     )  # fmt: skip
-    assert setting.log.entries == ["create ProviderConfigUsage shop/uid-acme"]
-    usage = setting.objects.get(USAGE, ObjectKey("shop", "uid-acme"))
+    assert world.journal == [
+        "patch ClusterProviderConfig default",
+        "create ProviderConfigUsage shop/uid-acme",
+    ]
+    assert world.finalizers("default", "") == ["in-use.crossplane.io"]
+    usage = world.objects.get(tree.USAGE, USAGE)
     assert usage["providerConfigRef"] == {"kind": "ClusterProviderConfig", "name": "default"}
     assert usage["resourceRef"] == {
         "apiVersion": "toys.m.example.org/v1alpha1", "kind": "Toy", "name": "acme", "uid": "uid-acme",
@@ -74,157 +58,199 @@ def test_a_config_is_resolved_and_its_use_recorded_once() -> None:
     assert (owner["uid"], owner["controller"], owner["blockOwnerDeletion"]) == ("uid-acme", True, True)
 
 
-def test_a_usage_from_before_a_restart_is_kept_and_follows_the_reference() -> None:
-    setting = Setting(configs=[config(), config(name="other")])
-    setting.objects.put(
-        USAGE, {"metadata": {"name": "uid-acme", "namespace": "shop"}, "providerConfigRef": {"name": "x"}}
-    )
-    setting.configs.resolve(Managed(toy(providerConfigRef={"name": "other"})))
-    assert setting.log.entries == [
+def test_the_secret_is_held_before_its_first_user_is_recorded(tree: Any) -> None:
+    world = tree(ours(SECRET))
+    world.put_secret()
+    assert world.resolve(world.mr()).credentials == b"AKIA"
+    assert world.journal == [
+        "patch ProviderConfig shop/ours",
+        "patch Secret shop/aws",
         "create ProviderConfigUsage shop/uid-acme",
-        "patch ProviderConfigUsage shop/uid-acme",
     ]
+    assert world.marked()
 
 
-def test_a_resource_that_is_deleted_gets_no_new_usage() -> None:
-    setting = Setting(configs=[config()])
-    setting.configs.resolve(Managed(toy(deleted=True)))
-    assert setting.log.entries == []
+def test_a_usage_from_before_a_restart_is_kept_and_follows_the_reference(tree: Any) -> None:
+    world = tree(config(), config(name="other"))
+    world.resolve(Managed(toy()))
+    world.restart()
+    del world.journal[:]
+    world.resolve(Managed(toy(providerConfigRef={"name": "other"})))
+    assert world.journal == ["patch ClusterProviderConfig other", "patch ProviderConfigUsage shop/uid-acme"]
+    usage = world.objects.get(tree.USAGE, USAGE)
+    assert usage["providerConfigRef"]["name"] == "other"
+    assert usage["metadata"]["labels"][names.LABEL_PROVIDER_CONFIG] == "other"
 
 
-def test_a_missing_config_is_named_and_waited_for_without_back_off() -> None:
-    error = refusal(Setting(), providerConfigRef=OURS)
+def test_a_usage_that_the_informer_has_not_seen_is_not_made_twice(tree: Any) -> None:
+    world = tree(config(), config(name="other"))
+    world.resolve(Managed(toy()))
+    world.restart()
+    world.configs.informers[2].cache.deleted(world.objects.get(tree.USAGE, USAGE))
+    del world.journal[:]
+    world.resolve(Managed(toy()))
+    assert world.journal == ["create ProviderConfigUsage shop/uid-acme"]
+
+
+def test_a_usage_that_lost_its_owner_gets_it_back(tree: Any) -> None:
+    world = tree(config())
+    world.resolve(Managed(toy()))
+    world.objects.patch(tree.USAGE, USAGE, {"metadata": {"ownerReferences": None}})
+    world.sync()
+    del world.journal[:]
+    world.resolve(Managed(toy()))
+    assert world.journal == ["patch ProviderConfigUsage shop/uid-acme"]
+    (owner,) = world.objects.get(tree.USAGE, USAGE)["metadata"]["ownerReferences"]
+    assert owner["uid"] == "uid-acme"
+
+
+def test_a_resource_that_is_deleted_gets_no_new_usage(tree: Any) -> None:
+    world = tree(config())
+    world.resolve(Managed(toy(deleted=True)))
+    assert world.journal == []
+
+
+def test_a_config_that_is_deleted_takes_no_new_resources_and_keeps_those_it_has(tree: Any) -> None:
+    world = tree(ours(deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["in-use.crossplane.io"]))
+    error = world.refusal(world.mr(finalizers=[]))
+    assert error.message == (
+        "spec.providerConfigRef: ProviderConfig shop/ours is being deleted and takes no new resources; "
+        "name another one"
+    )
+    assert world.journal == []
+    world.resolve(world.mr())
+    assert world.journal == ["create ProviderConfigUsage shop/uid-acme"]
+
+
+def test_a_second_config_is_recorded_beside_the_first_and_let_go(tree: Any) -> None:
+    world = tree(ours(), ours() | {"metadata": ours()["metadata"] | {"name": "dns", "uid": "uid-dns"}})
+    dns = {"kind": "ProviderConfig", "name": "dns"}
+    mr = world.mr(forProvider={"dns": dns})
+    world.resolve(mr)
+    assert str(world.resolve(mr, tree.SECOND).key) == "ProviderConfig shop/dns"
+    assert world.journal[-1] == "create ProviderConfigUsage shop/uid-acme-dns"
+    second = ObjectKey("shop", "uid-acme-dns")
+    assert world.objects.get(tree.USAGE, second)["providerConfigRef"] == dns
+
+    plain = world.mr(forProvider={"size": 1})
+    world.resolve(plain)
+    world.resolve(plain)
+    # No right to delete it: it names the first from now on.
+    assert world.journal[-1] == "patch ProviderConfigUsage shop/uid-acme-dns"
+    assert world.objects.get(tree.USAGE, second)["providerConfigRef"] == OURS
+    error = world.refusal(plain, tree.SECOND)
+    assert error.message == "spec.forProvider.dns.configRef: expected a provider config, got none"
+
+
+def test_messages_of_a_second_config_name_its_field(tree: Any) -> None:
+    dns = {"kind": "ProviderConfig", "name": "no"}
+    error = tree(ours()).refusal(Managed(toy(forProvider={"dns": dns})), tree.SECOND)
+    assert error.message.startswith("spec.forProvider.dns.configRef: ProviderConfig shop/no does not exist")
+
+
+def test_a_missing_config_is_named_and_waited_for_without_back_off(tree: Any) -> None:
+    error = tree().refusal(Managed(toy(providerConfigRef=OURS)))
     assert error.message == (
         "spec.providerConfigRef: ProviderConfig shop/ours does not exist; create it or name another one"
     )
     assert error.retry.mode is RetryMode.POLL
 
 
-def test_an_unknown_kind_is_named() -> None:
-    error = refusal(Setting(), providerConfigRef={"kind": "StoreConfig", "name": "x"})
+def test_an_unknown_kind_is_named(tree: Any) -> None:
+    error = tree().refusal(Managed(toy(providerConfigRef={"kind": "StoreConfig", "name": "x"})))
     assert (
         "spec.providerConfigRef.kind: StoreConfig is none of ClusterProviderConfig, ProviderConfig"
         in error.message
     )
 
 
-def test_configs_that_have_not_been_read_are_no_error_and_refused_ones_are() -> None:
-    setting = Setting()
-    clusters = setting.configs.informers[1]
+def test_configs_that_have_not_been_read_are_no_error_and_refused_ones_are(tree: Any) -> None:
+    world = tree()
+    clusters = world.configs.informers[1]
     clusters._synced.clear()
     with pytest.raises(NotYet):
-        setting.configs.resolve(Managed(toy()))
+        world.resolve(Managed(toy()))
     clusters._problem = "forbidden"
-    assert "cannot be read: forbidden" in refusal(setting).message
+    assert "cannot be read: forbidden" in world.refusal(Managed(toy())).message
+
+
+INJECTED = {"credentials": {"source": "InjectedIdentity"}}
+NONE = {"credentials": {"source": "None"}}
+OF_OTHERS = {
+    "credentials": {"source": "Secret", "secretRef": {"namespace": "other", "name": "s", "key": "k"}}
+}
 
 
 @pytest.mark.parametrize(
     ("spec", "field"),
     [
-        ({"credentials": {"source": "InjectedIdentity"}}, "spec.credentials.source"),
+        (INJECTED, "spec.credentials.source"),
         ({"credentials": {"source": "Filesystem", "fs": {"path": "/x"}}}, "spec.credentials.source"),
         ({"credentials": {"source": "Environment", "env": {"name": "X"}}}, "spec.credentials.source"),
-        (
-            {
-                "credentials": {
-                    "source": "Secret",
-                    "secretRef": {"namespace": "other", "name": "s", "key": "k"},
-                }
-            },
-            "spec.credentials.secretRef.namespace",
-        ),
-        ({"credentials": {"source": "None"}, "endpoint": {"url": "https://x"}}, "spec.endpoint"),
+        (OF_OTHERS, "spec.credentials.secretRef.namespace"),
+        (NONE | {"endpoint": {"url": "https://x"}}, "spec.endpoint"),
+        (SECRET | {"endpoint": {"url": "https://x"}}, "spec.endpoint"),
+        (NONE | {"roles": [{}]}, "spec.roles"),
+        ({"roles": [{}]}, "spec.roles"),
     ],
 )
-def test_a_namespaced_config_does_not_reach_beyond_its_namespace(spec: dict[str, Any], field: str) -> None:
-    setting = Setting(configs=[config(spec, name="ours", namespace="shop")])
-    assert f"ProviderConfig shop/ours: {field}: " in refusal(setting, providerConfigRef=OURS).message
-    assert setting.log.entries == []
+def test_a_namespaced_config_does_not_reach_beyond_its_namespace(
+    tree: Any, spec: dict[str, Any], field: str
+) -> None:
+    world = tree(ours(spec))
+    error = world.refusal(world.mr())
+    assert error.message.startswith(f"ProviderConfig shop/ours: {field}: ")
+    assert error.retry.mode is RetryMode.POLL
+    assert world.journal == []
 
 
-def test_the_restriction_can_be_lifted() -> None:
-    spec = {"credentials": {"source": "InjectedIdentity"}, "endpoint": {"url": "https://x"}}
-    setting = Setting(configs=[config(spec, name="ours", namespace="shop")], allow_namespaced_identity=True)
-    assert setting.configs.resolve(Managed(toy(providerConfigRef=OURS))).source == "InjectedIdentity"
+@pytest.mark.parametrize("spec", [NONE, SECRET, SECRET | {"roles": [{}]}])
+def test_a_namespaced_config_may_say_what_is_its_own(tree: Any, spec: dict[str, Any]) -> None:
+    world = tree(ours(spec))
+    world.put_secret()
+    assert world.resolve(world.mr()).spec == spec
 
 
-def test_users_are_told_of_configs_that_appear_change_or_go() -> None:
-    setting = Setting()
-    told: list[str] = []
-    setting.configs.on_change(lambda key: told.append(str(key)))
-    informer = setting.configs.informers[0]
-    created, changed = config(name="ours", namespace="shop"), config(name="ours", namespace="shop")
-    changed["metadata"] |= {"generation": 4, "resourceVersion": "9"}
-    touched = config(name="ours", namespace="shop")
-    touched["metadata"] |= {"resourceVersion": "5"}
-    for obj in (created, touched, changed):
-        change = informer.cache.changed(obj)
-        assert change is not None
-        informer._tell(change)
-    gone = informer.cache.deleted(changed)
-    assert gone is not None
-    informer._tell(gone)
-    assert told == ["ProviderConfig shop/ours"] * 3
+def test_a_cluster_scoped_config_may_say_everything(tree: Any) -> None:
+    spec = INJECTED | {"roles": [{}], "endpoint": {"url": "https://x"}}
+    assert tree(config(spec)).resolve(Managed(toy())).spec == spec
 
 
-# Credentials.
-
-DEFAULT = ProviderConfigKey("ClusterProviderConfig", "default", "")
-SELECTOR = {"source": "Secret", "secretRef": {"namespace": "sys", "name": "aws", "key": "creds"}}
-
-
-def secret(**data: bytes) -> dict[str, Any]:
-    encoded = {name: base64.b64encode(value).decode() for name, value in data.items()}
-    return {"metadata": {"name": "aws", "namespace": "sys"}, "data": encoded}
+def test_the_restriction_can_be_lifted(tree: Any) -> None:
+    spec = INJECTED | {"endpoint": {"url": "https://x"}, "roles": [{}]}
+    world = tree(ours(spec), allow_namespaced_identity=True)
+    assert world.resolve(world.mr()).source == "InjectedIdentity"
 
 
-def test_credentials_from_every_source(tmp_path: Path) -> None:
-    objects = FakeObjects(Journal())
-    objects.put(SECRETS, secret(creds=b"from secret"))
-    (tmp_path / "c").write_bytes(b"from file")
-    loader = CredentialLoader(objects, {"CREDS": "from environment"})
-    sources: list[dict[str, Any]] = [
-        {"source": "None"},
-        {"source": "InjectedIdentity"},
-        SELECTOR,
-        {"source": "Environment", "env": {"name": "CREDS"}},
-        {"source": "Filesystem", "fs": {"path": str(tmp_path / "c")}},
-    ]
-    assert [loader.load(DEFAULT, source) for source in sources] == [
-        None, None, b"from secret", b"from environment", b"from file",
-    ]  # fmt: skip
+def test_users_are_told_of_configs_that_appear_change_or_go(tree: Any) -> None:
+    world = tree()
+    for change in ({}, {"labels": {"a": "b"}}, {"generation": 4}):
+        world.put_config(ours(**change))
+        world.sync()
+    world.objects.delete(tree.NAMESPACED, ObjectKey("shop", "ours"))
+    world.sync()
+    assert world.told == ["ProviderConfig shop/ours"] * 3
 
 
-@pytest.mark.parametrize(
-    ("credentials", "message"),
-    [
-        (SELECTOR, "spec.credentials.secretRef: Secret sys/aws does not exist"),
-        ({"source": "Secret"}, "spec.credentials.secretRef: name and namespace are needed"),
-        (
-            {"source": "Environment", "env": {"name": "NO"}},
-            "spec.credentials.env: the provider's process has no",
-        ),
-        ({"source": "Filesystem", "fs": {"path": "/no/such"}}, "spec.credentials.fs: /no/such: No such file"),
-    ],
-)
-def test_credentials_that_cannot_be_loaded(credentials: dict[str, Any], message: str) -> None:
-    with pytest.raises(ExternalError, match="ClusterProviderConfig default: " + message):
-        CredentialLoader(FakeObjects(Journal()), {}).load(DEFAULT, credentials)
+def test_a_secret_that_may_not_be_written_is_used_all_the_same(tree: Any) -> None:
+    world = tree(ours(SECRET))
+    world.put_secret()
+    refused = Forbidden(Operation("patch", SECRETS), 403, "no")
+    world.objects.failing["patch Secret"] = [refused] * 9
+    for _ in range(5):
+        assert world.resolve(world.mr()).credentials == b"AKIA"
+    tried = 9 - len(world.objects.failing["patch Secret"])
+    assert tried == 1, "a refusal is not repeated at every reconcile"
+    assert not world.marked()
+    assert world.finalizers() == ["in-use.crossplane.io"]
 
 
-def test_a_key_that_is_added_later_is_found_at_once() -> None:
-    objects = FakeObjects(Journal())
-    objects.put(SECRETS, secret(other=b"x"))
-    loader = CredentialLoader(objects, {})
-    with pytest.raises(ExternalError, match="Secret sys/aws has no key 'creds'"):
-        loader.load(DEFAULT, SELECTOR)
-    objects.put(SECRETS, secret(creds=b"x"))
-    assert loader.load(DEFAULT, SELECTOR) == b"x"
-
-
-def test_credentials_are_not_shown() -> None:
-    setting = Setting(configs=[config(SELECTOR | {"credentials": SELECTOR})])
-    setting.objects.put(SECRETS, secret(creds=b"AKIA"))
-    resolved = setting.configs.resolve(Managed(toy()))
-    assert resolved.credentials == b"AKIA"
-    assert "AKIA" not in repr(resolved)
+def test_a_secret_that_vanishes_meanwhile_stops_nobody_before_it_is_read_again(tree: Any) -> None:
+    world = tree(ours(SECRET))
+    world.put_secret()
+    world.use()
+    assert world.secret() is not None
+    world.objects.delete(SECRETS, ObjectKey("shop", "aws"))
+    world.sync()
+    assert world.secret() is not None, "it is held"
+    assert world.resolve(world.mr("other")).credentials == b"AKIA"

@@ -1,9 +1,8 @@
 """Mutations of what the contract stands on: cache, informer, queue, Secrets, provider configs, logs."""
 
 from tests.mutants.mutation import Mutation
+from tests.mutants.runtime_configs import CONFIGS, CONNECTIONS
 
-CONFIGS = ("test_providerconfigs.py",)
-CONNECTION = ("test_connection.py",)
 INFORMER = ("test_informer.py",)
 QUEUE = ("test_queue.py",)
 
@@ -154,76 +153,12 @@ LEADING = (
 
 GUARDING = (
     Mutation(
-        "a Secret of somebody else is written",
-        "connection.py",
-        '    if any(owner.get("uid") == mr.uid for owner in controllers):\n',
-        "    if True:\n",
-        "whoever may write a managed resource could overwrite any Secret of the namespace",
-        CONNECTION,
-    ),
-    Mutation(
-        "a Secret without owner is taken whatever its type",
-        "connection.py",
-        'if not controllers and stored.get("type") == CONNECTION_SECRET_TYPE:',
-        "if not controllers:",
-        "a Secret that people made by hand would be taken over",
-        CONNECTION,
-    ),
-    Mutation(
-        "a published Secret is written again",
-        "connection.py",
-        "        if owned and not missing:\n",
-        "        if False:\n",
-        "a write after each restart, for each resource",
-        CONNECTION,
-    ),
-    Mutation(
-        "a namespaced resource writes into any namespace",
-        "connection.py",
-        'ObjectKey(mr.namespace or ref.get("namespace") or "default", ref["name"])',
-        'ObjectKey(ref.get("namespace") or mr.namespace or "default", ref["name"])',
-        "a tenant could write Secrets of other tenants",
-        ("test_writes.py",),
-    ),
-    Mutation(
-        "a namespaced config reaches beyond its namespace",
-        "providerconfigs.py",
-        "        if ref.namespace and self._restricted:\n",
-        "        if False:\n",
-        "a tenant could use the provider's own identity",
-        CONFIGS,
-    ),
-    Mutation(
-        "a config's use is not recorded",
-        "providerconfigs.py",
-        "            self._tracker.track(mr, ref)\n",
-        "            pass\n",
-        "a config in use could be deleted",
-        CONFIGS,
-    ),
-    Mutation(
-        "a use is recorded for what is being deleted",
-        "providerconfigs.py",
-        "        if not mr.deleted:\n",
-        "        if True:\n",
-        "the collector would wait for a usage that comes back again and again",
-        CONFIGS,
-    ),
-    Mutation(
         "secrets in logs",
         "logs.py",
         "        event[name] = _HIDDEN if _speaks_of_secrets(name) else _clean(value)\n",
         "        event[name] = _clean(value)\n",
         "logs are read by many",
         ("test_logs.py",),
-    ),
-    Mutation(
-        "credentials in the representation of a config",
-        "configuration.py",
-        "    credentials: bytes | None = field(default=None, repr=False)\n",
-        "    credentials: bytes | None = None\n",
-        "one log line with a config would tell them",
-        CONFIGS,
     ),
     Mutation(
         "every change of status wakes the resource",
@@ -235,4 +170,4 @@ GUARDING = (
     ),
 )
 
-RUNTIME_KUBERNETES = (*FOLLOWING, *QUEUEING, *LEADING, *GUARDING)
+RUNTIME_KUBERNETES = (*FOLLOWING, *QUEUEING, *LEADING, *GUARDING, *CONFIGS, *CONNECTIONS)

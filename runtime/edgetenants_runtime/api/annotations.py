@@ -33,5 +33,7 @@ LABEL_CLAIM_NAMESPACE: Final = "crossplane.io/claim-namespace"
 """On a composed resource of a claim: the claim's namespace."""
 LABEL_COMPOSITE: Final = "crossplane.io/composite"
 """On a composed resource: the name of its composite."""
+LABEL_OWNER_UID: Final = "secret.crossplane.io/owner-uid"
+"""On a Secret that crossplane-runtime's Kubernetes store wrote: the uid of the managed resource."""
 CONNECTION_SECRET_TYPE: Final = "connection.crossplane.io/v1alpha1"  # noqa: S105
 """The type of a Secret with connection details."""

@@ -50,7 +50,8 @@ class Credentials(ApiModel):
     """None: there are none. Secret: secretRef. Environment: env. Filesystem: fs. InjectedIdentity: the
     identity of the provider's own process."""
     secret_ref: SecretKeySelector | None = None
-    """The key of a Secret that holds the credentials; with source Secret."""
+    """The key of a Secret that holds the credentials; with source Secret. While the ProviderConfig is in use,
+    the Secret carries a finalizer and a label of the provider's, and cannot vanish."""
     env: EnvironmentSelector | None = None
     """The environment variable that holds the credentials; with source Environment."""
     fs: FilesystemSelector | None = None
@@ -97,7 +98,7 @@ class ProviderConfigStatus(ApiModel):
     """What is known of a ProviderConfig."""
 
     users: Annotated[int | None, Field(ge=0), NOT_TEXT] = None
-    """How many ProviderConfigUsages name it. It cannot vanish while there is one."""
+    """How many managed resources use it. It cannot vanish while there is one."""
     conditions: Conditions = ()
     """Terminating, while it is deleted and still in use."""
 

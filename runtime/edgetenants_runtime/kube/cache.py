@@ -136,6 +136,15 @@ class Cache:
                 changes.append(self.deleted(known))
         return [change for change in changes if change is not None]
 
+    def add_index(self, name: str, index: Index) -> None:
+        """Find objects by one more index; before any is put in."""
+        self._indexes[name] = index
+
+    def indexed(self, index: str, value: str) -> bool:
+        """There is an object for which the index gives that value."""
+        with self._lock:
+            return (index, value) in self._indexed
+
     def emptied(self) -> list[ObjectChange]:
         """Forget everything, versions and deletions too."""
         with self._lock:

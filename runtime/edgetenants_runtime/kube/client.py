@@ -78,6 +78,7 @@ class KubeClient:
         self._api.user_agent = field_manager
         self._field_manager = field_manager
         self._refused: dict[tuple[str, str], str] = {}
+        self._selection: dict[str, str] = {}
         self._timeout = _TIMEOUT
         self._silence = watch_silence
         self._answered: Callable[[str, int], None] = lambda _method, _code: None
@@ -105,6 +106,13 @@ class KubeClient:
         load(client_configuration=configuration)
         return cls(configuration, field_manager=field_manager)
 
+    def selecting(self, labels: Mapping[str, str]) -> KubeClient:
+        """The same client, whose lists and watches tell only of objects with all these labels."""
+        other = copy.copy(self)
+        selector = ",".join(f"{name}={value}" for name, value in sorted(labels.items()))
+        other._selection = {"labelSelector": selector}  # noqa: SLF001 - of the same class
+        return other
+
     def bounded(self, seconds: float) -> KubeClient:
         """The same client for requests that may wait only so long to connect, and so long for an answer."""
         other = copy.copy(self)
@@ -125,6 +133,7 @@ class KubeClient:
     ) -> Page:
         """One page of the kind's objects in all namespaces."""
         query = {"limit": str(limit)} | ({"continue": continue_token} if continue_token else {})
+        query |= self._selection
         accept = _METADATA_LIST if metadata_only else _JSON
         request = _Request(Operation("list", kind), "GET", _path(kind), query, accept=accept)
         answer = self._json(request)
@@ -144,6 +153,7 @@ class KubeClient:
             "resourceVersion": resource_version,
             "timeoutSeconds": str(seconds),
         }
+        query |= self._selection
         accept = _METADATA if metadata_only else _JSON
         timeout = (_TIMEOUT[0], self._silence)
         request = _Request(operation, "GET", _path(kind), query, accept=accept, timeout=timeout)

@@ -1,0 +1,246 @@
+"""Secrets with credentials: read when they change, and held while they are in use.
+
+A Secret in use carries a mark of ours, once as finalizer, so that it outlives those who need it, and once as
+label, so that one watch tells of these Secrets and of no others. The watch is of metadata only: content is
+read when the version moved, and no more of it is kept than was asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import structlog
+
+from edgetenants_runtime.clock import Stopwatch
+from edgetenants_runtime.kube.cache import ObjectChange
+from edgetenants_runtime.kube.client import KubeClient
+from edgetenants_runtime.kube.errors import Conflict, Forbidden, Invalid, NotFound
+from edgetenants_runtime.kube.informer import Informer
+from edgetenants_runtime.kube.kinds import SECRETS
+from edgetenants_runtime.managed import ObjectKey, key_of
+
+__all__ = ["HeldSecrets"]
+
+_log = structlog.get_logger("edgetenants_runtime.heldsecrets")
+
+_HELD = "true"
+
+
+@dataclass(frozen=True)
+class _Read:
+    values: Mapping[str, str | None]
+    version: int
+    since: Stopwatch
+    told: str
+    """Digest of the values that the users of the Secret know."""
+
+
+class HeldSecrets:
+    """The Secrets that carry one mark. Thread-safe."""
+
+    UNWATCHED_SECONDS = 60.0
+    """Real seconds for which the content of a Secret that cannot be marked or watched is used before it is
+    read again."""
+    REFUSED_SECONDS = 600.0
+    """Real seconds after which marking a Secret is tried again where it was refused, or where somebody took
+    the mark off as often as it was put on."""
+    MARKS = 5
+    """How often it is put on one Secret in that time."""
+
+    def __init__(
+        self, client: KubeClient, mark: str, rng: random.Random, *, gate: Callable[[], bool] = lambda: True
+    ) -> None:
+        """`mark` is `domain/name`: the API server takes no other finalizers on Secrets. It must be this
+        provider's own, as whoever shares it would release what the other still uses. `gate` says whether
+        anybody can use Secrets."""
+        self._client, self._mark = client, mark
+        labels = {mark: _HELD}
+        self.informer = Informer(
+            client.selecting(labels),
+            SECRETS,
+            rng,
+            metadata_only=True,
+            gate=lambda: gate() or len(self.informer.cache) > 0,
+        )
+        self._lock = threading.Lock()
+        self._read: dict[tuple[ObjectKey, tuple[str, ...]], _Read] = {}
+        self._refused: dict[ObjectKey, Stopwatch] = {}
+        self._marks: dict[ObjectKey, tuple[int, Stopwatch]] = {}
+
+    # Content.
+
+    def values(self, key: ObjectKey, names: Sequence[str]) -> Mapping[str, str | None]:
+        """What the Secret holds under the names, in base64; None where it has no such key. Raises
+        KubeError."""
+        wanted = (key, tuple(names))
+        with self._lock:
+            known = self._read.get(wanted)
+        if known is None or not self._fresh(key, known):
+            known = self._read_anew(wanted, known)
+        return known.values
+
+    def forget(self, key: ObjectKey) -> None:
+        """Have the Secret read again at the next need."""
+        with self._lock:
+            for known in [known for known in self._read if known[0] == key]:
+                del self._read[known]
+
+    def moved(self, key: ObjectKey) -> bool:
+        """Read again what is kept of the Secret; whether it is other than at the last call, or not kept.
+
+        Raises KubeError.
+        """
+        with self._lock:
+            kept = {wanted: known for wanted, known in self._read.items() if wanted[0] == key}
+        try:
+            fresh = {wanted: self._read_anew(wanted, known) for wanted, known in kept.items()}
+        except NotFound:
+            self.forget(key)
+            return True
+        digests = {wanted: _digest(known.values) for wanted, known in fresh.items()}
+        with self._lock:
+            for wanted, known in fresh.items():
+                self._read[wanted] = replace(known, told=digests[wanted])
+        return not kept or any(known.told != digests[wanted] for wanted, known in fresh.items())
+
+    def _fresh(self, key: ObjectKey, known: _Read) -> bool:
+        held = self.informer.cache.get(key)
+        if held is not None and self.informer.synced and not self.informer.problem:
+            return known.version >= _version(held)
+        return known.since.elapsed() < self.UNWATCHED_SECONDS
+
+    def _read_anew(self, wanted: tuple[ObjectKey, tuple[str, ...]], known: _Read | None) -> _Read:
+        key, names = wanted
+        stored = self._client.get(SECRETS, key)
+        data = stored.get("data") or {}
+        values = {name: data.get(name) for name in names}
+        read = _Read(values, _version(stored), Stopwatch(), known.told if known else _digest(values))
+        with self._lock:
+            self._read[wanted] = read
+        return read
+
+    # Holding.
+
+    @property
+    def held(self) -> list[ObjectKey]:
+        """All that carry the mark."""
+        return self.informer.cache.keys()
+
+    def settled(self, key: ObjectKey) -> bool:
+        """The Secret is held, or was refused a while ago."""
+        if self._is_held(self.informer.cache.get(key)):
+            return True
+        with self._lock:
+            refused = self._refused.get(key)
+        return refused is not None and refused.elapsed() < self.REFUSED_SECONDS
+
+    def hold(self, key: ObjectKey) -> None:
+        """Have the Secret carry the mark. Raises KubeError, but not where it cannot be: that is logged."""
+        if self.settled(key):
+            return
+        try:
+            stored: Mapping[str, Any] = self._client.get(SECRETS, key)
+            if not self._is_held(stored):
+                stored = self._put_mark(key, stored)
+        except NotFound:
+            return
+        except (Forbidden, Invalid) as error:
+            # Invalid: it is being deleted, and takes no finalizers any more.
+            self._note_refusal(key, str(error))
+            return
+        if self._is_held(stored):
+            self._take_in(stored)
+
+    def release(self, key: ObjectKey) -> None:
+        """Have the Secret carry the mark no more, and keep nothing of it. Raises KubeError."""
+        stored = self.informer.cache.get(key)
+        self.forget(key)
+        if stored is None:
+            return
+        try:
+            self._client.patch(SECRETS, key, {"metadata": self._unmarked(stored)})
+        except Conflict:
+            # Others may write to it often: not at a version that the watch may bring too late.
+            self._client.patch(SECRETS, key, {"metadata": self._unmarked(self._client.get(SECRETS, key))})
+        except NotFound:
+            pass
+        self.informer.cache.deleted(stored)
+
+    def on_change(self, handler: Callable[[ObjectKey], None]) -> None:
+        """Tell of held Secrets that somebody else changes, from the informer's thread; before it starts."""
+        self.informer.add_handler(lambda change: handler(change.key) if _is_news(change) else None)
+
+    def _put_mark(self, key: ObjectKey, stored: Mapping[str, Any]) -> Mapping[str, Any]:
+        with self._lock:
+            count, since = self._marks.get(key, (0, Stopwatch()))
+            if since.elapsed() >= self.REFUSED_SECONDS:
+                count, since = 0, Stopwatch()
+            self._marks[key] = (count + 1, since)
+        if count >= self.MARKS:
+            self._note_refusal(key, f"somebody takes {self._mark} off again and again")
+            return stored
+        try:
+            return self._client.patch(SECRETS, key, {"metadata": self._marked(stored)})
+        except Conflict:
+            # Many begin to use it at once, and one was first.
+            fresh = self._client.get(SECRETS, key)
+            if self._is_held(fresh):
+                return fresh
+            raise
+
+    def _is_held(self, obj: Mapping[str, Any] | None) -> bool:
+        metadata = (obj or {}).get("metadata") or {}
+        labelled = (metadata.get("labels") or {}).get(self._mark) == _HELD
+        return labelled and self._mark in (metadata.get("finalizers") or ())
+
+    def _marked(self, stored: Mapping[str, Any]) -> dict[str, Any]:
+        finalizers = [f for f in stored["metadata"].get("finalizers") or () if f != self._mark]
+        return self._metadata(stored, [*finalizers, self._mark], _HELD)
+
+    def _unmarked(self, stored: Mapping[str, Any]) -> dict[str, Any]:
+        finalizers = [f for f in stored["metadata"].get("finalizers") or () if f != self._mark]
+        return self._metadata(stored, finalizers, None)
+
+    def _metadata(
+        self, stored: Mapping[str, Any], finalizers: Sequence[str], label: str | None
+    ) -> dict[str, Any]:
+        # The version, as finalizers are replaced whole: one that somebody has just added must not be lost.
+        version = stored["metadata"].get("resourceVersion")
+        return {"finalizers": list(finalizers), "labels": {self._mark: label}, "resourceVersion": version}
+
+    def _take_in(self, stored: Mapping[str, Any]) -> None:
+        with self._lock:
+            self._refused.pop(key_of(stored), None)
+        # Never the content.
+        self.informer.cache.observed({"metadata": stored["metadata"]})
+
+    def _note_refusal(self, key: ObjectKey, why: str) -> None:
+        with self._lock:
+            first = key not in self._refused
+            self._refused[key] = Stopwatch()
+        if first:
+            _log.warning(
+                "cannot hold a Secret with credentials, so it can vanish while it is in use",
+                secret=str(key),
+                error=why,
+            )
+
+
+def _is_news(change: ObjectChange) -> bool:
+    # At the start all are listed: nobody has read them before.
+    return change.old is not None
+
+
+def _version(stored: Mapping[str, Any]) -> int:
+    version = str(stored["metadata"].get("resourceVersion") or "")
+    return int(version) if version.isdigit() else 0
+
+
+def _digest(values: Mapping[str, str | None]) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
