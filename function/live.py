@@ -58,9 +58,9 @@ class Finding:
 PHASES: Final[Mapping[Reason, Phase]] = {
     LiveReason.LIVE: Phase.LIVE,
     LiveReason.SUSPENDED: Phase.SUSPENDED,
+    LiveReason.DEPLOYING: Phase.DEPLOYING,
     LiveReason.CREATING: Phase.PENDING,
     LiveReason.DELETING: Phase.PENDING,
-    LiveReason.DEPLOYING: Phase.DEPLOYING,
     LiveReason.ISSUING_CERTIFICATE: Phase.ISSUING,
     LiveReason.WAITING_FOR_DNS: Phase.WAITING_FOR_DNS,
 }

@@ -80,14 +80,20 @@ def test_what_is_composed_is_valid(spec: dict[str, Any]) -> None:
 @quiet
 @given(specs, st.data())
 def test_what_was_composed_and_is_observed_changes_nothing(spec: dict[str, Any], data: st.DataObject) -> None:
-    first = building.run(building.request(spec=spec, input_=GENEROUS))
-    wanted = building.desired(first)
     served = data.draw(st.booleans())
+    wanted: dict[str, dict[str, Any]] = {}
+    for _ in range(3):  # of many tenants, some follow when those before them serve
+        again = _with_observed(spec, wanted, served)
+        assert {name: again[name] for name in wanted} == wanted
+        wanted = again
+
+    assert _with_observed(spec, wanted, served) == wanted
+
+
+def _with_observed(spec: dict[str, Any], wanted: dict[str, dict[str, Any]], served: bool) -> dict[str, Any]:
+    """What is wanted once all that was wanted exists."""
     observed = {name: _as_observed(resource, served) for name, resource in wanted.items()}
-
-    again = building.run(building.request(spec=spec, input_=GENEROUS, observed=observed))
-
-    assert building.desired(again) == wanted
+    return building.desired(building.run(building.request(spec=spec, input_=GENEROUS, observed=observed)))
 
 
 def _as_observed(resource: dict[str, Any], served: bool) -> dict[str, Any]:
