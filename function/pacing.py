@@ -2,8 +2,8 @@
 
 Core counts what it sees of a composite and its resources: it takes a burst of 100, one a second after that,
 and an update counts twice (Crossplane's circuit breaker, v2.1 and later). Three new tenants cost 40 to 55
-until they serve, with the composite's own updates; ten at once would open the breaker, and it would not be
-looked at for minutes. So new tenants follow when those before them serve or have failed.
+until they serve, with the composite's own updates; ten at once would open the breaker, and nobody would look
+at the claim for minutes. So new tenants follow when those before them serve or have failed.
 """
 
 from collections.abc import Sequence
