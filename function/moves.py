@@ -26,10 +26,14 @@ class Move:
     would: str
     """What it would do, and what that means for visitors."""
     token: str
+    needs: str = ""
+    """What it needs before it can be confirmed at all."""
 
     @property
     def message(self) -> str:
-        """What waits, and the two ways out."""
+        """What waits, and the ways out."""
+        if self.needs:
+            return f"{self.would} {self.needs}"
         return (
             f"{self.would} Set the annotation {CONFIRM}: {self.token} on the claim to have it done, or take "
             "the change back."
@@ -118,8 +122,16 @@ def _connected(
         "Without a connection group of its own the claim has another routing endpoint. Domains whose DNS "
         "records lead to the old one are not served once it is gone.",
         naming.digest("connection group"),
+        needs=_named_group(order),
     )
     served = any(each.resource_name in held for each in tenants)
-    if not served or move.token in order.composite.confirmed:
-        return False, ()
-    return True, (move,)
+    confirmed = move.token in order.composite.confirmed and not move.needs
+    return (False, ()) if not served or confirmed else (True, (move,))
+
+
+def _named_group(order: Order) -> str:
+    if order.chosen.plan.connection.connection_group_id:
+        return ""
+    # Left out, the field would keep the id that the reference was resolved to, and the tenants their old group.
+    path = order.chosen.path("connection.connectionGroupId")
+    return f"Before that, {path} must name the group that its tenants go to; or take the change back."
