@@ -132,6 +132,6 @@ def _connected(
 def _named_group(order: Order) -> str:
     if order.chosen.plan.connection.connection_group_id:
         return ""
-    # Left out, the field would keep the id that the reference was resolved to, and the tenants their old group.
+    # Left out, the field would keep the id that the reference was resolved to: the tenants would stay.
     path = order.chosen.path("connection.connectionGroupId")
     return f"Before that, {path} must name the group that its tenants go to; or take the change back."
