@@ -45,7 +45,16 @@ class CertificateObservation(ApiModel):
     ] = None
     """For each domain that waits for validation: what the web server must redirect where."""
     failure_reason: Annotated[str | None, Field(max_length=1024)] = None
-    """Why the certificate could not be issued, in ACM's word, such as CAA_ERROR."""
+    """Why the certificate could not be issued, in ACM's word, such as CAA_ERROR; where the provider may read
+    it."""
+    domains: Annotated[
+        tuple[Annotated[str, Field(max_length=253)], ...] | None, Field(max_length=500), Kube(list_type="set")
+    ] = None
+    """The names that the certificate covers."""
+    requests: Annotated[int | None, Field(ge=0)] = None
+    """How many managed certificates were asked for since the last one was issued. The next is asked for ten
+    minutes after the first came to nothing, then twice as late each time, up to a day; a change of spec has
+    it asked for at once."""
     not_after: Annotated[str | None, Field(json_schema_extra={"format": "date-time"})] = None
     """When the certificate expires (RFC 3339)."""
 

@@ -7,19 +7,23 @@ from dataclasses import dataclass
 from typing import Final
 
 from edgetenants_runtime.external import FieldDiff
+from provider.cloudfront.certificates import Request
 from provider.cloudfront.desired import Tenant
 
 __all__ = [
     "Action",
+    "AttachCertificate",
     "CreateTenant",
     "DeleteTenant",
     "DisableTenant",
+    "RequestCertificate",
     "TagTenant",
     "UntagTenant",
     "UpdateTenant",
     "Wait",
 ]
 
+_ASKED: Final = "asked CloudFront for a certificate"
 _TOLD: Final = 5
 """Changed fields that a story tells; an event has room for a thousand characters."""
 
@@ -31,7 +35,8 @@ class CreateTenant:
     tenant: Tenant
 
     def __str__(self) -> str:
-        return f"created tenant {self.tenant.name}"
+        asking = f", {_ASKED}" if self.tenant.certificate_request else ""
+        return f"created tenant {self.tenant.name}{asking}"
 
 
 @dataclass(frozen=True)
@@ -44,11 +49,39 @@ class UpdateTenant:
     """What differed, for the story."""
     emptied: frozenset[str] = frozenset()
     """Members of the request whose last entry is taken away: Parameters, Customizations."""
+    request: Request | None = None
+    """The certificate that is asked for in the same call, as CloudFront takes no domain without one."""
 
     def __str__(self) -> str:
         told = [f"{change.field} {change.observed} → {change.desired}" for change in self.changes[:_TOLD]]
         more = [f"and {len(self.changes) - _TOLD} more fields"] if len(self.changes) > _TOLD else []
-        return f"updated tenant {self.tenant.name}: {', '.join(told + more)}"
+        asking = [_ASKED] if self.request else []
+        return f"updated tenant {self.tenant.name}: {', '.join(told + more + asking)}"
+
+
+@dataclass(frozen=True)
+class RequestCertificate:
+    """UpdateDistributionTenant with the tenant as it is, and ManagedCertificateRequest."""
+
+    id: str
+    tenant: Tenant
+    request: Request
+
+    def __str__(self) -> str:
+        return f"{_ASKED} for tenant {self.tenant.name}"
+
+
+@dataclass(frozen=True)
+class AttachCertificate:
+    """UpdateDistributionTenant with the tenant as it is, and the certificate in its customizations, all of
+    which are sent: CloudFront replaces them as a whole."""
+
+    id: str
+    tenant: Tenant
+    arn: str
+
+    def __str__(self) -> str:
+        return f"attached certificate {self.arn} to tenant {self.tenant.name}"
 
 
 @dataclass(frozen=True)
@@ -111,4 +144,14 @@ class Wait:
         return self.reason
 
 
-Action = CreateTenant | UpdateTenant | TagTenant | UntagTenant | DisableTenant | DeleteTenant | Wait
+Action = (
+    CreateTenant
+    | UpdateTenant
+    | RequestCertificate
+    | AttachCertificate
+    | TagTenant
+    | UntagTenant
+    | DisableTenant
+    | DeleteTenant
+    | Wait
+)

@@ -11,12 +11,11 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from provider.cloudfront import identity
-from provider.cloudfront.desired import Tenant
 
-__all__ = ["FIELDS", "Applied", "field_of", "read", "record"]
+__all__ = ["FIELDS", "Applied", "Asked", "field_of", "read", "record"]
 
 FIELDS: Final = (
     "distributionId",
@@ -33,6 +32,24 @@ _VERSION: Final = "1"
 _UNSET: Final = "-"
 _CLEARED: Final = "x"
 _NOTHING: Final = (_UNSET, _CLEARED)
+
+
+class Asked(Protocol):
+    """What is asked of an external resource."""
+
+    @property
+    def tags(self) -> Mapping[str, str] | None:
+        """All tags, the provider's own included."""
+        ...
+
+    @property
+    def parameters(self) -> Mapping[str, str]:
+        """The parameters; empty for a kind without."""
+        ...
+
+    def values(self) -> Mapping[str, Any]:
+        """Each field with its value, None where nothing is said; in the order of the record."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -57,18 +74,22 @@ class Applied:
         """The field was set by the last write or by one before it, or that cannot be told."""
         return self.digests is None or self.digests.get(field, _UNSET) != _UNSET
 
-    def changed(self, field: str, asked: Tenant) -> bool:
+    def changed(self, field: str, asked: Asked) -> bool:
         """The spec asks for something else now than at the last write."""
-        return self.digests is None or self.digests.get(field) != _digest(_values(asked)[field])
+        return self.digests is None or self.digests.get(field) != _digest(asked.values()[field])
+
+    def wrote(self, field: str, value: Any) -> bool:
+        """The last write set the field to that value."""
+        return self.digests is not None and self.digests.get(field) == _digest(value)
 
 
-def read(status: Mapping[str, Any]) -> Applied:
-    """The record in a status."""
+def read(status: Mapping[str, Any], fields: tuple[str, ...] = FIELDS) -> Applied:
+    """The record in a status; `fields` are those of the kind."""
     stored = status.get("applied") or {}
     return Applied(
         known=bool(stored),
         hash=stored.get("hash"),
-        digests=_parse(stored.get("hash") or ""),
+        digests=_parse(stored.get("hash") or "", fields),
         etag=stored.get("etag"),
         tag_keys=frozenset(stored.get("tagKeys") or ()),
         parameter_keys=frozenset(stored.get("parameterKeys") or ()),
@@ -76,7 +97,7 @@ def read(status: Mapping[str, Any]) -> Applied:
 
 
 def record(
-    asked: Tenant, etag: str, before: Applied = Applied(), left: frozenset[str] = frozenset()
+    asked: Asked, etag: str, before: Applied = Applied(), left: frozenset[str] = frozenset()
 ) -> dict[str, Any]:
     """The record, as it is stored, once AWS has what is asked.
 
@@ -87,10 +108,10 @@ def record(
         left: fields in which AWS still differs. They keep their old digest, so that a removed field stays
             ours until it is gone, and a change that waits does not turn into drift.
     """
-    values, old = _values(asked), before.digests or {}
+    values, old = asked.values(), before.digests or {}
     digests = (
         old.get(field, _UNSET) if field in left else _next(old.get(field, _UNSET), _digest(values[field]))
-        for field in FIELDS
+        for field in values
     )
     return {
         "hash": ".".join((_VERSION, *digests)),
@@ -112,31 +133,15 @@ def field_of(path: str) -> str:
     return head if head in ("parameters", "tags") else path
 
 
-def _users(asked: Tenant) -> frozenset[str]:
+def _users(asked: Asked) -> frozenset[str]:
     return frozenset(key for key in asked.tags or {} if not identity.is_own_tag(key))
 
 
-def _parse(text: str) -> dict[str, str] | None:
+def _parse(text: str, fields: tuple[str, ...]) -> dict[str, str] | None:
     version, *digests = text.split(".")
-    if version != _VERSION or len(digests) != len(FIELDS):
+    if version != _VERSION or len(digests) != len(fields):
         return None
-    return dict(zip(FIELDS, digests, strict=True))
-
-
-def _values(asked: Tenant) -> dict[str, Any]:
-    own = asked.customizations
-    acl, geo = own.web_acl, own.geo_restrictions
-    return {
-        "distributionId": asked.distribution_id,
-        "connectionGroupId": asked.connection_group_id,
-        "domains": sorted(asked.domains) if asked.domains else None,
-        "enabled": asked.enabled,
-        "parameters": asked.parameters or None,
-        "customizations.webAcl": str(acl) if acl else None,
-        "customizations.certificate": own.certificate_arn,
-        "customizations.geoRestrictions": str(geo) if geo else None,
-        "tags": asked.tags or None,
-    }
+    return dict(zip(fields, digests, strict=True))
 
 
 def _digest(value: Any) -> str:

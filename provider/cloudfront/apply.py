@@ -10,9 +10,11 @@ from dataclasses import dataclass, replace
 
 from provider.cloudfront.actions import (
     Action,
+    AttachCertificate,
     CreateTenant,
     DeleteTenant,
     DisableTenant,
+    RequestCertificate,
     TagTenant,
     UntagTenant,
     UpdateTenant,
@@ -34,6 +36,8 @@ class Effects:
     story: list[str]
     """What was done, in words, in order."""
     wait: Wait | None = None
+    requested: bool = False
+    """A certificate was asked for."""
 
     @property
     def message(self) -> str:
@@ -73,11 +77,16 @@ def _one(action: Action, effects: Effects, cloudfront: CloudFront) -> None:
     match action:
         case CreateTenant(wanted):
             effects.tenant = replace(cloudfront.create_tenant(wanted), tags=wanted.tags)
-        case UpdateTenant(id_, wanted, _, emptied):
-            effects.tenant = replace(
-                cloudfront.update_tenant(id_, _etag(tenant), wanted, emptied), tags=_tags(tenant)
-            )
-        case DisableTenant(id_, wanted):
+            effects.requested = wanted.certificate_request is not None
+        case UpdateTenant(id_, wanted, _, emptied, request):
+            updated = cloudfront.update_tenant(id_, _etag(tenant), wanted, emptied, request)
+            effects.tenant = replace(updated, tags=_tags(tenant))
+            effects.requested |= request is not None
+        case RequestCertificate(id_, wanted, request):
+            updated = cloudfront.update_tenant(id_, _etag(tenant), wanted, request=request)
+            effects.tenant = replace(updated, tags=_tags(tenant))
+            effects.requested = True
+        case DisableTenant(id_, wanted) | AttachCertificate(id_, wanted, _):
             effects.tenant = replace(cloudfront.update_tenant(id_, _etag(tenant), wanted), tags=_tags(tenant))
         case TagTenant(arn, tags):
             cloudfront.tag(arn, tags)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from apis.drift import DriftPolicy
 from edgetenants_runtime.external import FieldDiff
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront import applied as records
-from provider.cloudfront import diff
+from provider.cloudfront import certificates, diff
 from provider.cloudfront.applied import Applied
+from provider.cloudfront.certificates import Certificate, Request
 from provider.cloudfront.desired import Tenant
 from provider.cloudfront.diff import Diff
 from provider.cloudfront.memory import Attempt
@@ -34,11 +35,38 @@ class Assessment:
     """What somebody changed behind the provider's back, as far as it is shown."""
     pending: tuple[FieldDiff, ...]
     """What the spec asks for anew."""
+    certificate: Certificate | None = None
+    request: Request | None = None
+    """The certificate that has to be asked for now."""
+
+    @property
+    def differs(self) -> bool:
+        """There is something to do."""
+        return bool(self.todo.all) or self.request is not None
 
 
-def assess(mr: Managed, asked: Tenant, seen: ObservedTenant, default: DriftPolicy) -> Assessment:
-    """Compare. `default` is the drift policy of resources that say none."""
+def assess(
+    mr: Managed,
+    asked: Tenant,
+    seen: ObservedTenant,
+    default: DriftPolicy,
+    certificate: Certificate | None = None,
+    *,
+    may_request: bool = False,
+) -> Assessment:
+    """Compare.
+
+    Args:
+        mr: the managed resource.
+        asked: what its spec says.
+        seen: what is there.
+        default: the drift policy of resources that say none.
+        certificate: the tenant's, as far as it is known.
+        may_request: enough time has passed since the last request that came to nothing.
+    """
     applied = records.read(mr.status)
+    if asked.certificate_request and certificate and certificate.issued:
+        asked = replace(asked, attached=certificate.arn)
     ignored = frozenset(mr.spec.get("ignoreDrift") or ())
     policy = DriftPolicy(mr.spec.get("driftPolicy") or default)
     todo = diff.compare(diff.merge(asked, applied, seen, ignored), seen)
@@ -47,8 +75,31 @@ def assess(mr: Managed, asked: Tenant, seen: ObservedTenant, default: DriftPolic
     if policy is not DriftPolicy.ENFORCE:
         left = ignored | {d.field for d in drift}
         todo = diff.compare(diff.merge(asked, applied, seen, left), seen)
+    if certificate and certificate.pending and _lacking(todo.target, seen, certificate):
+        # Only one request may be pending, and CloudFront takes no domain without one.
+        todo = diff.compare(replace(todo.target, domains=frozenset(seen.domains)), seen)
     shown = () if policy is DriftPolicy.SUSPEND else drift
-    return Assessment(asked, applied, seen, todo, shown, pending)
+    request = _request(todo.target, seen, certificate, may_request=may_request)
+    return Assessment(asked, applied, seen, todo, shown, pending, certificate, request)
+
+
+def _request(
+    target: Tenant, seen: ObservedTenant, certificate: Certificate | None, *, may_request: bool
+) -> Request | None:
+    """What to ask CloudFront for now. Never while a request is pending."""
+    if target.certificate_request is None or (certificate and certificate.pending):
+        return None
+    wanting = certificates.wanting(certificate, seen.inactive_domains)
+    needed = _lacking(target, seen, certificate) or (wanting and may_request)
+    return target.certificate_request if needed else None
+
+
+def _lacking(target: Tenant, seen: ObservedTenant, certificate: Certificate | None) -> tuple[str, ...]:
+    """The new domains that need a certificate to be asked for."""
+    if target.certificate_request is None:
+        return ()
+    names = certificate.domains if certificate and certificate.issued else ()
+    return certificates.uncovered(names, (target.domains or frozenset()) - set(seen.domains))
 
 
 def attempt(after: Assessment) -> Attempt | None:

@@ -48,6 +48,7 @@ from provider.cloudfront.errors import AwsError, explain
 from provider.cloudfront.memory import Memory
 
 if TYPE_CHECKING:
+    from mypy_boto3_acm import ACMClient
     from mypy_boto3_cloudfront import CloudFrontClient
     from mypy_boto3_sts import STSClient
 
@@ -112,10 +113,12 @@ class Accounts:
         session = _session(config, spec)
         options = _options(config, spec)
         cloudfront: CloudFrontClient = session.client("cloudfront", **options)
+        # Certificates of CloudFront stand in one region, whatever the provider config says of the others.
+        acm: ACMClient = session.client("acm", **{**options, "region_name": REGION})
         sts: STSClient = session.client("sts", **options)
-        for client in (cloudfront, sts):
+        for client in (cloudfront, acm, sts):
             client.meta.events.register("before-call", _begin_in_time)
-        calls = CloudFrontCalls(cloudfront, sts)
+        calls = CloudFrontCalls(cloudfront, acm, sts)
         id_ = _caller(calls, config)
         endpoint = spec.endpoint.url if spec.endpoint else ""
         with self._lock:

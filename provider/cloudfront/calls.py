@@ -1,29 +1,38 @@
 """The calls to CloudFront that the provider makes, each as a method over values: the one place that knows
 botocore's shapes and exceptions.
 
-ManagedCertificateRequest is never sent: each one sent may open another request, and only one may be pending
-(CloudFront Developer Guide, "Request certificates for your CloudFront distribution tenant").
+ManagedCertificateRequest is sent only by an action that asks for a certificate: each one sent may open
+another request, and only one may be pending (CloudFront Developer Guide, "Request certificates for your
+CloudFront distribution tenant").
+
+    CloudFrontCalls ── certificatecalls, domaincalls, groupcalls
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-import botocore.exceptions as botocore_errors
-
+from provider.cloudfront import distribution as distributions
 from provider.cloudfront import observed
+from provider.cloudfront.certificatecalls import CertificateCalls
+from provider.cloudfront.certificates import Certificate, Request
 from provider.cloudfront.customizations import Customizations
 from provider.cloudfront.desired import Tenant
+from provider.cloudfront.distribution import Distribution
+from provider.cloudfront.domaincalls import Conflict, DnsVerdict, DomainCalls
 from provider.cloudfront.errors import AwsError
+from provider.cloudfront.failing import failing
+from provider.cloudfront.groupcalls import GroupCalls
+from provider.cloudfront.groupstate import Group, ObservedGroup
 from provider.cloudfront.observed import ObservedTenant
 
 if TYPE_CHECKING:
+    from mypy_boto3_acm import ACMClient
     from mypy_boto3_cloudfront import CloudFrontClient
     from mypy_boto3_sts import STSClient
 
-__all__ = ["CloudFront", "CloudFrontCalls", "failing", "settings"]
+__all__ = ["CloudFront", "CloudFrontCalls", "settings"]
 
 
 class CloudFront(Protocol):
@@ -34,13 +43,19 @@ class CloudFront(Protocol):
         ...
 
     def create_tenant(self, tenant: Tenant) -> ObservedTenant:
-        """Create it, tags included. The answer has no tags."""
+        """Create it, tags and the request for a certificate included. The answer has no tags."""
         ...
 
     def update_tenant(
-        self, id_: str, etag: str, tenant: Tenant, emptied: frozenset[str] = frozenset()
+        self,
+        id_: str,
+        etag: str,
+        tenant: Tenant,
+        emptied: frozenset[str] = frozenset(),
+        request: Request | None = None,
     ) -> ObservedTenant:
-        """Write the whole tenant but its name and tags. `emptied` as in `settings`."""
+        """Write the whole tenant but its name and tags, and ask for a certificate. `emptied` as in
+        `settings`."""
         ...
 
     def delete_tenant(self, id_: str, etag: str) -> None:
@@ -59,12 +74,52 @@ class CloudFront(Protocol):
         """Remove these tags."""
         ...
 
-    def routing_endpoint(self, group: str) -> str | None:
-        """The name to which the domains of a connection group's tenants lead."""
+    def distribution(self, id_: str) -> Distribution | None:
+        """The distribution; None where there is none."""
         ...
 
-    def has_distribution(self, id_: str) -> bool:
-        """There is such a distribution."""
+    def managed_certificate(self, tenant: str) -> Certificate | None:
+        """The last managed certificate of a tenant; None where none was asked for."""
+        ...
+
+    def certificate(self, arn: str) -> Certificate | None:
+        """A certificate as ACM has it; None where there is none."""
+        ...
+
+    def tenant_of_domain(self, domain: str) -> ObservedTenant | None:
+        """The account's tenant that has a domain."""
+        ...
+
+    def conflicts(self, domain: str, tenant: str) -> tuple[Conflict, ...]:
+        """Who is in the way of a domain that a certificate of this tenant covers."""
+        ...
+
+    def verify_dns(self, tenant: str) -> Mapping[str, DnsVerdict]:
+        """Where the domains of a tenant lead."""
+        ...
+
+    def get_group(self, identifier: str) -> ObservedGroup:
+        """A connection group by name, id or ARN."""
+        ...
+
+    def default_group(self) -> ObservedGroup | None:
+        """The account's default group; None before there is one."""
+        ...
+
+    def create_group(self, group: Group) -> ObservedGroup:
+        """Create it, tags included. The answer has no tags."""
+        ...
+
+    def update_group(self, id_: str, etag: str, group: Group, *, emptied: bool = False) -> ObservedGroup:
+        """Write all but its name and tags; `emptied` takes its Anycast list away."""
+        ...
+
+    def delete_group(self, id_: str, etag: str) -> None:
+        """Delete a disabled group without tenants."""
+        ...
+
+    def tenants_of_group(self, id_: str) -> tuple[str, ...]:
+        """The names of some of its tenants; empty where it has none."""
         ...
 
     def account(self) -> str:
@@ -72,11 +127,12 @@ class CloudFront(Protocol):
         ...
 
 
-class CloudFrontCalls:
+class CloudFrontCalls(CertificateCalls, DomainCalls, GroupCalls):
     """`CloudFront` over boto3. Thread-safe, as boto3's clients are."""
 
-    def __init__(self, cloudfront: CloudFrontClient, sts: STSClient) -> None:
+    def __init__(self, cloudfront: CloudFrontClient, acm: ACMClient, sts: STSClient) -> None:
         self._cloudfront = cloudfront
+        self._acm = acm
         self._sts = sts
 
     def get_tenant(self, identifier: str) -> ObservedTenant:
@@ -87,7 +143,7 @@ class CloudFrontCalls:
 
     def create_tenant(self, tenant: Tenant) -> ObservedTenant:
         """CreateDistributionTenant."""
-        request: Any = {"Name": tenant.name, **settings(tenant)}
+        request: Any = {"Name": tenant.name, **settings(tenant), **_asking(tenant.certificate_request)}
         if tenant.tags:
             request["Tags"] = {"Items": _tags(tenant.tags)}
         with failing("CreateDistributionTenant"):
@@ -95,12 +151,17 @@ class CloudFrontCalls:
         return observed.tenant(answer["DistributionTenant"], answer["ETag"])
 
     def update_tenant(
-        self, id_: str, etag: str, tenant: Tenant, emptied: frozenset[str] = frozenset()
+        self,
+        id_: str,
+        etag: str,
+        tenant: Tenant,
+        emptied: frozenset[str] = frozenset(),
+        request: Request | None = None,
     ) -> ObservedTenant:
         """UpdateDistributionTenant."""
-        request: Any = {"Id": id_, "IfMatch": etag, **settings(tenant, emptied)}
+        sent: Any = {"Id": id_, "IfMatch": etag, **settings(tenant, emptied), **_asking(request)}
         with failing("UpdateDistributionTenant"):
-            answer = self._cloudfront.update_distribution_tenant(**request)
+            answer = self._cloudfront.update_distribution_tenant(**sent)
         return observed.tenant(answer["DistributionTenant"], answer["ETag"])
 
     def delete_tenant(self, id_: str, etag: str) -> None:
@@ -125,22 +186,16 @@ class CloudFrontCalls:
         with failing("UntagResource"):
             self._cloudfront.untag_resource(Resource=arn, TagKeys={"Items": list(keys)})
 
-    def routing_endpoint(self, group: str) -> str | None:
-        """GetConnectionGroup."""
-        with failing("GetConnectionGroup"):
-            answer = self._cloudfront.get_connection_group(Identifier=group)
-        return answer["ConnectionGroup"].get("RoutingEndpoint") or None
-
-    def has_distribution(self, id_: str) -> bool:
+    def distribution(self, id_: str) -> Distribution | None:
         """GetDistribution."""
         try:
             with failing("GetDistribution"):
-                self._cloudfront.get_distribution(Id=id_)
+                answer: Any = self._cloudfront.get_distribution(Id=id_)
         except AwsError as error:
             if error.absent:
-                return False
+                return None
             raise
-        return True
+        return distributions.read(id_, answer["Distribution"].get("DistributionConfig") or {})
 
     def account(self) -> str:
         """GetCallerIdentity."""
@@ -186,45 +241,16 @@ def _customizations(own: Customizations) -> dict[str, Any]:
     return sent
 
 
+def _asking(request: Request | None) -> dict[str, Any]:
+    if request is None:
+        return {}
+    asked = {
+        "ValidationTokenHost": request.token_host,
+        "PrimaryDomainName": request.primary_domain,
+        "CertificateTransparencyLoggingPreference": request.logging,
+    }
+    return {"ManagedCertificateRequest": {key: value for key, value in asked.items() if value}}
+
+
 def _tags(tags: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"Key": key, "Value": value} for key, value in sorted(tags.items())]
-
-
-_CREDENTIALS = (
-    botocore_errors.NoCredentialsError,
-    botocore_errors.PartialCredentialsError,
-    botocore_errors.CredentialRetrievalError,
-    botocore_errors.TokenRetrievalError,
-    botocore_errors.UnauthorizedSSOTokenError,
-    botocore_errors.NoAuthTokenError,
-)
-
-
-@contextmanager
-def failing(operation: str) -> Iterator[None]:
-    """Turn whatever botocore raises in the block into AwsError.
-
-    A call to STS that botocore makes by itself, to assume a role, is told as what it is.
-    """
-    try:
-        yield
-    except botocore_errors.ClientError as error:
-        raise _refused(error) from error
-    except botocore_errors.ParamValidationError as error:
-        raise AwsError(operation, "ParamValidation", str(error)) from error
-    except _CREDENTIALS as error:
-        raise AwsError(operation, "Credentials", str(error)) from error
-    except botocore_errors.BotoCoreError as error:
-        raise AwsError(operation, "Endpoint", str(error)) from error
-
-
-def _refused(error: botocore_errors.ClientError) -> AwsError:
-    body: Mapping[str, Any] = error.response.get("Error", {})
-    metadata: Mapping[str, Any] = error.response.get("ResponseMetadata", {})
-    return AwsError(
-        error.operation_name,
-        body.get("Code") or "Unknown",
-        body.get("Message") or "no message",
-        status=int(metadata.get("HTTPStatusCode") or 0),
-        request_id=metadata.get("RequestId") or "",
-    )

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from apis.conditions import (
-    CertificateReason,
     DeployedReason,
     DnsReason,
     InSyncReason,
@@ -24,6 +23,8 @@ from edgetenants_runtime.api.conditions import Condition, ConditionStatus, Condi
 from edgetenants_runtime.api.conditions import deleting as ready_deleting
 from edgetenants_runtime.external import FieldDiff
 from edgetenants_runtime.managed import Managed
+from provider.cloudfront import certificateconditions
+from provider.cloudfront.certificates import Certificate
 from provider.cloudfront.desired import Tenant
 from provider.cloudfront.errors import not_ready
 from provider.cloudfront.observed import ObservedTenant
@@ -47,6 +48,8 @@ class World:
     """Nothing may be written."""
     served: bool = False
     """The tenant was Ready when it was last told of."""
+    certificate: Certificate | None = None
+    """The managed or custom certificate, as far as it is known."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ def derive(world: World) -> tuple[Condition, ...]:
         _ready(world),
         _deployed(world.seen),
         _in_sync(world),
-        _certificate(world.asked),
+        certificateconditions.derive(world.asked, world.seen, world.certificate),
         _dns(world.asked),
     )
 
@@ -137,9 +140,16 @@ def _inactive_domains(world: World) -> Finding | None:
     return Finding(TenantReadyReason.DOMAIN_INACTIVE, words)
 
 
+def _bad_certificate(world: World) -> Finding | None:
+    """The certificate by which the tenant serves is no good any more, or there is none yet."""
+    found = certificateconditions.holding_up(world.asked, world.seen, world.certificate)
+    return Finding(*found) if found else None
+
+
 READY_CHECKS: Final[tuple[Callable[[World], Finding | None], ...]] = (
     _disabled,
     _first_roll_out,
+    _bad_certificate,
     _inactive_domains,
 )
 """In the order of what must be so first."""
@@ -181,18 +191,6 @@ def _told(differing: tuple[FieldDiff, ...]) -> str:
     return "; ".join(told) + more
 
 
-def _certificate(asked: Tenant) -> Condition:
-    if not asked.managed_certificate:
-        return _condition(TenantConditionType.CERTIFICATE_READY, True, CertificateReason.NOT_CONFIGURED)
-    words = (
-        "spec.forProvider.managedCertificateRequest: this version of the provider does not request managed "
-        "certificates. Remove it, or name a certificate in spec.forProvider.customizations.certificate."
-    )
-    return _condition(
-        TenantConditionType.CERTIFICATE_READY, False, CertificateReason.CERTIFICATE_FAILED, words
-    )
-
-
 def _dns(asked: Tenant) -> Condition:
     if not asked.records:
         return _condition(TenantConditionType.DNS_READY, True, DnsReason.DNS_NOT_CONFIGURED)
@@ -203,7 +201,7 @@ def _dns(asked: Tenant) -> Condition:
     return _condition(TenantConditionType.DNS_READY, False, DnsReason.DNS_ERROR, words)
 
 
-_Reason = DeployedReason | InSyncReason | CertificateReason | DnsReason
+_Reason = DeployedReason | InSyncReason | DnsReason
 
 
 def _condition(type_: TenantConditionType, holds: bool, reason: _Reason, message: str = "") -> Condition:

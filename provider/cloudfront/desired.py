@@ -8,14 +8,15 @@ from typing import Any
 
 from apis import errors
 from apis.customizations import Customizations as AskedCustomizations
-from apis.customizations import WebAclAction
+from apis.customizations import ManagedCertificateRequest, WebAclAction
 from apis.distributiontenant import DistributionTenantParameters
 from edgetenants_runtime import initprovider
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront import identity
+from provider.cloudfront.certificates import Request
 from provider.cloudfront.customizations import INHERITED, Customizations, GeoRestrictions, WebAcl
 
-__all__ = ["Tenant", "at_creation", "held"]
+__all__ = ["Tenant", "at_creation", "held", "managed"]
 
 _CHOICES = frozenset(
     {"customizations.webAcl", "customizations.certificate", "customizations.geoRestrictions"}
@@ -38,10 +39,34 @@ class Tenant:
     customizations: Customizations = INHERITED
     tags: Mapping[str, str] | None = None
     """The provider's own and the user's; None where they are not known, in what was merged with AWS."""
-    managed_certificate: bool = False
-    """A managed certificate is asked for."""
+    certificate_request: Request | None = None
+    """The managed certificate that is asked for."""
+    attached: str | None = None
+    """ARN of the managed certificate that is issued and to be attached; not known from the spec."""
     records: bool = False
     """The provider is asked to make DNS records."""
+
+    def values(self) -> dict[str, Any]:
+        """The fields of the record of the last write. An attached managed certificate is told from one of the
+        user's, as it stays when nobody asks for it any more."""
+        own = self.customizations
+        acl, geo = own.web_acl, own.geo_restrictions
+        return {
+            "distributionId": self.distribution_id,
+            "connectionGroupId": self.connection_group_id,
+            "domains": sorted(self.domains) if self.domains else None,
+            "enabled": self.enabled,
+            "parameters": self.parameters or None,
+            "customizations.webAcl": str(acl) if acl else None,
+            "customizations.certificate": managed(self.attached) if self.attached else own.certificate_arn,
+            "customizations.geoRestrictions": str(geo) if geo else None,
+            "tags": self.tags or None,
+        }
+
+
+def managed(arn: str) -> str:
+    """The record's word for a managed certificate that is attached."""
+    return f"managed {arn}"
 
 
 def held(mr: Managed, *, installation: str, name: str) -> Tenant:
@@ -75,8 +100,19 @@ def _tenant(mr: Managed, asked: Mapping[str, Any], installation: str, name: str)
         parameters=fields.parameters or {},
         customizations=_customizations(fields.customizations),
         tags={**(fields.tags or {}), **identity.own_tags(mr, installation, name)},
-        managed_certificate=fields.managed_certificate_request is not None,
+        certificate_request=_request(fields.managed_certificate_request),
         records=fields.dns is not None,
+    )
+
+
+def _request(asked: ManagedCertificateRequest | None) -> Request | None:
+    if asked is None:
+        return None
+    logging = asked.certificate_transparency_logging_preference
+    return Request(
+        token_host=asked.validation_token_host.value,
+        primary_domain=asked.primary_domain_name,
+        logging=logging.value if logging else None,
     )
 
 

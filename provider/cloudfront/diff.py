@@ -7,17 +7,17 @@ a managed certificate's ARN, nor tags and parameters of others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from edgetenants_runtime.external import FieldDiff
 from provider.cloudfront import identity
 from provider.cloudfront.applied import Applied
 from provider.cloudfront.customizations import Customizations
-from provider.cloudfront.desired import Tenant
+from provider.cloudfront.desired import Tenant, managed
 from provider.cloudfront.observed import ObservedTenant
 
-__all__ = ["Diff", "compare", "merge"]
+__all__ = ["Diff", "compare", "entries", "merge", "merge_tags", "text"]
 
 _NOTHING = "(none)"
 _LONGEST = 1000
@@ -55,9 +55,10 @@ def merge(
         parameters=_merge_map(
             said.parameters, applied.parameter_keys, seen.parameters, "parameters", ignored
         ),
-        customizations=_merge_customizations(said.customizations, applied, seen.customizations, ignored),
-        tags=None if seen.tags is None else _merge_tags(said.tags or {}, applied, seen.tags, ignored),
-        managed_certificate=asked.managed_certificate,
+        customizations=_merge_customizations(asked, applied, seen.customizations, ignored),
+        tags=None if seen.tags is None else merge_tags(said.tags or {}, applied, seen.tags, ignored),
+        certificate_request=asked.certificate_request,
+        attached=asked.attached,
         records=asked.records,
     )
 
@@ -67,18 +68,17 @@ def compare(target: Tenant, seen: ObservedTenant) -> Diff:
     fields = tuple(_fields(target, seen))
     if target.tags is None or seen.tags is None:
         return Diff(target, fields)
-    return Diff(target, fields, tuple(_entries("tags", target.tags, seen.tags)))
+    return Diff(target, fields, tuple(entries("tags", target.tags, seen.tags)))
 
 
 def _without(asked: Tenant, ignored: frozenset[str]) -> Tenant:
-    return Tenant(
-        name=asked.name,
+    return replace(
+        asked,
         distribution_id=None if "distributionId" in ignored else asked.distribution_id,
         connection_group_id=None if "connectionGroupId" in ignored else asked.connection_group_id,
         domains=None if "domains" in ignored else asked.domains,
         enabled=None if "enabled" in ignored else asked.enabled,
         parameters=_kept(asked.parameters, "parameters", ignored),
-        customizations=asked.customizations,
         tags=_kept(asked.tags or {}, "tags", ignored),
     )
 
@@ -105,32 +105,49 @@ def _merge_map(
     return {**foreign, **said}
 
 
-def _merge_tags(
+def merge_tags(
     said: Mapping[str, str], applied: Applied, seen: Mapping[str, str], ignored: frozenset[str]
 ) -> dict[str, str]:
+    """All tags as they should be: foreign ones stay."""
     # A tag of the provider's own that is no longer said, such as of another kind of config, is its to remove.
     stale = frozenset(key for key in seen if identity.is_own_tag(key))
     return _merge_map(said, applied.tag_keys | stale, seen, "tags", ignored)
 
 
 def _merge_customizations(
-    said: Customizations, applied: Applied, seen: Customizations, ignored: frozenset[str]
+    asked: Tenant, applied: Applied, seen: Customizations, ignored: frozenset[str]
 ) -> Customizations:
+    said = asked.customizations
+
     def keeps(field: str, value: object | None) -> bool:
         path = f"customizations.{field}"
         if ignored & {"customizations", path}:
             return True
-        # Unset and never written: somebody else's, or a managed certificate that CloudFront attached.
+        # Unset and never written: somebody else's.
         return value is None and not applied.had(path)
 
     geo = said.geo_restrictions
     return Customizations(
         web_acl=seen.web_acl if keeps("webAcl", said.web_acl) else said.web_acl,
-        certificate_arn=(
-            seen.certificate_arn if keeps("certificate", said.certificate_arn) else said.certificate_arn
-        ),
+        certificate_arn=_certificate(asked, applied, seen.certificate_arn, keeps),
         geo_restrictions=seen.geo_restrictions if keeps("geoRestrictions", geo) else geo,
     )
+
+
+def _certificate(
+    asked: Tenant, applied: Applied, seen: str | None, keeps: Callable[[str, object | None], bool]
+) -> str | None:
+    own, path = asked.customizations.certificate_arn, "customizations.certificate"
+    if asked.attached and applied.changed(path, asked):
+        # The first time it is no drift that could be ignored.
+        return asked.attached
+    if keeps("certificate", asked.attached or own):
+        return seen
+    if asked.certificate_request:
+        # Until one is issued, the tenant goes on with the one that it has.
+        return asked.attached or seen
+    left = own is None and seen is not None and applied.wrote(path, managed(seen))
+    return seen if left else own
 
 
 def _fields(target: Tenant, seen: ObservedTenant) -> Iterator[FieldDiff]:
@@ -146,22 +163,24 @@ def _fields(target: Tenant, seen: ObservedTenant) -> Iterator[FieldDiff]:
     )
     for name, wanted, there in pairs:
         if wanted != there:
-            yield FieldDiff(name, _text(wanted), _text(there))
-    yield from _entries("parameters", target.parameters, seen.parameters)
+            yield FieldDiff(name, text(wanted), text(there))
+    yield from entries("parameters", target.parameters, seen.parameters)
 
 
-def _entries(path: str, wanted: Mapping[str, str], there: Mapping[str, str]) -> Iterator[FieldDiff]:
+def entries(path: str, wanted: Mapping[str, str], there: Mapping[str, str]) -> Iterator[FieldDiff]:
+    """The differences of two maps, as fields below a path."""
     for key in sorted(wanted.keys() | there.keys()):
         if wanted.get(key) != there.get(key):
-            yield FieldDiff(f"{path}.{key}", _text(wanted.get(key)), _text(there.get(key)))
+            yield FieldDiff(f"{path}.{key}", text(wanted.get(key)), text(there.get(key)))
 
 
 def _listed(names: frozenset[str] | Mapping[str, str] | tuple[str, ...]) -> str:
     return ", ".join(sorted(names))
 
 
-def _text(value: object | None) -> str:
+def text(value: object | None) -> str:
+    """A value as people read it."""
     if value is None:
         return _NOTHING
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+    shown = str(value).lower() if isinstance(value, bool) else str(value)
+    return shown if len(shown) <= _LONGEST else shown[:_LONGEST] + "…"

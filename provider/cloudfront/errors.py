@@ -65,6 +65,7 @@ _UNOWNED: Final = Verdict(_C.WAIT, _R.DOMAIN_VALIDATION_PENDING)
 CODES: Final[Mapping[str, Verdict]] = {
     # Declared by the tenant, connection group, distribution and tag operations.
     "AccessDenied": _DENIED,
+    "CannotDeleteEntityWhileInUse": Verdict(_C.WAIT, _R.DISABLING),
     "CNAMEAlreadyExists": Verdict(_C.TERMINAL, _R.DOMAIN_CONFLICT),
     "EntityAlreadyExists": _MOVED,
     "EntityLimitExceeded": Verdict(_C.QUOTA, _R.QUOTA_EXCEEDED),
@@ -76,7 +77,11 @@ CODES: Final[Mapping[str, Verdict]] = {
     "NoSuchDistribution": Verdict(_C.TERMINAL, _R.PARENT_NOT_FOUND),
     "NoSuchResource": _MOVED,
     "PreconditionFailed": _MOVED,
+    "ResourceInUse": _INVALID,
     "ResourceNotDisabled": Verdict(_C.WAIT, _R.DISABLING),
+    # Declared by acm:DescribeCertificate.
+    "InvalidArnException": _INVALID,
+    "ResourceNotFoundException": _INVALID,
     # Declared by sts:AssumeRole and sts:AssumeRoleWithWebIdentity.
     "ExpiredTokenException": _DENIED,
     "IDPCommunicationError": _DOWN,

@@ -138,9 +138,11 @@ def is_dry_run(mr: Managed) -> bool:
     return mr.annotations.get(DRY_RUN_ANNOTATION) == "true"
 
 
-def invalid(problems: str) -> ExternalError:
+def invalid(
+    problems: str, reason: Reason = Reason.VALIDATION_FAILED, *, serving: bool = False
+) -> ExternalError:
     """What is asked cannot work."""
-    return _refused(Reason.VALIDATION_FAILED, problems)
+    return _refused(reason, problems, serving=serving)
 
 
 def _refused(reason: Reason, message: str, *, serving: bool = False) -> ExternalError:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from edgetenants_runtime.clock import Clock
 
@@ -19,6 +19,9 @@ DEEP_CHECK_SECONDS: Final = 24 * 3600.0
 """Between two looks at what a tenant's own description does not show, such as its tags."""
 _ENDPOINT_SECONDS: Final = 3600.0
 _RETRY_SECONDS: Final = 60.0
+_SHARED_SECONDS: Final = 60.0
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -42,9 +45,12 @@ class Memory:
         self._lock = threading.Lock()
         self._reading = threading.Lock()
         self._endpoints: dict[str, tuple[str | None, float]] = {}
+        self._shared: dict[str, tuple[Any, float]] = {}
         self._deep_checks: dict[str, float] = {}
         self._attempts: dict[str, Attempt] = {}
         self._refusals: dict[str, tuple[str, str]] = {}
+        self._waits: dict[str, tuple[Hashable, int, float]] = {}
+        self._verified: dict[str, float] = {}
 
     def endpoint(self, group: str, read: Callable[[str], str | None]) -> str | None:
         """The routing endpoint of a connection group, read anew when an hour has passed.
@@ -60,6 +66,53 @@ class Memory:
             lasts = _ENDPOINT_SECONDS if answer else _RETRY_SECONDS
             self._endpoints[group] = (answer or known, self._clock.now() + lasts)
             return answer or known
+
+    def shared(self, what: str, read: Callable[[], T]) -> T:
+        """What many resources ask at the same time, read once a minute; what is not there is not kept."""
+        # One reader at a time, as above. What fails is not kept.
+        with self._reading:
+            known, until = self._shared.get(what, (None, float("-inf")))
+            if self._clock.now() < until:
+                answer: T = known
+                return answer
+            answer = read()
+            now = self._clock.now()
+            self._shared = {key: kept for key, kept in self._shared.items() if now < kept[1]}
+            if answer is not None:
+                self._shared[what] = (answer, now + _SHARED_SECONDS)
+            return answer
+
+    def note_endpoint(self, group: str, endpoint: str | None) -> None:
+        """The routing endpoint of a connection group was read by the way."""
+        with self._reading:
+            if endpoint:
+                self._endpoints[group] = (endpoint, self._clock.now() + _ENDPOINT_SECONDS)
+
+    def waited(self, uid: str, what: Hashable, generation: int, seconds: float) -> bool:
+        """Whether so much time has passed since `what` was first met, by this process; at once when somebody
+        has changed the spec since."""
+        with self._lock:
+            now = self._clock.now()
+            met, of, until = self._waits.get(uid, (None, generation, now))
+            if met != what:
+                until = now + seconds
+            elif of != generation:
+                until = now
+            self._waits[uid] = (what, generation, until)
+            return now >= until
+
+    def verification_due(self, uid: str, every: float, *, never: bool) -> bool:
+        """Whether to look at the DNS of a tenant now: at once where nobody ever did, else so often, spread
+        evenly after a restart."""
+        now = self._clock.now()
+        with self._lock:
+            last = self._verified.get(uid)
+            if last is None and not never:
+                last = self._verified[uid] = now - (1 - _share(uid)) * every
+            if last is not None and now < last + every:
+                return False
+            self._verified[uid] = now
+            return True
 
     def deep_check_due(self, uid: str) -> bool:
         """Once in `DEEP_CHECK_SECONDS` for each resource, spread evenly; not at the first look, so that a
@@ -98,10 +151,14 @@ class Memory:
         with self._lock:
             return self._refusals.get(uid) == (id_, etag)
 
+    @property
+    def _by_uid(self) -> tuple[dict[str, Any], ...]:
+        return (self._deep_checks, self._attempts, self._refusals, self._waits, self._verified)
+
     def forget(self, uid: str) -> None:
         """The external resource is gone."""
         with self._lock:
-            for remembered in (self._deep_checks, self._attempts, self._refusals):
+            for remembered in self._by_uid:
                 remembered.pop(uid, None)
 
 

@@ -10,27 +10,42 @@ is there then.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from provider.cloudfront.actions import (
     Action,
+    AttachCertificate,
     CreateTenant,
     DeleteTenant,
     DisableTenant,
+    RequestCertificate,
     TagTenant,
     UntagTenant,
     UpdateTenant,
     Wait,
 )
+from provider.cloudfront.certificates import Certificate, Request
 from provider.cloudfront.desired import Tenant
 from provider.cloudfront.diff import Diff
 from provider.cloudfront.identity import OWNER_TAG
 from provider.cloudfront.observed import ObservedTenant
 
-__all__ = ["LOOK_AGAIN", "converge", "create", "remove", "whole"]
+__all__ = [
+    "LOOK_AGAIN",
+    "LOOK_AT_CERTIFICATE",
+    "converge",
+    "create",
+    "look_after",
+    "only_attaches",
+    "remove",
+    "whole",
+]
 
 LOOK_AGAIN: Final = 5.0
 """Seconds between two looks while CloudFront rolls something out; it takes seconds to minutes."""
+LOOK_AT_CERTIFICATE: Final = 30.0
+"""Seconds between two looks at a certificate that is being validated; it takes minutes once DNS is right."""
 
 
 def create(asked: Tenant) -> tuple[Action, ...]:
@@ -38,15 +53,50 @@ def create(asked: Tenant) -> tuple[Action, ...]:
     return (CreateTenant(asked),)
 
 
-def converge(diff: Diff, seen: ObservedTenant) -> tuple[Action, ...]:
-    """Bring a tenant to what it should be. Empty when it is."""
-    update: tuple[Action, ...] = ()
-    if diff.fields:
-        update = (UpdateTenant(seen.id, diff.target, diff.fields, _emptied(diff.target, seen)),)
+def converge(diff: Diff, seen: ObservedTenant, request: Request | None = None) -> tuple[Action, ...]:
+    """Bring a tenant to what it should be. Empty when it is.
+
+    Args:
+        diff: what differs.
+        seen: the tenant.
+        request: the certificate that has to be asked for now.
+    """
+    update = _updates(diff, seen, request)
     tagging = _tagging(diff.target, seen)
     # A tenant that is taken over is marked before it is changed, so that nobody else takes it meanwhile.
     claims = any(isinstance(action, TagTenant) and OWNER_TAG in action.tags for action in tagging)
     return (*tagging, *update) if claims else (*update, *tagging)
+
+
+def only_attaches(diff: Diff) -> bool:
+    """All that differs is that the managed certificate is not attached."""
+    return [d.field for d in diff.fields] == ["customizations.certificate"] and bool(diff.target.attached)
+
+
+def look_after(seen: ObservedTenant, certificate: Certificate | None) -> float | None:
+    """Seconds to the next look at a tenant for which there is nothing to do; None for the poll interval."""
+    if not seen.deployed:
+        return LOOK_AGAIN
+    return LOOK_AT_CERTIFICATE if certificate and certificate.pending else None
+
+
+def _updates(diff: Diff, seen: ObservedTenant, request: Request | None) -> tuple[Action, ...]:
+    target = diff.target
+    asking = (RequestCertificate(seen.id, target, request),) if request else ()
+    if not diff.fields:
+        return asking
+    if only_attaches(diff) and target.attached:
+        return (AttachCertificate(seen.id, target, target.attached), *asking)
+    emptied = _emptied(target, seen)
+    if request is None or not (target.domains or frozenset()) - set(seen.domains):
+        return (UpdateTenant(seen.id, target, diff.fields, emptied), *asking)
+    # A domain without certificate is taken only together with the request for one, which CloudFront may
+    # refuse until the domain leads to it. What has nothing to do with that must not wait.
+    first = tuple(d for d in diff.fields if d.field != "domains")
+    then = tuple(d for d in diff.fields if d.field == "domains")
+    before = replace(target, domains=frozenset(seen.domains))
+    others = (UpdateTenant(seen.id, before, first, emptied),) if first else ()
+    return (*others, UpdateTenant(seen.id, target, then, request=request))
 
 
 def remove(seen: ObservedTenant, *, refused: bool = False) -> tuple[Action, ...]:

@@ -1,46 +1,146 @@
-"""What can be said about a creation before it is tried, and which parent is missing after it failed."""
+"""Everything that is wrong with a creation or a change, found before anything is written.
+
+    the request itself ─▶ distribution ─▶ its parameters ─▶ certificates ─▶ connection group ─▶ domains
+
+All problems are told at once. A check that may not be made for lack of permission is left out and told of;
+one that fails for another reason ends the reconcile, which comes again.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final, TypeVar
 
 from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.api.annotations import EXTERNAL_NAME
 from edgetenants_runtime.errors import ExternalError, Retry
 from edgetenants_runtime.managed import Managed
+from provider.cloudfront import certificates
 from provider.cloudfront.calls import CloudFront
+from provider.cloudfront.certificates import Certificate
 from provider.cloudfront.desired import Tenant
+from provider.cloudfront.distribution import Distribution
+from provider.cloudfront.domaincalls import Conflict
 from provider.cloudfront.errors import AwsError, not_ready
+from provider.cloudfront.identity import OWNER_TAG
+from provider.cloudfront.memory import Memory
+from provider.cloudfront.observed import ObservedTenant
 
-__all__ = ["missing_parent", "problems"]
+__all__ = ["Preflight", "Problem", "Result", "missing_parent", "of_creation", "of_update", "static_problems"]
 
 _NAME: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9.-]{1,126}[a-zA-Z0-9]")
 """CreateDistributionTenant's pattern for Name (API model)."""
+_DENIED: Final = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
+_FIELD: Final = "spec.forProvider."
+
+Answer = TypeVar("Answer")
 
 
-def problems(mr: Managed, asked: Tenant) -> tuple[str, ...]:
-    """Everything that is wrong with a creation, each with the field's path."""
-    return tuple(_problems(mr, asked))
+@dataclass(frozen=True)
+class Problem:
+    """One thing that cannot work."""
+
+    reason: Reason
+    message: str
 
 
-def _problems(mr: Managed, asked: Tenant) -> Iterator[str]:
+@dataclass(frozen=True)
+class Result:
+    """What was found."""
+
+    problems: tuple[Problem, ...] = ()
+    unchecked: tuple[str, ...] = ()
+    """Operations for which the permission lacks."""
+
+    @property
+    def reason(self) -> Reason:
+        """Of all problems, where it is one; else ValidationFailed."""
+        reasons = {problem.reason for problem in self.problems}
+        return reasons.pop() if len(reasons) == 1 else Reason.VALIDATION_FAILED
+
+    @property
+    def message(self) -> str:
+        """All problems on one line."""
+        return "; ".join(problem.message for problem in self.problems)
+
+
+def of_creation(mr: Managed, asked: Tenant, cloudfront: CloudFront, memory: Memory) -> Result:
+    """Check a tenant that is to be created. Where the request itself is incomplete, AWS is not asked.
+
+    Raises:
+        AwsError: a check failed for another reason than a missing permission.
+    """
+    problems = tuple(static_problems(mr, asked))
+    if asked.distribution_id is None or not asked.domains:
+        return Result(problems)
+    checks = Preflight(cloudfront, memory)
+    found = [*problems, *checks.parents(asked), *checks.coverage(asked, asked.domains)]
+    found += checks.conflicts(asked.name, asked.domains, None)
+    return Result(tuple(found), checks.unchecked)
+
+
+def of_update(
+    target: Tenant, seen: ObservedTenant, changed: Iterable[str], cloudfront: CloudFront, memory: Memory
+) -> Result:
+    """Check what a change of the spec touches; `changed` are paths below spec.forProvider.
+
+    Raises:
+        AwsError: a check failed for another reason than a missing permission.
+    """
+    fields = frozenset(path.partition(".")[0] if path.startswith("param") else path for path in changed)
+    checks = Preflight(cloudfront, memory)
+    domains = target.domains or frozenset()
+    added = domains - set(seen.domains)
+    found: list[Problem] = []
+    if fields & {"distributionId", "parameters"}:
+        found += checks.distribution(target)
+    if fields & {"connectionGroupId"}:
+        found += checks.group(target)
+    if fields & {"distributionId", "customizations.certificate"}:
+        found += checks.coverage(target, domains)
+    elif added:
+        found += checks.coverage(target, added)
+    found += checks.conflicts(target.name, added, seen.id)
+    return Result(tuple(found), checks.unchecked)
+
+
+def missing_parent(asked: Tenant, error: AwsError, *, serving: bool = False) -> ExternalError:
+    """CloudFront misses a parent of a tenant and does not say which; it went after it was checked, or could
+    not be."""
+    words = (
+        f"{_FIELD}distributionId {asked.distribution_id} or connectionGroupId {asked.connection_group_id}: "
+        f"{error.code}: {error.words}"
+    )
+    conditions = () if serving else (not_ready(Reason.PARENT_NOT_FOUND, words),)
+    return ExternalError(words, conditions=conditions, retry=Retry.poll(), request_id=error.request_id)
+
+
+def static_problems(mr: Managed, asked: Tenant) -> Iterator[Problem]:
+    """What needs no call to be seen."""
     if not _NAME.fullmatch(asked.name):
-        yield (
+        yield _invalid(
             f"metadata.annotations[{EXTERNAL_NAME}]: expected 3 to 128 letters, digits, dots and hyphens, "
             f"with a letter or digit at both ends, got {asked.name!r}"
         )
     if asked.distribution_id is None:
-        yield f"spec.forProvider.distributionId: expected an id, got {_instead(mr)}"
+        yield _invalid(f"{_FIELD}distributionId: expected an id, got {_instead(mr)}")
     if not asked.domains:
-        yield "spec.forProvider.domains: expected at least one domain, got none"
-    if asked.managed_certificate:
-        yield (
-            "spec.forProvider.managedCertificateRequest: expected none, as this version of the provider does "
-            "not request managed certificates; remove it, or name a certificate in "
-            "spec.forProvider.customizations.certificate"
+        yield _invalid(f"{_FIELD}domains: expected at least one domain, got none")
+    request = asked.certificate_request
+    if request and any(domain.startswith("*.") for domain in asked.domains or ()):
+        yield _invalid(f"{_FIELD}domains: expected no wildcard with managedCertificateRequest")
+    if request and request.primary_domain and request.primary_domain not in (asked.domains or ()):
+        yield _invalid(
+            f"{_FIELD}managedCertificateRequest.primaryDomainName: expected one of domains, "
+            f"got {request.primary_domain}"
         )
+
+
+def _invalid(message: str) -> Problem:
+    return Problem(Reason.VALIDATION_FAILED, message)
 
 
 def _instead(mr: Managed) -> str:
@@ -50,43 +150,172 @@ def _instead(mr: Managed) -> str:
     return "nothing"
 
 
-def missing_parent(
-    cloudfront: CloudFront, asked: Tenant, error: AwsError, *, serving: bool = False
-) -> ExternalError:
-    """Say which parent a refused creation or update missed: CloudFront's EntityNotFound does not."""
-    unclear = (
-        f"spec.forProvider.distributionId {asked.distribution_id} or connectionGroupId "
-        f"{asked.connection_group_id}: {error.code}: {error.words}"
+@dataclass
+class Preflight:
+    """The checks that ask AWS."""
+
+    cloudfront: CloudFront
+    memory: Memory
+    denied: set[str] = field(default_factory=set)
+
+    @property
+    def unchecked(self) -> tuple[str, ...]:
+        """The operations that were not permitted."""
+        return tuple(sorted(self.denied))
+
+    def parents(self, asked: Tenant) -> list[Problem]:
+        """Distribution and connection group."""
+        return [*self.distribution(asked), *self.group(asked)]
+
+    def distribution(self, asked: Tenant) -> Iterator[Problem]:
+        """The distribution is there, can have tenants, and its parameters are given."""
+        id_ = asked.distribution_id or ""
+        known, found = self._distribution(id_)
+        if not known:
+            return
+        if found is None:
+            words = f"{_FIELD}distributionId: distribution {id_} does not exist"
+            yield Problem(Reason.PARENT_NOT_FOUND, words)
+        elif not found.multi_tenant:
+            words = (
+                f"{_FIELD}distributionId: distribution {id_} is none that has tenants: it is not tenant-only"
+            )
+            yield Problem(Reason.PARENT_NOT_FOUND, words)
+        else:
+            yield from _parameters(asked, found)
+
+    def group(self, asked: Tenant) -> Iterator[Problem]:
+        """The connection group is there."""
+        id_ = asked.connection_group_id
+        if id_ is None:
+            return
+        try:
+            group = self._ask(lambda: self.cloudfront.get_group(id_))
+        except AwsError as error:
+            if not error.absent:
+                raise
+            words = f"{_FIELD}connectionGroupId: connection group {id_} does not exist"
+            yield Problem(Reason.CONNECTION_GROUP_NOT_FOUND, words)
+            return
+        if group is not None:
+            self.memory.note_endpoint(group.id, group.routing_endpoint)
+
+    def coverage(self, asked: Tenant, domains: Iterable[str]) -> Iterator[Problem]:
+        """A certificate that is issued covers each of the domains, or one is asked for with them."""
+        own = asked.attached or asked.customizations.certificate_arn
+        known, parent = self._distribution(asked.distribution_id or "")
+        inherited = parent.certificate_arn if parent else None
+        if asked.certificate_request or (known and parent is None):
+            return
+        if known and not own and not inherited:
+            yield Problem(Reason.MISSING_CERTIFICATE, _no_certificate(asked))
+            return
+        names: set[str] = set()
+        for arn, path in ((own, "customizations.certificate.arn"), (inherited, "distributionId")):
+            if arn is None:
+                continue
+            told, certificate = self._certificate(arn)
+            known &= told
+            if told and (certificate is None or not certificate.issued):
+                yield _unusable(path, arn, certificate)
+                known = False
+            names |= certificate.domains if certificate and certificate.issued else frozenset()
+        missing = certificates.uncovered(names, domains)
+        if known and missing:
+            yield Problem(Reason.CERTIFICATE_SAN_MISMATCH, _mismatch(missing, names))
+
+    def conflicts(self, name: str, domains: Iterable[str], tenant: str | None) -> Iterator[Problem]:
+        """Nobody else has a domain. `tenant` is our own, by which other accounts' are found too."""
+        for domain in sorted(domains):
+            holder = self._ask(partial(self.cloudfront.tenant_of_domain, domain))
+            if holder is not None and holder.name != name:
+                yield Problem(Reason.DOMAIN_CONFLICT, self._held(domain, holder))
+            elif tenant is not None:
+                yield from self._elsewhere(domain, tenant)
+
+    def _held(self, domain: str, holder: ObservedTenant) -> str:
+        tags = self._ask(lambda: self.cloudfront.tags(holder.arn)) or {}
+        owner = f", which belongs to {tags[OWNER_TAG]}" if OWNER_TAG in tags else ""
+        return (
+            f"{_FIELD}domains: {domain} is served by tenant {holder.name} ({holder.id}) of this "
+            f"account{owner}. Release it there, or remove it here"
+        )
+
+    def _elsewhere(self, domain: str, tenant: str) -> Iterator[Problem]:
+        try:
+            found = self._ask(lambda: self.cloudfront.conflicts(domain, tenant)) or ()
+        except AwsError as error:
+            if error.code != "InvalidArgument" and not error.absent:
+                raise
+            # No certificate of ours covers it, so CloudFront does not tell.
+            return
+        for conflict in found:
+            if conflict.domain == domain and conflict.id != tenant:
+                yield Problem(Reason.DOMAIN_CONFLICT, _in_the_way(conflict))
+
+    # Asking.
+
+    def _distribution(self, id_: str) -> tuple[bool, Distribution | None]:
+        """Whether it is known, and the distribution; tenants that are made together share one call."""
+        return self._answer(f"distribution {id_}", lambda: self.cloudfront.distribution(id_))
+
+    def _certificate(self, arn: str) -> tuple[bool, Certificate | None]:
+        return self._answer(f"certificate {arn}", lambda: self.cloudfront.certificate(arn))
+
+    def _answer(self, what: str, ask: Callable[[], Answer | None]) -> tuple[bool, Answer | None]:
+        try:
+            return True, self.memory.shared(what, ask)
+        except AwsError as error:
+            if error.code not in _DENIED:
+                raise
+            self.denied.add(error.operation)
+            return False, None
+
+    def _ask(self, ask: Callable[[], Answer]) -> Answer | None:
+        try:
+            return ask()
+        except AwsError as error:
+            if error.code not in _DENIED:
+                raise
+            self.denied.add(error.operation)
+            return None
+
+
+def _parameters(asked: Tenant, distribution: Distribution) -> Iterator[Problem]:
+    given, defined = set(asked.parameters), set(distribution.parameters)
+    missing = sorted(name for name, must in distribution.parameters.items() if must and name not in given)
+    if missing:
+        words = f"{_FIELD}parameters: distribution {distribution.id} requires {', '.join(missing)}"
+        yield Problem(Reason.MISSING_PARAMETERS, words)
+    for name in sorted(given - defined):
+        known = f"defines {', '.join(sorted(defined))}" if defined else "defines none"
+        yield _invalid(f"{_FIELD}parameters.{name}: distribution {distribution.id} {known}")
+
+
+def _no_certificate(asked: Tenant) -> str:
+    return (
+        f"{_FIELD}customizations.certificate: distribution {asked.distribution_id} has no certificate of "
+        "ACM. Name one here, or add managedCertificateRequest"
     )
-    reason, message = _find_missing(cloudfront, asked) or (Reason.PARENT_NOT_FOUND, unclear)
-    conditions = () if serving else (not_ready(reason, message),)
-    return ExternalError(message, conditions=conditions, retry=Retry.poll(), request_id=error.request_id)
 
 
-def _find_missing(cloudfront: CloudFront, asked: Tenant) -> tuple[Reason, str] | None:
-    """None when it cannot be told, for want of permission for example."""
-    distribution, group = asked.distribution_id, asked.connection_group_id
-    try:
-        if distribution and not cloudfront.has_distribution(distribution):
-            return (
-                Reason.PARENT_NOT_FOUND,
-                f"spec.forProvider.distributionId: distribution {distribution} does not exist",
-            )
-        if group and not _has_group(cloudfront, group):
-            return (
-                Reason.CONNECTION_GROUP_NOT_FOUND,
-                f"spec.forProvider.connectionGroupId: connection group {group} does not exist",
-            )
-    except AwsError:
-        return None
-    return None
+def _unusable(path: str, arn: str, certificate: Certificate | None) -> Problem:
+    if certificate is None:
+        return Problem(Reason.MISSING_CERTIFICATE, f"{_FIELD}{path}: ACM has no certificate {arn}")
+    reason = Reason.CERTIFICATE_EXPIRED if certificate.expired else Reason.MISSING_CERTIFICATE
+    return Problem(reason, f"{_FIELD}{path}: certificate {arn} is not issued, ACM says {certificate.status}")
 
 
-def _has_group(cloudfront: CloudFront, group: str) -> bool:
-    try:
-        cloudfront.routing_endpoint(group)
-    except AwsError as error:
-        if error.absent:
-            return False
-        raise
-    return True
+def _mismatch(missing: tuple[str, ...], names: Iterable[str]) -> str:
+    on_it = ", ".join(sorted(names)[:20]) or "nothing"
+    return (
+        f"{_FIELD}domains: no certificate covers {', '.join(missing)}; those of the tenant and of its "
+        f"distribution cover {on_it}. Use another certificate or domain, or add managedCertificateRequest"
+    )
+
+
+def _in_the_way(conflict: Conflict) -> str:
+    return (
+        f"{_FIELD}domains: {conflict.domain} is served by {conflict.kind} {conflict.id} of account "
+        f"{conflict.account}. Release it there, or remove it here"
+    )

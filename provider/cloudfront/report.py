@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from edgetenants_runtime.api.conditions import Condition
-from provider.cloudfront import applied, conditions, dnsinstructions, observed
+from provider.cloudfront import applied, certificates, conditions, dnsinstructions, observed
 from provider.cloudfront.assessment import Assessment
 from provider.cloudfront.conditions import World
+from provider.cloudfront.dnsinstructions import State
 from provider.cloudfront.identity import OWNER_TAG
 
-__all__ = ["Shown", "show"]
+__all__ = ["Dns", "Shown", "instructions", "show"]
+
+
+@dataclass(frozen=True)
+class Dns:
+    """Where a tenant's domains must lead."""
+
+    endpoint: str | None = None
+    """The routing endpoint; None while it is not known."""
+    state: State = dnsinstructions.UNKNOWN
+    """Whether a record that leads there is in place."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +38,7 @@ class Shown:
 
 def show(
     state: Assessment,
-    endpoint: str | None,
+    dns: Dns,
     *,
     served: bool,
     written: bool = False,
@@ -38,7 +49,7 @@ def show(
 
     Args:
         state: the tenant.
-        endpoint: its routing endpoint, None while unknown.
+        dns: where its domains must lead.
         served: as in World.
         written: the tenant was created or changed just now, so that the record of the last write moves.
         ineffective: as in World.
@@ -52,24 +63,32 @@ def show(
         ineffective=ineffective,
         frozen=frozen,
         served=served,
+        certificate=state.certificate,
     )
+    certificate = certificates.shown(state.certificate)
+    at_provider = observed.at_provider(state.seen, dns.endpoint)
     return Shown(
         conditions=conditions.derive(world),
-        at_provider=observed.at_provider(state.seen, endpoint),
-        status=_status(state, endpoint) | _applied(state, written=written),
-        connection_details=_details(state, endpoint),
+        at_provider=at_provider | ({"certificate": certificate} if certificate else {}),
+        status=_status(state, dns) | _applied(state, written=written),
+        connection_details=_details(state, dns.endpoint),
     )
 
 
-def _status(state: Assessment, endpoint: str | None) -> dict[str, Any]:
+def instructions(domains: Iterable[str], dns: Dns) -> dict[str, Any]:
+    """status.dnsInstructions; none while it is not known where the domains must lead."""
+    records = dnsinstructions.records(domains, dns.endpoint, dns.state) if dns.endpoint else ()
+    return {"dnsInstructions": [record.to_json() for record in records] or None}
+
+
+def _status(state: Assessment, dns: Dns) -> dict[str, Any]:
     domains = state.asked.domains or frozenset(state.seen.domains)
     served = domains & set(state.seen.active_domains) if state.seen.enabled else frozenset()
-    records = dnsinstructions.routing(domains, endpoint) if endpoint else ()
     drift = [{"field": d.field, "desired": d.desired, "observed": d.observed} for d in state.drift]
     return {
         "domainsReady": f"{len(served)}/{len(domains)}",
-        "dnsInstructions": [record.to_json() for record in records] or None,
         "drift": drift or None,
+        **instructions(domains, dns),
     }
 
 

@@ -5,7 +5,8 @@
                      └─ there ─ own ┤
                                     └─ not ours ──▶ AdoptionRefused; nothing is touched
 
-A look at a tenant in its steady state is one GetDistributionTenant. Every method may be cut off after any
+A look at a tenant in its steady state is one GetDistributionTenant; its certificate, its DNS and its tags are
+looked at while it does not serve every domain, and once a day. Every method may be cut off after any
 call: the next look starts from what is there, and finds a tenant made by an earlier attempt by its owner tag.
 """
 
@@ -25,8 +26,12 @@ from edgetenants_runtime.managed import Managed
 from provider.cloudfront import (
     apply,
     assessment,
+    certificateconditions,
+    certificatelook,
+    certificates,
     conditions,
     desired,
+    dnsinstructions,
     guards,
     identity,
     lateinit,
@@ -38,11 +43,14 @@ from provider.cloudfront import (
 from provider.cloudfront.apply import ActionFailed, Effects
 from provider.cloudfront.assessment import Assessment
 from provider.cloudfront.calls import CloudFront
+from provider.cloudfront.certificates import Certificate
+from provider.cloudfront.checks import Checks
+from provider.cloudfront.dnslook import DnsLook
 from provider.cloudfront.errors import AwsError, explain
 from provider.cloudfront.memory import Memory
 from provider.cloudfront.observed import ObservedTenant
 from provider.cloudfront.ownership import Ownership
-from provider.cloudfront.report import Shown
+from provider.cloudfront.report import Dns, Shown
 
 __all__ = ["Context", "TenantClient"]
 
@@ -78,6 +86,8 @@ class TenantClient:
         self._with = context
         self._cloudfront = context.cloudfront
         self._memory = context.memory
+        self._dns = DnsLook(context.cloudfront, context.memory)
+        self._checks = Checks(context.cloudfront, context.memory)
 
     # Observe.
 
@@ -114,22 +124,32 @@ class TenantClient:
 
     def _absent(self, mr: Managed) -> Observation:
         self._memory.forget(mr.uid)
-        return Observation(exists=False, conditions=() if mr.deleted else conditions.absent())
+        if mr.deleted:
+            return Observation(exists=False)
+        # Where the domains must lead is said beforehand: CloudFront may refuse to create the tenant until
+        # they do.
+        asked = self._asked(mr, str(mr.external_name))
+        endpoint = self._dns.endpoint(mr, asked.connection_group_id) if asked.domains else None
+        request = asked.certificate_request
+        return Observation(
+            exists=False,
+            conditions=conditions.absent() + ((certificateconditions.requested(request),) if request else ()),
+            status=report.instructions(asked.domains or (), Dns(endpoint)),
+        )
 
     def _observation(self, mr: Managed, state: Assessment) -> Observation:
         ineffective = assessment.is_ineffective(state, self._memory.attempt(mr.uid))
         shown = self._shown(mr, state, served=conditions.was_ready(mr), ineffective=ineffective)
-        differs = bool(state.todo.all)
         return Observation(
             exists=True,
-            up_to_date=not differs or ineffective or bool(self._with.frozen),
+            up_to_date=not state.differs or ineffective or bool(self._with.frozen),
             diff=state.todo.all,
             conditions=shown.conditions,
             at_provider=shown.at_provider,
             status=shown.status,
             late_initialized=lateinit.offered(mr, state),
             connection_details=shown.connection_details,
-            poll_after=None if state.seen.deployed else plan.LOOK_AGAIN,
+            poll_after=plan.look_after(state.seen, state.certificate),
             state=state,
         )
 
@@ -166,22 +186,40 @@ class TenantClient:
 
     def _assess(self, mr: Managed, seen: ObservedTenant) -> Assessment:
         asked = self._asked(mr, seen.name)
-        state = assessment.assess(mr, asked, seen, self._with.drift_policy)
-        if not self._wants_fresh_tags(mr, state):
+        deep = self._memory.deep_check_due(mr.uid)
+        certificate = self._look_at_certificate(mr, asked, seen, deep=deep)
+        state = self._compare(mr, asked, seen, certificate)
+        if not self._wants_fresh_tags(mr, state, due=deep):
             return state
         try:
             fresh = replace(seen, tags=self._cloudfront.tags(seen.arn))
         except AwsError as error:
             # Tags matter less than the rest: told in the log, and tried again with the next change.
             _log.warning("cannot read tags", tenant=seen.name, error=str(error))
-            return assessment.assess(mr, asked, replace(seen, tags=None), self._with.drift_policy)
-        return assessment.assess(mr, asked, fresh, self._with.drift_policy)
+            return self._compare(mr, asked, replace(seen, tags=None), certificate)
+        return self._compare(mr, asked, fresh, certificate)
 
-    def _wants_fresh_tags(self, mr: Managed, state: Assessment) -> bool:
+    def _compare(
+        self, mr: Managed, asked: desired.Tenant, seen: ObservedTenant, certificate: Certificate | None
+    ) -> Assessment:
+        wanted = asked.certificate_request is not None
+        may_request = wanted and certificatelook.may_request(mr, certificate, self._memory)
+        return assessment.assess(
+            mr, asked, seen, self._with.drift_policy, certificate, may_request=may_request
+        )
+
+    def _look_at_certificate(
+        self, mr: Managed, asked: desired.Tenant, seen: ObservedTenant, *, deep: bool
+    ) -> Certificate | None:
+        try:
+            return certificatelook.look(mr, asked, seen, self._cloudfront, deep=deep)
+        except AwsError as error:
+            raise self._explained(mr, error, f"look at the certificate of tenant {seen.name}") from error
+
+    def _wants_fresh_tags(self, mr: Managed, state: Assessment, *, due: bool) -> bool:
         """Tags are read when they would be written by what is known of them, and once a day."""
         if not ownership.writes(mr):
             return False
-        due = self._memory.deep_check_due(mr.uid)
         # Read in this very look: the ownership asked for them.
         known = ownership.recorded(mr, state.seen)
         return known and (due or state.seen.tags is None or bool(state.todo.tags))
@@ -203,28 +241,17 @@ class TenantClient:
     ) -> Shown:
         return report.show(
             state,
-            self._endpoint(mr, state.seen),
+            self._where(mr, state.seen, written=written),
             served=served,
             written=written,
             ineffective=ineffective,
             frozen=bool(self._with.frozen),
         )
 
-    def _endpoint(self, mr: Managed, seen: ObservedTenant) -> str | None:
-        group = seen.connection_group_id
-        if group is None:
-            return None
-        known = mr.at_provider.get("routingEndpoint")
-        same = mr.at_provider.get("connectionGroupId") == group
-        return self._memory.endpoint(group, self._read_endpoint) or (known if same else None)
-
-    def _read_endpoint(self, group: str) -> str | None:
-        try:
-            return self._cloudfront.routing_endpoint(group)
-        except AwsError as error:
-            # The tenant is managed all the same; only the instructions for DNS lack their target.
-            _log.warning("cannot read the routing endpoint", connection_group=group, error=str(error))
-            return None
+    def _where(self, mr: Managed, seen: ObservedTenant, *, written: bool) -> Dns:
+        # Right after a write the tenant is not rolled out, and what DNS says has not changed.
+        states = dnsinstructions.stored(mr.status) if written else self._dns.states(mr, seen)
+        return Dns(self._dns.endpoint(mr, seen.connection_group_id), states)
 
     # Create.
 
@@ -238,31 +265,31 @@ class TenantClient:
         guards.check_frozen(mr, self._with.frozen)
         name = str(mr.external_name)
         asked = self._asked_first(mr, name)
+        unchecked = self._checks.creation(mr, asked)
         try:
             effects = apply.run(plan.create(asked), None, self._cloudfront)
         except ActionFailed as failure:
             raise self._creation_failed(asked, failure.cause) from failure
-        tenant = _there(effects)
-        state = assessment.assess(mr, self._asked(mr, name), tenant, self._with.drift_policy)
+        request = asked.certificate_request
+        certificate = certificates.requested(None, request) if request else None
+        state = assessment.assess(
+            mr, self._asked(mr, name), _there(effects), self._with.drift_policy, certificate
+        )
         shown = self._shown(mr, state, written=True)
-        return _change(shown, plan.LOOK_AGAIN, f"{effects.message} ({tenant.id})")
+        return _change(shown, plan.LOOK_AGAIN, f"{effects.message} ({state.seen.id}){unchecked}")
 
     def _asked_first(self, mr: Managed, name: str) -> desired.Tenant:
         try:
-            asked = desired.at_creation(mr, installation=self._with.installation, name=name)
+            return desired.at_creation(mr, installation=self._with.installation, name=name)
         except InvalidInput as error:
             raise guards.invalid(str(error)) from error
-        problems = preflight.problems(mr, asked)
-        if problems:
-            raise guards.invalid("; ".join(problems))
-        return asked
 
     def _creation_failed(self, asked: desired.Tenant, error: AwsError) -> Exception:
         if error.code == "EntityAlreadyExists":
             words = f"tenant {asked.name} exists already; looking whose it is"
             return NotYet(words, after=1.0)
         if error.absent:
-            return preflight.missing_parent(self._cloudfront, asked, error)
+            return preflight.missing_parent(asked, error)
         return explain(error, f"create tenant {asked.name}", serving=False)
 
     # Update.
@@ -274,21 +301,30 @@ class TenantClient:
             ExternalError: the tenant cannot be so, or AWS refuses.
         """
         state: Assessment = seen.state
+        serving = _serves(seen.conditions)
+        unchecked = self._checks.change(state, serving=serving)
         try:
             effects = self._converge(mr, state)
         except ActionFailed as failure:
-            raise self._update_failed(seen, state, failure) from failure
-        after = assessment.assess(mr, state.asked, _there(effects), self._with.drift_policy)
+            raise self._update_failed(state, failure, serving=serving) from failure
+        after = self._after(mr, state, effects)
         self._memory.note_attempt(mr.uid, assessment.attempt(after))
         # Not by what was last written down: a tenant that was found disabled does not serve yet.
-        shown = self._shown(mr, after, served=_serves(seen.conditions), written=True)
+        shown = self._shown(mr, after, served=serving, written=True)
         drift = "repaired drift: " if state.drift and not state.pending else ""
-        return _change(shown, plan.LOOK_AGAIN, drift + effects.message)
+        return _change(shown, plan.LOOK_AGAIN, f"{drift}{effects.message}{unchecked}")
+
+    def _after(self, mr: Managed, before: Assessment, effects: Effects) -> Assessment:
+        certificate, request = before.certificate, before.asked.certificate_request
+        if effects.requested and request:
+            certificate = certificates.requested(certificate, request)
+        return assessment.assess(mr, before.asked, _there(effects), self._with.drift_policy, certificate)
 
     def _converge(self, mr: Managed, state: Assessment) -> Effects:
         for tries_left in reversed(range(_CONFLICT_TRIES)):
             try:
-                return apply.run(plan.converge(state.todo, state.seen), state.seen, self._cloudfront)
+                actions = plan.converge(state.todo, state.seen, state.request)
+                return apply.run(actions, state.seen, self._cloudfront)
             except ActionFailed as failure:
                 if not failure.cause.conflict or not tries_left:
                     raise
@@ -300,17 +336,13 @@ class TenantClient:
             seen = self._cloudfront.get_tenant(before.seen.id)
         except AwsError as error:
             raise self._explained(mr, error, f"get tenant {before.seen.name}") from error
-        fresh = replace(seen, tags=before.seen.tags)
-        return assessment.assess(mr, before.asked, fresh, self._with.drift_policy)
+        return self._compare(mr, before.asked, replace(seen, tags=before.seen.tags), before.certificate)
 
-    def _update_failed(self, seen: Observation, state: Assessment, failure: ActionFailed) -> Exception:
+    def _update_failed(self, state: Assessment, failure: ActionFailed, *, serving: bool) -> Exception:
         moved = {d.field for d in state.todo.fields} & {"distributionId", "connectionGroupId"}
         if failure.cause.absent and moved:
-            return preflight.missing_parent(
-                self._cloudfront, state.todo.target, failure.cause, serving=_serves(seen.conditions)
-            )
-        what = f"update tenant {state.seen.name}"
-        return explain(failure.cause, what, serving=_serves(seen.conditions))
+            return preflight.missing_parent(state.todo.target, failure.cause, serving=serving)
+        return explain(failure.cause, f"update tenant {state.seen.name}", serving=serving)
 
     # Delete.
 

@@ -6,13 +6,22 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field, replace
 
+from provider.cloudfront.certificates import Certificate, Token
+from provider.cloudfront.distribution import Distribution
+from provider.cloudfront.domaincalls import DnsVerdict
 from provider.cloudfront.errors import AwsError
+from provider.cloudfront.groupstate import ObservedGroup
 from provider.cloudfront.observed import ObservedTenant
 
 ACCOUNT = "123456789012"
 DISTRIBUTION = "E1EDGETENANTS"
 DEFAULT_GROUP = "cg_default"
 ENDPOINT = "d111111abcdef8.cloudfront.net"
+INHERITED_CERTIFICATE = "arn:aws:acm:us-east-1:123456789012:certificate/inherited"
+NOT_OWNED = (
+    "The provided Domain Name is not valid. Could not verify Domain Name ownership. "
+    "It may not be pointing to a valid CloudFront resource."
+)
 
 
 class Killed(BaseException):
@@ -25,8 +34,43 @@ class FakeCloudFront:
 
     tenants: dict[str, ObservedTenant] = field(default_factory=dict)
     """By id; tags included."""
-    distributions: set[str] = field(default_factory=lambda: {DISTRIBUTION})
-    groups: dict[str, str] = field(default_factory=lambda: {DEFAULT_GROUP: ENDPOINT})
+    distributions: dict[str, Distribution] = field(
+        default_factory=lambda: {
+            DISTRIBUTION: Distribution(
+                DISTRIBUTION, parameters={"tenantName": False}, certificate_arn=INHERITED_CERTIFICATE
+            )
+        }
+    )
+    certificates: dict[str, Certificate] = field(
+        default_factory=lambda: {
+            INHERITED_CERTIFICATE: Certificate(
+                INHERITED_CERTIFICATE,
+                "issued",
+                domains=frozenset({"*.example.com", "*.acme.com"}),
+                not_after="2027-01-01T00:00:00Z",
+            )
+        }
+    )
+    """Of ACM, by ARN."""
+    managed: dict[str, Certificate] = field(default_factory=dict)
+    """By tenant."""
+    groups: dict[str, ObservedGroup] = field(
+        default_factory=lambda: {
+            DEFAULT_GROUP: ObservedGroup(
+                DEFAULT_GROUP,
+                f"arn:aws:cloudfront::{ACCOUNT}:connection-group/{DEFAULT_GROUP}",
+                "CreatedByCloudFront-1",
+                "v1",
+                ENDPOINT,
+                is_default=True,
+            )
+        }
+    )
+    pointing: set[str] = field(default_factory=set)
+    """Domains that lead here."""
+    loses_requests: bool = False
+    attaches: bool = False
+    """A certificate is attached as soon as it is issued."""
     journal: list[str] = field(default_factory=list)
     die: tuple[int, str] | None = None
     """(index of the call, before or after its effect)."""
@@ -69,6 +113,20 @@ class FakeCloudFront:
     def deploy(self):
         """Roll everything out."""
         self.tenants = {id_: replace(t, status="Deployed") for id_, t in self.tenants.items()}
+        self.groups = {id_: replace(g, status="Deployed") for id_, g in self.groups.items()}
+
+    def settle_certificate(self, status, reason=None):
+        """Bring the only tenant's managed certificate to an end."""
+        tenant = self.only
+        before = self.managed[tenant.id]
+        self.managed[tenant.id] = replace(before, status=status)
+        told = replace(before, status=status, failure_reason=reason, not_after="2027-02-01T00:00:00Z")
+        self.certificates[before.arn] = told
+        if status == "issued" and self.attaches:
+            self.edit(tenant.id, customizations=replace(tenant.customizations, certificate_arn=before.arn))
+            self._activate(tenant.id)
+        else:
+            self.edit(tenant.id)
 
     @property
     def only(self):
@@ -86,27 +144,36 @@ class FakeCloudFront:
             if any(other.name == tenant.name for other in self.tenants.values()):
                 raise AwsError("CreateDistributionTenant", "EntityAlreadyExists", "exists", status=409)
             self._check_parents(tenant)
+            self._check_request(tenant.certificate_request, tenant.domains, None)
             made = self.add(
                 name=tenant.name,
                 distribution_id=tenant.distribution_id,
                 connection_group_id=tenant.connection_group_id or DEFAULT_GROUP,
-                domains=dict.fromkeys(tenant.domains, "active"),
+                domains={d: self._status(tenant, d) for d in tenant.domains},
                 enabled=tenant.enabled,
                 parameters=dict(tenant.parameters),
                 customizations=tenant.customizations,
                 tags=dict(tenant.tags or {}),
                 status="Deployed" if self.deploys else "InProgress",
             )
+            if tenant.certificate_request:
+                self._request(made.id, tenant.certificate_request, tenant.domains)
             return replace(made, tags=None)
 
-    def update_tenant(self, id_, etag, tenant, emptied=frozenset()):
+    def update_tenant(self, id_, etag, tenant, emptied=frozenset(), request=None):
         with _Call(self, "UpdateDistributionTenant"):
             before = self._current(id_, etag)
             self._check_parents(tenant)
+            self._check_request(request, tenant.domains, id_)
+            if request:
+                self._request(id_, request, tenant.domains)
             written = {
                 "distribution_id": tenant.distribution_id,
                 "connection_group_id": tenant.connection_group_id,
-                "domains": {d: before.domains.get(d, "active") for d in tenant.domains},
+                "domains": {
+                    d: "active" if before.domains.get(d) == "active" else self._status(tenant, d)
+                    for d in tenant.domains
+                },
                 "enabled": tenant.enabled,
                 "parameters": dict(tenant.parameters),
                 "customizations": tenant.customizations,
@@ -133,24 +200,83 @@ class FakeCloudFront:
 
     def tag(self, arn, tags):
         with _Call(self, "TagResource"):
-            tenant = self._by_arn(arn)
-            self.tenants[tenant.id] = replace(tenant, tags={**tenant.tags, **tags})
+            found = self._by_arn(arn)
+            self._store(replace(found, tags={**found.tags, **tags}))
 
     def untag(self, arn, keys):
         with _Call(self, "UntagResource"):
-            tenant = self._by_arn(arn)
-            left = {key: value for key, value in tenant.tags.items() if key not in keys}
-            self.tenants[tenant.id] = replace(tenant, tags=left)
+            found = self._by_arn(arn)
+            left = {key: value for key, value in found.tags.items() if key not in keys}
+            self._store(replace(found, tags=left))
 
-    def routing_endpoint(self, group):
-        with _Call(self, "GetConnectionGroup"):
-            if group not in self.groups:
-                raise AwsError("GetConnectionGroup", "EntityNotFound", "no such group", status=404)
-            return self.groups[group]
-
-    def has_distribution(self, id_):
+    def distribution(self, id_):
         with _Call(self, "GetDistribution"):
-            return id_ in self.distributions
+            return self.distributions.get(id_)
+
+    def managed_certificate(self, tenant):
+        with _Call(self, "GetManagedCertificateDetails"):
+            return self.managed.get(tenant)
+
+    def certificate(self, arn):
+        with _Call(self, "DescribeCertificate"):
+            return self.certificates.get(arn)
+
+    def tenant_of_domain(self, domain):
+        with _Call(self, "GetDistributionTenantByDomain"):
+            return next((t for t in self.tenants.values() if domain in t.domains), None)
+
+    def conflicts(self, domain, tenant):
+        with _Call(self, "ListDomainConflicts"):
+            return ()
+
+    def verify_dns(self, tenant):
+        with _Call(self, "VerifyDnsConfiguration"):
+            return {
+                d: DnsVerdict("valid-configuration" if d in self.pointing else "invalid-configuration")
+                for d in self._find(tenant).domains
+            }
+
+    def get_group(self, identifier):
+        with _Call(self, "GetConnectionGroup"):
+            return replace(self._group(identifier), tags=None)
+
+    def default_group(self):
+        with _Call(self, "ListConnectionGroups"):
+            return next((group for group in self.groups.values() if group.is_default), None)
+
+    def create_group(self, group):
+        with _Call(self, "CreateConnectionGroup"):
+            if any(other.name == group.name for other in self.groups.values()):
+                raise AwsError("CreateConnectionGroup", "EntityAlreadyExists", "exists", status=409)
+            return replace(self.add_group(group.name, group), tags=None)
+
+    def update_group(self, id_, etag, group, *, emptied=False):
+        with _Call(self, "UpdateConnectionGroup"):
+            before = self._current_group(id_, etag)
+            if group.enabled is False and self.tenants_in(id_):
+                raise AwsError("UpdateConnectionGroup", "ResourceInUse", "has tenants", status=409)
+            self.groups[id_] = replace(
+                before,
+                etag=self._next(etag),
+                ipv6_enabled=group.ipv6_enabled,
+                enabled=group.enabled,
+                anycast_ip_list_id=None if emptied else group.anycast_ip_list_id or before.anycast_ip_list_id,
+                status="Deployed" if self.deploys else "InProgress",
+            )
+            return replace(self.groups[id_], tags=None)
+
+    def delete_group(self, id_, etag):
+        with _Call(self, "DeleteConnectionGroup"):
+            group = self._current_group(id_, etag)
+            if self.tenants_in(id_):
+                raise AwsError("DeleteConnectionGroup", "CannotDeleteEntityWhileInUse", "used", status=409)
+            if group.enabled or not (group.deployed or self.deletes_in_progress):
+                raise AwsError("DeleteConnectionGroup", "ResourceNotDisabled", "not disabled", status=409)
+            del self.groups[id_]
+
+    def tenants_of_group(self, id_):
+        with _Call(self, "ListDistributionTenants"):
+            return self.tenants_in(id_)
 
     def account(self):
         with _Call(self, "GetCallerIdentity"):
@@ -165,9 +291,9 @@ class FakeCloudFront:
         raise AwsError("GetDistributionTenant", "EntityNotFound", "no such tenant", status=404)
 
     def _by_arn(self, arn):
-        for tenant in self.tenants.values():
-            if tenant.arn == arn:
-                return tenant
+        for resource in (*self.tenants.values(), *self.groups.values()):
+            if resource.arn == arn:
+                return resource
         raise AwsError("ListTagsForResource", "NoSuchResource", "no such resource", status=404)
 
     def _current(self, id_, etag):
@@ -180,6 +306,69 @@ class FakeCloudFront:
         missing = tenant.distribution_id not in self.distributions
         if missing or (tenant.connection_group_id and tenant.connection_group_id not in self.groups):
             raise AwsError("Write", "EntityNotFound", "one of them is not there", status=404)
+
+    def add_group(self, name, group=None, **values):
+        """A connection group; somebody else's, unless `group` says what was asked."""
+        number = next(self._ids)
+        made = ObservedGroup(
+            id=f"cg_{number}",
+            arn=f"arn:aws:cloudfront::{ACCOUNT}:connection-group/cg_{number}",
+            name=name,
+            etag="v1",
+            routing_endpoint=f"d{number}.cloudfront.net",
+            status="Deployed" if self.deploys else "InProgress",
+            enabled=group.enabled if group else True,
+            ipv6_enabled=group.ipv6_enabled if group else True,
+            anycast_ip_list_id=group.anycast_ip_list_id if group else None,
+            tags=dict(group.tags or {}) if group else {},
+        )
+        self.groups[made.id] = replace(made, **values)
+        return self.groups[made.id]
+
+    def tenants_in(self, group):
+        return tuple(t.name for t in self.tenants.values() if t.connection_group_id == group)
+
+    def _store(self, resource):
+        (self.groups if resource.id in self.groups else self.tenants)[resource.id] = resource
+
+    def _group(self, identifier):
+        for group in self.groups.values():
+            if identifier in (group.id, group.arn, group.name):
+                return group
+        raise AwsError("GetConnectionGroup", "EntityNotFound", "no such group", status=404)
+
+    def _current_group(self, id_, etag):
+        group = self._group(id_)
+        if group.etag != etag:
+            raise AwsError("Write", "PreconditionFailed", "stale", status=412)
+        return group
+
+    def _status(self, tenant, domain):
+        own = self.certificates.get(tenant.customizations.certificate_arn)
+        inherited = self.certificates.get(self.distributions[tenant.distribution_id].certificate_arn)
+        names = [n for c in (own, inherited) if c and c.status == "issued" for n in c.domains]
+        covered = domain in names or f"*.{domain.partition('.')[2]}" in names
+        return "active" if covered else "inactive"
+
+    def _activate(self, id_):
+        tenant = self.tenants[id_]
+        self.tenants[id_] = replace(tenant, domains=dict.fromkeys(tenant.domains, "active"))
+
+    def _check_request(self, request, domains, id_):
+        if request is None:
+            return
+        if id_ in self.managed and self.managed[id_].status == "pending-validation":
+            raise AwsError("Write", "InvalidArgument", "already a pending request", status=400)
+        if request.token_host == "cloudfront" and not domains <= self.pointing:
+            raise AwsError("Write", "InvalidArgument", NOT_OWNED, status=400)
+
+    def _request(self, id_, request, domains):
+        if self.loses_requests:
+            return
+        arn = f"arn:aws:acm:us-east-1:{ACCOUNT}:certificate/managed-{next(self._ids)}"
+        tokens = tuple(Token(d, f"{d}/.well-known/x.txt", f"acm/{d}") for d in sorted(domains))
+        host = request.token_host
+        self.managed[id_] = Certificate(arn, "pending-validation", host, tokens, frozenset(domains))
 
     @staticmethod
     def _next(etag):

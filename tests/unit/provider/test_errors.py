@@ -3,29 +3,41 @@
 from __future__ import annotations
 
 import inspect
+import re
 
 import botocore.exceptions
 import botocore.session
 import pytest
 
 from edgetenants_runtime.errors import ExternalError, NotYet, RetryMode
-from provider.cloudfront import calls
+from provider.cloudfront import calls, certificatecalls, domaincalls, groupcalls
 from provider.cloudfront.errors import CODES, AwsError, ErrorClass, explain
+from provider.cloudfront.failing import failing
 from tests.unit.provider.fakecloudfront import FakeCloudFront
 from tests.unit.provider.world import World
 
 USED = {
     "cloudfront": (
+        "CreateConnectionGroup",
         "CreateDistributionTenant",
+        "DeleteConnectionGroup",
         "DeleteDistributionTenant",
         "GetConnectionGroup",
         "GetDistribution",
         "GetDistributionTenant",
+        "GetDistributionTenantByDomain",
+        "GetManagedCertificateDetails",
+        "ListConnectionGroups",
+        "ListDistributionTenants",
+        "ListDomainConflicts",
         "ListTagsForResource",
         "TagResource",
         "UntagResource",
+        "UpdateConnectionGroup",
         "UpdateDistributionTenant",
+        "VerifyDnsConfiguration",
     ),
+    "acm": ("DescribeCertificate",),
     "sts": ("AssumeRole", "AssumeRoleWithWebIdentity", "GetCallerIdentity"),
 }
 
@@ -47,10 +59,9 @@ def test_no_declared_error_is_forgotten():
 
 
 def test_the_operations_listed_here_are_those_that_are_called():
-    source = inspect.getsource(calls)
-    for operation in (*USED["cloudfront"], "GetCallerIdentity"):
-        assert f'failing("{operation}")' in source
-    assert source.count('failing("') == len(USED["cloudfront"]) + 1
+    source = "".join(map(inspect.getsource, (calls, certificatecalls, domaincalls, groupcalls)))
+    called = set(re.findall(r'failing\("(\w+)"\)', source))
+    assert called == {*USED["cloudfront"], *USED["acm"], "GetCallerIdentity"}
 
 
 @pytest.mark.parametrize(
@@ -164,6 +175,6 @@ def test_every_declared_error_of_a_deletion_is_survived(operation, code):
     ],
 )
 def test_no_exception_of_botocore_passes(raised, code):
-    with pytest.raises(AwsError) as caught, calls.failing("GetDistributionTenant"):
+    with pytest.raises(AwsError) as caught, failing("GetDistributionTenant"):
         raise raised
     assert caught.value.code == code

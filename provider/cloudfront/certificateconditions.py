@@ -1,0 +1,126 @@
+"""What is said of a tenant's certificate (pure).
+
+CertificateReady   the managed certificate that was asked for, on its way; or a custom one that expired
+Ready              only where a domain is not served for want of it
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from apis.conditions import CertificateReason as Reason
+from apis.conditions import TenantConditionType, TenantReadyReason
+from edgetenants_runtime.api.conditions import Condition, ConditionStatus
+from provider.cloudfront.certificates import Certificate, Request
+from provider.cloudfront.desired import Tenant
+from provider.cloudfront.observed import ObservedTenant
+
+__all__ = ["derive", "holding_up", "requested"]
+
+_TOLD: Final = 3
+"""Domains that a message names."""
+
+_READY: Final = {
+    Reason.PENDING_VALIDATION: TenantReadyReason.CERTIFICATE_PENDING,
+    Reason.ATTACHING: TenantReadyReason.CERTIFICATE_PENDING,
+    Reason.CERTIFICATE_FAILED: TenantReadyReason.CERTIFICATE_FAILED,
+    Reason.CERTIFICATE_EXPIRED: TenantReadyReason.CERTIFICATE_EXPIRED,
+}
+
+
+def derive(asked: Tenant, seen: ObservedTenant, certificate: Certificate | None) -> Condition:
+    """CertificateReady."""
+    reason, words = _found(asked, seen, certificate)
+    good = reason in (Reason.VALIDATED, Reason.NOT_CONFIGURED)
+    return _condition(reason, words, good=good)
+
+
+def requested(request: Request) -> Condition:
+    """CertificateReady before the tenant exists: the request goes with its creation."""
+    return _condition(Reason.PENDING_VALIDATION, _to_do(request, None), good=False)
+
+
+def holding_up(
+    asked: Tenant, seen: ObservedTenant, certificate: Certificate | None
+) -> tuple[TenantReadyReason, str] | None:
+    """Why the tenant does not serve every domain, where that is for its certificate."""
+    reason, words = _found(asked, seen, certificate)
+    if reason not in _READY:
+        return None
+    attached = certificate is not None and certificate.arn == seen.customizations.certificate_arn
+    gone = attached and certificate is not None and certificate.lost
+    return (_READY[reason], words) if gone or seen.inactive_domains else None
+
+
+def _found(asked: Tenant, seen: ObservedTenant, certificate: Certificate | None) -> tuple[Reason, str]:
+    request = asked.certificate_request
+    if request is None:
+        return _custom(certificate)
+    if certificate is None or not certificate.status:
+        return Reason.PENDING_VALIDATION, _unseen(request, certificate)
+    if certificate.lost:
+        reason = Reason.CERTIFICATE_EXPIRED if certificate.expired else Reason.CERTIFICATE_FAILED
+        return reason, _lost(certificate)
+    if not certificate.issued:
+        return Reason.PENDING_VALIDATION, _to_do(request, certificate)
+    if certificate.arn != seen.customizations.certificate_arn:
+        return Reason.ATTACHING, f"Certificate {certificate.arn} is issued and is being attached."
+    return Reason.VALIDATED, ""
+
+
+def _custom(certificate: Certificate | None) -> tuple[Reason, str]:
+    if certificate is None or not certificate.expired:
+        return Reason.NOT_CONFIGURED, ""
+    words = (
+        f"Certificate {certificate.arn} has expired. Replace it in ACM, or name another in "
+        "spec.forProvider.customizations.certificate."
+    )
+    return Reason.CERTIFICATE_EXPIRED, words
+
+
+def _unseen(request: Request, certificate: Certificate | None) -> str:
+    if certificate is None or not certificate.requests:
+        return f"A certificate is being asked for. {_to_do(request, None)}"
+    return (
+        "A certificate was asked for, and CloudFront shows none. Asked for anew by itself; if it stays so, "
+        "check that the provider's credentials have acm:RequestCertificate."
+    )
+
+
+def _lost(certificate: Certificate) -> str:
+    why = f" ({certificate.failure_reason})" if certificate.failure_reason else ""
+    return (
+        f"Certificate {certificate.arn}: AWS says {certificate.status}{why}. Remove the cause, often a CAA "
+        "record or a domain that does not lead to CloudFront; another one is asked for by itself, at once "
+        "when the spec is changed."
+    )
+
+
+def _to_do(request: Request, certificate: Certificate | None) -> str:
+    # By the pending one: what is asked for now may be another way.
+    self_hosted = certificate.token_host == "self-hosted" if certificate else request.self_hosted  # noqa: S105
+    if not self_hosted:
+        return (
+            "The certificate authority waits until every domain leads to CloudFront. Make the records of "
+            "status.dnsInstructions."
+        )
+    redirects = [
+        f"{token.redirect_from} → {token.redirect_to}"
+        for token in (certificate.tokens if certificate else ())
+        if token.redirect_from and token.redirect_to
+    ]
+    told = "; ".join(redirects[:_TOLD]) + (f"; and {len(redirects) - _TOLD} more" * (len(redirects) > _TOLD))
+    return (
+        "The certificate authority waits for the web servers of the domains to redirect as "
+        f"status.atProvider.certificate.validation says{': ' + told if told else ''}. Or make the records of "
+        "status.dnsInstructions."
+    )
+
+
+def _condition(reason: Reason, words: str, *, good: bool) -> Condition:
+    return Condition(
+        type=TenantConditionType.CERTIFICATE_READY.value,
+        status=ConditionStatus.TRUE if good else ConditionStatus.FALSE,
+        reason=reason.value,
+        message=words,
+    )

@@ -1,0 +1,85 @@
+"""Looking at the certificate of a tenant: as seldom as can be, and at ACM only for what CloudFront does not
+tell."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import structlog
+
+from edgetenants_runtime.managed import Managed
+from provider.cloudfront import certificates
+from provider.cloudfront.calls import CloudFront
+from provider.cloudfront.certificates import Certificate
+from provider.cloudfront.desired import Tenant
+from provider.cloudfront.errors import AwsError
+from provider.cloudfront.memory import Memory
+from provider.cloudfront.observed import ObservedTenant
+
+__all__ = ["look", "may_request"]
+
+_log = structlog.get_logger("provider.cloudfront.certificatelook")
+
+
+def look(
+    mr: Managed, asked: Tenant, seen: ObservedTenant, cloudfront: CloudFront, *, deep: bool
+) -> Certificate | None:
+    """The tenant's certificate: from status while it is attached and serves, else from AWS.
+
+    `deep` is for the daily look. A managed certificate that is revoked is seen sooner where that moves the
+    tenant's ETag.
+
+    Raises:
+        AwsError: CloudFront does not tell.
+    """
+    before = certificates.known(mr.at_provider)
+    if asked.certificate_request is None:
+        return _custom(asked, seen, before, cloudfront, deep=deep)
+    if before and not deep and _settled(before, seen) and seen.etag == mr.at_provider.get("etag"):
+        return before
+    serves = before is not None and _settled(before, seen)
+    now = certificates.news(cloudfront.managed_certificate(seen.id), before, serves=serves)
+    known = before and (now.arn, now.status) == (before.arn, before.status)
+    return now if known and not deep else _with_acm(now, cloudfront)
+
+
+def may_request(mr: Managed, certificate: Certificate | None, memory: Memory) -> bool:
+    """Whether enough time has passed since the last request that came to nothing."""
+    requests = certificate.requests if certificate else 0
+    what = (certificate.arn, certificate.status, requests) if certificate else None
+    return memory.waited(mr.uid, what, mr.generation, certificates.delay(requests))
+
+
+def _settled(certificate: Certificate, seen: ObservedTenant) -> bool:
+    attached = certificate.arn == seen.customizations.certificate_arn
+    return certificate.issued and attached and not seen.inactive_domains
+
+
+def _custom(
+    asked: Tenant, seen: ObservedTenant, before: Certificate | None, cloudfront: CloudFront, *, deep: bool
+) -> Certificate | None:
+    attached = seen.customizations.certificate_arn
+    before = before if before and before.arn == attached else None
+    if attached is None or attached != asked.customizations.certificate_arn or (before and not deep):
+        return before
+    return _with_acm(Certificate(arn=attached), cloudfront)
+
+
+def _with_acm(certificate: Certificate, cloudfront: CloudFront) -> Certificate:
+    """With what ACM says of it, where that may be read."""
+    if certificate.arn is None or certificate.pending:
+        return certificate
+    try:
+        told = cloudfront.certificate(certificate.arn)
+    except AwsError as error:
+        _log.warning("cannot read certificate", arn=certificate.arn, error=str(error))
+        return certificate
+    if told is None:
+        return certificate
+    return replace(
+        certificate,
+        status=certificate.status or told.status,
+        domains=certificate.domains or told.domains,
+        failure_reason=told.failure_reason or certificate.failure_reason,
+        not_after=told.not_after or certificate.not_after,
+    )

@@ -1,0 +1,204 @@
+"""The certificate of a tenant: what is asked, what AWS has, and what follows from both (pure).
+
+    asked for ──▶ pending-validation ──▶ issued ──▶ attached ──▶ domains active
+        ▲               │                   │
+        └── back-off ◀──┴── timed out, failed, revoked, expired, inactive, or nothing to be seen of it
+
+CloudFront asks ACM for a managed certificate and tells when it is issued; attaching it is an update of the
+tenant's customizations. One request may be pending for a tenant, none can be cancelled, and none is repeated
+by CloudFront (Developer Guide, "Request certificates for your CloudFront distribution tenant").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+__all__ = [
+    "Certificate",
+    "Request",
+    "Token",
+    "covers",
+    "delay",
+    "known",
+    "news",
+    "requested",
+    "shown",
+    "uncovered",
+    "wanting",
+]
+
+PENDING: Final = "pending-validation"
+ISSUED: Final = "issued"
+EXPIRED: Final = "expired"
+_LOST: Final = frozenset({"validation-timed-out", "failed", "revoked", EXPIRED, "inactive"})
+"""AWS's words for what will serve nothing any more."""
+_FIRST_DELAY: Final = 600.0
+_LONGEST_DELAY: Final = 24 * 3600.0
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of CloudFront: ManagedCertificateRequest."""
+
+    token_host: str
+    """cloudfront or self-hosted."""
+    primary_domain: str | None = None
+    logging: str | None = None
+    """enabled or disabled."""
+
+    @property
+    def self_hosted(self) -> bool:
+        """The owner's own web server answers for the validation."""
+        return self.token_host == "self-hosted"  # noqa: S105 - an enum's word
+
+
+@dataclass(frozen=True)
+class Token:
+    """One domain's part of the validation; URLs without scheme."""
+
+    domain: str
+    redirect_from: str | None = None
+    redirect_to: str | None = None
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A managed certificate, or a custom one that is attached; without ARN one that was asked for and of
+    which nothing is to be seen."""
+
+    arn: str | None = None
+    status: str = ""
+    """CloudFront's word; "" where nothing is to be seen."""
+    token_host: str | None = None
+    tokens: tuple[Token, ...] = ()
+    domains: frozenset[str] = frozenset()
+    """The names on it; empty where they are not known."""
+    failure_reason: str | None = None
+    """ACM's word, where it may be read."""
+    not_after: str | None = None
+    """RFC 3339."""
+    requests: int = 0
+    """How many were asked for since the last one was issued."""
+
+    @property
+    def issued(self) -> bool:
+        """It can be attached."""
+        return self.status == ISSUED
+
+    @property
+    def pending(self) -> bool:
+        """A request is under way: no other may be made."""
+        return self.status == PENDING
+
+    @property
+    def lost(self) -> bool:
+        """It will serve nothing any more."""
+        return self.status in _LOST
+
+    @property
+    def expired(self) -> bool:
+        """It was good once."""
+        return self.status == EXPIRED
+
+
+def covers(names: Iterable[str], domain: str) -> bool:
+    """Whether a certificate's names cover a domain; a wildcard stands for exactly one label.
+
+    >>> covers(["*.example.com"], "a.example.com"), covers(["*.example.com"], "a.b.example.com")
+    (True, False)
+    """
+    parent = domain.partition(".")[2]
+    return any(name.lower() in (domain, f"*.{parent}") for name in names)
+
+
+def uncovered(names: Iterable[str], domains: Iterable[str]) -> tuple[str, ...]:
+    """The domains that none of the names covers, sorted."""
+    names = tuple(names)
+    return tuple(sorted(domain for domain in domains if not covers(names, domain)))
+
+
+def delay(requests: int) -> float:
+    """Seconds from the end of a request without a certificate to the next: none before the first, then ten
+    minutes, doubled each time up to a day."""
+    return min(_FIRST_DELAY * 2.0 ** min(requests - 1, 10), _LONGEST_DELAY) if requests else 0.0
+
+
+def wanting(certificate: Certificate | None, inactive: Iterable[str]) -> bool:
+    """A certificate has to be asked for: there is none under way or good, or the good one lacks a domain that
+    is not served."""
+    if certificate is None or certificate.lost or not certificate.status:
+        return True
+    return certificate.issued and bool(certificate.domains) and bool(uncovered(certificate.domains, inactive))
+
+
+def news(details: Certificate | None, before: Certificate | None, *, serves: bool) -> Certificate:
+    """The certificate by CloudFront's answer, with what was known before.
+
+    Args:
+        details: the answer; None where CloudFront knows of no request.
+        before: what was known.
+        serves: the certificate known before is attached, and every domain is active.
+    """
+    before = before or Certificate()
+    if details is None:
+        # One that does its work is not replaced because CloudFront forgot how it came.
+        return before if serves and before.issued else Certificate(requests=before.requests)
+    requests = 0 if details.issued else max(before.requests, 1)
+    same = (details.arn, details.status) == (before.arn, before.status)
+    return replace(
+        details,
+        requests=requests,
+        domains=details.domains or (before.domains if details.arn == before.arn else frozenset()),
+        failure_reason=before.failure_reason if same else None,
+        not_after=before.not_after if details.arn == before.arn else None,
+    )
+
+
+def requested(before: Certificate | None, request: Request) -> Certificate:
+    """What is known right after a request was sent."""
+    return Certificate(requests=(before.requests if before else 0) + 1, token_host=request.token_host)
+
+
+def known(at_provider: Mapping[str, Any]) -> Certificate | None:
+    """What was last written down in status.atProvider."""
+    stored = at_provider.get("certificate")
+    if not stored:
+        return None
+    return Certificate(
+        arn=stored.get("arn"),
+        status=stored.get("status") or "",
+        token_host=stored.get("validationTokenHost"),
+        tokens=tuple(
+            Token(each["domain"], each.get("redirectFrom"), each.get("redirectTo"))
+            for each in stored.get("validation") or ()
+        ),
+        domains=frozenset(stored.get("domains") or ()),
+        failure_reason=stored.get("failureReason"),
+        not_after=stored.get("notAfter"),
+        requests=int(stored.get("requests") or 0),
+    )
+
+
+def shown(certificate: Certificate | None) -> dict[str, Any] | None:
+    """The same as it is written down."""
+    if certificate is None:
+        return None
+    fields = {
+        "arn": certificate.arn,
+        "status": certificate.status,
+        "validationTokenHost": certificate.token_host,
+        # Once it is issued nobody needs to do anything with them.
+        "validation": [_token(token) for token in certificate.tokens] if certificate.pending else None,
+        "domains": sorted(certificate.domains),
+        "failureReason": certificate.failure_reason,
+        "notAfter": certificate.not_after,
+        "requests": certificate.requests,
+    }
+    return {key: value for key, value in fields.items() if value} or None
+
+
+def _token(token: Token) -> dict[str, str]:
+    fields = {"domain": token.domain, "redirectFrom": token.redirect_from, "redirectTo": token.redirect_to}
+    return {key: value for key, value in fields.items() if value}

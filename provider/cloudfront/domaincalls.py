@@ -1,0 +1,77 @@
+"""The calls about domains: who has one, who would be in its way, and where it leads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from provider.cloudfront import observed
+from provider.cloudfront.errors import AwsError
+from provider.cloudfront.failing import failing
+from provider.cloudfront.observed import ObservedTenant
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudfront import CloudFrontClient
+
+__all__ = ["Conflict", "DnsVerdict", "DomainCalls"]
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Somebody who has a domain, or a wildcard over it."""
+
+    domain: str
+    kind: str
+    """distribution or distribution-tenant."""
+    id: str
+    """Partly masked where it is another account's."""
+    account: str
+    """The same."""
+
+
+@dataclass(frozen=True)
+class DnsVerdict:
+    """What CloudFront reads of a domain in public DNS."""
+
+    status: str
+    """valid-configuration, invalid-configuration or unknown-configuration."""
+    reason: str = ""
+
+
+class DomainCalls:
+    """Part of CloudFrontCalls."""
+
+    _cloudfront: CloudFrontClient
+
+    def tenant_of_domain(self, domain: str) -> ObservedTenant | None:
+        """GetDistributionTenantByDomain: among the account's own."""
+        try:
+            with failing("GetDistributionTenantByDomain"):
+                answer = self._cloudfront.get_distribution_tenant_by_domain(Domain=domain)
+        except AwsError as error:
+            if error.absent:
+                return None
+            raise
+        return observed.tenant(answer["DistributionTenant"], answer["ETag"])
+
+    def conflicts(self, domain: str, tenant: str) -> tuple[Conflict, ...]:
+        """ListDomainConflicts, the first page: what is in the way of a domain, in whatever account. `tenant`
+        is one of the account's own with a certificate that covers the domain."""
+        with failing("ListDomainConflicts"):
+            answer = self._cloudfront.list_domain_conflicts(
+                Domain=domain, DomainControlValidationResource={"DistributionTenantId": tenant}
+            )
+        return tuple(
+            Conflict(row["Domain"].lower(), row["ResourceType"], row["ResourceId"], row["AccountId"])
+            for row in answer.get("DomainConflicts") or ()
+        )
+
+    def verify_dns(self, tenant: str) -> Mapping[str, DnsVerdict]:
+        """VerifyDnsConfiguration of all of a tenant's domains."""
+        with failing("VerifyDnsConfiguration"):
+            answer: Any = self._cloudfront.verify_dns_configuration(Identifier=tenant)
+        return {
+            row["Domain"].lower(): DnsVerdict(row["Status"], row.get("Reason") or "")
+            for row in answer.get("DnsConfigurationList") or ()
+        }

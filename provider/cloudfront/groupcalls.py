@@ -1,0 +1,83 @@
+"""The calls about connection groups."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from provider.cloudfront import groupstate
+from provider.cloudfront.failing import failing
+from provider.cloudfront.groupstate import Group, ObservedGroup
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudfront import CloudFrontClient
+
+__all__ = ["GroupCalls"]
+
+_FIRST_TENANTS = 5
+
+
+class GroupCalls:
+    """Part of CloudFrontCalls."""
+
+    _cloudfront: CloudFrontClient
+
+    def get_group(self, identifier: str) -> ObservedGroup:
+        """GetConnectionGroup."""
+        with failing("GetConnectionGroup"):
+            answer = self._cloudfront.get_connection_group(Identifier=identifier)
+        return groupstate.read(answer["ConnectionGroup"], answer["ETag"])
+
+    def default_group(self) -> ObservedGroup | None:
+        """ListConnectionGroups, every page."""
+        page: dict[str, Any] = {}
+        while True:
+            with failing("ListConnectionGroups"):
+                answer: Any = self._cloudfront.list_connection_groups(**page)
+            for row in answer.get("ConnectionGroups") or ():
+                if row.get("IsDefault"):
+                    return groupstate.read(row, row.get("ETag", ""))
+            marker = answer.get("NextMarker")
+            if not marker or marker == page.get("Marker"):
+                return None
+            page = {"Marker": marker}
+
+    def create_group(self, group: Group) -> ObservedGroup:
+        """CreateConnectionGroup."""
+        request: Any = {"Name": group.name, **_settings(group)}
+        if group.tags:
+            tags = [{"Key": key, "Value": value} for key, value in sorted(group.tags.items())]
+            request["Tags"] = {"Items": tags}
+        with failing("CreateConnectionGroup"):
+            answer = self._cloudfront.create_connection_group(**request)
+        return groupstate.read(answer["ConnectionGroup"], answer["ETag"])
+
+    def update_group(self, id_: str, etag: str, group: Group, *, emptied: bool = False) -> ObservedGroup:
+        """UpdateConnectionGroup. An update keeps what is left out, so an empty id takes the list away."""
+        request: Any = {"Id": id_, "IfMatch": etag, **_settings(group)}
+        if emptied:
+            request["AnycastIpListId"] = ""
+        with failing("UpdateConnectionGroup"):
+            answer = self._cloudfront.update_connection_group(**request)
+        return groupstate.read(answer["ConnectionGroup"], answer["ETag"])
+
+    def delete_group(self, id_: str, etag: str) -> None:
+        """DeleteConnectionGroup."""
+        with failing("DeleteConnectionGroup"):
+            self._cloudfront.delete_connection_group(Id=id_, IfMatch=etag)
+
+    def tenants_of_group(self, id_: str) -> tuple[str, ...]:
+        """ListDistributionTenants, the first page."""
+        with failing("ListDistributionTenants"):
+            answer = self._cloudfront.list_distribution_tenants(
+                AssociationFilter={"ConnectionGroupId": id_}, MaxItems=_FIRST_TENANTS
+            )
+        return tuple(sorted(row["Name"] for row in answer.get("DistributionTenantList") or ()))
+
+
+def _settings(group: Group) -> dict[str, Any]:
+    sent = {
+        "Ipv6Enabled": group.ipv6_enabled,
+        "AnycastIpListId": group.anycast_ip_list_id,
+        "Enabled": group.enabled,
+    }
+    return {key: value for key, value in sent.items() if value is not None}
