@@ -27,7 +27,7 @@ from edgetenants_runtime.manager import Manager, Settings
 from edgetenants_runtime.providerconfigs import ConfigKinds
 from provider import installation, options
 from provider.cloudfront.aws import Accounts
-from provider.cloudfront.connector import TenantConnector
+from provider.cloudfront.connector import GroupConnector, TenantConnector
 from provider.options import Policy
 
 __all__ = ["main"]
@@ -48,6 +48,7 @@ class Tree:
     """One API tree: Crossplane v2's, or the cluster-scoped one."""
 
     tenant: Kind
+    group: Kind
     configs: tuple[Kind, ...]
     usage: Kind
 
@@ -55,11 +56,13 @@ class Tree:
 TREES = (
     Tree(
         kinds.DISTRIBUTION_TENANT,
+        kinds.CONNECTION_GROUP,
         (kinds.PROVIDER_CONFIG, kinds.CLUSTER_PROVIDER_CONFIG),
         kinds.PROVIDER_CONFIG_USAGE,
     ),
     Tree(
         kinds.LEGACY_DISTRIBUTION_TENANT,
+        kinds.LEGACY_CONNECTION_GROUP,
         (kinds.LEGACY_PROVIDER_CONFIG,),
         kinds.LEGACY_PROVIDER_CONFIG_USAGE,
     ),
@@ -71,7 +74,8 @@ def wire(client: KubeClient, clock: Clock, settings: Settings, policy: Policy) -
     """Put the parts together."""
     manager = Manager(client, clock, settings)
     accounts = Accounts(clock)
-    controllers: list[Controller] = []
+    tenants: list[Controller] = []
+    groups: list[Controller] = []
     for tree in TREES:
         configs = manager.configs(
             ConfigKinds(
@@ -83,15 +87,20 @@ def wire(client: KubeClient, clock: Clock, settings: Settings, policy: Policy) -
             ),
             allow_namespaced_identity=policy.allow_namespaced_identity,
         )
-        connector = TenantConnector(
-            configs,
-            accounts,
-            installation=policy.installation,
-            drift_policy=policy.drift,
-            read_only=policy.read_only,
-            peers=namesakes(controllers),
+        kinds_of_tree = (
+            (tree.tenant, TenantConnector, tenants),
+            (tree.group, GroupConnector, groups),
         )
-        controllers.append(manager.manage(managed_kind(tree.tenant), connector, configs))
+        for kind, connect, controllers in kinds_of_tree:
+            connector = connect(
+                configs,
+                accounts,
+                installation=policy.installation,
+                drift_policy=policy.drift,
+                read_only=policy.read_only,
+                peers=namesakes(controllers),
+            )
+            controllers.append(manager.manage(managed_kind(kind), connector, configs))
     return manager
 
 
@@ -150,7 +159,7 @@ _EPILOG = (
 @options.options
 @click.pass_context
 def main(context: click.Context, /, **_options: object) -> None:
-    """Reconcile DistributionTenants against Amazon CloudFront, until SIGTERM."""
+    """Reconcile DistributionTenants and ConnectionGroups against Amazon CloudFront, until SIGTERM."""
     given = context.params
     logs.configure(logs.LogFormat(given["log_format"]), debug=given["debug"])
     try:

@@ -8,14 +8,16 @@ from apis.drift import DriftPolicy
 from edgetenants_runtime.configuration import ConfigResolver
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws import Account, Accounts
+from provider.cloudfront.connectiongroup import GroupClient
+from provider.cloudfront.context import Context
 from provider.cloudfront.guards import DRY_RUN_ANNOTATION, is_dry_run
-from provider.cloudfront.tenant import Context, TenantClient
+from provider.cloudfront.tenant import TenantClient
 
-__all__ = ["TenantConnector"]
+__all__ = ["GroupConnector", "TenantConnector"]
 
 
-class TenantConnector:
-    """Implements edgetenants_runtime.external.Connector for DistributionTenants of one scope."""
+class _Connector:
+    """What both kinds have in common."""
 
     def __init__(
         self,
@@ -36,15 +38,10 @@ class TenantConnector:
         self._read_only = read_only
         self._peers = peers
 
-    def connect(self, mr: Managed) -> TenantClient:
-        """The client for one reconcile. Clients, credentials and what is remembered are shared.
-
-        Raises:
-            ExternalError: the config is missing or cannot be used, or AWS refuses its credentials.
-        """
+    def _context(self, mr: Managed) -> Context:
         config = self._configs.resolve(mr)
         account = self._accounts.of(config)
-        context = Context(
+        return Context(
             cloudfront=account.cloudfront,
             memory=account.memory,
             installation=self._installation,
@@ -54,7 +51,6 @@ class TenantConnector:
             drift_policy=self._drift_policy,
             peers=self._peers,
         )
-        return TenantClient(context)
 
     def _frozen(self, mr: Managed, account: Account, config: str) -> str:
         if self._read_only:
@@ -63,3 +59,27 @@ class TenantConnector:
             return f"{config} has spec.writes Frozen"
         # What would be done is not listed yet; that nothing is done must hold from the start.
         return f"the annotation {DRY_RUN_ANNOTATION} is set" if is_dry_run(mr) else ""
+
+
+class TenantConnector(_Connector):
+    """Implements edgetenants_runtime.external.Connector for DistributionTenants of one scope."""
+
+    def connect(self, mr: Managed) -> TenantClient:
+        """The client for one reconcile. Clients, credentials and what is remembered are shared.
+
+        Raises:
+            ExternalError: the config is missing or cannot be used, or AWS refuses its credentials.
+        """
+        return TenantClient(self._context(mr))
+
+
+class GroupConnector(_Connector):
+    """The same for ConnectionGroups."""
+
+    def connect(self, mr: Managed) -> GroupClient:
+        """The client for one reconcile.
+
+        Raises:
+            ExternalError: the config is missing or cannot be used, or AWS refuses its credentials.
+        """
+        return GroupClient(self._context(mr))

@@ -82,6 +82,7 @@ CODES: Final[Mapping[str, Verdict]] = {
     # Declared by acm:DescribeCertificate.
     "InvalidArnException": _INVALID,
     "ResourceNotFoundException": _INVALID,
+    "ValidationException": _INVALID,
     # Declared by sts:AssumeRole and sts:AssumeRoleWithWebIdentity.
     "ExpiredTokenException": _DENIED,
     "IDPCommunicationError": _DOWN,

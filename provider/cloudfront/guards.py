@@ -12,8 +12,8 @@ from edgetenants_runtime.managed import Managed
 from provider.cloudfront import ownership
 from provider.cloudfront.conditions import was_ready
 from provider.cloudfront.errors import not_ready
-from provider.cloudfront.observed import ObservedTenant
-from provider.cloudfront.ownership import ADOPT_ANNOTATION, Ownership
+from provider.cloudfront.identity import noun
+from provider.cloudfront.ownership import ADOPT_ANNOTATION, Ownership, Resource
 
 __all__ = [
     "CONFIRM_ANNOTATION",
@@ -43,9 +43,9 @@ def check_identity(mr: Managed, caller: str | None, config: str) -> None:
     if (former := ownership.renamed(mr)) is not None:
         raise _refused(
             Reason.VALIDATION_FAILED,
-            f"metadata.annotations[{EXTERNAL_NAME}]: {mr.external_name} is not the tenant {former} "
+            f"metadata.annotations[{EXTERNAL_NAME}]: {mr.external_name} is not the {noun(mr)} {former} "
             f"({mr.at_provider.get('id')}) that this resource manages; nothing is created or changed. Set it "
-            f"back to {former}; or let go of that tenant: delete this resource with managementPolicies that "
+            f"back to {former}; or let go of that {noun(mr)}: delete this resource with managementPolicies that "
             "lack Delete, and make another",
             serving=was_ready(mr),
         )
@@ -53,7 +53,7 @@ def check_identity(mr: Managed, caller: str | None, config: str) -> None:
         raise _refused(
             Reason.ACCOUNT_MISMATCH,
             f"spec.providerConfigRef: the credentials of {config} are of AWS account {caller}, and the "
-            f"tenant is in account {home}; nothing is changed. Use credentials of account {home}",
+            f"{noun(mr)} is in account {home}; nothing is changed. Use credentials of account {home}",
             serving=was_ready(mr),
         )
 
@@ -65,15 +65,15 @@ def check_import(mr: Managed) -> None:
         ExternalError: the external name is an id or ARN, and nothing is there.
     """
     name = str(mr.external_name)
-    if ownership.names_by_id(name) and not mr.deleted:
+    if ownership.names_by_id(mr) and not mr.deleted:
         raise _refused(
             Reason.VALIDATION_FAILED,
-            f"metadata.annotations[{EXTERNAL_NAME}]: there is no tenant {name}, and ids are given by AWS, so "
-            "none is created. Correct the id, or use a name to have a tenant created",
+            f"metadata.annotations[{EXTERNAL_NAME}]: there is no {noun(mr)} {name}, and ids are given by AWS, so "
+            "none is created. Correct the id, or use a name to have one created",
         )
 
 
-def adoption_refused(seen: ObservedTenant, verdict: Ownership, owner: str | None) -> ExternalError:
+def adoption_refused(mr: Managed, seen: Resource, verdict: Ownership, owner: str | None) -> ExternalError:
     """A tenant of that name is there, and is not ours."""
     if verdict is Ownership.OTHERS:
         way_out = f"it belongs to {owner}. Choose another name with the annotation {EXTERNAL_NAME}"
@@ -83,11 +83,11 @@ def adoption_refused(seen: ObservedTenant, verdict: Ownership, owner: str | None
             f"choose another name with the annotation {EXTERNAL_NAME}"
         )
     return _refused(
-        Reason.ADOPTION_REFUSED, f"tenant {seen.name} ({seen.id}) exists in CloudFront, and {way_out}"
+        Reason.ADOPTION_REFUSED, f"{noun(mr)} {seen.name} ({seen.id}) exists in CloudFront, and {way_out}"
     )
 
 
-def check_peers(mr: Managed, seen: ObservedTenant, peers: Iterable[Managed]) -> None:
+def check_peers(mr: Managed, seen: Resource, peers: Iterable[Managed]) -> None:
     """A tenant whose owner tag is ours may be another live resource's of the same identity.
 
     Raises:
@@ -97,11 +97,11 @@ def check_peers(mr: Managed, seen: ObservedTenant, peers: Iterable[Managed]) -> 
     if (other := ownership.rival(mr, seen, peers)) is not None:
         where = f"{other.kind} {other.name}" if other.namespace == mr.namespace else "another resource"
         if other.deleted:
-            words = f"tenant {seen.name} waits for {where}, which has it and is being deleted"
+            words = f"{noun(mr)} {seen.name} waits for {where}, which has it and is being deleted"
             raise NotYet(words, after=_PREDECESSOR_SECONDS)
         raise _refused(
             Reason.ADOPTION_REFUSED,
-            f"tenant {seen.name} ({seen.id}) is managed by {where}. Choose another name with the annotation "
+            f"{noun(mr)} {seen.name} ({seen.id}) is managed by {where}. Choose another name with the annotation "
             f"{EXTERNAL_NAME}, or delete one of the two",
         )
 
@@ -113,7 +113,7 @@ def check_frozen(mr: Managed, frozen: str) -> None:
         NotYet: it is.
     """
     if frozen:
-        words = f"{frozen}: nothing is written to AWS, and tenant {mr.external_name} waits"
+        words = f"{frozen}: nothing is written to AWS, and {noun(mr)} {mr.external_name} waits"
         raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.FROZEN, words),))
 
 
@@ -127,7 +127,7 @@ def check_protection(mr: Managed) -> None:
     if not mr.spec.get("deletionProtection") or mr.annotations.get(CONFIRM_ANNOTATION) == token:
         return
     words = (
-        f"spec.deletionProtection is on: tenant {mr.external_name} is kept. To delete it, set the annotation "
+        f"spec.deletionProtection is on: {noun(mr)} {mr.external_name} is kept. To delete it, set the annotation "
         f"{CONFIRM_ANNOTATION} to {token}"
     )
     raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.DELETION_HELD, words),))

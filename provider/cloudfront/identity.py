@@ -13,10 +13,15 @@ from typing import Final
 from edgetenants_runtime.api.annotations import LABEL_CLAIM_NAMESPACE
 from edgetenants_runtime.managed import Managed
 
-__all__ = ["OWNER_TAG", "is_own_tag", "namespace_of", "own_tags", "owner_of"]
+__all__ = ["OWNER_TAG", "is_own_tag", "namespace_of", "noun", "own_tags", "owner_of"]
 
 OWNER_TAG: Final = "edgetenants.io/owner"
 _OWN_PREFIXES: Final = ("crossplane-", "edgetenants")
+
+
+def noun(mr: Managed) -> str:
+    """What the managed resource stands for, in messages."""
+    return "connection group" if mr.kind == "ConnectionGroup" else "tenant"
 
 
 def namespace_of(mr: Managed) -> str:

@@ -1,4 +1,4 @@
-"""Whether the tenant that an external name leads to is the managed resource's own (pure).
+"""Whether the tenant or connection group that an external name leads to is the managed resource's own (pure).
 
 A tenant's name proves nothing: anybody in the account may have made it. Proof is that this managed resource
 made it or took it over (its status says so), or the owner tag, or the word of a person who names the tenant's
@@ -10,15 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from enum import Enum
-from typing import Final
+from typing import Final, Protocol
 
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront import applied, identity
-from provider.cloudfront.observed import ObservedTenant, account_of
+from provider.cloudfront.observed import account_of
 
 __all__ = [
     "ADOPT_ANNOTATION",
     "Ownership",
+    "Resource",
     "foreign_account",
     "judge",
     "names_by_id",
@@ -29,8 +30,26 @@ __all__ = [
 ]
 
 ADOPT_ANNOTATION: Final = "edgetenants.io/adopt"
-_BY_ID: Final = re.compile(r"dt_\w+|arn:\S+", re.ASCII)
+_BY_ID: Final = {
+    "DistributionTenant": re.compile(r"dt_\w+|arn:\S+", re.ASCII),
+    # A group's name may look much the same; an id is longer than what people write.
+    "ConnectionGroup": re.compile(r"cg_[0-9A-Za-z]{20,}|arn:\S+", re.ASCII),
+}
 _READING: Final = frozenset({"Observe", "LateInitialize"})
+
+
+class Resource(Protocol):
+    """An external resource of either kind."""
+
+    @property
+    def id(self) -> str:
+        """Given by AWS."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """Chosen by whoever made it."""
+        ...
 
 
 class Ownership(Enum):
@@ -47,23 +66,23 @@ def writes(mr: Managed) -> bool:
     return bool(set(mr.management_policies) - _READING)
 
 
-def recorded(mr: Managed, seen: ObservedTenant) -> bool:
+def recorded(mr: Managed, seen: Resource) -> bool:
     """The status says that this managed resource made this tenant or took it over."""
     return mr.at_provider.get("id") == seen.id and applied.read(mr.status).known
 
 
-def names_by_id(external_name: str) -> bool:
+def names_by_id(mr: Managed) -> bool:
     """The external name is an id or an ARN, which AWS gives and nobody can create; no name can look so."""
-    return _BY_ID.fullmatch(external_name) is not None
+    return _BY_ID[mr.kind].fullmatch(str(mr.external_name)) is not None
 
 
-def rival(mr: Managed, seen: ObservedTenant, peers: Iterable[Managed]) -> Managed | None:
+def rival(mr: Managed, seen: Resource, peers: Iterable[Managed]) -> Managed | None:
     """The one of `peers`, which have the same external name, that has a better claim to the tenant: it holds
     it, or is older and may come to hold it."""
     return next((other for other in peers if _rivals(mr, other, seen)), None)
 
 
-def _rivals(mr: Managed, other: Managed, seen: ObservedTenant) -> bool:
+def _rivals(mr: Managed, other: Managed, seen: Resource) -> bool:
     if not writes(other) or identity.namespace_of(other) != identity.namespace_of(mr):
         return False
     if other.at_provider.get("id"):
@@ -89,7 +108,7 @@ def foreign_account(mr: Managed, caller: str | None) -> str | None:
     return home if home and caller and home != caller else None
 
 
-def judge(mr: Managed, seen: ObservedTenant, tags: Mapping[str, str], owner: str) -> Ownership:
+def judge(mr: Managed, seen: Resource, tags: Mapping[str, str], owner: str) -> Ownership:
     """Whose the tenant is, by its tags and the annotation that gives it away."""
     tagged = tags.get(identity.OWNER_TAG)
     if tagged == owner:

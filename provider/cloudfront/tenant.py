@@ -12,12 +12,10 @@ call: the next look starts from what is there, and finds a tenant made by an ear
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import structlog
 
-from apis.drift import DriftPolicy
 from apis.errors import InvalidInput
 from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType
 from edgetenants_runtime.errors import ExternalError, NotYet
@@ -42,41 +40,20 @@ from provider.cloudfront import (
 )
 from provider.cloudfront.apply import ActionFailed, Effects
 from provider.cloudfront.assessment import Assessment
-from provider.cloudfront.calls import CloudFront
 from provider.cloudfront.certificates import Certificate
 from provider.cloudfront.checks import Checks
+from provider.cloudfront.context import Context
 from provider.cloudfront.dnslook import DnsLook
 from provider.cloudfront.errors import AwsError, explain
-from provider.cloudfront.memory import Memory
 from provider.cloudfront.observed import ObservedTenant
 from provider.cloudfront.ownership import Ownership
 from provider.cloudfront.report import Dns, Shown
 
-__all__ = ["Context", "TenantClient"]
+__all__ = ["TenantClient"]
 
 _log = structlog.get_logger("provider.cloudfront.tenant")
 
 _CONFLICT_TRIES = 2
-
-
-@dataclass(frozen=True)
-class Context:
-    """What one managed resource's client works with."""
-
-    cloudfront: CloudFront
-    memory: Memory
-    installation: str
-    """Of the provider; part of each tenant's owner."""
-    account: str | None
-    """Of the credentials; None where it may not be asked."""
-    config: str = ""
-    """The provider config, for messages."""
-    frozen: str = ""
-    """What forbids every write, in words; empty where nothing does."""
-    drift_policy: DriftPolicy = DriftPolicy.ENFORCE
-    """Of resources that say none."""
-    peers: Callable[[Managed], Iterable[Managed]] = lambda _: ()
-    """The other managed resources with the same external name."""
 
 
 class TenantClient:
@@ -174,7 +151,7 @@ class TenantClient:
         if verdict in (Ownership.OURS, Ownership.GIVEN):
             guards.check_peers(mr, seen, peers)
             return replace(seen, tags=tags)
-        raise guards.adoption_refused(seen, verdict, tags.get(identity.OWNER_TAG))
+        raise guards.adoption_refused(mr, seen, verdict, tags.get(identity.OWNER_TAG))
 
     def _read_tags(self, mr: Managed, seen: ObservedTenant) -> dict[str, str]:
         try:
@@ -241,16 +218,15 @@ class TenantClient:
     ) -> Shown:
         return report.show(
             state,
-            self._where(mr, state.seen, written=written),
+            self._where(mr, state.seen, moving=written or state.differs),
             served=served,
             written=written,
             ineffective=ineffective,
             frozen=bool(self._with.frozen),
         )
 
-    def _where(self, mr: Managed, seen: ObservedTenant, *, written: bool) -> Dns:
-        # Right after a write the tenant is not rolled out, and what DNS says has not changed.
-        states = dnsinstructions.stored(mr.status) if written else self._dns.states(mr, seen)
+    def _where(self, mr: Managed, seen: ObservedTenant, *, moving: bool) -> Dns:
+        states = dnsinstructions.stored(mr.status) if moving else self._dns.states(mr, seen)
         return Dns(self._dns.endpoint(mr, seen.connection_group_id), states)
 
     # Create.

@@ -37,7 +37,9 @@ class FakeCloudFront:
     distributions: dict[str, Distribution] = field(
         default_factory=lambda: {
             DISTRIBUTION: Distribution(
-                DISTRIBUTION, parameters={"tenantName": False}, certificate_arn=INHERITED_CERTIFICATE
+                DISTRIBUTION,
+                parameters=dict.fromkeys(("tenantName", "tier", "a", "b", "c"), False),
+                certificate_arn=INHERITED_CERTIFICATE,
             )
         }
     )
@@ -324,6 +326,22 @@ class FakeCloudFront:
         )
         self.groups[made.id] = replace(made, **values)
         return self.groups[made.id]
+
+    def put_group(self, id_, endpoint="d1.cloudfront.net"):
+        """A connection group of that id, somebody else's."""
+        self.groups[id_] = replace(
+            self.groups[DEFAULT_GROUP],
+            id=id_,
+            name=id_,
+            routing_endpoint=endpoint,
+            is_default=False,
+            arn=f"arn:aws:cloudfront::{ACCOUNT}:connection-group/{id_}",
+            tags={},
+        )
+
+    def put_distribution(self, id_, **values):
+        """Another distribution, like the first but for `values`."""
+        self.distributions[id_] = replace(self.distributions[DISTRIBUTION], id=id_, **values)
 
     def tenants_in(self, group):
         return tuple(t.name for t in self.tenants.values() if t.connection_group_id == group)

@@ -24,7 +24,15 @@ def settled(**spec) -> World:
 def test_a_tenant_is_created_with_its_owner_and_becomes_ready():
     world = World(cloudfront=FakeCloudFront(deploys=False))
     calls = world.reconcile()
-    assert calls == ["GetDistributionTenant", "CreateDistributionTenant", "GetConnectionGroup"]
+    assert calls == [
+        "GetDistributionTenant",
+        "ListConnectionGroups",
+        "GetDistribution",
+        "DescribeCertificate",
+        *["GetDistributionTenantByDomain"] * 2,
+        "CreateDistributionTenant",
+        "GetConnectionGroup",
+    ]
     assert world.events == ["create: created tenant shop.acme (dt_1)"]
     assert world.cloudfront.only.tags == {
         OWNER_TAG: OWNER,
@@ -54,7 +62,7 @@ def test_a_tenant_is_created_with_its_owner_and_becomes_ready():
         "name": "acme.example.com",
         "value": ENDPOINT,
         "purpose": "Routing",
-        "state": "Unknown",
+        "state": "Missing",
     }
 
 
@@ -294,7 +302,7 @@ def test_tags_of_the_spec_are_set_and_removed_by_their_own_calls():
 
 def test_a_move_to_another_connection_group_shows_its_endpoint():
     world = settled()
-    world.cloudfront.groups["cg_own"] = "d222.cloudfront.net"
+    world.cloudfront.put_group("cg_own", "d222.cloudfront.net")
     world.edit(connectionGroupId="cg_own")
     world.settle()
     assert world.status["atProvider"]["routingEndpoint"] == "d222.cloudfront.net"
@@ -387,7 +395,7 @@ def test_frozen_writes_nothing_and_says_so():
 
 def test_a_frozen_creation_waits():
     world = World(frozen="the provider runs with --read-only")
-    assert world.reconcile() == ["GetDistributionTenant"]
+    assert world.reconcile() == ["GetDistributionTenant", "ListConnectionGroups"]
     assert world.ready() == ("False", "Frozen")
 
 
@@ -401,11 +409,6 @@ def test_a_frozen_creation_waits():
         ),
         ({"distributionId": "E1"}, "shop.acme", "spec.forProvider.domains: expected at least one domain"),
         (FOR_PROVIDER, "a_b", "metadata.annotations[crossplane.io/external-name]: expected 3 to 128"),
-        (
-            {**FOR_PROVIDER, "managedCertificateRequest": {"validationTokenHost": "cloudfront"}},
-            "shop.acme",
-            "spec.forProvider.managedCertificateRequest: expected none",
-        ),
         (
             {
                 "distributionIdRef": {"name": "edge", "policy": {"resolution": "Optional"}},
@@ -454,14 +457,4 @@ def test_a_missing_parent_of_an_update_leaves_ready():
     world.edit(distributionId="EGONE")
     world.reconcile()
     assert "distribution EGONE does not exist" in world.error.message
-    assert world.ready() == ("True", "Available")
-
-
-def test_a_managed_certificate_request_on_a_tenant_that_serves_is_told_of():
-    world = settled()
-    world.edit(managedCertificateRequest={"validationTokenHost": "cloudfront"})
-    world.reconcile()
-    status, _, message = world.condition("CertificateReady")
-    assert status == "False"
-    assert "does not request managed certificates" in message
     assert world.ready() == ("True", "Available")

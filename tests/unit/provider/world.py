@@ -9,8 +9,9 @@ from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.status import plain
+from provider.cloudfront.context import Context
 from provider.cloudfront.memory import Memory
-from provider.cloudfront.tenant import Context, TenantClient
+from provider.cloudfront.tenant import TenantClient
 from tests.unit.provider.fakecloudfront import ACCOUNT, DISTRIBUTION, FakeCloudFront
 
 INSTALLATION = "cluster-1"

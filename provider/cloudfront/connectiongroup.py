@@ -1,0 +1,335 @@
+"""The external client of ConnectionGroup: as that of tenants (tenant.py), for a smaller thing.
+
+    deletion   wait for its tenants ──▶ disable ──▶ delete; CloudFront's default group is let go instead
+
+A group that has tenants is not even disabled: they would be served no more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import structlog
+
+from apis.errors import InvalidInput
+from edgetenants_runtime.api.conditions import ConditionStatus, ConditionType
+from edgetenants_runtime.errors import ExternalError, NotYet
+from edgetenants_runtime.external import Change, Observation
+from edgetenants_runtime.managed import Managed
+from provider.cloudfront import (
+    applied,
+    conditions,
+    groupplan,
+    groupreport,
+    groupstate,
+    guards,
+    identity,
+    ownership,
+    plan,
+)
+from provider.cloudfront.context import Context
+from provider.cloudfront.errors import AwsError, explain
+from provider.cloudfront.groupplan import (
+    CreateGroup,
+    DeleteGroup,
+    DisableGroup,
+    GroupAction,
+    GroupState,
+    TagGroup,
+    UntagGroup,
+    UpdateGroup,
+)
+from provider.cloudfront.groupstate import Group, ObservedGroup
+from provider.cloudfront.ownership import Ownership
+from provider.cloudfront.report import Shown
+
+__all__ = ["GroupClient"]
+
+_log = structlog.get_logger("provider.cloudfront.connectiongroup")
+
+_CONFLICT_TRIES = 2
+_IN_USE = frozenset({"CannotDeleteEntityWhileInUse", "ResourceInUse"})
+
+
+@dataclass
+class _Effects:
+    group: ObservedGroup | None
+    story: list[str] = field(default_factory=list)
+
+
+class GroupClient:
+    """Implements edgetenants_runtime.external.ExternalClient."""
+
+    def __init__(self, context: Context) -> None:
+        self._with = context
+        self._cloudfront = context.cloudfront
+        self._memory = context.memory
+
+    # Observe.
+
+    def observe(self, mr: Managed) -> Observation:
+        """Get the group that the external name leads to, and see whether it is ours and as asked.
+
+        Raises:
+            ExternalError: it is not ours, or AWS refused the call, or the spec cannot be read.
+        """
+        guards.check_identity(mr, self._with.account, self._with.config)
+        seen = self._get(mr)
+        owned = self._owned(mr, seen) if seen else None
+        if owned is None:
+            self._memory.forget(mr.uid)
+            return Observation(exists=False, conditions=() if mr.deleted else groupreport.absent())
+        if mr.deleted:
+            return Observation(exists=True, conditions=groupreport.removing(owned), state=owned)
+        return self._observation(mr, self._assess(mr, owned))
+
+    def _get(self, mr: Managed) -> ObservedGroup | None:
+        name = str(mr.external_name)
+        try:
+            seen = self._cloudfront.get_group(name)
+        except AwsError as error:
+            if not error.absent:
+                raise self._explained(mr, error, f"get connection group {name}") from error
+            guards.check_import(mr)
+            return None
+        self._memory.note_endpoint(seen.id, seen.routing_endpoint)
+        if seen.id == mr.at_provider.get("id"):
+            return replace(seen, tags=mr.at_provider.get("tags"))
+        return seen
+
+    def _owned(self, mr: Managed, seen: ObservedGroup) -> ObservedGroup | None:
+        """The group with its tags, when it is ours or is only looked at; None when it is let go.
+
+        Raises:
+            ExternalError: it is not ours (AdoptionRefused), or its tags cannot be read.
+        """
+        if mr.deleted and seen.is_default:
+            # It is the account's, and CloudFront lets nobody delete it.
+            return None
+        if not ownership.writes(mr) or ownership.recorded(mr, seen):
+            return seen
+        tags = self._read_tags(mr, seen)
+        verdict = ownership.judge(mr, seen, tags, identity.owner_of(mr, self._with.installation, seen.name))
+        peers = self._with.peers(mr)
+        if mr.deleted:
+            ours = verdict is Ownership.OURS and ownership.rival(mr, seen, peers) is None
+            return replace(seen, tags=tags) if ours else None
+        if verdict in (Ownership.OURS, Ownership.GIVEN):
+            guards.check_peers(mr, seen, peers)
+            return replace(seen, tags=tags)
+        raise guards.adoption_refused(mr, seen, verdict, tags.get(identity.OWNER_TAG))
+
+    def _read_tags(self, mr: Managed, seen: ObservedGroup) -> dict[str, str]:
+        try:
+            return self._cloudfront.tags(seen.arn)
+        except AwsError as error:
+            raise self._explained(mr, error, f"read tags of connection group {seen.name}") from error
+
+    def _assess(self, mr: Managed, seen: ObservedGroup) -> GroupState:
+        asked = self._asked(mr, seen.name)
+        due = self._memory.deep_check_due(mr.uid)
+        state = groupplan.assess(mr, asked, seen, self._with.drift_policy)
+        wanted = due or seen.tags is None or bool(state.tags)
+        if not (wanted and ownership.writes(mr) and ownership.recorded(mr, seen)):
+            return state
+        try:
+            fresh = replace(seen, tags=self._cloudfront.tags(seen.arn))
+        except AwsError as error:
+            _log.warning("cannot read tags", connection_group=seen.name, error=str(error))
+            fresh = replace(seen, tags=None)
+        return groupplan.assess(mr, asked, fresh, self._with.drift_policy)
+
+    def _asked(self, mr: Managed, name: str) -> Group:
+        try:
+            return groupstate.held(mr, installation=self._with.installation, name=name)
+        except InvalidInput as error:
+            raise guards.invalid(str(error)) from error
+
+    def _observation(self, mr: Managed, state: GroupState) -> Observation:
+        ineffective = groupplan.is_ineffective(state, self._memory.attempt(mr.uid))
+        frozen = bool(self._with.frozen)
+        served = conditions.was_ready(mr)
+        shown = groupreport.show(state, served=served, ineffective=ineffective, frozen=frozen)
+        return Observation(
+            exists=True,
+            up_to_date=not state.todo or ineffective or frozen,
+            diff=state.todo,
+            conditions=shown.conditions,
+            at_provider=shown.at_provider,
+            status=shown.status,
+            late_initialized=_late(mr, state),
+            connection_details=shown.connection_details,
+            poll_after=None if state.seen.deployed else plan.LOOK_AGAIN,
+            state=state,
+        )
+
+    # Create and update.
+
+    def create(self, mr: Managed, seen: Observation) -> Change:  # noqa: ARG002 - there is nothing to see yet
+        """Create the group, with its owner among its tags.
+
+        Raises:
+            NotYet: it was made meanwhile.
+            ExternalError: AWS refuses it.
+        """
+        guards.check_frozen(mr, self._with.frozen)
+        name = str(mr.external_name)
+        try:
+            asked = groupstate.at_creation(mr, installation=self._with.installation, name=name)
+        except InvalidInput as error:
+            raise guards.invalid(str(error)) from error
+        effects = _Effects(None)
+        try:
+            self._run((CreateGroup(asked),), effects)
+        except AwsError as error:
+            if error.code == "EntityAlreadyExists":
+                words = f"connection group {name} exists already; looking whose it is"
+                raise NotYet(words, after=1.0) from error
+            raise explain(error, f"create connection group {name}", serving=False) from error
+        state = groupplan.assess(mr, self._asked(mr, name), _there(effects), self._with.drift_policy)
+        shown = groupreport.show(state, served=False, written=True)
+        return _change(shown, f"{', '.join(effects.story)} ({state.seen.id})")
+
+    def update(self, mr: Managed, seen: Observation) -> Change:
+        """Write what differs. A group that moved meanwhile is looked at again, once.
+
+        Raises:
+            ExternalError: the group cannot be so, or AWS refuses.
+        """
+        state: GroupState = seen.state
+        ready = [c for c in seen.conditions if c.type == ConditionType.READY]
+        serving = any(c.status is ConditionStatus.TRUE for c in ready)
+        try:
+            effects = self._converge(mr, state)
+        except AwsError as error:
+            what = f"update connection group {state.seen.name}"
+            raise explain(error, what, serving=serving) from error
+        after = groupplan.assess(mr, state.asked, _there(effects), self._with.drift_policy)
+        self._memory.note_attempt(mr.uid, groupplan.attempt(after))
+        drift = "repaired drift: " if state.drift and not state.pending else ""
+        shown = groupreport.show(after, served=serving, written=True)
+        return _change(shown, drift + ", ".join(effects.story))
+
+    def _converge(self, mr: Managed, state: GroupState) -> _Effects:
+        for tries_left in reversed(range(_CONFLICT_TRIES)):
+            effects = _Effects(state.seen)
+            try:
+                self._run(groupplan.converge(state), effects)
+            except AwsError as error:
+                if not error.conflict or not tries_left:
+                    raise
+                seen = replace(self._cloudfront.get_group(state.seen.id), tags=state.seen.tags)
+                state = groupplan.assess(mr, state.asked, seen, self._with.drift_policy)
+            else:
+                return effects
+        raise AssertionError("unreachable: the last try returns or raises")
+
+    # Delete.
+
+    def delete(self, mr: Managed, seen: Observation) -> Change:
+        """Once it has no tenants, disable the group and delete it at once; where CloudFront refuses that
+        until the group is rolled out, look again.
+
+        Raises:
+            NotYet: it waits for its tenants, for CloudFront, or for somebody to confirm.
+            ExternalError: AWS refuses.
+        """
+        guards.check_frozen(mr, self._with.frozen)
+        guards.check_protection(mr)
+        group: ObservedGroup = seen.state
+        self._wait_for_tenants(group)
+        if self._memory.refused(mr.uid, group.id, group.etag) and not group.deployed:
+            raise _waiting(group, "for CloudFront before deleting it")
+        effects = _Effects(group)
+        try:
+            self._run(groupplan.remove(group), effects)
+        except AwsError as error:
+            return self._deletion_failed(mr, effects, error)
+        self._memory.forget(mr.uid)
+        return Change(conditions=groupreport.gone(), requeue_after=1.0, message=", ".join(effects.story))
+
+    def _wait_for_tenants(self, group: ObservedGroup) -> None:
+        try:
+            tenants = self._cloudfront.tenants_of_group(group.id)
+        except AwsError as error:
+            # CloudFront itself refuses to disable or to delete a group with tenants.
+            _log.warning("cannot list tenants", connection_group=group.name, error=str(error))
+            return
+        if tenants:
+            raise _waiting(group, f"for its tenants to be deleted or moved: {', '.join(tenants)}")
+
+    def _deletion_failed(self, mr: Managed, effects: _Effects, error: AwsError) -> Change:
+        if error.absent:
+            return Change(conditions=groupreport.gone(), requeue_after=1.0, message="it was gone already")
+        group = _there(effects)
+        if error.code in _IN_USE:
+            raise _waiting(group, "for its tenants to be deleted or moved") from error
+        if error.code != "ResourceNotDisabled" and not error.conflict:
+            raise self._explained(mr, error, f"delete connection group {group.name}") from error
+        self._memory.note_refusal(mr.uid, group.id, group.etag)
+        if not effects.story:
+            raise _waiting(group, "for CloudFront before deleting it") from error
+        message = f"{', '.join(effects.story)}, waiting for CloudFront before deleting it"
+        return Change(conditions=groupreport.removing(group), requeue_after=plan.LOOK_AGAIN, message=message)
+
+    # Doing.
+
+    def _run(self, actions: tuple[GroupAction, ...], effects: _Effects) -> None:
+        """Do the actions in order; what was done is in `effects` even when a later one fails."""
+        for action in actions:
+            effects.group = self._one(action, effects.group)
+            effects.story.append(str(action))
+
+    def _one(self, action: GroupAction, group: ObservedGroup | None) -> ObservedGroup | None:
+        etag, tags = (group.etag, group.tags) if group else ("", None)
+        match action:
+            case CreateGroup(wanted):
+                return replace(self._cloudfront.create_group(wanted), tags=wanted.tags)
+            case UpdateGroup(id_, wanted, _, emptied):
+                return replace(self._cloudfront.update_group(id_, etag, wanted, emptied=emptied), tags=tags)
+            case DisableGroup(id_, wanted):
+                return replace(self._cloudfront.update_group(id_, etag, wanted), tags=tags)
+            case DeleteGroup(id_, _):
+                self._cloudfront.delete_group(id_, etag)
+                return None
+            case TagGroup(arn, wanted_tags):
+                self._cloudfront.tag(arn, wanted_tags)
+                return group and replace(group, tags={**(tags or {}), **wanted_tags})
+            case UntagGroup(arn, keys):
+                self._cloudfront.untag(arn, keys)
+                left = {key: value for key, value in (tags or {}).items() if key not in keys}
+                return group and replace(group, tags=left)
+
+    def _explained(self, mr: Managed, error: AwsError, what: str) -> ExternalError | NotYet:
+        return explain(error, what, serving=conditions.was_ready(mr))
+
+
+def _late(mr: Managed, state: GroupState) -> dict[str, bool]:
+    """What late initialization may fill in; what was once said and is said no more was cleared on purpose."""
+    values = {"enabled": state.seen.enabled, "ipv6Enabled": state.seen.ipv6_enabled}
+    record = applied.read(mr.status, groupstate.FIELDS)
+    if not record.known:
+        return {} if mr.at_provider.get("id") else values
+    return {field_: value for field_, value in values.items() if not record.was_said(field_)}
+
+
+def _there(effects: _Effects) -> ObservedGroup:
+    if effects.group is None:
+        raise AssertionError("the plan left no connection group")
+    return effects.group
+
+
+def _waiting(group: ObservedGroup, what: str) -> NotYet:
+    words = f"connection group {group.name} waits {what}"
+    return NotYet(words, after=plan.LOOK_AGAIN, conditions=groupreport.removing(group))
+
+
+def _change(shown: Shown, message: str) -> Change:
+    return Change(
+        conditions=shown.conditions,
+        at_provider=shown.at_provider,
+        status=shown.status,
+        connection_details=shown.connection_details,
+        requeue_after=plan.LOOK_AGAIN,
+        message=message,
+    )

@@ -1,0 +1,120 @@
+"""Connection groups of our own on the real control plane, and the tenants that are reached by them."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from sandbox.world import World
+from tests.integration.claims import Claims
+from tests.integration.test_references import ROOT, applied, tenant
+from tests.integration.watching import Object, condition, is_true
+
+
+def group(claims: Claims, name: str, **fields: Any) -> Object:
+    return {
+        "apiVersion": "cloudfront.m.edgetenants.io/v1alpha1",
+        "kind": "ConnectionGroup",
+        "metadata": {
+            "name": name,
+            "namespace": claims.namespace,
+            "annotations": {"crossplane.io/external-name": f"{claims.namespace}.{name}"},
+        },
+        "spec": {"forProvider": fields},
+    }
+
+
+def in_aws(world: World, claims: Claims, name: str) -> Object:
+    """The connection group in CloudFront; empty when there is none."""
+    groups = world.emulator.state()["connectionGroups"]
+    return next((each for each in groups if each["Name"] == f"{claims.namespace}.{name}"), {})
+
+
+def edit(claims: Claims, kind: str, name: str, body: Object) -> None:
+    claims.world.kubectl("patch", kind, name, "-n", claims.namespace, "--type=merge", "-p", json.dumps(body))
+
+
+def warnings(claims: Claims, kind: str) -> list[str]:
+    return [
+        e["message"]
+        for e in claims.events()
+        if e["type"] == "Warning" and e["involvedObject"]["kind"] == kind
+    ]
+
+
+@pytest.fixture
+def groups(claims: Claims) -> Iterator[Claims]:
+    yield claims
+    for kind in ("edt", "ecg"):
+        claims.world.kubectl("delete", kind, "--all", "-n", claims.namespace, "--wait=false")
+
+
+def test_a_group_lives_with_its_tenant(groups: Claims, world: World) -> None:
+    groups.apply(
+        tenant(groups, "late", connectionGroupIdRef={"name": "front"}),
+        group(groups, "front", ipv6Enabled=False, tags={"team": "edge"}),
+    )
+    groups.wait("the group", lambda: is_true(groups.get("front", "ecg"), "Ready"))
+    groups.wait("the tenant", lambda: is_true(groups.get("late", "edt"), "Ready"))
+    made = in_aws(world, groups, "front")
+    assert made["Ipv6Enabled"] is False
+    assert groups.tenants("late")[0]["ConnectionGroupId"] == made["Id"]
+    shown = groups.get("front", "ecg")
+    assert shown["status"]["atProvider"]["routingEndpoint"] == made["RoutingEndpoint"]
+    assert shown["spec"]["forProvider"]["enabled"] is True
+    assert made["RoutingEndpoint"] == groups.get("late", "edt")["status"]["atProvider"]["routingEndpoint"]
+
+    edit(groups, "ecg", "front", {"spec": {"forProvider": {"ipv6Enabled": True}}})
+    groups.wait("the change", lambda: in_aws(world, groups, "front")["Ipv6Enabled"])
+
+    # Deleted first, and it waits: quietly, and enabled as long as the tenant needs it.
+    world.kubectl("delete", "ecg", "front", "-n", groups.namespace, "--wait=false")
+    waits = lambda: "waits for its tenants" in " ".join(e["message"] for e in groups.events())  # noqa: E731
+    groups.wait("the wait to be told", waits)
+    assert in_aws(world, groups, "front")["Enabled"] is True
+    assert is_true(groups.get("front", "ecg"), "Synced")
+    world.kubectl("delete", "edt", "late", "-n", groups.namespace, "--wait=false")
+    groups.wait("both to go", lambda: not groups.get("front", "ecg") and not groups.get("late", "edt"))
+    assert in_aws(world, groups, "front") == {}
+    assert warnings(groups, "ConnectionGroup") == []
+
+
+def test_a_group_of_somebody_else_is_refused(groups: Claims, world: World) -> None:
+    default = next(g for g in world.emulator.state()["connectionGroups"] if g["IsDefault"])
+    wanted = group(groups, "taken")
+    wanted["metadata"]["annotations"]["crossplane.io/external-name"] = default["Name"]
+    groups.apply(wanted)
+    groups.wait(
+        "AdoptionRefused",
+        lambda: condition(groups.get("taken", "ecg"), "Ready").get("reason") == "AdoptionRefused",
+    )
+    assert default["Id"] in condition(groups.get("taken", "ecg"), "Ready")["message"]
+
+    # Given to it, the default group is managed, and survives.
+    body = {"metadata": {"annotations": {"edgetenants.io/adopt": default["Id"]}}}
+    edit(groups, "ecg", "taken", body)
+    groups.wait("Ready", lambda: is_true(groups.get("taken", "ecg"), "Ready"))
+    world.kubectl("delete", "ecg", "taken", "-n", groups.namespace, "--wait=false")
+    groups.wait("the object to go", lambda: not groups.get("taken", "ecg"))
+    after = next(g for g in world.emulator.state()["connectionGroups"] if g["IsDefault"])
+    assert (after["Id"], after["Enabled"]) == (default["Id"], True)
+
+
+def test_a_claim_with_a_connection_of_its_own(claims: Claims, world: World) -> None:
+    made = yaml.safe_load((ROOT / "package" / "composition.yaml").read_text())
+    made["metadata"]["name"] = "own-connection"
+    made["spec"]["pipeline"][0]["input"]["plans"]["standard"]["connection"] = {"dedicated": True}
+    with applied(world, yaml.safe_dump(made)):
+        claims.apply(
+            claims.claim("pair", crossplane={"compositionRef": {"name": "own-connection"}}),
+        )
+        claims.wait_ready("pair", seconds=90)
+        [tenant_] = claims.tenants("pair")
+        own = in_aws(world, claims, "pair")
+        assert tenant_["ConnectionGroupId"] == own["Id"]
+        claims.delete("pair")
+        claims.wait_gone(["pair"], seconds=90)
+        claims.wait("the group to go", lambda: in_aws(world, claims, "pair") == {})
+        assert warnings(claims, "ConnectionGroup") == []
