@@ -40,6 +40,14 @@ class Assessment:
     """The certificate that has to be asked for now."""
 
     @property
+    def uncertain(self) -> bool:
+        """The certificate that is attached may be no good any more."""
+        own, attached = self.certificate, self.seen.customizations.certificate_arn
+        if attached is None or own is None:
+            return False
+        return own.lost if own.arn == attached else self.asked.certificate_request is not None
+
+    @property
     def differs(self) -> bool:
         """There is something to do."""
         return bool(self.todo.all) or self.request is not None

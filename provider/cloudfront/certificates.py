@@ -145,7 +145,9 @@ def news(details: Certificate | None, before: Certificate | None, *, serves: boo
     if details is None:
         # One that does its work is not replaced because CloudFront forgot how it came.
         return before if serves and before.issued else Certificate(requests=before.requests)
-    requests = 0 if details.issued else max(before.requests, 1)
+    # One that is there was asked for, even if the process died before that was written down.
+    was_good = before.issued and details.arn == before.arn
+    requests = 0 if details.issued or was_good else max(before.requests, 1)
     same = (details.arn, details.status) == (before.arn, before.status)
     return replace(
         details,

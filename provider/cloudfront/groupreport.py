@@ -70,7 +70,7 @@ def _ready(state: GroupState, *, served: bool) -> Condition:
         words = "The connection group is disabled, as spec.forProvider.enabled asks."
         return not_ready(TenantReadyReason.DISABLED, words)
     if not seen.enabled:
-        words = "The connection group is disabled in AWS. Set spec.forProvider.enabled to true to have it enabled."
+        words = "The group is disabled in AWS. Set spec.forProvider.enabled to true to have it enabled."
         return not_ready(TenantReadyReason.DISABLED, words)
     if not seen.deployed and not served:
         words = "CloudFront is rolling the connection group out, which takes some minutes."

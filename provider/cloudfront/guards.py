@@ -45,8 +45,8 @@ def check_identity(mr: Managed, caller: str | None, config: str) -> None:
             Reason.VALIDATION_FAILED,
             f"metadata.annotations[{EXTERNAL_NAME}]: {mr.external_name} is not the {noun(mr)} {former} "
             f"({mr.at_provider.get('id')}) that this resource manages; nothing is created or changed. Set it "
-            f"back to {former}; or let go of that {noun(mr)}: delete this resource with managementPolicies that "
-            "lack Delete, and make another",
+            f"back to {former}; or let go of that {noun(mr)}: delete this resource with managementPolicies "
+            "that lack Delete, and make another",
             serving=was_ready(mr),
         )
     if home := ownership.foreign_account(mr, caller):
@@ -68,7 +68,7 @@ def check_import(mr: Managed) -> None:
     if ownership.names_by_id(mr) and not mr.deleted:
         raise _refused(
             Reason.VALIDATION_FAILED,
-            f"metadata.annotations[{EXTERNAL_NAME}]: there is no {noun(mr)} {name}, and ids are given by AWS, so "
+            f"metadata.annotations[{EXTERNAL_NAME}]: there is no {noun(mr)} {name}. Ids are given by AWS: "
             "none is created. Correct the id, or use a name to have one created",
         )
 
@@ -101,8 +101,8 @@ def check_peers(mr: Managed, seen: Resource, peers: Iterable[Managed]) -> None:
             raise NotYet(words, after=_PREDECESSOR_SECONDS)
         raise _refused(
             Reason.ADOPTION_REFUSED,
-            f"{noun(mr)} {seen.name} ({seen.id}) is managed by {where}. Choose another name with the annotation "
-            f"{EXTERNAL_NAME}, or delete one of the two",
+            f"{noun(mr)} {seen.name} ({seen.id}) is managed by {where}. Choose another name with the "
+            f"annotation {EXTERNAL_NAME}, or delete one of the two",
         )
 
 
@@ -127,8 +127,8 @@ def check_protection(mr: Managed) -> None:
     if not mr.spec.get("deletionProtection") or mr.annotations.get(CONFIRM_ANNOTATION) == token:
         return
     words = (
-        f"spec.deletionProtection is on: {noun(mr)} {mr.external_name} is kept. To delete it, set the annotation "
-        f"{CONFIRM_ANNOTATION} to {token}"
+        f"spec.deletionProtection is on: {noun(mr)} {mr.external_name} is kept. To delete it, set the "
+        f"annotation {CONFIRM_ANNOTATION} to {token}"
     )
     raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.DELETION_HELD, words),))
 

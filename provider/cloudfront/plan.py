@@ -26,6 +26,7 @@ from provider.cloudfront.actions import (
     Wait,
 )
 from provider.cloudfront.certificates import Certificate, Request
+from provider.cloudfront.customizations import INHERITED
 from provider.cloudfront.desired import Tenant
 from provider.cloudfront.diff import Diff
 from provider.cloudfront.identity import OWNER_TAG
@@ -53,15 +54,19 @@ def create(asked: Tenant) -> tuple[Action, ...]:
     return (CreateTenant(asked),)
 
 
-def converge(diff: Diff, seen: ObservedTenant, request: Request | None = None) -> tuple[Action, ...]:
+def converge(
+    diff: Diff, seen: ObservedTenant, request: Request | None = None, *, uncertain: bool = False
+) -> tuple[Action, ...]:
     """Bring a tenant to what it should be. Empty when it is.
 
     Args:
         diff: what differs.
         seen: the tenant.
         request: the certificate that has to be asked for now.
+        uncertain: the attached certificate may be no good any more. CloudFront refuses an update that names
+            it, so customizations that do not change are left out then, which keeps them.
     """
-    update = _updates(diff, seen, request)
+    update = _updates(_without_customizations(diff, seen) if uncertain else diff, seen, request)
     tagging = _tagging(diff.target, seen)
     # A tenant that is taken over is marked before it is changed, so that nobody else takes it meanwhile.
     claims = any(isinstance(action, TagTenant) and OWNER_TAG in action.tags for action in tagging)
@@ -80,6 +85,12 @@ def look_after(seen: ObservedTenant, certificate: Certificate | None) -> float |
     return LOOK_AT_CERTIFICATE if certificate and certificate.pending else None
 
 
+def _without_customizations(diff: Diff, seen: ObservedTenant) -> Diff:
+    if diff.target.customizations != seen.customizations:
+        return diff
+    return replace(diff, target=replace(diff.target, customizations=INHERITED))
+
+
 def _updates(diff: Diff, seen: ObservedTenant, request: Request | None) -> tuple[Action, ...]:
     target = diff.target
     asking = (RequestCertificate(seen.id, target, request),) if request else ()
@@ -87,7 +98,8 @@ def _updates(diff: Diff, seen: ObservedTenant, request: Request | None) -> tuple
         return asking
     if only_attaches(diff) and target.attached:
         return (AttachCertificate(seen.id, target, target.attached), *asking)
-    emptied = _emptied(target, seen)
+    kept = not any(d.field.startswith("customizations") for d in diff.fields)
+    emptied = _emptied(target, seen, kept=kept)
     if request is None or not (target.domains or frozenset()) - set(seen.domains):
         return (UpdateTenant(seen.id, target, diff.fields, emptied), *asking)
     # A domain without certificate is taken only together with the request for one, which CloudFront may
@@ -116,7 +128,8 @@ def remove(seen: ObservedTenant, *, refused: bool = False) -> tuple[Action, ...]
 
 
 def whole(seen: ObservedTenant, *, enabled: bool) -> Tenant:
-    """The tenant as it is, for an update that changes nothing but `enabled`."""
+    """The tenant as it is, for an update that changes nothing but `enabled`. Customizations are left out,
+    which keeps them: CloudFront refuses an update that names a certificate which is no good any more."""
     return Tenant(
         name=seen.name,
         distribution_id=seen.distribution_id,
@@ -124,14 +137,13 @@ def whole(seen: ObservedTenant, *, enabled: bool) -> Tenant:
         domains=frozenset(seen.domains),
         enabled=enabled,
         parameters=seen.parameters,
-        customizations=seen.customizations,
     )
 
 
-def _emptied(target: Tenant, seen: ObservedTenant) -> frozenset[str]:
+def _emptied(target: Tenant, seen: ObservedTenant, *, kept: bool) -> frozenset[str]:
     emptied = {
         "Parameters": seen.parameters and not target.parameters,
-        "Customizations": seen.customizations and not target.customizations,
+        "Customizations": seen.customizations and not target.customizations and not kept,
     }
     return frozenset(member for member, is_emptied in emptied.items() if is_emptied)
 

@@ -299,7 +299,7 @@ class TenantClient:
     def _converge(self, mr: Managed, state: Assessment) -> Effects:
         for tries_left in reversed(range(_CONFLICT_TRIES)):
             try:
-                actions = plan.converge(state.todo, state.seen, state.request)
+                actions = plan.converge(state.todo, state.seen, state.request, uncertain=state.uncertain)
                 return apply.run(actions, state.seen, self._cloudfront)
             except ActionFailed as failure:
                 if not failure.cause.conflict or not tries_left:

@@ -6,7 +6,10 @@ import pytest
 
 from provider.cloudfront.identity import OWNER_TAG
 from tests.unit.provider.fakecloudfront import FakeCloudFront, Killed
-from tests.unit.provider.world import World, managed
+from tests.unit.provider.world import FOR_PROVIDER, World, managed
+
+
+DOMAIN = "www.customer.test"
 
 
 def create(world: World) -> None:
@@ -68,7 +71,56 @@ def foreign_world() -> World:
     return world
 
 
+def asking_world() -> World:
+    asked = {
+        **FOR_PROVIDER,
+        "domains": [DOMAIN],
+        "managedCertificateRequest": {"validationTokenHost": "self-hosted"},
+    }
+    return World(managed(asked))
+
+
+def issued_world() -> World:
+    world = asking_world()
+    world.settle()
+    world.cloudfront.settle_certificate("issued")
+    return world
+
+
+def failed_world() -> World:
+    world = asking_world()
+    world.settle()
+    world.cloudfront.settle_certificate("failed")
+    world.settle()
+    return world
+
+
+def wait_and_settle(world: World) -> None:
+    world.clock.advance(601)
+    world.settle(passes=20)
+
+
+def asked_once(world: World) -> None:
+    assert world.cloudfront.managed["dt_1"].status == "pending-validation"
+    assert world.condition("CertificateReady")[1] == "PendingValidation"
+
+
+def attached(world: World) -> None:
+    only = world.cloudfront.only
+    assert only.customizations.certificate_arn == world.cloudfront.managed["dt_1"].arn
+    assert world.ready() == ("True", "Available")
+
+
+def asked_again(world: World) -> None:
+    world.clock.advance(601)
+    world.settle(passes=20)
+    asked_once(world)
+
+
 STORIES = {
+    "ask": (asking_world, create, asked_once),
+    "attach": (issued_world, create, attached),
+    "ask again": (failed_world, wait_and_settle, asked_again),
     "create": (absent_world, create, made),
     "change": (settled_world, change, changed),
     "delete": (settled_world, delete, gone),

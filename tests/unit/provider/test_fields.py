@@ -14,6 +14,7 @@ from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.references import asks
 from provider.cloudfront.context import Context
+from provider.cloudfront.certificates import Certificate
 from provider.cloudfront.customizations import GeoRestrictions, WebAcl
 from provider.cloudfront.memory import Memory
 from provider.cloudfront.tenant import TenantClient
@@ -48,6 +49,8 @@ class World(testing.World):
     def __init__(self, for_provider: dict[str, Any] | None = None, **spec: Any) -> None:
         self.cloudfront = FakeCloudFront()
         self.cloudfront.put_group("cg_1", "d1.cloudfront.net")
+        names = frozenset({"acme.example.com"})
+        self.cloudfront.certificates[CERTIFICATE] = Certificate(CERTIFICATE, "issued", domains=names)
         self.provider = Provider(self.cloudfront)
         obj = managed(for_provider, **spec)
         obj["metadata"]["resourceVersion"] = "1"
