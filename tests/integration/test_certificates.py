@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import yaml
 
 from sandbox.world import World
 from tests.integration.claims import Claims
-from tests.integration.test_references import tenant
+from tests.integration.test_references import ROOT, applied, tenant
 from tests.integration.watching import Object, Watch, condition, is_true
 
 CLOUDFRONT = {"validationTokenHost": "cloudfront"}
@@ -166,7 +167,18 @@ def test_a_revoked_one_is_noticed_and_replaced(tenants: Claims, world: World) ->
 
 
 def test_a_claim_with_a_managed_certificate_goes_live(claims: Claims, world: World) -> None:
-    claims.apply(claims.claim("issued", domains=["www.issued.test"], certificate={"mode": "Managed"}))
+    made = yaml.safe_load((ROOT / "package" / "composition.yaml").read_text())
+    made["metadata"]["name"] = "certificates"
+    made["spec"]["pipeline"][0]["input"]["plans"]["standard"]["certificate"] = {"mode": "Managed"}
+    with applied(world, yaml.safe_dump(made)):
+        go_live(claims, world)
+        claims.delete("issued")
+        claims.wait_gone(["issued"], seconds=90)
+
+
+def go_live(claims: Claims, world: World) -> None:
+    wanted = {"domains": ["www.issued.test"], "crossplane": {"compositionRef": {"name": "certificates"}}}
+    claims.apply(claims.claim("issued", **wanted))
     claims.wait(
         "WaitingForDNS", lambda: condition(claims.get("issued"), "Live").get("reason") == "WaitingForDNS"
     )
