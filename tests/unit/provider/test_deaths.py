@@ -8,7 +8,6 @@ from provider.cloudfront.identity import OWNER_TAG
 from tests.unit.provider.fakecloudfront import FakeCloudFront, Killed
 from tests.unit.provider.world import FOR_PROVIDER, World, managed
 
-
 DOMAIN = "www.customer.test"
 
 

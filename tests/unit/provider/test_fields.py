@@ -13,8 +13,8 @@ from edgetenants_runtime import testing
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.references import asks
-from provider.cloudfront.context import Context
 from provider.cloudfront.certificates import Certificate
+from provider.cloudfront.context import Context
 from provider.cloudfront.customizations import GeoRestrictions, WebAcl
 from provider.cloudfront.memory import Memory
 from provider.cloudfront.tenant import TenantClient
