@@ -116,7 +116,7 @@ def shown(value: Any) -> str:
 
 
 def _visible(text: str) -> str:
-    """With what cannot be seen, and what turns text round, written as an escape: a message is no place for it."""
+    """What cannot be seen, and what turns text round, as an escape: a message is no place for it."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
