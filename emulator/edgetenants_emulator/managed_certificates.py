@@ -199,7 +199,7 @@ def _look(world: World, certificate: ManagedCertificate, now: float) -> None:
     """Note since when all domains are proven."""
     tenant = _tenant(world, certificate)
     state = (*world.dns_generation(), *sorted(certificate.served), tenant and tenant.group_id)
-    if state == certificate.looked_at and not world.settings.dns_lag_seconds:
+    if state == certificate.looked_at:
         return
     certificate.looked_at = state
     endpoint = _endpoint(world, tenant.group_id) if tenant else ""
@@ -253,15 +253,7 @@ def _check_quota(world: World, account: str) -> None:
 
 
 def _points(world: World, domain: str, endpoint: str) -> bool:
-    now, lag = world.clock.now(), world.settings.dns_lag_seconds
-    valid = bool(endpoint) and dns.verdict(world.lookup, domain, endpoint).status is dns.DnsStatus.VALID
-    if not lag:
-        return valid
-    seen = world.past.pointing_since
-    if not valid:
-        seen.pop((domain, endpoint), None)
-        return False
-    return seen.setdefault((domain, endpoint), now) + lag <= now
+    return bool(endpoint) and dns.verdict(world.lookup, domain, endpoint).status is dns.DnsStatus.VALID
 
 
 def _endpoint(world: World, group_id: str) -> str:

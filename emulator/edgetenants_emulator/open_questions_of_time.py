@@ -102,7 +102,7 @@ OF_TIME: tuple[Unknown, ...] = (
     Unknown(
         "How soon do CloudFront's resolvers see a record?",
         "At once; users report minutes, after Route 53's INSYNC too.",
-        ("dns_lag_seconds",),
+        ("dns_propagation_seconds",),
         (
             "aws-cli: create-distribution-tenant (must also be propagated)",
             "dsp0x4/cloudfront-tenant-operator: the ownership error is retried",

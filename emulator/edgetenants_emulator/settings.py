@@ -190,8 +190,12 @@ class Settings:
     """Virtual seconds from the attachment of a certificate until an inactive domain is active."""
     tags_lag_seconds: float = 0.0
     """Virtual seconds that ListTagsForResource goes on showing the tags from before a change."""
-    dns_lag_seconds: float = 0.0
-    """Virtual seconds until CloudFront's resolvers believe a record, from when they first see it."""
+    route53_insync_seconds: float = 30.0
+    """Virtual seconds from a change to INSYNC. Route 53's developer guide says generally within 60 seconds."""
+    route53_change_seconds: float = 0.0
+    """Virtual seconds that a change goes on keeping others from its hosted zone (PriorRequestNotComplete)."""
+    dns_propagation_seconds: float = 0.0
+    """Virtual seconds until CloudFront and ACM see a change of a record, from when it was written."""
     update_checks_dns: bool = True
     """Whether a certificate request with the token host `cloudfront` is refused in an update, as in a
     create, until the domains point here; otherwise an update is accepted and the certificate waits."""

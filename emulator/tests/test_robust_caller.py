@@ -28,7 +28,7 @@ TOGETHER: dict[str, dict[str, Any]] = {
 # Numbers that readings hang on, and what is tried of them.
 NUMBERS: dict[str, float] = {
     "delete_lag_seconds": 40,
-    "dns_lag_seconds": 100,
+    "dns_propagation_seconds": 100,
     "domain_activation_seconds": 70,
     "domain_lookup_lag_seconds": 100,
     "list_lag_of_deletes_seconds": 100,
@@ -53,6 +53,8 @@ WHY_NOT: dict[str, str] = {
     "invalidation_paths": NOT_HERE,
     "invalidation_seconds": NOT_HERE,
     "invalidation_wildcards": NOT_HERE,
+    "route53_change_seconds": NOT_HERE,
+    "route53_insync_seconds": NOT_HERE,
 }
 
 
