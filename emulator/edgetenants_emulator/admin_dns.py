@@ -78,6 +78,8 @@ def _settling(application: Application) -> Iterator[None]:
     with application.world.lock:
         managed_certificates.advance(application.world)
         yield
+        world = application.world
+        world.book.history.forget(world.clock.now(), world.settings.dns_propagation_seconds)
         managed_certificates.advance(application.world)
 
 
@@ -86,7 +88,9 @@ def _parse(wanted: dict[str, Any]) -> tuple[RecordSet, str]:
     needed = {"name", "type"} if str(wanted.get("type")).upper() == FAIL else {"name", "type", "values"}
     missing = sorted(needed - set(wanted))
     if unknown or missing:
-        raise ValueError(f"a record has name, type, values, and may have ttl, zone, propagationSeconds; not {unknown or missing}")
+        raise ValueError(
+            f"a record has name, type, values, and may have ttl, zone, propagationSeconds; not {unknown or missing}"
+        )
     name, kind = normal(wanted["name"]), str(wanted["type"]).upper()
     zone = normal(wanted.get("zone") or ".".join(name.split(".")[-2:]))
     if kind not in _TYPES:

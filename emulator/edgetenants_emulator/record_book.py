@@ -53,13 +53,6 @@ class RecordBook:
             present = dict(self._records)
         return list(self.history.seen(present, now, lag).values())
 
-    def clear(self) -> None:
-        """Forget all records, and that there were any."""
-        with self._lock:
-            self._records.clear()
-            self.history = History()
-            self.changes += 1
-
     def listed(self) -> list[Entry]:
         """Zone and records, in the order of their setting."""
         with self._lock:

@@ -40,7 +40,8 @@ class _Lags:
     """How many virtual seconds after a change somebody sees it."""
 
     hosted: float
-    by_hand: float
+    by_hand: float | None
+    """None for at once, whatever a record says."""
 
 
 class Resolver:
@@ -64,11 +65,11 @@ class Resolver:
         hosted = list(_public_zones())
         unseen = sum(self._unseen(zone, now, late.hosted) for zone in hosted)
         changes = sum(len(zone.rr_changes) for zone in hosted)
-        return book.changes, book.history.unseen(now, late.by_hand), len(hosted), changes, unseen
+        return book.changes, book.history.unseen(now, late.hosted), len(hosted), changes, unseen
 
     def zones(self) -> zones.Zones:
         """All zones by name, as the name servers have them."""
-        return self._zones(_Lags(self._world.settings.route53_insync_seconds, 0.0))
+        return self._zones(_Lags(self._world.settings.route53_insync_seconds, None))
 
     @property
     def _late(self) -> _Lags:
@@ -108,9 +109,10 @@ class Resolver:
         history = self._world.zone_changes.histories.get(hosted.resource_id)
         return history.unseen(now, lag) if history else 0
 
-    def _by_hand(self, lag: float) -> Iterator[Zone]:
+    def _by_hand(self, lag: float | None) -> Iterator[Zone]:
         grouped: dict[str, list[RecordSet]] = {}
-        for zone, record in self._world.book.seen(self._world.clock.now(), lag):
+        book, now = self._world.book, self._world.clock.now()
+        for zone, record in book.listed() if lag is None else book.seen(now, lag):
             grouped.setdefault(zone, []).extend(_expanded(record))
         for name, records in grouped.items():
             yield Zone.of(name, [*records, *_apex(name)])

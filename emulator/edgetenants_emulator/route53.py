@@ -74,9 +74,7 @@ def is_ours(operation: Operation) -> bool:
     return operation.service == ROUTE53 and operation.name in _HANDLERS
 
 
-def answer(
-    world: World, account: str, operation: Operation, request: Request, request_id: str
-) -> Response:
+def answer(world: World, account: str, operation: Operation, request: Request, request_id: str) -> Response:
     """Do what is asked; under the world's lock. Raises AwsError, after which nothing is changed."""
     services = service_model(ROUTE53)
     assert services is not None  # noqa: S101 - botocore has a model of Route 53
@@ -145,7 +143,9 @@ def _store(
         if before.get(key) is not after.get(key):
             history.note(key, Former(now, present.get(key)))
             # Who reads zones tells by the length of this list that one has changed.
-            zone.rr_changes.append({"ResourceRecordSet": {"Name": key[0], "Type": key[1]}, "Action": "UPSERT"})
+            zone.rr_changes.append(
+                {"ResourceRecordSet": {"Name": key[0], "Type": key[1]}, "Action": "UPSERT"}
+            )
     zone.rrsets = [
         present[key] if row is before.get(key) else RecordSet(dict(row)) for key, row in after.items()
     ]

@@ -1,8 +1,8 @@
 """Changes of hosted zones on the virtual clock: which are in sync, and what was there before them.
 
-    arrives ──▶ answered, PENDING ──▶ route53_change_seconds: the next one for the zone may come
-                                  ──▶ route53_insync_seconds: INSYNC, the DNS server answers with it
-                                  ──▶ dns_propagation_seconds: CloudFront and ACM see it
+arrives ──▶ answered, PENDING ──▶ route53_change_seconds: the next one for the zone may come
+                              ──▶ route53_insync_seconds: INSYNC, the DNS server answers with it
+                              ──▶ dns_propagation_seconds: CloudFront and ACM see it
 """
 
 from __future__ import annotations

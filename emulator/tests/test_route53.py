@@ -157,7 +157,9 @@ REFUSED = [
 
 
 class TestBatches:
-    @pytest.mark.parametrize(("before", "batch", "messages"), [c[1:] for c in REFUSED], ids=[c[0] for c in REFUSED])
+    @pytest.mark.parametrize(
+        ("before", "batch", "messages"), [c[1:] for c in REFUSED], ids=[c[0] for c in REFUSED]
+    )
     def test_a_bad_change_rejects_the_batch(self, zone, before, batch, messages):
         for record in before(zone):
             zone.change(create(record))
