@@ -89,7 +89,8 @@ def _parse(wanted: dict[str, Any]) -> tuple[RecordSet, str]:
     missing = sorted(needed - set(wanted))
     if unknown or missing:
         raise ValueError(
-            f"a record has name, type, values, and may have ttl, zone, propagationSeconds; not {unknown or missing}"
+            "a record has name, type, values, and may have ttl, zone, propagationSeconds; "
+            f"not {unknown or missing}"
         )
     name, kind = normal(wanted["name"]), str(wanted["type"]).upper()
     zone = normal(wanted.get("zone") or ".".join(name.split(".")[-2:]))

@@ -9,12 +9,13 @@ from dataclasses import replace
 
 from edgetenants_emulator import (
     call_parameters,
+    certificate_users,
     cloudfront,
     identifiers,
     managed_certificates,
     restxml,
-    route53,
     role_sessions,
+    route53,
 )
 from edgetenants_emulator.calls import Call, CallLog
 from edgetenants_emulator.errors import AwsError, ConnectionDropped, ErrorCode
@@ -145,6 +146,8 @@ class Application:
             scope = scope_of(request)
             role_sessions.check(request, call.account, scope.access_key if scope else "")
         self._advance_certificates(operation)
+        if operation.service == "acm":
+            certificate_users.tell_acm(self.world, call.account, operation, request)
         if route53.is_ours(operation):
             with self.world.lock:
                 response = route53.answer(self.world, call.account, operation, request, request_id)

@@ -102,7 +102,7 @@ def _check_form(action: str, row: Row) -> None:
     records = bool(row.get("ResourceRecords")) and "TTL" in row
     alias = "AliasTarget" in row
     halves = "ResourceRecords" in row or "TTL" in row
-    if alias and not halves or records and not alias:
+    if (alias and not halves) or (records and not alias):
         return
     found = "more than one" if alias and halves else "none"
     message = (

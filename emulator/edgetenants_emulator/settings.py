@@ -42,6 +42,12 @@ class Settings:
     users report minutes."""
     certificate_timeout_seconds: float = 72 * 3600.0
     """Virtual seconds until ACM gives up (ACM user guide, "HTTP validation times out")."""
+    certificate_valid_days: int = 395
+    """Virtual days from the issue or renewal of a managed certificate to its end: ACM's 13 months."""
+    certificate_renewal_days: int = 60
+    """Virtual days before its end that ACM begins to renew it (ACM user guide); 0 for never."""
+    expired_certificate_deactivates: bool = False
+    """Whether domains become inactive when the managed certificate that covers them expires."""
     invalidation_seconds: float = 60.0
     """Virtual seconds from an invalidation's create to Completed."""
     tenants_per_account: int = 10_000
@@ -191,7 +197,7 @@ class Settings:
     tags_lag_seconds: float = 0.0
     """Virtual seconds that ListTagsForResource goes on showing the tags from before a change."""
     route53_insync_seconds: float = 30.0
-    """Virtual seconds from a change to INSYNC. Route 53's developer guide says generally within 60 seconds."""
+    """Virtual seconds from a change to INSYNC. Route 53's API reference: generally within 60 seconds."""
     route53_change_seconds: float = 0.0
     """Virtual seconds that a change goes on keeping others from its hosted zone (PriorRequestNotComplete)."""
     dns_propagation_seconds: float = 0.0

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from edgetenants_emulator import distribution_config, domains, snapshot_dns, snapshot_moto
+from edgetenants_emulator import certificate_lives, distribution_config, domains, snapshot_dns, snapshot_moto
 from edgetenants_emulator.past import Past
 from edgetenants_emulator.records import (
     AnycastIpList,
@@ -20,9 +20,11 @@ from edgetenants_emulator.records import (
     DomainStatus,
     Invalidation,
     ManagedCertificate,
+    Renewal,
     Resource,
     Shelf,
     Tenant,
+    Validity,
 )
 from edgetenants_emulator.settings import Settings
 from edgetenants_emulator.world import World
@@ -75,9 +77,12 @@ def load(world: World, saved: Mapping[str, Any]) -> None:
         tenants = [_tenant(row, later, managed) for row in saved["tenants"]]
         book = snapshot_dns.load_book(saved, later)
         changes = snapshot_dns.load_changes(saved.get("zoneChanges", {}), later)
-        snapshot_moto.load_certificates(saved["certificates"], managed)
+        snapshot_moto.load_certificates(saved["certificates"], managed, world.clock)
         snapshot_moto.load_zones(saved["zones"])
         world.settings, world.pending_certificates = settings, pending
+        world.certificate_dues, world.next_certificate_due = {}, float("inf")
+        for certificate in managed.values():
+            certificate_lives.resume(world, certificate)
         world.distributions, world.groups = _shelf(distributions), _shelf(groups)
         world.tenants, world.anycast_lists = _shelf(tenants), _shelf(lists)
         _hold_domains(world)
@@ -113,16 +118,20 @@ def _certificate_row(certificate: ManagedCertificate) -> dict[str, Any]:
 
 
 def _certificate(row: Mapping[str, Any], later: float) -> ManagedCertificate:
-    proven_at = None if row["proven_at"] is None else row["proven_at"] + later
-    moved = {"requested": row["requested"] + later, "proven_at": proven_at}
-    status = CertificateStatus(row["status"])
-    return ManagedCertificate(**{**row, **moved, "status": status, "served": set(row["served"])})
+    times = ("requested", "proven_at", "issued", "due")
+    moved = {name: row[name] + later for name in times if row.get(name) is not None}
+    read = {"status": CertificateStatus(row["status"]), "served": set(row["served"])}
+    if row.get("validity"):
+        read["validity"] = Validity(*(at + later for at in row["validity"].values()))
+    if row.get("renewal"):
+        read["renewal"] = Renewal(**{**row["renewal"], "updated": row["renewal"]["updated"] + later})
+    return ManagedCertificate(**{**row, **moved, **read})
 
 
 def _managed(world: World) -> Iterator[ManagedCertificate]:
     of_tenants = [tenant.certificate for tenant in world.tenants if tenant.certificate]
-    yield from of_tenants
-    yield from (each for each in world.pending_certificates if each not in of_tenants)
+    others = [*world.pending_certificates, *world.certificate_dues.values()]
+    yield from {each.arn: each for each in [*of_tenants, *others]}.values()
 
 
 def _later(row: Mapping[str, Any], seconds: float) -> dict[str, Any]:

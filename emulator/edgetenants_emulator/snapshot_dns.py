@@ -1,4 +1,4 @@
-"""What a saved state has of the DNS: records set by hand, changes of hosted zones, and what was before them."""
+"""What a saved state has of the DNS: records set by hand, changes of zones, and what was before both."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from moto.acm.models import CertBundle, acm_backends
 from moto.route53.models import FakeZone, route53_backends
 
 from edgetenants_emulator.certificates import REGION, ManagedBundle
+from edgetenants_emulator.clock import VirtualClock
 from edgetenants_emulator.records import ManagedCertificate
 from edgetenants_emulator.route53 import MEMBERS
 
@@ -37,7 +38,9 @@ def save_certificates() -> list[dict[str, Any]]:
     ]
 
 
-def load_certificates(saved: Iterable[Mapping[str, Any]], managed: Mapping[str, ManagedCertificate]) -> None:
+def load_certificates(
+    saved: Iterable[Mapping[str, Any]], managed: Mapping[str, ManagedCertificate], clock: VirtualClock
+) -> None:
     """Put certificates back; those that ACM has are replaced."""
     for each in saved:
         kind = ManagedBundle if each["arn"] in managed else CertBundle
@@ -52,7 +55,7 @@ def load_certificates(saved: Iterable[Mapping[str, Any]], managed: Mapping[str, 
             cert_options=dict(each["options"]),
         )
         if isinstance(bundle, ManagedBundle):
-            bundle.managed = managed[each["arn"]]
+            bundle.managed, bundle.clock = managed[each["arn"]], clock
         acm_backends[each["account"]][REGION]._certificates[bundle.arn] = bundle  # noqa: SLF001
 
 

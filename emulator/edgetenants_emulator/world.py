@@ -53,6 +53,10 @@ class World:
     """Differs when what `lookup` says may."""
     pending_certificates: list[ManagedCertificate] = field(default_factory=list)
     """Those that wait for validation, also of tenants that are gone."""
+    certificate_dues: dict[str, ManagedCertificate] = field(default_factory=dict)
+    """By ARN: those that are issued, also of tenants that are gone."""
+    next_certificate_due: float = float("inf")
+    """When one of these has to be looked at, in virtual seconds."""
     past: Past = field(default_factory=Past)
     """What reads that lag still show."""
     chance: random.Random = field(default_factory=lambda: random.Random(0))  # noqa: S311 - no secret

@@ -46,6 +46,8 @@ NUMBERS: dict[str, float] = {
 }
 NOT_HERE = "no part of this life"
 WHY_NOT: dict[str, str] = {
+    "certificate_renewal_days": NOT_HERE,
+    "certificate_valid_days": NOT_HERE,
     "certificate_timeout_seconds": "met in the replacing of a request",
     "cloudfront_requests_burst": "only beside cloudfront_requests_per_second",
     "deploy_distribution_seconds": NOT_HERE,
