@@ -16,6 +16,7 @@ from edgetenants_emulator import (
     restxml,
     role_sessions,
     route53,
+    session_ends,
 )
 from edgetenants_emulator.calls import Call, CallLog
 from edgetenants_emulator.errors import AwsError, ConnectionDropped, ErrorCode
@@ -104,6 +105,8 @@ class Application:
         if operation.service == CLOUDFRONT and not signed:
             message = "Request is missing Authentication Token"
             raise AwsError(ErrorCode.MISSING_AUTHENTICATION_TOKEN, message)
+        if self.world.sessions and (scope := scope_of(request)):
+            self._check_session(scope.access_key, request, operation, call)
         try:
             self.limits.admit(operation.service, operation.name, call.account, request.body)
         except AwsError:
@@ -134,6 +137,13 @@ class Application:
             message = f"The emulator failed at {operation.name}: {error!r}"
             raise AwsError(ErrorCode.INTERNAL_ERROR, message) from error
 
+    def _check_session(self, access_key: str, request: Request, operation: Operation, call: Call) -> None:
+        try:
+            session_ends.check(self.world, access_key, operation)
+        except AwsError:
+            self._keep_parameters(call, request, operation)
+            raise
+
     def _keep_parameters(self, call: Call, request: Request, operation: Operation) -> None:
         if call.parameters is None:
             self.calls.keep(call, call_parameters.read(request, operation), len(request.body))
@@ -142,9 +152,10 @@ class Application:
         self._keep_parameters(call, request, operation)
         if operation.service == CLOUDFRONT:
             self._tell_moto(operation, call.account)
-        if (operation.service, operation.name) == ("sts", "AssumeRole"):
+        begins_session = operation.service == "sts" and operation.name in role_sessions.GUARDED
+        if begins_session:
             scope = scope_of(request)
-            role_sessions.check(request, call.account, scope.access_key if scope else "")
+            role_sessions.check(operation.name, request, call.account, scope.access_key if scope else "")
         self._advance_certificates(operation)
         if operation.service == "acm":
             certificate_users.tell_acm(self.world, call.account, operation, request)
@@ -156,6 +167,9 @@ class Application:
             if operation.service == ROUTE53:
                 response = route53.with_change(self.world, call.account, operation, response)
         self._advance_certificates(operation)
+        if begins_session:
+            response = session_ends.begin(self.world, role_sessions.seconds_of(request), response)
+            response = role_sessions.with_identity(request, response)
         if operation.service in ("iam", "sts"):
             self.accounts.forget()
         if response.status >= 400:

@@ -172,6 +172,12 @@ OF_TIME: tuple[Unknown, ...] = (
         ("ACM API reference: CertificateDetail$InUseBy (ARNs of the resources that use it)",),
     ),
     Unknown(
+        "On which clock do sessions of roles end?",
+        "The virtual one; a question of this emulator alone, AWS has one clock.",
+        ("role_session_clock",),
+        ("STS API reference: AssumeRole, DurationSeconds",),
+    ),
+    Unknown(
         "How soon do Route 53's own name servers answer with a change?",
         "All of them at INSYNC, 30 seconds after the change.",
         ("route53_insync_seconds",),

@@ -20,6 +20,7 @@ __all__ = [
     "ManagedCertificate",
     "Renewal",
     "Resource",
+    "Session",
     "Shelf",
     "Tenant",
     "Validity",
@@ -102,6 +103,17 @@ class ManagedCertificate:
     due: float = 0.0
     """When a renewal, or its end, comes next."""
     renewal: Renewal | None = None
+
+
+@dataclass(frozen=True)
+class Session:
+    """One session of a role."""
+
+    access_key: str
+    ends: float
+    """In virtual seconds."""
+    ends_really: float
+    """In seconds since 1970, of real time."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ from moto.route53.models import route53_backends
 
 from edgetenants_emulator import route53, zones
 from edgetenants_emulator.world import World
-from edgetenants_emulator.zones import Answer, RecordSet, Zone
+from edgetenants_emulator.zones import Answer, RecordSet, Zone, Zones
 
 __all__ = ["ALIAS", "EDGE_ADDRESSES", "EDGE_ZONE", "Resolver"]
 
@@ -67,7 +67,7 @@ class Resolver:
         changes = sum(len(zone.rr_changes) for zone in hosted)
         return book.changes, book.history.unseen(now, late.hosted), len(hosted), changes, unseen
 
-    def zones(self) -> zones.Zones:
+    def zones(self) -> Zones:
         """All zones by name, as the name servers have them."""
         return self._zones(_Lags(self._world.settings.route53_insync_seconds, None))
 
@@ -76,7 +76,7 @@ class Resolver:
         lag = self._world.settings.dns_propagation_seconds
         return _Lags(lag, lag)
 
-    def _zones(self, lags: _Lags) -> zones.Zones:
+    def _zones(self, lags: _Lags) -> Zones:
         by_hand = {zone.name: zone for zone in self._by_hand(lags.by_hand)}
         hosted = {zone.name: zone for zone in self._hosted(lags.hosted)}
         return {EDGE_ZONE: self._edge(), **by_hand, **hosted}

@@ -219,6 +219,10 @@ class Settings:
     """How long deployments take: as set, from half to one and a half times that, or with that mean and a
     long tail. The same chances in every run."""
 
+    role_session_clock: str = _choice("virtual", "real")
+    """On which clock sessions of roles end. On the virtual one a session of an hour ends in a minute at rate
+    60, and clients refresh it as often; real time is for worlds that run fast."""
+
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:
         """The settings that an environment gives. Raises ValueError as `changed` does."""

@@ -10,7 +10,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from edgetenants_emulator import certificate_lives, distribution_config, domains, snapshot_dns, snapshot_moto
+from edgetenants_emulator import (
+    certificate_lives,
+    distribution_config,
+    domains,
+    session_ends,
+    snapshot_dns,
+    snapshot_moto,
+)
 from edgetenants_emulator.past import Past
 from edgetenants_emulator.records import (
     AnycastIpList,
@@ -51,6 +58,7 @@ def save(world: World) -> dict[str, Any]:
             "pendingCertificates": [each.arn for each in world.pending_certificates],
             **snapshot_dns.save_book(world.book),
             "zoneChanges": snapshot_dns.save_changes(world.zone_changes),
+            "sessions": session_ends.save(world),
             "certificates": snapshot_moto.save_certificates(),
             "zones": snapshot_moto.save_zones(),
         }
@@ -79,6 +87,7 @@ def load(world: World, saved: Mapping[str, Any]) -> None:
         changes = snapshot_dns.load_changes(saved.get("zoneChanges", {}), later)
         snapshot_moto.load_certificates(saved["certificates"], managed, world.clock)
         snapshot_moto.load_zones(saved["zones"])
+        world.sessions = session_ends.load(saved.get("sessions", []), later)
         world.settings, world.pending_certificates = settings, pending
         world.certificate_dues, world.next_certificate_due = {}, float("inf")
         for certificate in managed.values():
@@ -120,7 +129,7 @@ def _certificate_row(certificate: ManagedCertificate) -> dict[str, Any]:
 def _certificate(row: Mapping[str, Any], later: float) -> ManagedCertificate:
     times = ("requested", "proven_at", "issued", "due")
     moved = {name: row[name] + later for name in times if row.get(name) is not None}
-    read = {"status": CertificateStatus(row["status"]), "served": set(row["served"])}
+    read: dict[str, Any] = {"status": CertificateStatus(row["status"]), "served": set(row["served"])}
     if row.get("validity"):
         read["validity"] = Validity(*(at + later for at in row["validity"].values()))
     if row.get("renewal"):

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from moto.route53.models import RecordSet as ZoneRecord
-
 from edgetenants_emulator import route53
 from edgetenants_emulator.late_views import Former, History
 from edgetenants_emulator.record_book import Entry, RecordBook
@@ -74,7 +72,7 @@ def load_changes(saved: Mapping[str, Any], later: float) -> ChangeBook:
     )
     for row in saved.get("formers", ()):
         name, kind, set_id = row["key"]
-        value = ZoneRecord(row["value"]) if row["value"] else None
+        value = route53.record_of(row["value"]) if row["value"] else None
         book.history(row["zone"]).note((name, kind, set_id), Former(row["until"] + later, value))
     return book
 

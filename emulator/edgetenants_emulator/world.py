@@ -17,6 +17,7 @@ from edgetenants_emulator.records import (
     Distribution,
     ManagedCertificate,
     Resource,
+    Session,
     Shelf,
     Tenant,
 )
@@ -57,6 +58,8 @@ class World:
     """By ARN: those that are issued, also of tenants that are gone."""
     next_certificate_due: float = float("inf")
     """When one of these has to be looked at, in virtual seconds."""
+    sessions: dict[str, Session] = field(default_factory=dict)
+    """By access key: the sessions of roles that STS began here."""
     past: Past = field(default_factory=Past)
     """What reads that lag still show."""
     chance: random.Random = field(default_factory=lambda: random.Random(0))  # noqa: S311 - no secret

@@ -28,6 +28,7 @@ COVERED = ("*.example.com", "example.com", "*.acme.com")
 SESSION = boto3.Session(botocore_session=botocore.session.get_session())
 # What any operation of any AWS service may answer, beside what its model declares.
 UNDECLARED = {
+    "ExpiredToken",
     "MalformedXML",
     "MissingAuthenticationToken",
     "NotImplemented",
