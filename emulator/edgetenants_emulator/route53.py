@@ -20,6 +20,7 @@ from edgetenants_emulator.late_views import Former
 from edgetenants_emulator.operations import ROUTE53, Operation, service_model
 from edgetenants_emulator.world import World
 from edgetenants_emulator.zone_changes import Change, prior_request_not_complete
+from edgetenants_emulator.zones import normal
 
 __all__ = [
     "MEMBERS",
@@ -109,7 +110,7 @@ def with_change(world: World, account: str, operation: Operation, response: Resp
 
 def key_of(record: RecordSet) -> Key:
     """The key of one of moto's record sets."""
-    return change_batches.key_of(row_of(record))
+    return normal(record.name), str(record.type), str(record.set_identifier or "")
 
 
 def row_of(record: RecordSet) -> dict[str, Any]:
