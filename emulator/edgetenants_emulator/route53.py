@@ -160,11 +160,9 @@ def _store(
     for key in before.keys() | after.keys():
         if before.get(key) is not after.get(key):
             history.note(key, Former(now, present.get(key)))
-            # Who reads zones tells by the length of this list that one has changed.
-            zone.rr_changes.append(
-                {"ResourceRecordSet": {"Name": key[0], "Type": key[1]}, "Action": "UPSERT"}
-            )
     zone.rrsets = [present[key] if row is before.get(key) else record_of(row) for key, row in after.items()]
+    # Last of all: who reads zones tells by the length of this list that one has changed.
+    zone.rr_changes.append({"ResourceRecordSet": {"Name": zone.name, "Type": "SOA"}, "Action": "UPSERT"})
 
 
 def _get_change(world: World, account: str, params: Mapping[str, Any]) -> dict[str, Any]:
