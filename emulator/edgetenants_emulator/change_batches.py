@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from edgetenants_emulator.errors import AwsError
@@ -34,6 +35,32 @@ _ROUTED = ("Weight", "Region", "Failover", "GeoLocation", "MultiValueAnswer", "G
 _ADDRESSES = {"A": ("IPv4", ipaddress.IPv4Address), "AAAA": ("IPv6", ipaddress.IPv6Address)}
 
 
+@dataclass(frozen=True)
+class _Draft:
+    """A zone on its way through a batch."""
+
+    zone: str
+    rows: dict[Key, Row]
+    at: dict[str, set[Key]]
+    """The keys of a name: a zone may have thousands of names, and a batch as many changes."""
+
+    @classmethod
+    def of(cls, zone: str, present: Mapping[Key, Row]) -> _Draft:
+        at: dict[str, set[Key]] = {}
+        for key in present:
+            at.setdefault(key[0], set()).add(key)
+        return cls(zone, dict(present), at)
+
+    def do(self, action: str, row: Row) -> None:
+        key = key_of(row)
+        if action == "DELETE":
+            del self.rows[key]
+            self.at[key[0]].discard(key)
+        else:
+            self.rows[key] = row
+            self.at.setdefault(key[0], set()).add(key)
+
+
 def apply(zone: str, present: Mapping[Key, Row], changes: Sequence[Row]) -> dict[Key, Row]:
     """The zone's record sets after a batch.
 
@@ -45,16 +72,16 @@ def apply(zone: str, present: Mapping[Key, Row], changes: Sequence[Row]) -> dict
     for action, row in rows:
         _check_form(action, row)
     problems = list(_repeated(rows))
-    after = dict(present)
+    draft = _Draft.of(zone, present)
     for action, row in rows:
-        found = list(_problems(zone, after, action, row))
+        found = list(_problems(draft, action, row))
         problems += found
         if not found:
-            _do(after, action, row)
-    problems += _apex_problems(zone, after) if not problems else []
+            draft.do(action, row)
+    problems += _apex_problems(draft) if not problems else []
     if problems:
         raise _invalid(problems)
-    return after
+    return draft.rows
 
 
 def key_of(row: Row) -> Key:
@@ -126,12 +153,12 @@ def _repeated(rows: Iterable[tuple[str, Row]]) -> Iterator[str]:
         before[key] = action
 
 
-def _problems(zone: str, present: Mapping[Key, Row], action: str, row: Row) -> Iterator[str]:
-    name, kind = row["Name"], row["Type"]
+def _problems(draft: _Draft, action: str, row: Row) -> Iterator[str]:
+    zone, name, kind = draft.zone, row["Name"], row["Type"]
     if not f".{normal(name)}".endswith(f".{zone}"):
         yield f"RRSet with DNS name {name} is not permitted in zone {zone}."
         return
-    known = present.get(key_of(row))
+    known = draft.rows.get(key_of(row))
     if action == "DELETE":
         if known is None:
             yield f"Tried to delete resource record set {_called(row)} but it was not found"
@@ -148,13 +175,14 @@ def _problems(zone: str, present: Mapping[Key, Row], action: str, row: Row) -> I
     if kind == "CNAME" and normal(name) == zone:
         yield f"RRSet of type CNAME with DNS name {name} is not permitted at apex in zone {zone}."
         return
-    yield from _neighbour_problems(zone, present, row)
+    yield from _neighbour_problems(draft, row)
     yield from _alias_problems(row)
 
 
-def _neighbour_problems(zone: str, present: Mapping[Key, Row], row: Row) -> Iterator[str]:
+def _neighbour_problems(draft: _Draft, row: Row) -> Iterator[str]:
     name, kind, set_id = key_of(row)
-    types = {each[1] for each in present if each[0] == name} - {kind}
+    zone, here = draft.zone, draft.at.get(name, set())
+    types = {each[1] for each in here} - {kind}
     if kind == "CNAME" and types:
         yield (
             f"RRSet of type CNAME with DNS name {row['Name']} is not permitted as it conflicts with other "
@@ -165,7 +193,7 @@ def _neighbour_problems(zone: str, present: Mapping[Key, Row], row: Row) -> Iter
             f"RRSet of type {kind} with DNS name {row['Name']} is not permitted because a conflicting RRSet "
             f"of type CNAME with the same DNS name already exists in zone {zone}."
         )
-    others = {each[2] for each in present if each[:2] == (name, kind)} - {set_id}
+    others = {each[2] for each in here if each[1] == kind} - {set_id}
     if others and (set_id == "" or "" in others):
         yield (
             f"RRSet with DNS name {row['Name']}, type {kind}, SetIdentifier {set_id or 'null'} cannot be "
@@ -214,21 +242,14 @@ def _alias_problems(row: Row) -> Iterator[str]:
         )
 
 
-def _apex_problems(zone: str, after: Mapping[Key, Row]) -> list[str]:
-    kinds = {kind for name, kind, _ in after if name == zone}
+def _apex_problems(draft: _Draft) -> list[str]:
+    kinds = {kind for _, kind, _ in draft.at.get(draft.zone, ())}
     missing = []
     if "SOA" not in kinds:
         missing.append("A HostedZone must contain exactly one SOA record.")
     if "NS" not in kinds:
         missing.append("A HostedZone must contain at least one NS record for the zone itself.")
     return missing
-
-
-def _do(present: dict[Key, Row], action: str, row: Row) -> None:
-    if action == "DELETE":
-        del present[key_of(row)]
-    else:
-        present[key_of(row)] = row
 
 
 def _same(one: Row, other: Row) -> bool:

@@ -20,6 +20,7 @@ from edgetenants_emulator.late_views import Former
 from edgetenants_emulator.operations import ROUTE53, Operation, service_model
 from edgetenants_emulator.world import World
 from edgetenants_emulator.zone_changes import Change, prior_request_not_complete
+from edgetenants_emulator.zones import normal
 
 __all__ = [
     "MEMBERS",
@@ -109,7 +110,7 @@ def with_change(world: World, account: str, operation: Operation, response: Resp
 
 def key_of(record: RecordSet) -> Key:
     """The key of one of moto's record sets."""
-    return change_batches.key_of(row_of(record))
+    return normal(record.name), str(record.type), str(record.set_identifier or "")
 
 
 def row_of(record: RecordSet) -> dict[str, Any]:
@@ -159,11 +160,9 @@ def _store(
     for key in before.keys() | after.keys():
         if before.get(key) is not after.get(key):
             history.note(key, Former(now, present.get(key)))
-            # Who reads zones tells by the length of this list that one has changed.
-            zone.rr_changes.append(
-                {"ResourceRecordSet": {"Name": key[0], "Type": key[1]}, "Action": "UPSERT"}
-            )
     zone.rrsets = [present[key] if row is before.get(key) else record_of(row) for key, row in after.items()]
+    # Last of all: who reads zones tells by the length of this list that one has changed.
+    zone.rr_changes.append({"ResourceRecordSet": {"Name": zone.name, "Type": "SOA"}, "Action": "UPSERT"})
 
 
 def _get_change(world: World, account: str, params: Mapping[str, Any]) -> dict[str, Any]:

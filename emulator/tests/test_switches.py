@@ -88,7 +88,7 @@ MET: dict[str, Any] = {
     "uncovered_domain_error": lambda aws, *_: new(aws, Domains=domains("a.uncovered.test")),
     "update_in_progress_error": in_progress,
 }
-NO_CODES = {"deployment_times"}
+NO_CODES = {"deployment_times", "role_session_clock"}
 
 
 @pytest.mark.parametrize(
