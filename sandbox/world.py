@@ -227,7 +227,7 @@ class World:
         except WorldError as e:
             found = [
                 f"{c['type']}={c['status']} {c.get('reason')}"
-                for c in seen.get("status", {}).get("conditions", [])
+                for c in seen.get("status", {}).get("conditions") or []
             ]
             raise WorldError(f"{e}; its conditions: {', '.join(found) or 'none'}") from e
 

@@ -123,7 +123,7 @@ def control_plane() -> Iterator[World]:
     world = World.up(name="bench", cache=cache(), progress=lambda _: None, options=options)
     try:
         world.kubectl("apply", "-f", str(PROVIDERS / "crd.yaml"))
-        world.kubectl("wait", "--for=condition=Established", "crd/noops.bench.example.org")
+        world.wait_for_condition("crd", "noops.bench.example.org", "Established")
         yield world
     finally:
         world.down()
