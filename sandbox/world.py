@@ -342,7 +342,7 @@ def _undone_on_failure(layout: Layout, progress: Progress) -> Iterator[None]:
 
 
 def _status(obj: dict[str, Any], condition: str) -> str:
-    conditions = obj.get("status", {}).get("conditions", [])
+    conditions = obj.get("status", {}).get("conditions") or []
     return next((str(c["status"]) for c in conditions if c["type"] == condition), "")
 
 
