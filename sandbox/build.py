@@ -244,7 +244,7 @@ def _describe_kinds(cache: Path, go: Go, progress: Progress) -> Path:
     return overlay
 
 
-def _build_one(  # noqa: PLR0913, PLR0917 - a line of `go build` has so many parts
+def _build_one(
     cache: Path, go: Go, module: Path, target: _Target, more: Sequence[str], progress: Progress
 ) -> None:
     new = cache / "bin" / f".{target.name}.new"

@@ -403,7 +403,7 @@ def test_a_stale_cli_is_built_anew(machine: Machine, change: Callable[[Machine],
 
 def test_a_go_mod_without_the_cli_is_refused(machine: Machine) -> None:
     (machine.cli_module / "go.mod").write_text("module x\n")
-    with pytest.raises(build.BuildError, match="does not require github.com/crossplane/cli/v2"):
+    with pytest.raises(build.BuildError, match="does not require"):
         machine.build_cli()
 
 
