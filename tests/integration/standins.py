@@ -74,7 +74,9 @@ def patch_and_transform(req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionRespo
 
 def _seen(req: fnv1.RunFunctionRequest, name: str) -> Json | None:
     return (
-        structs.plain_object(req.observed.resources[name].resource) if name in req.observed.resources else None
+        structs.plain_object(req.observed.resources[name].resource)
+        if name in req.observed.resources
+        else None
     )
 
 

@@ -30,7 +30,9 @@ EXAMPLES = ROOT / "examples"
 WRITE = os.environ.get("EDGETENANTS_GOLDEN") == "write"
 PREFIX = "render.crossplane.io/runtime"
 
-COMMAND = re.compile(r"^\$ (crossplane composition render|edgetenants \w+) ([^|#]*?)(?: \| diff (\S+) -)?(?: +#.*)?$")
+COMMAND = re.compile(
+    r"^\$ (crossplane composition render|edgetenants \w+) ([^|#]*?)(?: \| diff (\S+) -)?(?: +#.*)?$"
+)
 """A command of a README, and the file that its output is compared with."""
 
 
@@ -94,7 +96,13 @@ class Programs:
         ours = (ROOT / "package" / "crds", ROOT / "package" / "input", self.crds)
         sources = ",".join(str(each) for each in (*ours, *extensions))
         said = self.crossplane(
-            "resource", "validate", sources, resources, "--crossplane-image=", "--skip-success-results", cwd=ROOT
+            "resource",
+            "validate",
+            sources,
+            resources,
+            "--crossplane-image=",
+            "--skip-success-results",
+            cwd=ROOT,
         )
         return [line for line in said.splitlines() if not line.startswith("Total")]
 
@@ -154,7 +162,9 @@ def _definitions(folder: Path) -> list[Path]:
 
 
 def _is_input_of_others(complaint: str) -> bool:
-    return bool(re.search(r"could not find CRD/XRD for: (pt|gotemplating|python)\.fn\.crossplane\.io/", complaint))
+    return bool(
+        re.search(r"could not find CRD/XRD for: (pt|gotemplating|python)\.fn\.crossplane\.io/", complaint)
+    )
 
 
 FOLDERS = sorted(path for path in EXAMPLES.iterdir() if path.is_dir())
@@ -182,7 +192,9 @@ def test_our_commands_say_what_the_readme_says(example: Shown, monkeypatch: pyte
 
 def _plans(example: Shown) -> list[str]:
     """The files of a rendered example that hold plans: the Composition, and what is required beside it."""
-    required = [file for flag, file in zip(example.arguments, example.arguments[1:], strict=False) if flag == "-e"]
+    required = [
+        file for flag, file in zip(example.arguments, example.arguments[1:], strict=False) if flag == "-e"
+    ]
     return [part for file in (example.arguments[1], *required) for part in ("--plans", file)]
 
 
@@ -200,7 +212,9 @@ def test_our_validate_finds_nothing(example: Shown, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("example", TENANT_CLAIMS, ids=lambda each: each.id)
 def test_our_render_composes_the_same(example: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(example.folder)
-    observed = [file for flag, file in zip(example.arguments, example.arguments[1:], strict=False) if flag == "-o"]
+    observed = [
+        file for flag, file in zip(example.arguments, example.arguments[1:], strict=False) if flag == "-o"
+    ]
     more = [part for file in observed for part in ("--observed", file)]
     done = CliRunner().invoke(edgetenants, ["render", "-f", example.arguments[0], *_plans(example), *more])
     assert done.exit_code == 0, done.output
@@ -223,7 +237,9 @@ def test_each_style_composes_the_same() -> None:
 
 
 def test_each_golden_file_is_shown_by_a_readme() -> None:
-    goldens = {path for pattern in ("expected*.yaml", "refused*.txt") for path in EXAMPLES.glob(f"*/{pattern}")}
+    goldens = {
+        path for pattern in ("expected*.yaml", "refused*.txt") for path in EXAMPLES.glob(f"*/{pattern}")
+    }
     assert goldens == {each.folder / each.golden for each in SHOWN if each.golden}
 
 

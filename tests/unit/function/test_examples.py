@@ -22,7 +22,9 @@ def load(path: str) -> Any:
     return yaml.safe_load((ROOT / path).read_text())
 
 
-KINDS = {(kind.api_version, kind.kind): kind for kind in (*kinds.PROVIDER_KINDS, *kinds.LEGACY_PROVIDER_KINDS)}
+KINDS = {
+    (kind.api_version, kind.kind): kind for kind in (*kinds.PROVIDER_KINDS, *kinds.LEGACY_PROVIDER_KINDS)
+}
 CLAIMS = {"TenantClaim", "XTenantClaim"}
 OTHERS = {
     "Composition",
