@@ -5,7 +5,8 @@ import json
 import pytest
 
 from sandbox import world as module
-from sandbox.build import Binaries, BuildError
+from sandbox.build import Binaries
+from sandbox.golang import BuildError
 from sandbox.errors import ProcessDied, WorldError
 from sandbox.kubectl import KubernetesObject
 from sandbox.state import ControlPlane, Layout, Phase, State, default_cache, sandboxes
