@@ -166,10 +166,8 @@ def _definitions(folder: Path) -> list[Path]:
     return [ROOT / "package" / "xrds" / "tenantclaim.yaml"]
 
 
-def _is_input_of_others(complaint: str) -> bool:
-    return bool(
-        re.search(r"could not find CRD/XRD for: (pt|gotemplating|python)\.fn\.crossplane\.io/", complaint)
-    )
+INPUT_OF_OTHERS = re.compile(r"could not find CRD/XRD for: (pt|gotemplating|python)\.fn\.crossplane\.io/")
+"""Who has the functions of other people has the schemas of their inputs."""
 
 
 FOLDERS = sorted(path for path in EXAMPLES.iterdir() if path.is_dir())
