@@ -1,3 +1,5 @@
+// Crossplane's CLI, for those who write Compositions and for the tests of what they are shown. Apart from the
+// control plane's module, so that neither moves the other's versions. sandbox/build.py builds it.
 module edgetenants.io/sandbox/crossplane-cli
 
 go 1.26.0

@@ -7,6 +7,7 @@ what they are compared with there.
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import re
 import shlex
@@ -31,9 +32,10 @@ WRITE = os.environ.get("EDGETENANTS_GOLDEN") == "write"
 PREFIX = "render.crossplane.io/runtime"
 
 COMMAND = re.compile(
-    r"^\$ (crossplane composition render|edgetenants \w+) ([^|#]*?)(?: \| diff (\S+) -)?(?: +#.*)?$"
+    r"^\$ (crossplane (?:composition|operation) render|edgetenants \w+) ([^|#]*?)"
+    r"(?: \| grep -v (\w+))?(?: \| diff (\S+) -)?(?: +#.*)?$"
 )
-"""A command of a README, and the file that its output is compared with."""
+"""A command of a README, a word whose lines are left out, and the file that its output is compared with."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class Shown:
     folder: Path
     program: str
     arguments: tuple[str, ...]
+    without: str
+    """Lines with this word are left out of the output; "" where all count."""
     golden: str
     """Name of the file with its output; "" where there is none."""
 
@@ -60,13 +64,14 @@ def shown() -> Iterator[Shown]:
     for readme in sorted(EXAMPLES.glob("*/README.md")):
         for line in readme.read_text().replace("\\\n", " ").splitlines():
             if found := COMMAND.match(line):
-                program, arguments, golden = found.groups()
-                yield Shown(readme.parent, program, tuple(shlex.split(arguments)), golden or "")
+                program, arguments, without, golden = found.groups(default="")
+                yield Shown(readme.parent, program, tuple(shlex.split(arguments)), without, golden)
 
 
 SHOWN = tuple(shown())
-RENDERED = [each for each in SHOWN if each.program.startswith("crossplane") and each.golden]
 OURS = [each for each in SHOWN if each.program.startswith("edgetenants")]
+RENDERED = [each for each in SHOWN if each not in OURS]
+COMPOSED = [each for each in RENDERED if "composition" in each.program]
 
 
 @dataclass(frozen=True)
@@ -77,24 +82,37 @@ class Programs:
     """Core's own."""
     functions: Mapping[str, str]
     """Addresses by name."""
+    home: Path
+    """The CLI's settings and cache, instead of the user's."""
 
     def crossplane(self, *arguments: str | Path, cwd: Path) -> str:
         """Output of Crossplane's CLI; fails with what it said."""
+        home = {"HOME": str(self.home), "CROSSPLANE_CONFIG": str(self.home / "config.yaml")}
         done = subprocess.run(
-            [self.cli, *arguments], cwd=cwd, capture_output=True, text=True, timeout=90, check=False
+            [self.cli, *arguments],
+            cwd=cwd,
+            env={**os.environ, **home},
+            capture_output=True,
+            text=True,
+            timeout=90,
+            check=False,
         )
         assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
         return done.stdout
 
     def render(self, example: Shown, tmp: Path, *more: str) -> str:
         """What the command prints, with the functions where they run here."""
-        claim, composition, functions, *rest = example.arguments
         here = tmp / "functions.yaml"
-        here.write_text(yaml.safe_dump_all(map(self._running, _objects(example.folder / functions))))
-        return self.crossplane(
-            "composition", "render", claim, composition, here, *rest, *more,
-            f"--crossplane-binary={self.core}", cwd=example.folder,
-        )  # fmt: skip
+        arguments = list[str | Path](example.arguments)
+        at = next(index for index, each in enumerate(example.arguments) if each.endswith("functions.yaml"))
+        arguments[at] = here
+        functions = _objects(example.folder / example.arguments[at])
+        here.write_text(yaml.safe_dump_all(map(self._running, functions)))
+        _, *command = example.program.split()
+        core = f"--crossplane-binary={self.core}"
+        said = self.crossplane(*command, *arguments, *more, core, cwd=example.folder)
+        lines = said.splitlines(keepends=True)
+        return "".join(line for line in lines if not example.without or example.without not in line)
 
     def validate(self, resources: Path, *extensions: Path) -> list[str]:
         """The complaints of `crossplane resource validate`; fails where it does."""
@@ -118,14 +136,16 @@ class Programs:
 
 
 @pytest.fixture(scope="module")
-def programs() -> Iterator[Programs]:
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Programs]:
+    home = tmp_path_factory.mktemp("home")
+    (home / "config.yaml").write_text("version: 1\nfeatures: {enableAlpha: true}\n")
     built = build(CACHE, print)
     cli = build_cli(CACHE, print)
     running = Server(Settings("127.0.0.1:0", None, 4 * MEBIBYTE, 4 * MEBIBYTE))
     ours = {"function-edgetenants": f"127.0.0.1:{running.start()}"}
     try:
         with standins.serving() as others:
-            yield Programs(built.crossplane, cli, built.crossplane_crds, {**others, **ours})
+            yield Programs(built.crossplane, cli, built.crossplane_crds, {**others, **ours}, home)
     finally:
         running.stop(grace=0)
 
@@ -150,7 +170,7 @@ def test_renders_as_reviewed(programs: Programs, example: Shown, tmp_path: Path)
     _compare(example.folder / example.golden, programs.render(example, tmp_path))
 
 
-@pytest.mark.parametrize("example", RENDERED, ids=lambda each: each.id)
+@pytest.mark.parametrize("example", COMPOSED, ids=lambda each: each.id)
 def test_what_is_rendered_is_valid(programs: Programs, example: Shown, tmp_path: Path) -> None:
     rendered = tmp_path / "rendered.yaml"
     rendered.write_text(programs.render(example, tmp_path, "--include-full-xr"))
@@ -201,7 +221,7 @@ def _plans(example: Shown) -> list[str]:
     return [part for file in (example.arguments[1], *required) for part in ("--plans", file)]
 
 
-TENANT_CLAIMS = [each for each in RENDERED if each.folder.name != "own-composition"]
+TENANT_CLAIMS = [each for each in COMPOSED if each.folder.name != "own-composition"]
 
 
 @pytest.mark.parametrize("example", TENANT_CLAIMS, ids=lambda each: each.id)
@@ -227,7 +247,7 @@ def test_our_render_composes_the_same(example: Shown, monkeypatch: pytest.Monkey
 def _specs(values: Any) -> list[Any]:
     """The specs of our managed resources, in an order of their own."""
     managed = [value for value in values if value["apiVersion"].startswith("cloudfront.")]
-    return sorted((value["spec"] for value in managed), key=str)
+    return sorted((value["spec"] for value in managed), key=lambda spec: json.dumps(spec, sort_keys=True))
 
 
 def test_each_style_composes_the_same() -> None:
@@ -247,5 +267,5 @@ def test_each_golden_file_is_shown_by_a_readme() -> None:
 
 
 def test_each_composition_is_rendered() -> None:
-    rendered = {(each.folder / each.arguments[1]).resolve() for each in RENDERED}
+    rendered = {(each.folder / each.arguments[1]).resolve() for each in COMPOSED}
     assert set(EXAMPLES.glob("*/composition*.yaml")) == rendered
