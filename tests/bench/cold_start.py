@@ -33,7 +33,7 @@ NAMESPACES = ResourceKind("", "v1", "Namespace", "namespaces", namespaced=False)
 NAMESPACE = "bench"
 RESOURCES = int(os.environ.get("BENCH_RESOURCES", "10000"))
 WORKERS = 10
-LONGEST = 900.0
+LONGEST = 600.0
 """Seconds after which a provider is given up: its row says how many are Ready by then."""
 LOOK_EVERY = 5.0
 
