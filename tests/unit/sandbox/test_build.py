@@ -5,126 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from sandbox import build, golang
-
-GO_MOD = """module edgetenants.io/sandbox/controlplane
-
-require (
-	github.com/crossplane/crossplane/v2 v2.3.4 // indirect
-	k8s.io/api v0.35.7
-)
-"""
-
-CLI_GO_MOD = """module edgetenants.io/sandbox/crossplane-cli
-
-require (
-	github.com/crossplane/cli/v2 v2.5.0 // indirect
-)
-"""
-PYTHON = sys.executable
-
-FAKE_GO = """#!{python} -IS
-import json, os, pathlib, sys, time
-args = sys.argv[1:]
-state = pathlib.Path({state!r})
-keep = {{name: os.environ.get(name, "") for name in ("GOTOOLCHAIN", "CGO_ENABLED", "GOPROXY")}}
-with (state / "calls").open("a") as log:
-    log.write(json.dumps({{"args": args, "env": keep}}) + "\\n")
-if (state / "fail").exists() and any((state / "fail").read_text().strip() in arg for arg in args):
-    print("\\n".join(f"line {{n}}" for n in range(100)))
-    print("undefined: something", file=sys.stderr)
-    sys.exit(2)
-if args[0] == "env":
-    print("{version}")
-elif args[0] == "tool":
-    folder = pathlib.Path(args[args.index("--output-dir") + 1])
-    (folder / args[args.index("--output-file") + 1]).write_text("package openapi\\n")
-elif args[0] == "build":
-    time.sleep(float((state / "slow").read_text()) if (state / "slow").exists() else 0)
-    pathlib.Path(args[args.index("-o") + 1]).write_text(args[-1])
-elif args[0] == "list":
-    print(state / "crossplane")
-"""
-
-
-@dataclass
-class Machine:
-    """A module with one source, a cache, and a Go that only writes down what it is asked."""
-
-    root: Path
-    said: list[str] = field(default_factory=list)
-
-    @property
-    def cache(self) -> Path:
-        return self.root / "cache"
-
-    @property
-    def module(self) -> Path:
-        return self.root / "module"
-
-    @property
-    def cli_module(self) -> Path:
-        return self.root / "cli"
-
-    def build_cli(self) -> Path:
-        return build.build_cli(self.cache, self.said.append)
-
-    def build(self) -> build.Binaries:
-        return build.build(self.cache, self.said.append)
-
-    def go(self, version: str = "go1.26.8", *, into: Path | None = None) -> None:
-        binary = (into or self.root / "path") / "go"
-        binary.parent.mkdir(parents=True, exist_ok=True)
-        binary.write_text(FAKE_GO.format(python=PYTHON, state=str(self.root), version=version))
-        binary.chmod(0o755)
-        (binary.parent.parent / "VERSION").write_text(f"{version}\ntime 2026-01-01T00:00:00Z\n")
-
-    def calls(self, *, of: str = "") -> list[list[str]]:
-        log = self.root / "calls"
-        lines = log.read_text().splitlines() if log.exists() else []
-        return [
-            call["args"]
-            for call in map(json.loads, lines)
-            if call["args"][0] == of or (not of and call["args"][0] != "env")
-        ]
-
-    def forget(self) -> None:
-        (self.root / "calls").unlink(missing_ok=True)
-        self.said.clear()
-
-
-@pytest.fixture
-def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
-    m = Machine(tmp_path)
-    (m.module / "cmd").mkdir(parents=True)
-    (m.module / "go.mod").write_text(GO_MOD)
-    (m.module / "go.sum").write_text("")
-    (m.module / "cmd" / "main.go").write_text("package main\n")
-    crds = tmp_path / "crossplane" / "cluster" / "crds"
-    crds.mkdir(parents=True)
-    (crds / "xrds.yaml").write_text("kind: CustomResourceDefinition\n")
-    (crds / "xrds.yaml").chmod(stat.S_IRUSR)  # as in the module cache
-    m.cli_module.mkdir()
-    (m.cli_module / "go.mod").write_text(CLI_GO_MOD)
-    (m.cli_module / "go.sum").write_text("")
-    m.go()
-    monkeypatch.setattr(build, "MODULE", m.module)
-    monkeypatch.setattr(build, "CLI_MODULE", m.cli_module)
-    monkeypatch.setenv("PATH", str(tmp_path / "path"))
-    return m
-
-
-def flag(args: list[str], name: str) -> str:
-    return args[args.index(name) + 1]
+from tests.unit.sandbox.machine import GO_MOD, Machine, flag
 
 
 def test_builds_everything_and_says_so(machine: Machine) -> None:
@@ -360,60 +249,6 @@ def test_the_command_reports_failure(machine: Machine, capsys: pytest.CaptureFix
     (machine.root / "fail").write_text("vet")
     assert build.main(["--cache", str(machine.cache), "--test"]) == 1
     assert "go vet failed" in capsys.readouterr().err
-
-
-# Crossplane's CLI
-
-
-def test_the_cli_is_built_alone(machine: Machine) -> None:
-    program = machine.build_cli()
-    (call,) = machine.calls(of="build")
-    assert call[-1] == program.read_text() == "github.com/crossplane/cli/v2/cmd/crossplane"
-    assert "pkg/version.version=v2.5.0" in flag(call, "-ldflags")
-    assert [path.name for path in program.parent.iterdir() if path.name[0] != "."] == ["crossplane-cli"]
-    assert "Crossplane CLI: building Crossplane's CLI v2.5.0" in machine.said[0]
-
-
-def test_the_cli_and_the_control_plane_stay_fresh_beside_each_other(machine: Machine) -> None:
-    machine.build()
-    machine.build_cli()
-    machine.forget()
-    machine.build()
-    machine.build_cli()
-    assert machine.calls() == []
-    assert machine.said == []
-
-
-def change_cli_modules(m: Machine) -> None:
-    (m.cli_module / "go.sum").write_text("x v1 h1:=\n")
-
-
-def lose_the_cli(m: Machine) -> None:
-    (m.cache / "bin" / "crossplane-cli").unlink()
-
-
-@pytest.mark.parametrize("change", [change_cli_modules, change_go, lose_the_cli])
-def test_a_stale_cli_is_built_anew(machine: Machine, change: Callable[[Machine], None]) -> None:
-    machine.build_cli()
-    machine.forget()
-    change(machine)
-    machine.build_cli()
-    assert len(machine.calls(of="build")) == 1
-
-
-def test_a_go_mod_without_the_cli_is_refused(machine: Machine) -> None:
-    (machine.cli_module / "go.mod").write_text("module x\n")
-    with pytest.raises(build.BuildError, match="does not require"):
-        machine.build_cli()
-
-
-def test_the_command_builds_the_cli_where_it_is_asked_to(
-    machine: Machine, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert build.main(["--cache", str(machine.cache)]) == 0
-    assert "crossplane_cli" not in capsys.readouterr().out
-    assert build.main(["--cache", str(machine.cache), "--cli"]) == 0
-    assert f"crossplane_cli: {machine.cache / 'bin' / 'crossplane-cli'}" in capsys.readouterr().out
 
 
 # The modules themselves
