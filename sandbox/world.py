@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sandbox import launch, pki, ports, state, steps, teardown
-from sandbox.build import BuildError, build
+from sandbox.build import build
 from sandbox.choice import Choice, Options, choose, notices, refuse_unsafe
 from sandbox.emulator_admin import EmulatorAdmin
 from sandbox.errors import ProcessDied, Refused, SupervisorGone, WorldError
+from sandbox.golang import BuildError
 from sandbox.kubectl import Kubectl
 from sandbox.processes import Processes, obituary
 from sandbox.programs import Programs, installation_in, provider_ports
