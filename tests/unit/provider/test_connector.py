@@ -8,7 +8,7 @@ from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront import aws
 from provider.cloudfront.connector import TenantConnector
-from tests.unit.provider.test_aws import config
+from tests.unit.provider.test_aws import CALLER, config
 from tests.unit.provider.world import managed
 
 
@@ -31,7 +31,7 @@ class Configs:
     ],
 )
 def test_what_forbids_writing_is_said(monkeypatch, spec, flags, annotations, frozen):
-    monkeypatch.setattr(aws.CloudFrontCalls, "account", lambda _: "123456789012")
+    monkeypatch.setattr(aws.CloudFrontCalls, "caller", lambda _: CALLER)
     connector = TenantConnector(Configs(**spec), aws.Accounts(FakeClock()), installation="i", **flags)
     client = connector.connect(Managed(managed(annotations=annotations)))
     assert client._with.frozen == frozen
