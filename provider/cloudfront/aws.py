@@ -73,15 +73,15 @@ class Account:
     """Shared by all configs of the account."""
     id: str | None
     """None where it may not be asked."""
-    frozen: bool
-    caller_arn: str | None = None
+    caller_arn: str | None
     """None where it may not be asked."""
-    pace: Pace | None = None
+    frozen: bool
+    pace: Pace
     """Shared by all configs of the account."""
-    hooks: Hooks | None = field(default=None, repr=False)
+    rehearsals: Memory
+    """What is remembered between two rehearsals, apart from what really happened; shared alike."""
+    hooks: Hooks = field(repr=False)
     """Around the requests of this one config."""
-    rehearsals: Memory | None = field(default=None, repr=False)
-    """What is remembered between two rehearsals, apart from what really happened."""
 
 
 @dataclass
@@ -107,8 +107,8 @@ class Accounts:
     """The accounts of all provider configs. Thread-safe."""
 
     def __init__(self, clock: Clock, instruments: Instruments | None = None) -> None:
-        self._clock = clock
-        self._instruments = instruments or Instruments()
+        self.clock = clock
+        self.instruments = instruments or Instruments()
         self._lock = threading.Lock()
         self._opened: dict[str, _Opened] = {}
         self._shared: dict[str, _Shared] = {}
@@ -136,12 +136,12 @@ class Accounts:
         """For each account the seconds for which it is not called."""
         with self._lock:
             opened = [each.account for each in self._opened.values() if each.account]
-        return {each.id: each.pace.paused for each in opened if each.id and each.pace}
+        return {each.id: each.pace.paused for each in opened if each.id}
 
     def _known(self, uid: str, fingerprint: str) -> Account | None:
         with self._lock:
             opened = self._opened.get(uid)
-        if opened is None or opened.fingerprint != fingerprint or self._clock.now() >= opened.until:
+        if opened is None or opened.fingerprint != fingerprint or self.clock.now() >= opened.until:
             return None
         if opened.failure is not None:
             raise ExternalError(opened.failure.message, retry=opened.failure.retry)
@@ -152,7 +152,7 @@ class Accounts:
             account = self._open(config)
         except ExternalError as error:
             # A thousand resources that use the config learn it from this one attempt.
-            until = self._clock.now() + _FAILURE_SECONDS
+            until = self.clock.now() + _FAILURE_SECONDS
             self._note(config.uid, _Opened(fingerprint, None, error, until))
             raise
         self._note(config.uid, _Opened(fingerprint, account))
@@ -171,7 +171,7 @@ class Accounts:
 
     def _open(self, config: ResolvedConfig) -> Account:
         spec = _spec(config)
-        hooks = Hooks(Pace(self._clock), self._instruments.calls)
+        hooks = Hooks(Pace(self.clock), self.instruments.calls)
         hooks.on_stale = lambda: self._forget(config.uid, hooks)
         session = _session(config, spec, hooks)
         options = _options(config, spec)
@@ -184,14 +184,14 @@ class Accounts:
         shared = self._share(config, spec, caller)
         hooks.pace, hooks.account = shared.pace, caller.account if caller else UNKNOWN_ACCOUNT
         return Account(
-            calls,
-            shared.memory,
-            caller.account if caller else None,
-            frozen=spec.writes is Writes.FROZEN,
+            cloudfront=calls,
+            memory=shared.memory,
+            id=caller.account if caller else None,
             caller_arn=caller.arn if caller else None,
+            frozen=spec.writes is Writes.FROZEN,
             pace=shared.pace,
-            hooks=hooks,
             rehearsals=shared.rehearsals,
+            hooks=hooks,
         )
 
     def _share(self, config: ResolvedConfig, spec: ProviderConfigSpec, caller: Caller | None) -> _Shared:
@@ -203,7 +203,7 @@ class Accounts:
             for other in self._shared.values():
                 other.pace.limit("cloudfront", config.uid, None)
                 other.pace.limit("acm", config.uid, None)
-            clock = self._clock
+            clock = self.clock
             shared = self._shared.setdefault(key, _Shared(Memory(clock), Memory(clock), Pace(clock)))
             shared.pace.limit("cloudfront", config.uid, limits.cloudfront)
             shared.pace.limit("acm", config.uid, limits.acm)

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from apis.drift import DriftPolicy
-from edgetenants_runtime.configuration import ConfigResolver
+from edgetenants_runtime.configuration import ConfigResolver, ResolvedConfig
+from edgetenants_runtime.external import ExternalClient
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws import Account, Accounts
+from provider.cloudfront.dryrun import DryRunClient
 from provider.cloudfront.guards import DRY_RUN_ANNOTATION, is_dry_run
+from provider.cloudfront.hooks import UNKNOWN_ACCOUNT
+from provider.cloudfront.measured import MeasuredClient
+from provider.cloudfront.patience import Patience, PatientClient
+from provider.cloudfront.rehearsal import Recorder
 from provider.cloudfront.tenant import Context, TenantClient
 
 __all__ = ["TenantConnector"]
@@ -17,7 +24,7 @@ __all__ = ["TenantConnector"]
 class TenantConnector:
     """Implements edgetenants_runtime.external.Connector for DistributionTenants of one scope."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the provider's flags, by name
         self,
         configs: ConfigResolver,
         accounts: Accounts,
@@ -26,6 +33,7 @@ class TenantConnector:
         drift_policy: DriftPolicy = DriftPolicy.ENFORCE,
         read_only: bool = False,
         peers: Callable[[Managed], Iterable[Managed]] = lambda _: (),
+        poll_seconds: float = 60.0,
     ) -> None:
         """`peers` finds the other managed resources with the same external name; the rest is the provider's
         flags."""
@@ -35,8 +43,9 @@ class TenantConnector:
         self._drift_policy = drift_policy
         self._read_only = read_only
         self._peers = peers
+        self._patience = Patience(poll_seconds)
 
-    def connect(self, mr: Managed) -> TenantClient:
+    def connect(self, mr: Managed) -> ExternalClient:
         """The client for one reconcile. Clients, credentials and what is remembered are shared.
 
         Raises:
@@ -44,6 +53,11 @@ class TenantConnector:
         """
         config = self._configs.resolve(mr)
         account = self._accounts.of(config)
+        self._configs.report(config, {"accountId": account.id, "callerArn": account.caller_arn})
+        client = self._measured(self._client(mr, config, account), account)
+        return PatientClient(client, self._patience, f"{config.uid} {config.generation}")
+
+    def _client(self, mr: Managed, config: ResolvedConfig, account: Account) -> ExternalClient:
         context = Context(
             cloudfront=account.cloudfront,
             memory=account.memory,
@@ -54,12 +68,20 @@ class TenantConnector:
             drift_policy=self._drift_policy,
             peers=self._peers,
         )
-        return TenantClient(context)
+        if not is_dry_run(mr):
+            return TenantClient(context)
+        recorder = Recorder(account.cloudfront)
+        watching = replace(context, cloudfront=recorder.as_cloudfront)
+        acting = replace(watching, memory=account.rehearsals, frozen="")
+        return DryRunClient(TenantClient(watching), TenantClient(acting), recorder)
+
+    def _measured(self, client: ExternalClient, account: Account) -> ExternalClient:
+        metrics, clock = self._accounts.instruments.tenants, self._accounts.clock
+        return MeasuredClient(client, metrics, account.id or UNKNOWN_ACCOUNT, clock)
 
     def _frozen(self, mr: Managed, account: Account, config: str) -> str:
         if self._read_only:
             return "the provider runs with --read-only"
         if account.frozen:
             return f"{config} has spec.writes Frozen"
-        # What would be done is not listed yet; that nothing is done must hold from the start.
         return f"the annotation {DRY_RUN_ANNOTATION} is set" if is_dry_run(mr) else ""

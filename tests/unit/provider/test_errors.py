@@ -13,6 +13,7 @@ from provider.cloudfront.operations import OPERATIONS
 from tests.unit.provider.fakecloudfront import FakeCloudFront
 from tests.unit.provider.world import World
 
+
 def declared() -> dict[str, str]:
     """Every error code that the model declares for the operations used, with one operation."""
     session = botocore.session.get_session()
