@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import botocore.exceptions as botocore_errors
 
@@ -57,9 +57,6 @@ class Page:
     """Of the next page; "" where there is none."""
 
 
-_PAGE_SIZE: Final = 100
-
-
 class CloudFront(Protocol):
     """What is asked of CloudFront. Every method raises AwsError and nothing else for what AWS answers."""
 
@@ -74,8 +71,7 @@ class CloudFront(Protocol):
     def update_tenant(
         self, id_: str, etag: str, tenant: Tenant, emptied: frozenset[str] = frozenset()
     ) -> ObservedTenant:
-        """Write the whole tenant but its name and tags. `emptied` as in
-        `settings`."""
+        """Write the whole tenant but its name and tags. `emptied` as in `settings`."""
         ...
 
     def delete_tenant(self, id_: str, etag: str) -> None:
@@ -106,8 +102,11 @@ class CloudFront(Protocol):
         """Whose the credentials are."""
         ...
 
-    def tenants_of(self, distribution: str, marker: str = "") -> Page:
-        """A page of a distribution's tenants, from a marker on. They have neither parameters nor tags."""
+    def tenants_of(self, distribution: str, marker: str = "", size: int | None = None) -> Page:
+        """A page of a distribution's tenants, from a marker on. They have neither parameters nor tags.
+
+        `size` is how many at most; None: as many as AWS likes.
+        """
         ...
 
 
@@ -182,11 +181,11 @@ class CloudFrontCalls:
             answer = self._sts.get_caller_identity()
         return Caller(answer["Account"], answer["Arn"])
 
-    def tenants_of(self, distribution: str, marker: str = "") -> Page:
+    def tenants_of(self, distribution: str, marker: str = "", size: int | None = None) -> Page:
         """ListDistributionTenants."""
-        request: Any = {"AssociationFilter": {"DistributionId": distribution}, "MaxItems": _PAGE_SIZE}
-        if marker:
-            request["Marker"] = marker
+        request: Any = {"AssociationFilter": {"DistributionId": distribution}}
+        request |= {"Marker": marker} if marker else {}
+        request |= {"MaxItems": size} if size else {}
         with failing("ListDistributionTenants"):
             answer = self._cloudfront.list_distribution_tenants(**request)
         found = answer.get("DistributionTenantList") or ()

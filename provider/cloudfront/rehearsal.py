@@ -161,7 +161,7 @@ def rehearse(client: ExternalClient, mr: Managed, recorded: Recorder) -> Rehears
         refusal = stopped
     except AwsError as error:
         refusal = ExternalError(str(error))
-    made = tuple(replace(call, why=_why(call, seen)) for call in recorded.made)
+    made = tuple(replace(call, why=_why(call, mr, seen)) for call in recorded.made)
     return Rehearsal(made, seen, refusal)
 
 
@@ -179,16 +179,12 @@ def _act(client: ExternalClient, mr: Managed, seen: Observation) -> None:
         client.update(mr, seen)
 
 
-def _why(call: PlannedCall, seen: Observation | None) -> str:
-    match call.action:
-        case "CreateTenant":
-            return "it does not exist"
-        case "UpdateTenant":
-            return _told(seen, tags=False)
-        case "TagTenant" | "UntagTenant":
-            return _told(seen, tags=True)
-        case _:
-            return "the resource is being deleted"
+def _why(call: PlannedCall, mr: Managed, seen: Observation | None) -> str:
+    if mr.deleted:
+        return "the resource is being deleted"
+    if call.action == "CreateTenant":
+        return "it does not exist"
+    return _told(seen, tags=call.action in ("TagTenant", "UntagTenant"))
 
 
 def _told(seen: Observation | None, *, tags: bool) -> str:

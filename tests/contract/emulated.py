@@ -54,7 +54,8 @@ class Emulated:
         self.die = None
         self.admin("POST", "seed", SEED)
         self.clock = FakeClock()
-        self.account_of_config = Accounts(self.clock).of(config(self.url))
+        self.accounts = Accounts(self.clock)
+        self.account_of_config = self.accounts.of(config(self.url))
         self.calls = self.account_of_config.cloudfront
 
     def __getattr__(self, name):

@@ -157,7 +157,7 @@ class FakeCloudFront:
         with _Call(self, "GetCallerIdentity"):
             return Caller(self.account_id, f"arn:aws:iam::{self.account_id}:user/edge")
 
-    def tenants_of(self, distribution, marker=""):
+    def tenants_of(self, distribution, marker="", size=None):
         with _Call(self, "ListDistributionTenants"):
             found = [t for t in self.tenants.values() if t.distribution_id == distribution]
             return Page(tuple(replace(t, tags=None, parameters={}) for t in found), "")
