@@ -12,6 +12,7 @@ import json
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,7 +28,9 @@ _NEEDED: Final = (Feature.TENANTS, Feature.ENDPOINTS)
 _FREE: Final = "sts:GetCallerIdentity"
 """AWS permits it to everybody, whatever the policies say."""
 
-_HEADER: Final = "<!-- Generated from provider/cloudfront/operations.py by `make generate`; do not edit. -->\n\n"
+_HEADER: Final = (
+    "<!-- Generated from provider/cloudfront/operations.py by `make generate`; do not edit. -->\n\n"
+)
 _INTRODUCTION: Final = """\
 # What the provider may do in AWS
 
@@ -51,7 +54,7 @@ def called() -> frozenset[str]:
 def _named(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "failing":
-            yield from (each.value for each in node.args if isinstance(each, ast.Constant))
+            yield from (str(each.value) for each in node.args if isinstance(each, ast.Constant))
 
 
 def grants(feature: Feature) -> tuple[Grant, ...]:
@@ -150,7 +153,7 @@ def _said(feature: Feature) -> str:
     """The docstring under the feature, on one line."""
     source = ast.parse((_CODE / "cloudfront/operations.py").read_text(encoding="utf-8"))
     body = next(n.body for n in ast.walk(source) if isinstance(n, ast.ClassDef) and n.name == "Feature")
-    for member, words in zip(body, body[1:], strict=False):
+    for member, words in pairwise(body):
         named = isinstance(member, ast.Assign) and ast.unparse(member.targets[0]) == feature.name
         if named and isinstance(words, ast.Expr) and isinstance(words.value, ast.Constant):
             return " ".join(str(words.value.value).split())

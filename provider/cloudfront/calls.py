@@ -275,6 +275,10 @@ _CREDENTIALS = (
 )
 
 
+_STILL_EXPIRED = "refreshed credentials are still expired"
+"""Of botocore, which has no exception of its own for it: a clock that is wrong, mostly."""
+
+
 @contextmanager
 def failing(operation: str) -> Iterator[None]:
     """Turn whatever botocore raises in the block into AwsError.
@@ -283,8 +287,10 @@ def failing(operation: str) -> Iterator[None]:
     """
     try:
         yield
-    except (botocore_errors.ClientError, botocore_errors.BotoCoreError) as error:
-        raise translated(operation, error) or error from error
+    except Exception as error:
+        if (told := translated(operation, error)) is None:
+            raise
+        raise told from error
 
 
 def translated(operation: str, error: Exception) -> AwsError | None:
@@ -301,5 +307,7 @@ def translated(operation: str, error: Exception) -> AwsError | None:
         case botocore_errors.BotoCoreError():
             code = "Credentials" if isinstance(error, _CREDENTIALS) else "Endpoint"
             return AwsError(operation, code, str(error))
+        case RuntimeError() if _STILL_EXPIRED in str(error):
+            return AwsError(operation, "Credentials", str(error))
         case _:
             return None

@@ -26,6 +26,8 @@ LONGEST_WAIT: Final = 10.0
 """Seconds that a call is held back in place; what takes longer is the queue's to wait for, not a worker's."""
 _BURST_SECONDS: Final = 4.0
 """An idle account has so many seconds' requests to spend at once."""
+_NOTHING: Final = 1e-6
+"""Seconds that come of sums of fractions."""
 _FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 60.0
 
@@ -46,7 +48,7 @@ class _Bucket:
         """Seconds to wait before a request; it is paid for, unless the wait would be too long."""
         burst = max(_BURST_SECONDS, 1 / self.rate)
         paid = max(self.paid_until, now - burst) + 1 / self.rate
-        waiting = max(0.0, paid - now)
+        waiting = paid - now if paid - now > _NOTHING else 0.0
         if waiting <= LONGEST_WAIT:
             self.paid_until = paid
         return waiting

@@ -15,9 +15,10 @@ from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.errors import ExternalError, RetryMode
 from edgetenants_runtime.managed import ProviderConfigKey
 from provider.cloudfront.aws import Accounts
+from provider.cloudfront.desired import Tenant
 from provider.cloudfront.errors import AwsError
+from provider.cloudfront.observed import account_of
 from tests.contract.emulated import ACCOUNT, DISTRIBUTION, config
-from tests.unit.provider.world import World, managed
 
 HUB, EDGE = "111111111111", "222222222222"
 ROLE = f"arn:aws:iam::{EDGE}:role/edge"
@@ -77,6 +78,13 @@ def role(aws):
         iam.delete_role(RoleName=name)
 
 
+def pass_time(monkeypatch, credentials, minutes):
+    """For botocore, which renews a session some minutes before its end."""
+    later = lambda: datetime.now(UTC) + timedelta(minutes=minutes)  # noqa: E731
+    monkeypatch.setattr("botocore.credentials._local_now", later)
+    credentials._time_fetcher = later
+
+
 def test_two_hops_with_external_id_session_and_tags(aws, role):
     first = role("hub", f"arn:aws:iam::{HUB}:root", account=HUB, **{"sts:ExternalId": "edge-42"})
     second = role("edge", first)
@@ -94,7 +102,7 @@ def test_two_hops_with_external_id_session_and_tags(aws, role):
     assert (account.id, account.caller_arn) == (EDGE, f"arn:aws:sts::{EDGE}:assumed-role/edge/edgetenants")
     asked = [c["parameters"] for c in aws.admin("GET", "calls?operation=AssumeRole")["calls"]]
     assert [(a["RoleArn"], a["RoleSessionName"]) for a in asked] == [(first, "one"), (second, "edgetenants")]
-    assert asked[0]["Tags"] == [{"Key": "team", "Value": "edge"}]
+    assert (asked[0]["Tags.member.1.Key"], asked[0]["Tags.member.1.Value"]) == ("team", "edge")
 
 
 def test_a_hop_that_is_not_trusted_is_told_and_tried_once_for_all(aws, role):
@@ -123,13 +131,13 @@ def test_a_hop_that_is_not_trusted_is_told_and_tried_once_for_all(aws, role):
     assert accounts.of(mended).id == EDGE, "a change of the config is tried at once"
 
 
-def test_sessions_are_renewed_before_they_end(aws, role):
+def test_sessions_are_renewed_before_they_end(aws, role, monkeypatch):
     account = reached(aws, config_with(aws, assumeRoleChain=[{"roleARN": role("edge", "*")}]))
     credentials = account.cloudfront._cloudfront._request_signer._credentials
     account.cloudfront.caller()
     assert aws.journal.count("AssumeRole") == 1, "kept while it lasts"
     before = credentials.get_frozen_credentials().access_key
-    credentials._time_fetcher = lambda: datetime.now(UTC) + timedelta(minutes=50)
+    pass_time(monkeypatch, credentials, minutes=50)
     account.cloudfront.caller()
     assert aws.journal.count("AssumeRole") == 2
     assert credentials.get_frozen_credentials().access_key != before
@@ -149,9 +157,9 @@ def test_a_session_that_was_ended_is_begun_anew(aws, role, code):
     assert aws.journal.count("AssumeRole") == 2
 
 
-def test_a_web_identity_is_read_from_its_file_each_time(aws, tmp_path):
+def test_a_web_identity_is_read_from_its_file_each_time(aws, tmp_path, monkeypatch):
     token = tmp_path / "token"
-    token.write_text("one")
+    token.write_text("first-token")
     given = replace(
         config_with(aws, webIdentity={"roleARN": ROLE, "tokenPath": str(token)}),
         source="None",
@@ -160,11 +168,19 @@ def test_a_web_identity_is_read_from_its_file_each_time(aws, tmp_path):
     given = replace(given, spec={**given.spec, "credentials": {"source": "None"}})
     account = reached(aws, given)
     assert account.id == EDGE
-    token.write_text("two")
+    token.write_text("second-token")
     credentials = account.cloudfront._cloudfront._request_signer._credentials
-    credentials._time_fetcher = lambda: datetime.now(UTC) + timedelta(hours=2)
+    pass_time(monkeypatch, credentials, minutes=50)
     account.cloudfront.caller()
     assert aws.journal.count("AssumeRoleWithWebIdentity") == 2
+
+
+def test_sessions_that_are_over_when_they_come_are_told(aws):
+    account = reached(aws, config_with(aws, assumeRoleChain=[{"roleARN": ROLE}]))
+    credentials = account.cloudfront._cloudfront._request_signer._credentials
+    credentials._time_fetcher = lambda: datetime.now(UTC) + timedelta(days=2)
+    with pytest.raises(AwsError, match=r"Credentials: .*still expired"):
+        account.cloudfront.get_tenant("acme")
 
 
 def test_roles_are_assumed_where_the_endpoint_says_and_in_its_region(aws):
@@ -179,34 +195,33 @@ def test_roles_are_assumed_where_the_endpoint_says_and_in_its_region(aws):
 def test_two_accounts_never_mix(aws):
     accounts = Accounts(aws.clock)
     for number in (HUB, EDGE):
-        aws.admin(
-            "POST",
-            "seed",
-            {
-                "account": number,
-                "distributions": [{"id": DISTRIBUTION, "certificateDomains": [f"*.{number}.example.com"]}],
-            },
-        )
+        domains = [f"*.{number}.example.com"]
+        distributions = [{"id": DISTRIBUTION, "certificateDomains": domains}]
+        aws.admin("POST", "seed", {"account": number, "distributions": distributions})
 
     def live(number):
-        given = config_with(aws, account=number, uid=f"u-{number}")
-        account = accounts.of(given)
-        spec = {"distributionId": DISTRIBUTION, "domains": [f"a.{number}.example.com"]}
-        world = World(managed(spec), account.cloudfront, account=account.id)
-        for _ in range(5):
-            world.reconcile()
-        return account, world
+        account = accounts.of(config_with(aws, account=number, uid=f"u-{number}"))
+        asked = Tenant(
+            "shop.acme", DISTRIBUTION, domains=frozenset({f"a.{number}.example.com"}), enabled=False
+        )
+        seen = account.cloudfront.create_tenant(asked)
+        account.cloudfront.tag(seen.arn, {"of": number})
+        found = account.cloudfront.get_tenant("shop.acme")
+        assert account.cloudfront.tags(found.arn) == {"of": number}
+        assert account_of(found.arn) == account.id == number
+        return account, found
 
-    with ThreadPoolExecutor(4) as pool:
-        lived = list(pool.map(live, [HUB, EDGE] * 2))
-    assert [account.id for account, _ in lived] == [HUB, EDGE] * 2
-    assert lived[0][0].memory is not lived[1][0].memory
-    assert lived[0][0].pace is not lived[1][0].pace
-    for tenant in aws.tenants:
-        number = tenant["Arn"].split(":")[4]
-        assert [each["Domain"] for each in tenant["Domains"]] == [f"a.{number}.example.com"]
-        client(aws, "cloudfront", number)
-    assert {call["account"] for call in aws.admin("GET", "calls?service=cloudfront")["calls"]} == {HUB, EDGE}
+    with ThreadPoolExecutor(2) as pool:
+        (hub, one), (edge, other) = pool.map(live, [HUB, EDGE])
+    assert hub.memory is not edge.memory
+    assert hub.pace is not edge.pace
+    hub.hooks.pace.throttled()
+    assert (hub.pace.paused, edge.pace.paused) == (1.0, 0.0), "a throttled account holds up no other"
+    aws.deploy()
+    for account, seen in ((hub, one), (edge, other)):
+        account.cloudfront.delete_tenant(seen.id, account.cloudfront.get_tenant(seen.id).etag)
+    by_account = {c["account"] for c in aws.admin("GET", "calls?service=cloudfront")["calls"]}
+    assert by_account == {HUB, EDGE}
 
 
 def test_no_secret_stands_in_any_line_or_repr(aws):
