@@ -124,8 +124,8 @@ def _reading() -> str:
         for grant in operation.grants
         if not operation.writes and grant.feature is not Feature.IDENTITY
     }
-    return _section("Only to look", "Observe-only resources, drift, `edgetenants plan` and `import`.",
-                    policy(reading, "Look"))  # fmt: skip
+    words = "Observe-only resources, drift, `edgetenants plan` and `import`."
+    return _section("Only to look", words, policy(reading, "Look"))
 
 
 def _roles() -> str:
@@ -135,8 +135,8 @@ def _roles() -> str:
         "Each hop's role must trust the one before it, with the `sts:ExternalId` of the provider config as a "
         "condition, and needs:\n\n"
         f"```json\n{json.dumps(policy(grants(Feature.IDENTITY), 'Role'), indent=2)}\n```\n\n"
-        "`sts:TagSession` only where `tags` are set; it stands in the trust policy too. For `webIdentity` the "
-        "role trusts the cluster's OpenID Connect provider with `sts:AssumeRoleWithWebIdentity`.\n"
+        "`sts:TagSession` only where `tags` are set; it stands in the trust policy too. For `webIdentity` "
+        "the role trusts the cluster's OpenID Connect provider with `sts:AssumeRoleWithWebIdentity`.\n"
     )
 
 

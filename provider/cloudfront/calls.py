@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import botocore.exceptions as botocore_errors
 
@@ -275,7 +275,14 @@ _CREDENTIALS = (
 )
 
 
-_STILL_EXPIRED = "refreshed credentials are still expired"
+_CODES: Final = (
+    (botocore_errors.ParamValidationError, "ParamValidation"),
+    (botocore_errors.SSLError, "TLS"),
+    (_CREDENTIALS, "Credentials"),
+    (botocore_errors.BotoCoreError, "Endpoint"),
+)
+"""The first that fits; the last is every other failure on the way."""
+_STILL_EXPIRED: Final = "refreshed credentials are still expired"
 """Of botocore, which has no exception of its own for it: a clock that is wrong, mostly."""
 
 
@@ -295,19 +302,11 @@ def failing(operation: str) -> Iterator[None]:
 
 def translated(operation: str, error: Exception) -> AwsError | None:
     """The error that an exception of a call is; None for one that is not botocore's, such as a bug."""
-    match error:
-        case AwsError():
-            return error
-        case botocore_errors.ClientError():
-            return AwsError.of(error.operation_name, error.response)
-        case botocore_errors.ParamValidationError():
-            return AwsError(operation, "ParamValidation", str(error))
-        case botocore_errors.SSLError():
-            return AwsError(operation, "TLS", str(error))
-        case botocore_errors.BotoCoreError():
-            code = "Credentials" if isinstance(error, _CREDENTIALS) else "Endpoint"
-            return AwsError(operation, code, str(error))
-        case RuntimeError() if _STILL_EXPIRED in str(error):
-            return AwsError(operation, "Credentials", str(error))
-        case _:
-            return None
+    if isinstance(error, AwsError):
+        return error
+    if isinstance(error, botocore_errors.ClientError):
+        return AwsError.of(error.operation_name, error.response)
+    code = next((code for kinds, code in _CODES if isinstance(error, kinds)), None)
+    if isinstance(error, RuntimeError) and _STILL_EXPIRED in str(error):
+        code = "Credentials"
+    return AwsError(operation, code, str(error)) if code else None

@@ -6,8 +6,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NoReturn
 
+from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.external import Change, ExternalClient, Observation
 from edgetenants_runtime.managed import Managed
+from edgetenants_runtime.policies import permissions
+from provider.cloudfront.errors import not_ready
 from provider.cloudfront.guards import DRY_RUN_ANNOTATION, check_frozen
 from provider.cloudfront.rehearsal import Recorder, rehearse
 
@@ -26,7 +29,8 @@ class DryRunClient:
         seen = self._watching.observe(mr)
         rehearsed = rehearse(self._acting, mr, self._recorded)
         planned = [call.to_status() for call in rehearsed.calls]
-        return replace(seen, status={**seen.status, "plannedActions": planned or None})
+        seen = replace(seen, status={**seen.status, "plannedActions": planned or None})
+        return _uncreated(mr, seen) if _would_create(mr, seen) else seen
 
     def create(self, mr: Managed, seen: Observation) -> Change:
         """Not done."""
@@ -42,6 +46,17 @@ class DryRunClient:
         """Not done."""
         del seen
         _held(mr)
+
+
+def _would_create(mr: Managed, seen: Observation) -> bool:
+    may = permissions(mr.management_policies, mr.deletion_policy)
+    return not seen.exists and may.create and not mr.deleted
+
+
+def _uncreated(mr: Managed, seen: Observation) -> Observation:
+    # Said to exist: else the runtime would begin a creation at each look, which writes annotations.
+    words = f"The annotation {DRY_RUN_ANNOTATION} is set: tenant {mr.external_name} is not created."
+    return replace(seen, exists=True, conditions=(*seen.conditions, not_ready(Reason.FROZEN, words)))
 
 
 def _held(mr: Managed) -> NoReturn:

@@ -95,6 +95,7 @@ def test_what_is_planned_is_what_is_sent_and_nothing_is_sent_before(aws):
         told = planned(world)
         assert told, step
         assert written(aws) == [], step
+        assert world.ready()[1] == {"creation": "Frozen", "deletion": "Frozen"}.get(step, "Available")
         writes = world.status_writes
         world.reconcile()
         assert world.status_writes == writes, f"{step}: written only when it changes"
@@ -110,6 +111,23 @@ def test_what_is_planned_is_what_is_sent_and_nothing_is_sent_before(aws):
         if step != "deletion":
             world.settle()
             assert "plannedActions" not in world.status
+
+
+def test_a_dry_run_of_what_may_not_be_created_or_is_gone_says_so(aws):
+    observing = DryWorld(aws, managed(annotations=DRY, managementPolicies=["Observe"]))
+    assert not observing.client.observe(observing.mr).exists
+    deleted = DryWorld(aws, managed(annotations=DRY))
+    deleted.delete()
+    deleted.reconcile()
+    assert deleted.gone
+
+
+def test_a_dry_run_shows_what_stops_it(aws):
+    World(managed(), aws, installation="cluster-2").settle()
+    world = DryWorld(aws, managed(annotations=DRY))
+    world.reconcile()
+    assert world.ready() == ("False", "AdoptionRefused")
+    assert planned(world) == []
 
 
 def test_why_is_told(aws):
