@@ -20,6 +20,7 @@ __all__ = ["LONGEST", "Patience", "PatientClient"]
 
 LONGEST: Final = 600.0
 """Seconds between two tries at most, unless the poll interval is longer."""
+_ATTEMPTS: Final = "crossplane.io/external-create-"
 _T = TypeVar("_T")
 
 
@@ -39,7 +40,7 @@ class Patience:
 
     def refused(self, mr: Managed, config: str) -> Retry:
         """When to try again what was refused for good."""
-        asked = (mr.asked_for, config)
+        asked = (*_asked(mr), config)
         with self._lock:
             before = self._refusals.get(mr.uid)
             tries = before.tries + 1 if before and before.asked == asked else 1
@@ -65,7 +66,8 @@ class PatientClient:
     def observe(self, mr: Managed) -> Observation:
         """See ExternalClient."""
         seen = self._patiently(mr, lambda: self._client.observe(mr))
-        if seen.exists and seen.up_to_date and not mr.deleted:
+        settled = seen.exists and seen.up_to_date and not mr.deleted
+        if settled or (mr.deleted and not seen.exists):
             self._patience.went_well(mr)
         return seen
 
@@ -93,3 +95,9 @@ class PatientClient:
             if error.retry.mode is RetryMode.POLL:
                 error.retry = self._patience.refused(mr, self._config)
             raise
+
+
+def _asked(mr: Managed) -> tuple[object, ...]:
+    """What people ask for. The runtime notes each attempt to create in annotations; those are its own."""
+    annotations = {key: value for key, value in mr.annotations.items() if not key.startswith(_ATTEMPTS)}
+    return (mr.generation, mr.deleted, annotations, dict(mr.labels))

@@ -85,6 +85,21 @@ def test_a_change_of_what_is_asked_begins_anew(client, patient, change):
     assert failures(client, patient, Managed(other), 1) == ["Poll"]
 
 
+def test_the_notes_of_the_runtime_on_its_attempts_do_not(client, patient):
+    failures(client, patient, Managed(managed()), 2)
+    noted = managed(annotations={"crossplane.io/external-create-failed": "2026-01-01T00:00:00Z"})
+    assert failures(client, patient, Managed(noted), 1) == [240]
+
+
+def test_what_is_gone_is_forgotten(client, patient):
+    obj = managed()
+    obj["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z"
+    failures(client, patient, Managed(obj))
+    client.error, client.seen = None, Observation(exists=False)
+    patient.observe(Managed(obj))
+    assert patient._patience._refusals == {}
+
+
 def test_another_config_begins_anew(client):
     patience, mr = Patience(60.0), Managed(managed())
     failures(client, PatientClient(client, patience, "config 1"), mr)
