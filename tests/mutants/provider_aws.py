@@ -38,9 +38,9 @@ PROVIDER_AWS = (
     Mutation(
         "credentials that ran out are kept",
         "cloudfront/hooks.py",
-        "        self._count(context, error)\n        if error.throttled:\n            self.pace.throttled()\n"
-        "        if error.code in STALE_CREDENTIALS:\n            self.on_stale()\n",
-        "        self._count(context, error)\n        if error.throttled:\n            self.pace.throttled()\n",
+        "            self.pace.throttled()\n        if error.code in STALE_CREDENTIALS:\n"
+        "            self.on_stale()\n",
+        "            self.pace.throttled()\n",
         "a session that was revoked fails until the provider is started again",
         ("contract/test_credentials.py",),
     ),
