@@ -7,17 +7,15 @@ ManagedCertificateRequest is never sent: each one sent may open another request,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
-
-import botocore.exceptions as botocore_errors
+from typing import TYPE_CHECKING, Any, Protocol
 
 from provider.cloudfront import observed
 from provider.cloudfront.customizations import Customizations
 from provider.cloudfront.desired import Tenant
 from provider.cloudfront.errors import AwsError
+from provider.cloudfront.failing import failing
 from provider.cloudfront.observed import ObservedTenant
 
 if TYPE_CHECKING:
@@ -31,10 +29,8 @@ __all__ = [
     "Page",
     "creation",
     "deletion",
-    "failing",
     "settings",
     "tagging",
-    "translated",
     "untagging",
     "update",
 ]
@@ -263,50 +259,3 @@ def _customizations(own: Customizations) -> dict[str, Any]:
 
 def _tags(tags: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"Key": key, "Value": value} for key, value in sorted(tags.items())]
-
-
-_CREDENTIALS = (
-    botocore_errors.NoCredentialsError,
-    botocore_errors.PartialCredentialsError,
-    botocore_errors.CredentialRetrievalError,
-    botocore_errors.TokenRetrievalError,
-    botocore_errors.UnauthorizedSSOTokenError,
-    botocore_errors.NoAuthTokenError,
-)
-
-
-_CODES: Final = (
-    (botocore_errors.ParamValidationError, "ParamValidation"),
-    (botocore_errors.SSLError, "TLS"),
-    (_CREDENTIALS, "Credentials"),
-    (botocore_errors.BotoCoreError, "Endpoint"),
-)
-"""The first that fits; the last is every other failure on the way."""
-_STILL_EXPIRED: Final = "refreshed credentials are still expired"
-"""Of botocore, which has no exception of its own for it: a clock that is wrong, mostly."""
-
-
-@contextmanager
-def failing(operation: str) -> Iterator[None]:
-    """Turn whatever botocore raises in the block into AwsError.
-
-    A call to STS that botocore makes by itself, to assume a role, is told as what it is.
-    """
-    try:
-        yield
-    except Exception as error:
-        if (told := translated(operation, error)) is None:
-            raise
-        raise told from error
-
-
-def translated(operation: str, error: Exception) -> AwsError | None:
-    """The error that an exception of a call is; None for one that is not botocore's, such as a bug."""
-    if isinstance(error, AwsError):
-        return error
-    if isinstance(error, botocore_errors.ClientError):
-        return AwsError.of(error.operation_name, error.response)
-    code = next((code for kinds, code in _CODES if isinstance(error, kinds)), None)
-    if isinstance(error, RuntimeError) and _STILL_EXPIRED in str(error):
-        code = "Credentials"
-    return AwsError(operation, code, str(error)) if code else None

@@ -21,8 +21,8 @@ from provider.cloudfront.tenant import Context, TenantClient
 __all__ = ["TenantConnector"]
 
 
-class TenantConnector:
-    """Implements edgetenants_runtime.external.Connector for DistributionTenants of one scope."""
+class _Connector:
+    """What the connectors of all kinds have in common."""
 
     def __init__(  # noqa: PLR0913 - the provider's flags, by name
         self,
@@ -45,20 +45,18 @@ class TenantConnector:
         self._peers = peers
         self._patience = Patience(poll_seconds)
 
-    def connect(self, mr: Managed) -> ExternalClient:
-        """The client for one reconcile. Clients, credentials and what is remembered are shared.
-
-        Raises:
-            ExternalError: the config is missing or cannot be used, or AWS refuses its credentials.
-        """
+    def _connected(self, mr: Managed, made: Callable[[Context], ExternalClient]) -> ExternalClient:
+        """The client that `made` makes, with what stands around it."""
         config = self._configs.resolve(mr)
         account = self._accounts.of(config)
         self._configs.report(config, {"accountId": account.id, "callerArn": account.caller_arn})
-        client = self._measured(self._client(mr, config, account), account)
-        return PatientClient(client, self._patience, f"{config.uid} {config.generation}")
+        client = self._client(self._context(mr, config, account), mr, account, made)
+        return PatientClient(
+            self._measured(client, account), self._patience, f"{config.uid} {config.generation}"
+        )
 
-    def _client(self, mr: Managed, config: ResolvedConfig, account: Account) -> ExternalClient:
-        context = Context(
+    def _context(self, mr: Managed, config: ResolvedConfig, account: Account) -> Context:
+        return Context(
             cloudfront=account.cloudfront,
             memory=account.memory,
             installation=self._installation,
@@ -68,12 +66,16 @@ class TenantConnector:
             drift_policy=self._drift_policy,
             peers=self._peers,
         )
+
+    def _client(
+        self, context: Context, mr: Managed, account: Account, made: Callable[[Context], ExternalClient]
+    ) -> ExternalClient:
         if not is_dry_run(mr):
-            return TenantClient(context)
+            return made(context)
         recorder = Recorder(account.cloudfront)
         watching = replace(context, cloudfront=recorder.as_cloudfront)
         acting = replace(watching, memory=account.rehearsals, frozen="")
-        return DryRunClient(TenantClient(watching), TenantClient(acting), recorder)
+        return DryRunClient(made(watching), made(acting), recorder)
 
     def _measured(self, client: ExternalClient, account: Account) -> ExternalClient:
         metrics, clock = self._accounts.instruments.tenants, self._accounts.clock
@@ -85,3 +87,15 @@ class TenantConnector:
         if account.frozen:
             return f"{config} has spec.writes Frozen"
         return f"the annotation {DRY_RUN_ANNOTATION} is set" if is_dry_run(mr) else ""
+
+
+class TenantConnector(_Connector):
+    """Implements edgetenants_runtime.external.Connector for DistributionTenants of one scope."""
+
+    def connect(self, mr: Managed) -> ExternalClient:
+        """The client for one reconcile. Clients, credentials and what is remembered are shared.
+
+        Raises:
+            ExternalError: the config is missing or cannot be used, or AWS refuses its credentials.
+        """
+        return self._connected(mr, TenantClient)

@@ -19,8 +19,8 @@ from botocore.exceptions import ConnectionClosedError
 from edgetenants_runtime import deadline
 from edgetenants_runtime.clock import Stopwatch
 from provider.cloudfront import operations
-from provider.cloudfront.calls import translated
 from provider.cloudfront.errors import FORBIDDEN, STALE_CREDENTIALS, AwsError
+from provider.cloudfront.failing import translated
 from provider.cloudfront.metrics import CallMetrics
 from provider.cloudfront.pace import Pace
 

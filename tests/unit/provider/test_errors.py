@@ -7,8 +7,8 @@ import botocore.session
 import pytest
 
 from edgetenants_runtime.errors import ExternalError, NotYet, RetryMode
-from provider.cloudfront import calls
 from provider.cloudfront.errors import CODES, PAUSED, AwsError, ErrorClass, explain
+from provider.cloudfront.failing import failing
 from provider.cloudfront.operations import OPERATIONS
 from tests.unit.provider.fakecloudfront import FakeCloudFront
 from tests.unit.provider.world import World
@@ -155,6 +155,6 @@ def test_every_declared_error_of_a_deletion_is_survived(operation, code):
     ],
 )
 def test_no_exception_of_botocore_passes(raised, code):
-    with pytest.raises(AwsError) as caught, calls.failing("GetDistributionTenant"):
+    with pytest.raises(AwsError) as caught, failing("GetDistributionTenant"):
         raise raised
     assert caught.value.code == code
