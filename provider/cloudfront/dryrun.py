@@ -27,8 +27,7 @@ class DryRunClient:
     def observe(self, mr: Managed) -> Observation:
         """See what is there, and what would be done."""
         seen = self._watching.observe(mr)
-        rehearsed = rehearse(self._acting, mr, self._recorded)
-        planned = [call.to_status() for call in rehearsed.calls]
+        planned = rehearse(self._acting, mr, self._recorded).to_status()
         seen = replace(seen, status={**seen.status, "plannedActions": planned or None})
         return _uncreated(mr, seen) if _would_create(mr, seen) else seen
 

@@ -45,9 +45,7 @@ class PlannedCall:
         """An entry of status.plannedActions."""
         parameters = json.dumps(self.parameters, ensure_ascii=False, sort_keys=True)
         details = f"{self.why}: {parameters}" if self.why else parameters
-        if len(details) > _LONGEST:
-            details = details[: _LONGEST - 1] + "…"
-        return {"action": self.action, "operation": self.operation, "details": details}
+        return {"action": self.action, "operation": self.operation, "details": _cut(details)}
 
 
 @dataclass(frozen=True)
@@ -58,6 +56,16 @@ class Rehearsal:
     seen: Observation | None = None
     refusal: ExternalError | NotYet | None = None
     """Why it would stop, after those calls."""
+
+    def to_status(self) -> list[dict[str, str]]:
+        """status.plannedActions: the calls, and what would stop it after them."""
+        told = [call.to_status() for call in self.calls]
+        if self.refusal is None:
+            return told
+        action = "Wait" if isinstance(self.refusal, NotYet) else "Refused"
+        # Without the request id, which is another one at each look.
+        words = self.refusal.message.partition(" (request id: ")[0]
+        return [*told, {"action": action, "details": _cut(words)}]
 
     @property
     def diff(self) -> tuple[FieldDiff, ...]:
@@ -190,3 +198,7 @@ def _why(call: PlannedCall, mr: Managed, seen: Observation | None) -> str:
 def _told(seen: Observation | None, *, tags: bool) -> str:
     differing = [d for d in (seen.diff if seen else ()) if d.field.startswith("tags") is tags]
     return ", ".join(f"{d.field} {d.observed} → {d.desired}" for d in differing)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

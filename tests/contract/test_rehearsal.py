@@ -14,6 +14,7 @@ from provider.cloudfront import operations
 from provider.cloudfront.connector import TenantConnector
 from provider.cloudfront.errors import AwsError
 from provider.cloudfront.hooks import only_reading
+from provider.cloudfront.rehearsal import PlannedCall
 from tests.contract.emulated import ACCOUNT, DISTRIBUTION, config
 from tests.unit.provider.world import INSTALLATION, World, managed
 
@@ -128,6 +129,30 @@ def test_a_dry_run_shows_what_stops_it(aws):
     world.reconcile()
     assert world.ready() == ("False", "AdoptionRefused")
     assert planned(world) == []
+
+
+def test_a_dry_run_of_what_would_be_refused_says_so(aws):
+    world = DryWorld(aws, managed({"domains": ["a.example.com"]}, annotations=DRY))
+    world.reconcile()
+    [stop] = world.status["plannedActions"]
+    assert stop["action"] == "Refused"
+    assert stop["details"].startswith("spec.forProvider.distributionId: expected an id")
+    assert "operation" not in stop
+
+
+def test_a_dry_run_of_a_protected_deletion_says_what_it_waits_for(aws):
+    world = DryWorld(aws, managed(deletionProtection=True))
+    world.settle()
+    world.obj["metadata"]["annotations"].update(DRY)
+    world.delete()
+    world.reconcile()
+    [stop] = world.status["plannedActions"]
+    assert (stop["action"], "deletionProtection" in stop["details"]) == ("Wait", True)
+
+
+def test_a_long_call_fits_into_the_status():
+    call = PlannedCall("CreateTenant", "cloudfront:CreateDistributionTenant", {"Domains": ["x" * 200] * 100})
+    assert len(call.to_status()["details"]) == 4096
 
 
 def test_why_is_told(aws):
