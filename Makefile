@@ -51,9 +51,11 @@ lint: $(READY) ## Style, strict types, import rules, no clock but ours, generate
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m apis.generate --check
+	@$(BIN)/python -m provider.iampage --check
 
-generate: $(READY) ## Write CRDs, XRDs, Composition and reference docs from apis/
+generate: $(READY) ## Write CRDs, XRDs, Composition and reference docs from apis/, docs/iam.md from the calls
 	@$(BIN)/python -m apis.generate
+	@$(BIN)/python -m provider.iampage
 
 bench: $(READY) ## Measure against named rivals (BENCH=cold-start for one of them); figures in .cache/bench/report.json
 	@$(BIN)/python -m tests.bench $(BENCH)

@@ -7,23 +7,50 @@ ManagedCertificateRequest is never sent: each one sent may open another request,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
-
-import botocore.exceptions as botocore_errors
 
 from provider.cloudfront import observed
 from provider.cloudfront.customizations import Customizations
 from provider.cloudfront.desired import Tenant
 from provider.cloudfront.errors import AwsError
+from provider.cloudfront.failing import failing
 from provider.cloudfront.observed import ObservedTenant
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudfront import CloudFrontClient
     from mypy_boto3_sts import STSClient
 
-__all__ = ["CloudFront", "CloudFrontCalls", "failing", "settings"]
+__all__ = [
+    "Caller",
+    "CloudFront",
+    "CloudFrontCalls",
+    "Page",
+    "creation",
+    "deletion",
+    "settings",
+    "tagging",
+    "untagging",
+    "update",
+]
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Whose the credentials are."""
+
+    account: str
+    arn: str
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of tenants."""
+
+    tenants: tuple[ObservedTenant, ...]
+    marker: str
+    """Of the next page; "" where there is none."""
 
 
 class CloudFront(Protocol):
@@ -67,8 +94,15 @@ class CloudFront(Protocol):
         """There is such a distribution."""
         ...
 
-    def account(self) -> str:
-        """The account of the caller."""
+    def caller(self) -> Caller:
+        """Whose the credentials are."""
+        ...
+
+    def tenants_of(self, distribution: str, marker: str = "", size: int | None = None) -> Page:
+        """A page of a distribution's tenants, from a marker on. They have neither parameters nor tags.
+
+        `size` is how many at most; None: as many as AWS likes.
+        """
         ...
 
 
@@ -87,26 +121,22 @@ class CloudFrontCalls:
 
     def create_tenant(self, tenant: Tenant) -> ObservedTenant:
         """CreateDistributionTenant."""
-        request: Any = {"Name": tenant.name, **settings(tenant)}
-        if tenant.tags:
-            request["Tags"] = {"Items": _tags(tenant.tags)}
         with failing("CreateDistributionTenant"):
-            answer = self._cloudfront.create_distribution_tenant(**request)
+            answer = self._cloudfront.create_distribution_tenant(**creation(tenant))
         return observed.tenant(answer["DistributionTenant"], answer["ETag"])
 
     def update_tenant(
         self, id_: str, etag: str, tenant: Tenant, emptied: frozenset[str] = frozenset()
     ) -> ObservedTenant:
         """UpdateDistributionTenant."""
-        request: Any = {"Id": id_, "IfMatch": etag, **settings(tenant, emptied)}
         with failing("UpdateDistributionTenant"):
-            answer = self._cloudfront.update_distribution_tenant(**request)
+            answer = self._cloudfront.update_distribution_tenant(**update(id_, etag, tenant, emptied))
         return observed.tenant(answer["DistributionTenant"], answer["ETag"])
 
     def delete_tenant(self, id_: str, etag: str) -> None:
         """DeleteDistributionTenant."""
         with failing("DeleteDistributionTenant"):
-            self._cloudfront.delete_distribution_tenant(Id=id_, IfMatch=etag)
+            self._cloudfront.delete_distribution_tenant(**deletion(id_, etag))
 
     def tags(self, arn: str) -> dict[str, str]:
         """ListTagsForResource."""
@@ -116,14 +146,13 @@ class CloudFrontCalls:
 
     def tag(self, arn: str, tags: Mapping[str, str]) -> None:
         """TagResource."""
-        items: Any = _tags(tags)
         with failing("TagResource"):
-            self._cloudfront.tag_resource(Resource=arn, Tags={"Items": items})
+            self._cloudfront.tag_resource(**tagging(arn, tags))
 
     def untag(self, arn: str, keys: tuple[str, ...]) -> None:
         """UntagResource."""
         with failing("UntagResource"):
-            self._cloudfront.untag_resource(Resource=arn, TagKeys={"Items": list(keys)})
+            self._cloudfront.untag_resource(**untagging(arn, keys))
 
     def routing_endpoint(self, group: str) -> str | None:
         """GetConnectionGroup."""
@@ -142,10 +171,52 @@ class CloudFrontCalls:
             raise
         return True
 
-    def account(self) -> str:
+    def caller(self) -> Caller:
         """GetCallerIdentity."""
         with failing("GetCallerIdentity"):
-            return self._sts.get_caller_identity()["Account"]
+            answer = self._sts.get_caller_identity()
+        return Caller(answer["Account"], answer["Arn"])
+
+    def tenants_of(self, distribution: str, marker: str = "", size: int | None = None) -> Page:
+        """ListDistributionTenants."""
+        request: Any = {"AssociationFilter": {"DistributionId": distribution}}
+        request |= {"Marker": marker} if marker else {}
+        request |= {"MaxItems": size} if size else {}
+        with failing("ListDistributionTenants"):
+            answer = self._cloudfront.list_distribution_tenants(**request)
+        found = answer.get("DistributionTenantList") or ()
+        return Page(
+            tuple(observed.tenant(each, each["ETag"]) for each in found), answer.get("NextMarker", "")
+        )
+
+
+# The parameters of the calls that write: what is sent, and what a rehearsal shows.
+
+
+def creation(tenant: Tenant) -> dict[str, Any]:
+    """CreateDistributionTenant."""
+    tags = {"Tags": {"Items": _tags(tenant.tags)}} if tenant.tags else {}
+    return {"Name": tenant.name, **settings(tenant), **tags}
+
+
+def update(id_: str, etag: str, tenant: Tenant, emptied: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """UpdateDistributionTenant."""
+    return {"Id": id_, "IfMatch": etag, **settings(tenant, emptied)}
+
+
+def deletion(id_: str, etag: str) -> dict[str, Any]:
+    """DeleteDistributionTenant."""
+    return {"Id": id_, "IfMatch": etag}
+
+
+def tagging(arn: str, tags: Mapping[str, str]) -> dict[str, Any]:
+    """TagResource."""
+    return {"Resource": arn, "Tags": {"Items": _tags(tags)}}
+
+
+def untagging(arn: str, keys: tuple[str, ...]) -> dict[str, Any]:
+    """UntagResource."""
+    return {"Resource": arn, "TagKeys": {"Items": list(keys)}}
 
 
 def settings(tenant: Tenant, emptied: frozenset[str] = frozenset()) -> dict[str, Any]:
@@ -188,43 +259,3 @@ def _customizations(own: Customizations) -> dict[str, Any]:
 
 def _tags(tags: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"Key": key, "Value": value} for key, value in sorted(tags.items())]
-
-
-_CREDENTIALS = (
-    botocore_errors.NoCredentialsError,
-    botocore_errors.PartialCredentialsError,
-    botocore_errors.CredentialRetrievalError,
-    botocore_errors.TokenRetrievalError,
-    botocore_errors.UnauthorizedSSOTokenError,
-    botocore_errors.NoAuthTokenError,
-)
-
-
-@contextmanager
-def failing(operation: str) -> Iterator[None]:
-    """Turn whatever botocore raises in the block into AwsError.
-
-    A call to STS that botocore makes by itself, to assume a role, is told as what it is.
-    """
-    try:
-        yield
-    except botocore_errors.ClientError as error:
-        raise _refused(error) from error
-    except botocore_errors.ParamValidationError as error:
-        raise AwsError(operation, "ParamValidation", str(error)) from error
-    except _CREDENTIALS as error:
-        raise AwsError(operation, "Credentials", str(error)) from error
-    except botocore_errors.BotoCoreError as error:
-        raise AwsError(operation, "Endpoint", str(error)) from error
-
-
-def _refused(error: botocore_errors.ClientError) -> AwsError:
-    body: Mapping[str, Any] = error.response.get("Error", {})
-    metadata: Mapping[str, Any] = error.response.get("ResponseMetadata", {})
-    return AwsError(
-        error.operation_name,
-        body.get("Code") or "Unknown",
-        body.get("Message") or "no message",
-        status=int(metadata.get("HTTPStatusCode") or 0),
-        request_id=metadata.get("RequestId") or "",
-    )

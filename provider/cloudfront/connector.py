@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from apis.drift import DriftPolicy
-from edgetenants_runtime.configuration import ConfigResolver
+from edgetenants_runtime.configuration import ConfigResolver, ResolvedConfig
+from edgetenants_runtime.external import ExternalClient
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws import Account, Accounts
+from provider.cloudfront.dryrun import DryRunClient
 from provider.cloudfront.guards import DRY_RUN_ANNOTATION, is_dry_run
+from provider.cloudfront.hooks import UNKNOWN_ACCOUNT
+from provider.cloudfront.measured import MeasuredClient
+from provider.cloudfront.patience import Patience, PatientClient
+from provider.cloudfront.rehearsal import Recorder
 from provider.cloudfront.tenant import Context, TenantClient
 
 __all__ = ["TenantConnector"]
 
 
-class TenantConnector:
-    """Implements edgetenants_runtime.external.Connector for DistributionTenants of one scope."""
+class _Connector:
+    """What the connectors of all kinds have in common."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the provider's flags, by name
         self,
         configs: ConfigResolver,
         accounts: Accounts,
@@ -26,6 +33,7 @@ class TenantConnector:
         drift_policy: DriftPolicy = DriftPolicy.ENFORCE,
         read_only: bool = False,
         peers: Callable[[Managed], Iterable[Managed]] = lambda _: (),
+        poll_seconds: float = 60.0,
     ) -> None:
         """`peers` finds the other managed resources with the same external name; the rest is the provider's
         flags."""
@@ -35,16 +43,20 @@ class TenantConnector:
         self._drift_policy = drift_policy
         self._read_only = read_only
         self._peers = peers
+        self._patience = Patience(poll_seconds)
 
-    def connect(self, mr: Managed) -> TenantClient:
-        """The client for one reconcile. Clients, credentials and what is remembered are shared.
-
-        Raises:
-            ExternalError: the config is missing or cannot be used, or AWS refuses its credentials.
-        """
+    def _connected(self, mr: Managed, made: Callable[[Context], ExternalClient]) -> ExternalClient:
+        """The client that `made` makes, with what stands around it."""
         config = self._configs.resolve(mr)
         account = self._accounts.of(config)
-        context = Context(
+        self._configs.report(config, {"accountId": account.id, "callerArn": account.caller_arn})
+        client = self._client(self._context(mr, config, account), mr, account, made)
+        return PatientClient(
+            self._measured(client, account), self._patience, f"{config.uid} {config.generation}"
+        )
+
+    def _context(self, mr: Managed, config: ResolvedConfig, account: Account) -> Context:
+        return Context(
             cloudfront=account.cloudfront,
             memory=account.memory,
             installation=self._installation,
@@ -54,12 +66,36 @@ class TenantConnector:
             drift_policy=self._drift_policy,
             peers=self._peers,
         )
-        return TenantClient(context)
+
+    def _client(
+        self, context: Context, mr: Managed, account: Account, made: Callable[[Context], ExternalClient]
+    ) -> ExternalClient:
+        if not is_dry_run(mr):
+            return made(context)
+        recorder = Recorder(account.cloudfront)
+        watching = replace(context, cloudfront=recorder.as_cloudfront)
+        acting = replace(watching, memory=account.rehearsals, frozen="")
+        return DryRunClient(made(watching), made(acting), recorder)
+
+    def _measured(self, client: ExternalClient, account: Account) -> ExternalClient:
+        metrics, clock = self._accounts.instruments.tenants, self._accounts.clock
+        return MeasuredClient(client, metrics, account.id or UNKNOWN_ACCOUNT, clock)
 
     def _frozen(self, mr: Managed, account: Account, config: str) -> str:
         if self._read_only:
             return "the provider runs with --read-only"
         if account.frozen:
             return f"{config} has spec.writes Frozen"
-        # What would be done is not listed yet; that nothing is done must hold from the start.
         return f"the annotation {DRY_RUN_ANNOTATION} is set" if is_dry_run(mr) else ""
+
+
+class TenantConnector(_Connector):
+    """Implements edgetenants_runtime.external.Connector for DistributionTenants of one scope."""
+
+    def connect(self, mr: Managed) -> ExternalClient:
+        """The client for one reconcile. Clients, credentials and what is remembered are shared.
+
+        Raises:
+            ExternalError: the config is missing or cannot be used, or AWS refuses its credentials.
+        """
+        return self._connected(mr, TenantClient)

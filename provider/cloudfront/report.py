@@ -70,6 +70,8 @@ def _status(state: Assessment, endpoint: str | None) -> dict[str, Any]:
         "domainsReady": f"{len(served)}/{len(domains)}",
         "dnsInstructions": [record.to_json() for record in records] or None,
         "drift": drift or None,
+        # Of a dry run that is over; one under way says its own (dryrun.py).
+        "plannedActions": None,
     }
 
 
