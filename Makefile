@@ -10,7 +10,7 @@ WORKERS ?= 2
 export EDGETENANTS_CACHE := $(CURDIR)/$(CACHE)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test histories mutants test-unit test-world test-alone test-controlplane lint generate bench lock clean
+.PHONY: help demo test histories mutants test-unit test-world golden test-alone test-controlplane lint generate bench lock clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -20,7 +20,7 @@ demo: $(READY) ## Watch a claim become a live tenant, be changed, drift, be repa
 	@$(BIN)/edgetenants demo $(DEMO_FLAGS)
 
 test: $(READY) ## All tests: units, contracts, and the whole on a real control plane
-	@$(BIN)/python -m sandbox.build --cache $(CACHE)
+	@$(BIN)/python -m sandbox.build --cache $(CACHE) --cli
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_FLAGS)
 
 test-unit: $(READY) ## The tests that need no control plane
@@ -28,6 +28,10 @@ test-unit: $(READY) ## The tests that need no control plane
 
 test-world: $(READY) ## The tests on a real control plane
 	@$(BIN)/python -m pytest -m world $(PYTEST_FLAGS)
+
+golden: $(READY) ## Write what the examples become (examples/*/expected*.yaml) anew; look at the difference before you commit it
+	@$(BIN)/python -m sandbox.build --cache $(CACHE) --cli
+	@EDGETENANTS_GOLDEN=write $(BIN)/python -m pytest tests/integration/test_golden.py $(PYTEST_FLAGS)
 
 test-alone: ## Install runtime/ and emulator/ each alone in a clean environment and test them there
 	@$(PYTHON) tests/alone.py $(CACHE)/alone runtime emulator
@@ -47,9 +51,11 @@ lint: $(READY) ## Style, strict types, import rules, no clock but ours, generate
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m apis.generate --check
+	@$(BIN)/python -m provider.iampage --check
 
-generate: $(READY) ## Write CRDs, XRDs, Composition and reference docs from apis/
+generate: $(READY) ## Write CRDs, XRDs, Composition and reference docs from apis/, docs/iam.md from the calls
 	@$(BIN)/python -m apis.generate
+	@$(BIN)/python -m provider.iampage
 
 bench: $(READY) ## Measure against named rivals (BENCH=cold-start for one of them); figures in .cache/bench/report.json
 	@$(BIN)/python -m tests.bench $(BENCH)

@@ -73,7 +73,7 @@ class TenantReadyReason(StrEnum):
     Whoever wrote the resource corrects it."""
     INVALID_SPEC = "InvalidSpec"
     """AWS refused what was asked as invalid; the message has its words. Whoever wrote the resource corrects
-    it; not tried again until then."""
+    it, which is tried at once; until then it is tried again less and less often."""
     ACCESS_DENIED = "AccessDenied"
     """AWS refused the credentials or lacks a permission; the message names the call. Whoever runs the
     provider extends the IAM policy; tried again by itself."""

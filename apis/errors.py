@@ -71,7 +71,7 @@ def step(key: str | int) -> str:
     return (
         f".{key}"
         if re.fullmatch("[A-Za-z_][A-Za-z0-9_-]*", key)
-        else f"[{json.dumps(key, ensure_ascii=False)}]"
+        else f"[{_visible(json.dumps(key, ensure_ascii=False))}]"
     )
 
 
@@ -111,8 +111,13 @@ def _got(value: Any, below: str) -> str:
 
 def shown(value: Any) -> str:
     """A wrong value as JSON, cut to a length that can be read."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    text = _visible(json.dumps(value, ensure_ascii=False, default=str))
     return text if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE] + "…"
+
+
+def _visible(text: str) -> str:
+    """What cannot be seen, and what turns text round, as an escape: a message is no place for it."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _count(number: int, noun: str) -> str:

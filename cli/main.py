@@ -7,6 +7,8 @@ import sys
 import click
 
 from cli.demo import demo
+from cli.importing import import_
+from cli.plan import plan
 from cli.render import render
 from cli.sandbox import sandbox
 from cli.validate import validate
@@ -22,6 +24,8 @@ def cli() -> None:
 
 cli.add_command(render)
 cli.add_command(validate)
+cli.add_command(plan)
+cli.add_command(import_)
 cli.add_command(sandbox)
 cli.add_command(demo)
 

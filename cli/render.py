@@ -34,7 +34,8 @@ _STATUS = {fnv1.STATUS_CONDITION_TRUE: "True", fnv1.STATUS_CONDITION_FALSE: "Fal
 )  # fmt: skip
 @click.option(
     "--observed", "observed_files", multiple=True, type=click.Path(path_type=Path),
-    help=f"Composed resources as they stand in a cluster, with the annotation {offline.COMPOSED_NAME}.",
+    help=f"Composed resources as they stand in a cluster, with the annotation {offline.COMPOSED_NAME}; "
+    "each goes to its own claim.",
 )  # fmt: skip
 @click.option(
     "--why/--no-why", default=True, show_default=True, help="Say who made each choice, in comments."

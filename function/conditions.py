@@ -68,7 +68,7 @@ def _stable() -> Told:
 def _reconciling(tenants: Iterable[Looked]) -> Told:
     going = [each for each in tenants if not each.finding.failed]
     new = [each for each in going if each.seen is None or not each.seen.tenant_id]
-    changing = [each for each in going if each.seen is not None and _rolls_out(each.seen)]
+    changing = [each for each in going if each.seen is not None and _changes(each.wanted, each.seen)]
     # Which ones is not said: a message that moved with each of many tenants would wake core each time.
     if new:
         message = "Tenants are being created."
@@ -77,6 +77,13 @@ def _reconciling(tenants: Iterable[Looked]) -> Told:
         message = "A change is being rolled out."
         return Told(ClaimConditionType.RECONCILING, True, ReconcilingReason.UPDATING, message)
     return _stable()
+
+
+def _changes(wanted: WantedTenant, seen: ObservedTenant) -> bool:
+    asked = seen.asked
+    here = (asked.domains, asked.enabled, asked.distribution_id)
+    # What is composed with this very answer, the provider cannot have told of yet.
+    return here != (frozenset(wanted.domains), wanted.enabled, wanted.distribution_id) or _rolls_out(seen)
 
 
 def _rolls_out(seen: ObservedTenant) -> bool:

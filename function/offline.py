@@ -15,6 +15,8 @@ from function.compose import Order
 
 COMPOSED_NAME: Final = "crossplane.io/composition-resource-name"
 """Annotation that Crossplane puts on a composed resource: its name among them."""
+COMPOSITE: Final = "crossplane.io/composite"
+"""Label that Crossplane puts on a composed resource: the name of its composite."""
 MOST_CALLS: Final = 6
 """Core calls again at most five times (Crossplane, internal/xfn/required_resources.go)."""
 
@@ -70,6 +72,7 @@ def is_ours(step: Json) -> bool:
 
 def request(composite: Json, offered: Pricelist, observed: Iterable[Json] = ()) -> fnv1.RunFunctionRequest:
     """The request that core would make; observed resources carry the annotation with their composed name.
+    Those that carry the label of another composite, or lie in another namespace, are passed over.
 
     Raises:
         InvalidInput: an observed resource has no such annotation.
@@ -80,6 +83,8 @@ def request(composite: Json, offered: Pricelist, observed: Iterable[Json] = ()) 
     req.input.update(dict(offered.input))
     for value in observed:
         metadata = value.get("metadata") or {}
+        if not _may_be_composed_by(composite.get("metadata") or {}, metadata):
+            continue
         name = (metadata.get("annotations") or {}).get(COMPOSED_NAME)
         if not name:
             path, kind = (
@@ -90,6 +95,12 @@ def request(composite: Json, offered: Pricelist, observed: Iterable[Json] = ()) 
             raise errors.InvalidInput((errors.Problem(f"{kind}: {path}", expected, "nothing"),))
         req.observed.resources[name].resource.update(dict(value))
     return req
+
+
+def _may_be_composed_by(composite: Json, composed: Json) -> bool:
+    label = (composed.get("labels") or {}).get(COMPOSITE)
+    namespaces = {each.get("namespace") for each in (composite, composed)} - {None}
+    return label in (None, composite.get("name")) and len(namespaces) < 2
 
 
 def run(req: fnv1.RunFunctionRequest, others: Iterable[Json]) -> fn.Answer:

@@ -28,6 +28,7 @@ from edgetenants_runtime.providerconfigs import ConfigKinds
 from provider import installation, options
 from provider.cloudfront.aws import Accounts
 from provider.cloudfront.connector import GroupConnector, TenantConnector
+from provider.cloudfront.metrics import Gauges, Instruments
 from provider.options import Policy
 
 __all__ = ["main"]
@@ -73,9 +74,10 @@ TREES = (
 def wire(client: KubeClient, clock: Clock, settings: Settings, policy: Policy) -> Manager:
     """Put the parts together."""
     manager = Manager(client, clock, settings)
-    accounts = Accounts(clock)
+    accounts = Accounts(clock, Instruments(manager.metrics.registry))
     tenants: list[Controller] = []
     groups: list[Controller] = []
+    manager.metrics.registry.register(Gauges(lambda: resources(tenants), lambda: accounts.pauses))
     for tree in TREES:
         configs = manager.configs(
             ConfigKinds(
@@ -99,6 +101,7 @@ def wire(client: KubeClient, clock: Clock, settings: Settings, policy: Policy) -
                 drift_policy=policy.drift,
                 read_only=policy.read_only,
                 peers=namesakes(controllers),
+                poll_seconds=settings.poll_interval,
             )
             controllers.append(manager.manage(managed_kind(kind), connector, configs))
     return manager
@@ -108,14 +111,19 @@ def namesakes(controllers: Sequence[Controller]) -> Callable[[Managed], Iterable
     """Finds the other managed resources, of either tree, with the same external name."""
 
     def find(mr: Managed) -> Iterable[Managed]:
-        for controller in controllers:
-            cache = controller.informer.cache
-            for obj in filter(None, map(cache.get, cache.keys())):
-                other = Managed(obj)
-                if other.uid != mr.uid and (other.external_name or other.name) == mr.external_name:
-                    yield other
+        for other in resources(controllers):
+            if other.uid != mr.uid and (other.external_name or other.name) == mr.external_name:
+                yield other
 
     return find
+
+
+def resources(controllers: Sequence[Controller]) -> Iterable[Managed]:
+    """The managed resources of these controllers, as they are cached."""
+    for controller in controllers:
+        cache = controller.informer.cache
+        for obj in filter(None, map(cache.get, cache.keys())):
+            yield Managed(obj)
 
 
 def resource_kind(kind: Kind) -> ResourceKind:

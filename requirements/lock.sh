@@ -6,12 +6,14 @@
 set -eu
 cd "$(dirname "$0")"
 command -v uv >/dev/null || { echo "lock: uv is not installed (pip install uv)" >&2; exit 1; }
-for part in dev function provider runtime emulator bench-pythonic bench-kopf ministack; do
+for part in dev function provider runtime emulator bench-pythonic bench-pythonic06 bench-kopf ministack; do
   constraint=""
+  python=3.11
   case "$part" in dev | bench-* | ministack) ;; *) constraint="-c dev.lock" ;; esac
+  case "$part" in bench-pythonic06) python=3.12 ;; esac
   [ ! -e "$part.lock" ] || cp "$part.lock" "$part.new"
   # shellcheck disable=SC2086
-  uv pip compile -q $* --universal --python-version 3.11 --generate-hashes --no-header \
+  uv pip compile -q $* --universal --python-version $python --generate-hashes --no-header \
     --no-emit-index-url --no-emit-find-links $constraint "$part.in" -o "$part.new"
   { echo "# Hashed lock, written by \`make lock\` from requirements/$part.in."; cat "$part.new"; } > "$part.lock"
   rm "$part.new"

@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sandbox import launch, pki, ports, state, steps, teardown
-from sandbox.build import BuildError, build
+from sandbox.build import build
 from sandbox.choice import Choice, Options, choose, notices, refuse_unsafe
 from sandbox.emulator_admin import EmulatorAdmin
 from sandbox.errors import ProcessDied, Refused, SupervisorGone, WorldError
+from sandbox.golang import BuildError
 from sandbox.kubectl import Kubectl
 from sandbox.processes import Processes, obituary
 from sandbox.programs import Programs, installation_in, provider_ports
@@ -227,7 +228,7 @@ class World:
         except WorldError as e:
             found = [
                 f"{c['type']}={c['status']} {c.get('reason')}"
-                for c in seen.get("status", {}).get("conditions", [])
+                for c in seen.get("status", {}).get("conditions") or []
             ]
             raise WorldError(f"{e}; its conditions: {', '.join(found) or 'none'}") from e
 
@@ -342,7 +343,7 @@ def _undone_on_failure(layout: Layout, progress: Progress) -> Iterator[None]:
 
 
 def _status(obj: dict[str, Any], condition: str) -> str:
-    conditions = obj.get("status", {}).get("conditions", [])
+    conditions = obj.get("status", {}).get("conditions") or []
     return next((str(c["status"]) for c in conditions if c["type"] == condition), "")
 
 

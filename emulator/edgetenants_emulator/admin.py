@@ -220,6 +220,7 @@ class Admin:
     def load_snapshot(self, request: Request, _: str) -> Any:
         """Replace the state by a saved one."""
         snapshot.load(self._world, request.json())
+        self.application.accounts.forget()
         return {"ok": True}
 
     def unknowns(self, _: Request, __: str) -> Any:

@@ -1,8 +1,10 @@
 """The DNS part of the admin API.
 
-GET    dns?name=&type=      where the DNS server listens, its zones; with a name what it answers
+GET    dns?name=&type=      where the DNS server listens, its zones; with a name what it answers, with
+                            view=cloudfront what CloudFront and ACM see
 POST   records              {"name", "type", "values", "ttl", "zone"}: set the records of a name and type;
-                            ALIAS is Route 53's alias, FAIL (no values) makes look-ups fail
+                            ALIAS is Route 53's alias, FAIL (no values) makes look-ups fail;
+                            "propagationSeconds": until CloudFront and ACM see them
 GET    records              those that were set
 DELETE records?name=&type=  take them away, all without name and type
 """
@@ -21,15 +23,20 @@ from edgetenants_emulator.zones import FAIL, Answer, RecordSet, normal
 
 __all__ = ["add_record", "dns", "records", "remove_records"]
 
-_MEMBERS = {"name", "type", "values", "ttl", "zone"}
+_MEMBERS = {"name", "type", "values", "ttl", "zone", "propagationSeconds"}
+_VIEWS = ("", "cloudfront")
 _TYPES = {*dns_wire.TYPES, ALIAS, FAIL}
 
 
 def dns(application: Application, request: Request) -> dict[str, Any]:
     """Where the server listens and what it knows; the answer to one question when a name is given."""
     if "name" in request.query:
-        found = application.resolver.lookup(request.query["name"], request.query.get("type", "A").upper())
-        return _answer(found)
+        view = request.query.get("view", "")
+        if view not in _VIEWS:
+            raise ValueError(f"view is cloudfront or left out, not {view!r}")
+        resolver = application.resolver
+        look = resolver.lookup_late if view else resolver.lookup
+        return _answer(look(request.query["name"], request.query.get("type", "A").upper()))
     address = application.dns_address
     return {
         "listening": {"host": address[0], "port": address[1]} if address else None,
@@ -47,12 +54,14 @@ def add_record(application: Application, request: Request) -> dict[str, Any]:
 
     Raises ValueError for what is no record, and for a name in a hosted zone of Route 53.
     """
-    record, zone = _parse(request.json())
+    wanted = request.json()
+    record, zone = _parse(wanted)
+    lag = _lag(wanted)
     hosted = application.resolver.hosted_zone_of(record.name)
     if hosted:
         raise ValueError(f"{record.name} lies in the hosted zone {hosted}: change it through Route 53")
     with _settling(application):
-        application.world.book.put(record, zone)
+        application.world.book.put(record, zone, application.world.clock.now(), lag)
     return _row(record, zone)
 
 
@@ -60,7 +69,7 @@ def remove_records(application: Application, request: Request) -> dict[str, Any]
     """Take records away."""
     name, kind = normal(request.query.get("name", "")), request.query.get("type", "").upper()
     with _settling(application):
-        return {"removed": application.world.book.remove(name, kind)}
+        return {"removed": application.world.book.remove(name, kind, application.world.clock.now())}
 
 
 @contextmanager
@@ -69,6 +78,8 @@ def _settling(application: Application) -> Iterator[None]:
     with application.world.lock:
         managed_certificates.advance(application.world)
         yield
+        world = application.world
+        world.book.history.forget(world.clock.now(), world.settings.dns_propagation_seconds)
         managed_certificates.advance(application.world)
 
 
@@ -77,7 +88,10 @@ def _parse(wanted: dict[str, Any]) -> tuple[RecordSet, str]:
     needed = {"name", "type"} if str(wanted.get("type")).upper() == FAIL else {"name", "type", "values"}
     missing = sorted(needed - set(wanted))
     if unknown or missing:
-        raise ValueError(f"a record has name, type, values, and may have ttl, zone; not {unknown or missing}")
+        raise ValueError(
+            "a record has name, type, values, and may have ttl, zone, propagationSeconds; "
+            f"not {unknown or missing}"
+        )
     name, kind = normal(wanted["name"]), str(wanted["type"]).upper()
     zone = normal(wanted.get("zone") or ".".join(name.split(".")[-2:]))
     if kind not in _TYPES:
@@ -87,6 +101,15 @@ def _parse(wanted: dict[str, Any]) -> tuple[RecordSet, str]:
     record = RecordSet(name, kind, _values(kind, wanted.get("values", [])), int(wanted.get("ttl", 300)))
     dns_wire.rdata("CNAME", name)
     return record, zone
+
+
+def _lag(wanted: dict[str, Any]) -> float | None:
+    seconds = wanted.get("propagationSeconds")
+    if seconds is None:
+        return None
+    if type(seconds) not in (int, float) or not 0 <= seconds < float("inf"):
+        raise ValueError(f"propagationSeconds of a record is a number of virtual seconds, not {seconds!r}")
+    return float(seconds)
 
 
 def _values(kind: str, values: Any) -> tuple[str, ...]:

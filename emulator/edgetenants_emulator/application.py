@@ -9,25 +9,29 @@ from dataclasses import replace
 
 from edgetenants_emulator import (
     call_parameters,
+    certificate_users,
     cloudfront,
     identifiers,
     managed_certificates,
     restxml,
     role_sessions,
+    route53,
+    session_ends,
 )
 from edgetenants_emulator.calls import Call, CallLog
 from edgetenants_emulator.errors import AwsError, ConnectionDropped, ErrorCode
 from edgetenants_emulator.exchange import Request, Response
 from edgetenants_emulator.faults import Faults, When
 from edgetenants_emulator.moto_services import Accounts, MotoServices, error_code
-from edgetenants_emulator.operations import CLOUDFRONT, Operation, resolve, scope_of, service_model
+from edgetenants_emulator.operations import CLOUDFRONT, ROUTE53, Operation, resolve, scope_of, service_model
 from edgetenants_emulator.rate_limits import RateLimits, of_settings
 from edgetenants_emulator.resolver import Resolver
 from edgetenants_emulator.world import DEFAULT_ACCOUNT, World
+from edgetenants_emulator.zone_changes import ZonesAtWork
 
 __all__ = ["Application"]
 
-_CERTIFICATES_HANG_ON = frozenset({"acm", "route53"})
+_CERTIFICATES_HANG_ON = frozenset({"acm", ROUTE53})
 
 
 class Application:
@@ -40,8 +44,9 @@ class Application:
         self.moto = MotoServices()
         self.accounts = Accounts()
         self.resolver = Resolver(world)
-        world.lookup, world.dns_generation = self.resolver.lookup, self.resolver.generation
+        world.lookup, world.dns_generation = self.resolver.lookup_late, self.resolver.generation
         self.limits = RateLimits(world.clock.now, lambda: of_settings(world.settings))
+        self.zones_at_work = ZonesAtWork()
         self.dns_address: tuple[str, int] | None = None
 
     def handle(self, request: Request) -> Response:
@@ -54,7 +59,7 @@ class Application:
             operation.name, operation.service, account, self.world.clock.now(), request_id
         )
         try:
-            response = self._disturbed(request, operation, call, request_id, signed=scope is not None)
+            response = self._in_turn(request, operation, call, request_id, signed=scope is not None)
         except AwsError as error:
             call.status, call.code = error.status, error.code
             return _error(operation, error, request_id)
@@ -63,6 +68,20 @@ class Application:
             raise
         call.status = response.status
         return response
+
+    def _in_turn(
+        self, request: Request, operation: Operation, call: Call, request_id: str, *, signed: bool
+    ) -> Response:
+        """Route 53 works on one request for a hosted zone at a time, one that a fault holds up included."""
+        zone = route53.zone_of(operation)
+        if not zone:
+            return self._disturbed(request, operation, call, request_id, signed=signed)
+        try:
+            with self.zones_at_work.taken(zone):
+                route53.check_at_rest(self.world, zone)
+                return self._disturbed(request, operation, call, request_id, signed=signed)
+        finally:
+            self._keep_parameters(call, request, operation)
 
     def _disturbed(
         self, request: Request, operation: Operation, call: Call, request_id: str, *, signed: bool
@@ -86,6 +105,8 @@ class Application:
         if operation.service == CLOUDFRONT and not signed:
             message = "Request is missing Authentication Token"
             raise AwsError(ErrorCode.MISSING_AUTHENTICATION_TOKEN, message)
+        if self.world.sessions and (scope := scope_of(request)):
+            self._check_session(scope.access_key, request, operation, call)
         try:
             self.limits.admit(operation.service, operation.name, call.account, request.body)
         except AwsError:
@@ -116,6 +137,13 @@ class Application:
             message = f"The emulator failed at {operation.name}: {error!r}"
             raise AwsError(ErrorCode.INTERNAL_ERROR, message) from error
 
+    def _check_session(self, access_key: str, request: Request, operation: Operation, call: Call) -> None:
+        try:
+            session_ends.check(self.world, access_key, operation)
+        except AwsError:
+            self._keep_parameters(call, request, operation)
+            raise
+
     def _keep_parameters(self, call: Call, request: Request, operation: Operation) -> None:
         if call.parameters is None:
             self.calls.keep(call, call_parameters.read(request, operation), len(request.body))
@@ -124,12 +152,24 @@ class Application:
         self._keep_parameters(call, request, operation)
         if operation.service == CLOUDFRONT:
             self._tell_moto(operation, call.account)
-        if (operation.service, operation.name) == ("sts", "AssumeRole"):
+        begins_session = operation.service == "sts" and operation.name in role_sessions.GUARDED
+        if begins_session:
             scope = scope_of(request)
-            role_sessions.check(request, call.account, scope.access_key if scope else "")
+            role_sessions.check(operation.name, request, call.account, scope.access_key if scope else "")
         self._advance_certificates(operation)
-        response = self.moto.forward(request, operation, call.account)
+        if operation.service == "acm":
+            certificate_users.tell_acm(self.world, call.account, operation, request)
+        if route53.is_ours(operation):
+            with self.world.lock:
+                response = route53.answer(self.world, call.account, operation, request, request_id)
+        else:
+            response = self.moto.forward(request, operation, call.account)
+            if operation.service == ROUTE53:
+                response = route53.with_change(self.world, call.account, operation, response)
         self._advance_certificates(operation)
+        if begins_session:
+            response = session_ends.begin(self.world, role_sessions.seconds_of(request), response)
+            response = role_sessions.with_identity(request, response)
         if operation.service in ("iam", "sts"):
             self.accounts.forget()
         if response.status >= 400:

@@ -5,16 +5,17 @@ The certificates themselves are moto's: `acm` is the real thing for whoever asks
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from moto.acm.exceptions import CertificateNotFound
 from moto.acm.models import CertBundle, acm_backends
 
 from edgetenants_emulator import identifiers
-from edgetenants_emulator.records import CertificateStatus, ManagedCertificate
+from edgetenants_emulator.clock import VirtualClock
+from edgetenants_emulator.records import ManagedCertificate, Renewal
 
-__all__ = ["count", "covers", "exists", "issue", "issued_names", "redirect", "request_managed"]
+__all__ = ["count", "covers", "exists", "issue", "issued_names", "redirect", "request_managed", "show_users"]
 
 REGION = "us-east-1"
 
@@ -59,6 +60,7 @@ class ManagedBundle(CertBundle):
     """A managed certificate as ACM shows it: its status is CloudFront's, on the virtual clock."""
 
     managed: ManagedCertificate
+    clock: VirtualClock
 
     def check(self) -> None:
         """Take the status over; moto's own would be issued after a minute of real time."""
@@ -72,9 +74,30 @@ class ManagedBundle(CertBundle):
         detail["DomainValidationOptions"] = [self._option(domain) for domain in self.managed.tokens]
         if self.managed.failure_reason:
             detail["FailureReason"] = self.managed.failure_reason
-        if self.managed.status is CertificateStatus.PENDING_VALIDATION:
-            del detail["IssuedAt"]
+        detail |= self._dates()
+        if not self.managed.validity:
+            del detail["IssuedAt"], detail["NotBefore"], detail["NotAfter"]
+        eligible = self.status == "ISSUED" and detail["InUseBy"]
+        detail["RenewalEligibility"] = "ELIGIBLE" if eligible else "INELIGIBLE"
+        if self.managed.renewal:
+            detail["RenewalSummary"] = self._renewal(self.managed.renewal)
         return described
+
+    def _dates(self) -> dict[str, float]:
+        managed = self.managed
+        times = {"CreatedAt": managed.requested, "IssuedAt": managed.issued}
+        if managed.validity:
+            times |= {"NotBefore": managed.validity.not_before, "NotAfter": managed.validity.not_after}
+        return {name: self.clock.unix(at) for name, at in times.items() if at is not None}
+
+    def _renewal(self, renewal: Renewal) -> dict[str, Any]:
+        options = [{**self._option(name), "ValidationStatus": renewal.status} for name in self.managed.tokens]
+        summary = {
+            "RenewalStatus": renewal.status,
+            "UpdatedAt": self.clock.unix(renewal.updated),
+            "DomainValidationOptions": options,
+        }
+        return {**summary, "RenewalStatusReason": renewal.reason} if renewal.reason else summary
 
     def _option(self, domain: str) -> dict[str, Any]:
         source, target = redirect(self.managed, domain)
@@ -88,12 +111,12 @@ class ManagedBundle(CertBundle):
         }
 
 
-def request_managed(certificate: ManagedCertificate, transparency_logging: str) -> None:
+def request_managed(certificate: ManagedCertificate, transparency_logging: str, clock: VirtualClock) -> None:
     """Put a managed certificate into its account's ACM and give it its ARN."""
     primary, *others = certificate.tokens
     bundle = ManagedBundle.generate_cert(primary, certificate.account, REGION, sans=others)
     assert isinstance(bundle, ManagedBundle)  # noqa: S101 - `generate_cert` makes what it is called on
-    bundle.managed = certificate
+    bundle.managed, bundle.clock = certificate, clock
     bundle.cert_options["CertificateTransparencyLoggingPreference"] = transparency_logging
     certificate.arn = bundle.arn
     # moto's API only takes requests of its own making.
@@ -103,6 +126,12 @@ def request_managed(certificate: ManagedCertificate, transparency_logging: str) 
 def exists(certificate: ManagedCertificate) -> bool:
     """Whether ACM still has it."""
     return certificate.arn in acm_backends[certificate.account][REGION]._certificates  # noqa: SLF001
+
+
+def show_users(account: str, users: Mapping[str, list[str]]) -> None:
+    """Let ACM say what uses an account's certificates: ARNs by a certificate's."""
+    for arn, bundle in list(acm_backends[account][REGION]._certificates.items()):  # noqa: SLF001
+        bundle.in_use_by = users.get(arn, [])
 
 
 def count(account: str, *, with_managed: bool) -> int:

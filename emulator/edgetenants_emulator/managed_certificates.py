@@ -1,6 +1,7 @@
 """Certificates that CloudFront asks ACM for on a tenant's behalf: their way from request to an end.
 
-    requested ──▶ pending-validation ──▶ issued ──▶ expired · revoked (told by the admin API)
+    requested ──▶ pending-validation ──▶ issued ──▶ expired, unless renewed (certificate_lives)
+                     │                          └─▶ revoked (told by the admin API)
                      │        DNS points here or the token is served, for every domain,
                      │        and `certificate_issue_seconds` have passed
                      ├──▶ validation-timed-out   72 hours after the request
@@ -17,7 +18,15 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from edgetenants_emulator import certificates, dns, domains, durations, tenant_lookup
+from edgetenants_emulator import (
+    certificate_lives,
+    certificate_proofs,
+    certificates,
+    dns,
+    domains,
+    durations,
+    tenant_lookup,
+)
 from edgetenants_emulator.customizations import certificate_arn
 from edgetenants_emulator.errors import AwsError, ErrorCode
 from edgetenants_emulator.records import CertificateStatus, DomainStatus, ManagedCertificate, Tenant
@@ -61,8 +70,8 @@ def check_request(
     _check_quota(world, account)
     checked = before is None or world.settings.update_checks_dns
     if wanted["ValidationTokenHost"] == "cloudfront" and checked:
-        endpoint = _endpoint(world, group_id)
-        if not all(_points(world, name, endpoint) for name in names):
+        endpoint = certificate_proofs.endpoint(world, group_id)
+        if not all(certificate_proofs.points(world, name, endpoint) for name in names):
             raise AwsError(ErrorCode.INVALID_ARGUMENT, domains.NOT_OWNED)
 
 
@@ -80,19 +89,21 @@ def request(world: World, tenant: Tenant, wanted: Params) -> None:
         requested=world.clock.now(),
     )
     logging = wanted.get("CertificateTransparencyLoggingPreference", "enabled").upper()
-    certificates.request_managed(certificate, logging)
+    certificates.request_managed(certificate, logging, world.clock)
     tenant.certificate = certificate
     world.pending_certificates.append(certificate)
     advance(world)
 
 
 def advance(world: World) -> None:
-    """Bring every pending certificate up to the present; under the world's lock."""
+    """Bring every certificate up to the present; under the world's lock."""
     for certificate in list(world.pending_certificates):
         if world.settings.acm_delete_cancels_request and not certificates.exists(certificate):
             _cancel(world, certificate)
         else:
             _advance(world, certificate)
+    for certificate in certificate_lives.expired(world):
+        settle(world, certificate, CertificateStatus.EXPIRED)
 
 
 def settle(
@@ -108,10 +119,16 @@ def settle(
     world.pending_certificates[:] = [each for each in world.pending_certificates if each is not certificate]
     if pending:
         world.pending_certificates.append(certificate)
-    tenant = _tenant(world, certificate)
+    if status is CertificateStatus.ISSUED:
+        certificate_lives.begin(world, certificate, world.clock.now())
+    else:
+        certificate_lives.end(world, certificate)
+    tenant = certificate_proofs.tenant_of(world, certificate)
     if tenant is None:
         return
     world.remember(tenant)
+    if status is CertificateStatus.EXPIRED and world.settings.expired_certificate_deactivates:
+        _deactivate(world, tenant, certificate)
     if status is CertificateStatus.ISSUED and world.settings.certificate_attached_by_itself:
         _attach(world, tenant, certificate)
     elif world.settings.certificate_moves_etag:
@@ -197,15 +214,12 @@ def _issued_at(certificate: ManagedCertificate, delay: float) -> float | None:
 
 def _look(world: World, certificate: ManagedCertificate, now: float) -> None:
     """Note since when all domains are proven."""
-    tenant = _tenant(world, certificate)
+    tenant = certificate_proofs.tenant_of(world, certificate)
     state = (*world.dns_generation(), *sorted(certificate.served), tenant and tenant.group_id)
-    if state == certificate.looked_at and not world.settings.dns_lag_seconds:
+    if state == certificate.looked_at:
         return
     certificate.looked_at = state
-    endpoint = _endpoint(world, tenant.group_id) if tenant else ""
-    proven = all(
-        domain in certificate.served or _points(world, domain, endpoint) for domain in certificate.tokens
-    )
+    proven = certificate_proofs.proven(world, certificate, tenant)
     if not proven:
         certificate.proven_at = None
     elif certificate.proven_at is None:
@@ -228,20 +242,24 @@ def _attach(world: World, tenant: Tenant, certificate: ManagedCertificate) -> No
     durations.deploy(world, tenant)
 
 
+def _deactivate(world: World, tenant: Tenant, certificate: ManagedCertificate) -> None:
+    """Let the domains of an expired certificate be inactive that the distribution's does not cover."""
+    parent = world.distributions.get(tenant.account, tenant.distribution_id)
+    inherited = certificates.issued_names(tenant.account, parent.certificate_arn if parent else None) or ()
+    lost = {name for name in certificate.tokens if not certificates.covers(inherited, name)}
+    attached = certificate_arn(tenant.customizations) == certificate.arn
+    if attached:
+        tenant.domains = {n: DomainStatus.INACTIVE if n in lost else s for n, s in tenant.domains.items()}
+
+
 def _cancel(world: World, certificate: ManagedCertificate) -> None:
     """Somebody deleted it in ACM, the only way to end a pending request: the tenant may ask again."""
     world.pending_certificates.remove(certificate)
-    tenant = _tenant(world, certificate)
+    tenant = certificate_proofs.tenant_of(world, certificate)
     if tenant:
         world.remember(tenant)
         tenant.certificate = None
         tenant.version += world.settings.certificate_moves_etag
-
-
-def _tenant(world: World, certificate: ManagedCertificate) -> Tenant | None:
-    """The tenant whose certificate this still is."""
-    tenant = world.tenants.get(certificate.account, certificate.tenant_id)
-    return tenant if tenant and tenant.certificate is certificate else None
 
 
 def _check_quota(world: World, account: str) -> None:
@@ -250,20 +268,3 @@ def _check_quota(world: World, account: str) -> None:
     if held >= settings.acm_certificates_per_account:
         message = f"Your request exceeds the limit of {settings.acm_certificates_per_account} certificates."
         raise AwsError(ErrorCode.ENTITY_LIMIT_EXCEEDED, message)
-
-
-def _points(world: World, domain: str, endpoint: str) -> bool:
-    now, lag = world.clock.now(), world.settings.dns_lag_seconds
-    valid = bool(endpoint) and dns.verdict(world.lookup, domain, endpoint).status is dns.DnsStatus.VALID
-    if not lag:
-        return valid
-    seen = world.past.pointing_since
-    if not valid:
-        seen.pop((domain, endpoint), None)
-        return False
-    return seen.setdefault((domain, endpoint), now) + lag <= now
-
-
-def _endpoint(world: World, group_id: str) -> str:
-    group = world.groups.anywhere(group_id)
-    return group.routing_endpoint if group else ""

@@ -101,8 +101,8 @@ OF_TIME: tuple[Unknown, ...] = (
     ),
     Unknown(
         "How soon do CloudFront's resolvers see a record?",
-        "At once; users report minutes, after Route 53's INSYNC too.",
-        ("dns_lag_seconds",),
+        "At once, so that tests need not wait; users report minutes, after Route 53's INSYNC too.",
+        ("dns_propagation_seconds",),
         (
             "aws-cli: create-distribution-tenant (must also be propagated)",
             "dsp0x4/cloudfront-tenant-operator: the ownership error is retried",
@@ -149,6 +149,45 @@ OF_TIME: tuple[Unknown, ...] = (
         "A minute from the proof; given up after 72 hours.",
         ("certificate_issue_seconds", "certificate_timeout_seconds"),
         ("ACM user guide: HTTP validation times out",),
+    ),
+    Unknown(
+        "How long is a managed certificate valid, and when is it renewed?",
+        "13 months; 60 days before its end, while it is in use and its domains point here.",
+        ("certificate_valid_days", "certificate_renewal_days"),
+        (
+            "ACM user guide: Certificate characteristics (validity), Managed certificate renewal",
+            f"{_CERTIFICATES} (renewals need nothing while the DNS points to CloudFront)",
+        ),
+    ),
+    Unknown(
+        "Are a tenant's domains inactive when its managed certificate has expired?",
+        "No: a domain that is active stays so, and viewers see the expired certificate.",
+        ("expired_certificate_deactivates",),
+        (f"{GUIDE}: domains of a tenant (once active, a domain can't be deactivated)",),
+    ),
+    Unknown(
+        "What does ACM name as the user of a tenant's own certificate (InUseBy)?",
+        "The tenant; of a distribution's certificate the distribution, not its tenants.",
+        (),
+        ("ACM API reference: CertificateDetail$InUseBy (ARNs of the resources that use it)",),
+    ),
+    Unknown(
+        "On which clock do sessions of roles end?",
+        "The virtual one; a question of this emulator alone, AWS has one clock.",
+        ("role_session_clock",),
+        ("STS API reference: AssumeRole, DurationSeconds",),
+    ),
+    Unknown(
+        "How soon do Route 53's own name servers answer with a change?",
+        "All of them at INSYNC, 30 seconds after the change.",
+        ("route53_insync_seconds",),
+        ("Route 53 API reference: GetChange (changes generally propagate within 60 seconds)",),
+    ),
+    Unknown(
+        "How long does a change keep others from its hosted zone?",
+        "Until it is answered.",
+        ("route53_change_seconds",),
+        ("Route 53 API reference: ChangeResourceRecordSets, PriorRequestNotComplete",),
     ),
     Unknown(
         "How many requests does Route 53 allow?",

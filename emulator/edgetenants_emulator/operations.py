@@ -18,10 +18,11 @@ from edgetenants_emulator.exchange import Request
 __all__ = ["Operation", "Scope", "resolve", "scope_of", "service_model"]
 
 CLOUDFRONT = "cloudfront"
+ROUTE53 = "route53"
 _loading = threading.Lock()
 _CREDENTIAL = re.compile(r"Credential=([^/\s]+)/[0-9]+/([^/\s]*)/([^/\s]+)/aws4_request")
 # The API versions in the paths of services that are called without credentials only by mistake.
-_UNSIGNED_PATHS = {"2020-05-31": CLOUDFRONT, "2013-04-01": "route53"}
+_UNSIGNED_PATHS = {"2020-05-31": CLOUDFRONT, "2013-04-01": ROUTE53}
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,6 @@ class Past:
     """By ARN: until when the tags were these, the oldest first."""
     held_since: dict[str, float] = field(default_factory=dict)
     """By domain: since when its holder has it."""
-    pointing_since: dict[tuple[str, str], float] = field(default_factory=dict)
-    """By domain and endpoint: since when the DNS is seen to point there."""
 
     def changes(self, tenant: Tenant, now: float, lag: float) -> None:
         """Keep a tenant that is about to be changed."""

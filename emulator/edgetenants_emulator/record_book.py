@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import threading
 
+from edgetenants_emulator.late_views import Former, History
 from edgetenants_emulator.zones import RecordSet
 
-__all__ = ["RecordBook"]
+__all__ = ["Entry", "RecordBook"]
+
+
+Entry = tuple[str, RecordSet]
+"""A zone and records in it."""
 
 
 class RecordBook:
@@ -14,29 +19,41 @@ class RecordBook:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._records: dict[tuple[str, str], tuple[str, RecordSet]] = {}
+        self._records: dict[tuple[str, str], Entry] = {}
+        self.history: History[tuple[str, str], Entry] = History()
         self.changes = 0
         """Moves with every change."""
 
-    def put(self, record: RecordSet, zone: str) -> None:
-        """Set the records of a name and type. Raises ValueError beside a CNAME, which stands alone."""
+    def put(self, record: RecordSet, zone: str, now: float = 0.0, lag: float | None = None) -> None:
+        """Set the records of a name and type, to be seen after `lag` virtual seconds, or after the setting's.
+
+        Raises ValueError beside a CNAME, which stands alone.
+        """
         with self._lock:
             others = {kind for name, kind in self._records if name == record.name} - {record.type}
             if others and "CNAME" in others | {record.type}:
                 raise ValueError(f"{record.name} has {', '.join(sorted(others))}: a CNAME stands alone")
-            self._records[record.name, record.type] = (zone, record)
+            key = (record.name, record.type)
+            self.history.note(key, Former(now, self._records.get(key), lag))
+            self._records[key] = (zone, record)
             self.changes += 1
 
-    def remove(self, name: str = "", record_type: str = "") -> int:
+    def remove(self, name: str = "", record_type: str = "", now: float = 0.0) -> int:
         """Take away what has this name and type, where they are given; how many sets that were."""
         with self._lock:
             gone = [key for key in self._records if name in ("", key[0]) and record_type in ("", key[1])]
             for key in gone:
-                del self._records[key]
+                self.history.note(key, Former(now, self._records.pop(key)))
             self.changes += len(gone)
             return len(gone)
 
-    def listed(self) -> list[tuple[str, RecordSet]]:
+    def seen(self, now: float, lag: float) -> list[Entry]:
+        """Zone and records, as somebody sees them to whom changes come so late."""
+        with self._lock:
+            present = dict(self._records)
+        return list(self.history.seen(present, now, lag).values())
+
+    def listed(self) -> list[Entry]:
         """Zone and records, in the order of their setting."""
         with self._lock:
             return list(self._records.values())

@@ -18,9 +18,12 @@ __all__ = [
     "DomainStatus",
     "Invalidation",
     "ManagedCertificate",
+    "Renewal",
     "Resource",
+    "Session",
     "Shelf",
     "Tenant",
+    "Validity",
 ]
 
 
@@ -43,13 +46,33 @@ class CertificateStatus(StrEnum):
     INACTIVE = "inactive"
     """Only the admin API gives it."""
     EXPIRED = "expired"
-    """Only the admin API gives it."""
+    """It was not renewed in time."""
     VALIDATION_TIMED_OUT = "validation-timed-out"
     """Control was not shown within 72 hours."""
     REVOKED = "revoked"
     """Only the admin API gives it."""
     FAILED = "failed"
     """The authority refused; ACM says why."""
+
+
+@dataclass(frozen=True)
+class Validity:
+    """From when until when a certificate is good, in virtual seconds."""
+
+    not_before: float
+    not_after: float
+
+
+@dataclass(frozen=True)
+class Renewal:
+    """What came of the last renewal."""
+
+    status: str
+    """ACM's RenewalStatus."""
+    updated: float
+    """In virtual seconds."""
+    reason: str = ""
+    """ACM's RenewalStatusReason; empty for none."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -73,6 +96,24 @@ class ManagedCertificate:
     """Since when control of all domains is shown."""
     looked_at: tuple[Any, ...] = ()
     """What proofs hung on when they were last looked at."""
+    issued: float | None = None
+    """When it was issued for the first time."""
+    validity: Validity | None = None
+    """None before the issue."""
+    due: float = 0.0
+    """When a renewal, or its end, comes next."""
+    renewal: Renewal | None = None
+
+
+@dataclass(frozen=True)
+class Session:
+    """One session of a role."""
+
+    access_key: str
+    ends: float
+    """In virtual seconds."""
+    ends_really: float
+    """In seconds since 1970, of real time."""
 
 
 @dataclass(frozen=True, kw_only=True)

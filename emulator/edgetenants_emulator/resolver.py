@@ -5,18 +5,22 @@
 
 Zones of all accounts count. Of two public zones with one name, AWS asks the one that the registrar points to;
 here the newest of an account is asked.
+
+    name servers     changes at Route 53's INSYNC, records set by hand at once     the DNS server
+    resolvers        changes after `dns_propagation_seconds`                       CloudFront, ACM
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from moto.route53.models import route53_backends
 
-from edgetenants_emulator import zones
+from edgetenants_emulator import route53, zones
 from edgetenants_emulator.world import World
-from edgetenants_emulator.zones import Answer, RecordSet, Zone
+from edgetenants_emulator.zones import Answer, RecordSet, Zone, Zones
 
 __all__ = ["ALIAS", "EDGE_ADDRESSES", "EDGE_ZONE", "Resolver"]
 
@@ -31,47 +35,84 @@ ALIAS = "ALIAS"
 _SOA = "ns.{zone}. hostmaster.{zone}. 1 7200 900 1209600 86400"
 
 
+@dataclass(frozen=True)
+class _Lags:
+    """How many virtual seconds after a change somebody sees it."""
+
+    hosted: float
+    by_hand: float | None
+    """None for at once, whatever a record says."""
+
+
 class Resolver:
-    """Answers from the state at the moment of the question."""
+    """Answers from the state at the moment of the question, as far as it is seen by then."""
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._kept: dict[str, tuple[tuple[int, ...], Zone]] = {}
+        self._kept: dict[tuple[str, float], tuple[tuple[int, ...], Zone]] = {}
 
     def lookup(self, name: str, record_type: str) -> Answer:
-        """What the DNS says now about a name (in whatever case) and a type."""
+        """What the name servers say now about a name (in whatever case) and a type."""
         return zones.lookup(self.zones(), name, record_type)
 
-    def generation(self) -> tuple[int, ...]:
-        """Differs when a record may; reads none."""
-        hosted = list(_public_zones())
-        return self._world.book.changes, len(hosted), sum(len(zone.rr_changes) for zone in hosted)
+    def lookup_late(self, name: str, record_type: str) -> Answer:
+        """What CloudFront and ACM see of them."""
+        return zones.lookup(self._zones(self._late), name, record_type)
 
-    def zones(self) -> zones.Zones:
-        """All zones by name."""
-        by_hand = {zone.name: zone for zone in self._by_hand()}
-        hosted = {zone.name: zone for zone in self._hosted()}
+    def generation(self) -> tuple[int, ...]:
+        """Differs when what CloudFront and ACM see may; reads no record."""
+        now, late, book = self._world.clock.now(), self._late, self._world.book
+        hosted = list(_public_zones())
+        unseen = sum(self._unseen(zone, now, late.hosted) for zone in hosted)
+        changes = sum(len(zone.rr_changes) for zone in hosted)
+        return book.changes, book.history.unseen(now, late.hosted), len(hosted), changes, unseen
+
+    def zones(self) -> Zones:
+        """All zones by name, as the name servers have them."""
+        return self._zones(_Lags(self._world.settings.route53_insync_seconds, None))
+
+    @property
+    def _late(self) -> _Lags:
+        lag = self._world.settings.dns_propagation_seconds
+        return _Lags(lag, lag)
+
+    def _zones(self, lags: _Lags) -> Zones:
+        by_hand = {zone.name: zone for zone in self._by_hand(lags.by_hand)}
+        hosted = {zone.name: zone for zone in self._hosted(lags.hosted)}
         return {EDGE_ZONE: self._edge(), **by_hand, **hosted}
 
     def hosted_zone_of(self, name: str) -> str | None:
         """The innermost public hosted zone around a name; None when Route 53 has none."""
-        around = [zone.name for zone in self._hosted() if f".{name}".endswith(f".{zone.name}")]
+        around = [zone.name for zone in self._hosted(0.0) if f".{name}".endswith(f".{zone.name}")]
         return max(around, key=len, default=None)
 
-    def _hosted(self) -> Iterator[Zone]:
-        return map(self._read, _public_zones())
+    def _hosted(self, lag: float) -> Iterator[Zone]:
+        return (self._read(hosted, lag) for hosted in _public_zones())
 
-    def _read(self, hosted: Any) -> Zone:
-        """A hosted zone, read again only when it has changed: it may have thousands of records."""
-        state = (id(hosted), len(hosted.rr_changes), len(hosted.rrsets))
-        kept = self._kept.get(hosted.resource_id)
+    def _read(self, hosted: Any, lag: float) -> Zone:
+        """A hosted zone, read again only when it looks otherwise: it may have thousands of records."""
+        now = self._world.clock.now()
+        unseen = self._unseen(hosted, now, lag)
+        state = (id(hosted), len(hosted.rr_changes), len(hosted.rrsets), unseen)
+        kept = self._kept.get((hosted.resource_id, lag))
         if kept is None or kept[0] != state:
-            kept = self._kept[hosted.resource_id] = (state, Zone.of(hosted.name, _record_sets(hosted.rrsets)))
+            records = self._records(hosted, now, lag) if unseen else hosted.rrsets
+            kept = (state, Zone.of(hosted.name, _record_sets(records)))
+            self._kept[hosted.resource_id, lag] = kept
         return kept[1]
 
-    def _by_hand(self) -> Iterator[Zone]:
+    def _records(self, hosted: Any, now: float, lag: float) -> list[Any]:
+        present = {route53.key_of(record): record for record in list(hosted.rrsets)}
+        return list(self._world.zone_changes.history(hosted.resource_id).seen(present, now, lag).values())
+
+    def _unseen(self, hosted: Any, now: float, lag: float) -> int:
+        history = self._world.zone_changes.histories.get(hosted.resource_id)
+        return history.unseen(now, lag) if history else 0
+
+    def _by_hand(self, lag: float | None) -> Iterator[Zone]:
         grouped: dict[str, list[RecordSet]] = {}
-        for zone, record in self._world.book.listed():
+        book, now = self._world.book, self._world.clock.now()
+        for zone, record in book.listed() if lag is None else book.seen(now, lag):
             grouped.setdefault(zone, []).extend(_expanded(record))
         for name, records in grouped.items():
             yield Zone.of(name, [*records, *_apex(name)])

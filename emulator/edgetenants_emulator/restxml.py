@@ -1,4 +1,4 @@
-"""AWS's rest-xml protocol for CloudFront, both ways, by the shapes of botocore's model."""
+"""AWS's rest-xml protocol for CloudFront and Route 53, both ways, by the shapes of botocore's model."""
 
 from __future__ import annotations
 
@@ -115,7 +115,9 @@ def _scalar(shape: Shape, text: str) -> Any:
         raise AwsError(ErrorCode.MALFORMED_XML, message) from error
 
 
-def serialize(operation: OperationModel, result: Mapping[str, Any], request_id: str) -> Response:
+def serialize(
+    operation: OperationModel, result: Mapping[str, Any], request_id: str, namespace: str = NAMESPACE
+) -> Response:
     """The answer for a result, keyed by the members of the output shape; None counts as absent."""
     headers = {"x-amzn-RequestId": request_id}
     status = int(operation.http.get("responseCode", 200))
@@ -126,10 +128,10 @@ def serialize(operation: OperationModel, result: Mapping[str, Any], request_id: 
         if member.serialization.get("location") == "header" and result.get(name) is not None:
             headers[member.serialization.get("name", name)] = str(result[name])
     headers["Content-Type"] = "text/xml"
-    return Response(status, headers, _root(shape, result).encode())
+    return Response(status, headers, _root(shape, result, namespace).encode())
 
 
-def _root(shape: StructureShape, result: Mapping[str, Any]) -> str:
+def _root(shape: StructureShape, result: Mapping[str, Any], namespace: str) -> str:
     payload = shape.serialization.get("payload")
     out: list[str] = []
     if payload:
@@ -140,7 +142,7 @@ def _root(shape: StructureShape, result: Mapping[str, Any]) -> str:
         name = shape.name
         inside = {k: v for k, v in result.items() if "location" not in shape.members[k].serialization}
         _write(out, name, shape, inside)
-    out[0] = f'<{name} xmlns="{NAMESPACE}">'
+    out[0] = f'<{name} xmlns="{namespace}">'
     return _PROLOG + "".join(out)
 
 

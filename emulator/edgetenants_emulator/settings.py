@@ -42,6 +42,12 @@ class Settings:
     users report minutes."""
     certificate_timeout_seconds: float = 72 * 3600.0
     """Virtual seconds until ACM gives up (ACM user guide, "HTTP validation times out")."""
+    certificate_valid_days: int = 395
+    """Virtual days from the issue or renewal of a managed certificate to its end: ACM's 13 months."""
+    certificate_renewal_days: int = 60
+    """Virtual days before its end that ACM begins to renew it (ACM user guide); 0 for never."""
+    expired_certificate_deactivates: bool = False
+    """Whether domains become inactive when the managed certificate that covers them expires."""
     invalidation_seconds: float = 60.0
     """Virtual seconds from an invalidation's create to Completed."""
     tenants_per_account: int = 10_000
@@ -190,8 +196,12 @@ class Settings:
     """Virtual seconds from the attachment of a certificate until an inactive domain is active."""
     tags_lag_seconds: float = 0.0
     """Virtual seconds that ListTagsForResource goes on showing the tags from before a change."""
-    dns_lag_seconds: float = 0.0
-    """Virtual seconds until CloudFront's resolvers believe a record, from when they first see it."""
+    route53_insync_seconds: float = 30.0
+    """Virtual seconds from a change to INSYNC. Route 53's API reference: generally within 60 seconds."""
+    route53_change_seconds: float = 0.0
+    """Virtual seconds that a change goes on keeping others from its hosted zone (PriorRequestNotComplete)."""
+    dns_propagation_seconds: float = 0.0
+    """Virtual seconds until CloudFront and ACM see a change of a record, from when it was written."""
     update_checks_dns: bool = True
     """Whether a certificate request with the token host `cloudfront` is refused in an update, as in a
     create, until the domains point here; otherwise an update is accepted and the certificate waits."""
@@ -208,6 +218,10 @@ class Settings:
     deployment_times: str = _choice("fixed", "uniform", "exponential")
     """How long deployments take: as set, from half to one and a half times that, or with that mean and a
     long tail. The same chances in every run."""
+
+    role_session_clock: str = _choice("virtual", "real")
+    """On which clock sessions of roles end. On the virtual one a session of an hour ends in a minute at rate
+    60, and clients refresh it as often; real time is for worlds that run fast."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:

@@ -10,7 +10,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from edgetenants_emulator import distribution_config, domains, snapshot_moto
+from edgetenants_emulator import (
+    certificate_lives,
+    distribution_config,
+    domains,
+    session_ends,
+    snapshot_dns,
+    snapshot_moto,
+)
 from edgetenants_emulator.past import Past
 from edgetenants_emulator.records import (
     AnycastIpList,
@@ -20,13 +27,14 @@ from edgetenants_emulator.records import (
     DomainStatus,
     Invalidation,
     ManagedCertificate,
+    Renewal,
     Resource,
     Shelf,
     Tenant,
+    Validity,
 )
 from edgetenants_emulator.settings import Settings
 from edgetenants_emulator.world import World
-from edgetenants_emulator.zones import RecordSet
 
 __all__ = ["load", "save"]
 
@@ -48,7 +56,9 @@ def save(world: World) -> dict[str, Any]:
             "tenants": [_tenant_row(each) for each in world.tenants],
             "managedCertificates": [_certificate_row(each) for each in _managed(world)],
             "pendingCertificates": [each.arn for each in world.pending_certificates],
-            "records": [{"zone": zone, **asdict(record)} for zone, record in world.book.listed()],
+            **snapshot_dns.save_book(world.book),
+            "zoneChanges": snapshot_dns.save_changes(world.zone_changes),
+            "sessions": session_ends.save(world),
             "certificates": snapshot_moto.save_certificates(),
             "zones": snapshot_moto.save_zones(),
         }
@@ -73,17 +83,21 @@ def load(world: World, saved: Mapping[str, Any]) -> None:
         groups = [ConnectionGroup(**_later(row, later)) for row in saved["connectionGroups"]]
         lists = [AnycastIpList(**_later(row, later)) for row in saved.get("anycastIpLists", ())]
         tenants = [_tenant(row, later, managed) for row in saved["tenants"]]
-        records = [(row["zone"], _record(row)) for row in saved["records"]]
-        snapshot_moto.load_certificates(saved["certificates"], managed)
+        book = snapshot_dns.load_book(saved, later)
+        changes = snapshot_dns.load_changes(saved.get("zoneChanges", {}), later)
+        snapshot_moto.load_certificates(saved["certificates"], managed, world.clock)
         snapshot_moto.load_zones(saved["zones"])
+        world.sessions = session_ends.load(saved.get("sessions", []), later)
         world.settings, world.pending_certificates = settings, pending
+        world.certificate_dues, world.next_certificate_due = {}, float("inf")
+        for certificate in managed.values():
+            certificate_lives.resume(world, certificate)
         world.distributions, world.groups = _shelf(distributions), _shelf(groups)
         world.tenants, world.anycast_lists = _shelf(tenants), _shelf(lists)
         _hold_domains(world)
         world.past = Past()
-        world.book.remove()
-        for zone, record in records:
-            world.book.put(record, zone)
+        book.changes += world.book.changes  # who looks at this number sees that it has moved
+        world.book, world.zone_changes = book, changes
         world.clock.date(saved["unix"])
 
 
@@ -113,20 +127,20 @@ def _certificate_row(certificate: ManagedCertificate) -> dict[str, Any]:
 
 
 def _certificate(row: Mapping[str, Any], later: float) -> ManagedCertificate:
-    proven_at = None if row["proven_at"] is None else row["proven_at"] + later
-    moved = {"requested": row["requested"] + later, "proven_at": proven_at}
-    status = CertificateStatus(row["status"])
-    return ManagedCertificate(**{**row, **moved, "status": status, "served": set(row["served"])})
-
-
-def _record(row: Mapping[str, Any]) -> RecordSet:
-    return RecordSet(row["name"], row["type"], tuple(row["values"]), row["ttl"])
+    times = ("requested", "proven_at", "issued", "due")
+    moved = {name: row[name] + later for name in times if row.get(name) is not None}
+    read: dict[str, Any] = {"status": CertificateStatus(row["status"]), "served": set(row["served"])}
+    if row.get("validity"):
+        read["validity"] = Validity(*(at + later for at in row["validity"].values()))
+    if row.get("renewal"):
+        read["renewal"] = Renewal(**{**row["renewal"], "updated": row["renewal"]["updated"] + later})
+    return ManagedCertificate(**{**row, **moved, **read})
 
 
 def _managed(world: World) -> Iterator[ManagedCertificate]:
     of_tenants = [tenant.certificate for tenant in world.tenants if tenant.certificate]
-    yield from of_tenants
-    yield from (each for each in world.pending_certificates if each not in of_tenants)
+    others = [*world.pending_certificates, *world.certificate_dues.values()]
+    yield from {each.arn: each for each in [*of_tenants, *others]}.values()
 
 
 def _later(row: Mapping[str, Any], seconds: float) -> dict[str, Any]:

@@ -12,25 +12,11 @@ from moto.acm.models import CertBundle, acm_backends
 from moto.route53.models import FakeZone, route53_backends
 
 from edgetenants_emulator.certificates import REGION, ManagedBundle
+from edgetenants_emulator.clock import VirtualClock
 from edgetenants_emulator.records import ManagedCertificate
+from edgetenants_emulator.route53 import MEMBERS
 
 __all__ = ["load_certificates", "load_zones", "save_certificates", "save_zones"]
-
-# How RecordSet's constructor calls its attributes.
-_RECORD = {
-    "Name": "name",
-    "Type": "type",
-    "TTL": "ttl",
-    "ResourceRecords": "records",
-    "SetIdentifier": "set_identifier",
-    "Weight": "weight",
-    "Region": "region",
-    "HealthCheckId": "health_check_id",
-    "AliasTarget": "alias_target",
-    "Failover": "failover",
-    "GeoLocation": "geo_location",
-    "MultiValueAnswer": "multi_value_answer",
-}
 
 
 def save_certificates() -> list[dict[str, Any]]:
@@ -52,7 +38,9 @@ def save_certificates() -> list[dict[str, Any]]:
     ]
 
 
-def load_certificates(saved: Iterable[Mapping[str, Any]], managed: Mapping[str, ManagedCertificate]) -> None:
+def load_certificates(
+    saved: Iterable[Mapping[str, Any]], managed: Mapping[str, ManagedCertificate], clock: VirtualClock
+) -> None:
     """Put certificates back; those that ACM has are replaced."""
     for each in saved:
         kind = ManagedBundle if each["arn"] in managed else CertBundle
@@ -67,7 +55,7 @@ def load_certificates(saved: Iterable[Mapping[str, Any]], managed: Mapping[str, 
             cert_options=dict(each["options"]),
         )
         if isinstance(bundle, ManagedBundle):
-            bundle.managed = managed[each["arn"]]
+            bundle.managed, bundle.clock = managed[each["arn"]], clock
         acm_backends[each["account"]][REGION]._certificates[bundle.arn] = bundle  # noqa: SLF001
 
 
@@ -81,7 +69,7 @@ def save_zones() -> list[dict[str, Any]]:
             "private": zone.private_zone,
             "callerReference": zone.caller_reference,
             "comment": zone.comment,
-            "records": [{key: getattr(r, name) for key, name in _RECORD.items()} for r in zone.rrsets],
+            "records": [{key: getattr(r, name) for key, name in MEMBERS.items()} for r in zone.rrsets],
         }
         for account, backends in list(route53_backends.items())
         for backend in list(backends.values())
@@ -102,14 +90,4 @@ def load_zones(saved: Iterable[Mapping[str, Any]]) -> None:
         zone.rrsets = []
         for record in each["records"]:
             zone.add_rrset({key: value for key, value in record.items() if value is not None})
-            zone.rr_changes.append(_change(record))
         backend.zones[each["id"]] = zone
-
-
-def _change(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The change that made a record: without it moto lets nobody delete the record."""
-    given = {key: value for key, value in record.items() if value is not None}
-    values = given.pop("ResourceRecords", [])
-    if not given.get("AliasTarget"):
-        given["ResourceRecords"] = [v if isinstance(v, dict) else {"Value": v} for v in values]
-    return {"Action": "CREATE", "ResourceRecordSet": given}

@@ -34,16 +34,22 @@ class Caller:
     """The role whose session it is; empty for users."""
     is_session: bool = False
     """Whether its credentials are a role's."""
+    provider: str = ""
+    """The identity provider that vouches for it, whose ARN then is `arn`; empty for who has keys."""
 
     @property
     def names(self) -> frozenset[str]:
         """What a policy may call it."""
+        if self.provider:
+            return frozenset({self.arn, "*"})
         root = f"arn:aws:iam::{self.account}:root"
         return frozenset({self.account, root, self.arn, self.role_arn or self.arn, "*"})
 
     @property
     def context(self) -> dict[str, str]:
         """The condition keys that describe it."""
+        if self.provider:
+            return {"aws:federatedprovider": self.arn}
         return {"aws:principalaccount": self.account, "aws:principalarn": self.role_arn or self.arn}
 
 
@@ -78,13 +84,14 @@ def _names_action(statement: Mapping[str, Any], action: str) -> bool:
 
 def _names_caller(statement: Mapping[str, Any], caller: Caller) -> bool:
     if "NotPrincipal" in statement:
-        return not _names(statement["NotPrincipal"]) & caller.names
-    return bool(_names(statement.get("Principal", [])) & caller.names)
+        return not _names(statement["NotPrincipal"], caller) & caller.names
+    return bool(_names(statement.get("Principal", []), caller) & caller.names)
 
 
-def _names(principal: Any) -> set[str]:
-    """The AWS principals of an element; services and identity providers are nobody who has keys here."""
-    return set(_listed(principal.get("AWS", []) if isinstance(principal, Mapping) else principal))
+def _names(principal: Any, caller: Caller) -> set[str]:
+    """An element's principals of the caller's kind; services are nobody who calls here."""
+    kind = "Federated" if caller.provider else "AWS"
+    return set(_listed(principal.get(kind, []) if isinstance(principal, Mapping) else principal))
 
 
 def _holds(operator: str, key: str, wanted: Sequence[Any], context: Context) -> bool:

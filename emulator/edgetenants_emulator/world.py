@@ -17,10 +17,12 @@ from edgetenants_emulator.records import (
     Distribution,
     ManagedCertificate,
     Resource,
+    Session,
     Shelf,
     Tenant,
 )
 from edgetenants_emulator.settings import Settings
+from edgetenants_emulator.zone_changes import ChangeBook
 from edgetenants_emulator.zones import Answer, Code
 
 __all__ = ["DEFAULT_ACCOUNT", "World"]
@@ -44,12 +46,20 @@ class World:
     """Who holds a domain: its name in lower case, and the holder's ARN. One namespace over all accounts."""
     book: RecordBook = field(default_factory=RecordBook)
     """DNS records for zones that Route 53 does not have."""
+    zone_changes: ChangeBook = field(default_factory=ChangeBook)
+    """What was changed in Route 53's hosted zones."""
     lookup: Callable[[str, str], Answer] = field(default=lambda *_: Answer(Code.REFUSED))
-    """What the DNS says about a name and a record type; nothing until a resolver is put here."""
+    """What CloudFront and ACM see of a name and a record type; nothing until a resolver is put here."""
     dns_generation: Callable[[], tuple[int, ...]] = field(default=tuple)
     """Differs when what `lookup` says may."""
     pending_certificates: list[ManagedCertificate] = field(default_factory=list)
     """Those that wait for validation, also of tenants that are gone."""
+    certificate_dues: dict[str, ManagedCertificate] = field(default_factory=dict)
+    """By ARN: those that are issued, also of tenants that are gone."""
+    next_certificate_due: float = float("inf")
+    """When one of these has to be looked at, in virtual seconds."""
+    sessions: dict[str, Session] = field(default_factory=dict)
+    """By access key: the sessions of roles that STS began here."""
     past: Past = field(default_factory=Past)
     """What reads that lag still show."""
     chance: random.Random = field(default_factory=lambda: random.Random(0))  # noqa: S311 - no secret

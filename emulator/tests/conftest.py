@@ -14,6 +14,7 @@ import botocore.session
 import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
+from moto.acm.models import acm_backends
 from moto.route53.models import route53_backends
 
 from edgetenants_emulator import EmulatorServer, certificates
@@ -27,6 +28,7 @@ COVERED = ("*.example.com", "example.com", "*.acme.com")
 SESSION = boto3.Session(botocore_session=botocore.session.get_session())
 # What any operation of any AWS service may answer, beside what its model declares.
 UNDECLARED = {
+    "ExpiredToken",
     "MalformedXML",
     "MissingAuthenticationToken",
     "NotImplemented",
@@ -174,11 +176,15 @@ def emulator():
 
 
 @pytest.fixture(autouse=True)
-def no_hosted_zones():
-    """moto's zones outlive the server; no test finds those of another."""
+def nothing_left():
+    """moto's state outlives the server: no test finds another's zones, or saves another's certificates."""
     yield
     for backends in route53_backends.values():
         backends["aws"].zones.clear()
+    for backends in acm_backends.values():
+        held = backends["us-east-1"]._certificates
+        for arn in [arn for arn, each in held.items() if isinstance(each, certificates.ManagedBundle)]:
+            del held[arn]
 
 
 def declared(operation: str) -> set[str]:

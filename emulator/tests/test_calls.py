@@ -121,9 +121,10 @@ class TestParameters:
         pem = b"-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----"
         with pytest.raises(ClientError):
             aws.client("acm").import_certificate(Certificate=pem, PrivateKey=pem, CertificateChain=pem)
-        aws.client("sts").assume_role_with_web_identity(
-            RoleArn="arn:aws:iam::210987654321:role/r", RoleSessionName="me", WebIdentityToken="s3cret"
-        )
+        with pytest.raises(ClientError):
+            aws.client("sts").assume_role_with_web_identity(
+                RoleArn="arn:aws:iam::210987654321:role/r", RoleSessionName="me", WebIdentityToken="s3cret"
+            )
         imported, assumed = admin("GET", "calls")["calls"][-2:]
         assert imported["parameters"] == {"Certificate": MASK, "PrivateKey": MASK, "CertificateChain": MASK}
         assert assumed["parameters"]["WebIdentityToken"] == MASK

@@ -28,7 +28,7 @@ TOGETHER: dict[str, dict[str, Any]] = {
 # Numbers that readings hang on, and what is tried of them.
 NUMBERS: dict[str, float] = {
     "delete_lag_seconds": 40,
-    "dns_lag_seconds": 100,
+    "dns_propagation_seconds": 100,
     "domain_activation_seconds": 70,
     "domain_lookup_lag_seconds": 100,
     "list_lag_of_deletes_seconds": 100,
@@ -46,6 +46,8 @@ NUMBERS: dict[str, float] = {
 }
 NOT_HERE = "no part of this life"
 WHY_NOT: dict[str, str] = {
+    "certificate_renewal_days": NOT_HERE,
+    "certificate_valid_days": NOT_HERE,
     "certificate_timeout_seconds": "met in the replacing of a request",
     "cloudfront_requests_burst": "only beside cloudfront_requests_per_second",
     "deploy_distribution_seconds": NOT_HERE,
@@ -53,6 +55,8 @@ WHY_NOT: dict[str, str] = {
     "invalidation_paths": NOT_HERE,
     "invalidation_seconds": NOT_HERE,
     "invalidation_wildcards": NOT_HERE,
+    "route53_change_seconds": NOT_HERE,
+    "route53_insync_seconds": NOT_HERE,
 }
 
 

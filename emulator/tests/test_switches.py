@@ -88,7 +88,7 @@ MET: dict[str, Any] = {
     "uncovered_domain_error": lambda aws, *_: new(aws, Domains=domains("a.uncovered.test")),
     "update_in_progress_error": in_progress,
 }
-NO_CODES = {"deployment_times"}
+NO_CODES = {"deployment_times", "role_session_clock"}
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ class TestLags:
         assert value() == "2"
 
     def test_dns(self, aws, admin):
-        admin.settings(dns_lag_seconds=30)
+        admin.settings(dns_propagation_seconds=30)
         endpoint = aws.cloudfront.list_connection_groups()["ConnectionGroups"][0]["RoutingEndpoint"]
         admin("POST", "records", {"name": DOMAIN, "type": "CNAME", "values": [endpoint]})
         operation, params = new(aws, Domains=domains(DOMAIN), **BY_CLOUDFRONT)
@@ -274,7 +274,7 @@ class TestLags:
         assert getattr(aws.cloudfront, operation)(**params)["ETag"] == FIRST_VERSION
 
     def test_dns_of_a_pending_certificate(self, aws, admin):
-        admin.settings(dns_lag_seconds=30)
+        admin.settings(dns_propagation_seconds=30)
         aws.tenant(Domains=domains(DOMAIN), **SELF_HOSTED)
         endpoint = aws.cloudfront.list_connection_groups()["ConnectionGroups"][0]["RoutingEndpoint"]
         admin("POST", "records", {"name": DOMAIN, "type": "CNAME", "values": [endpoint]})

@@ -18,7 +18,7 @@ import configparser
 import hashlib
 import threading
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final
 
@@ -37,15 +37,17 @@ from botocore.credentials import (
 )
 
 from apis.errors import InvalidInput, parse
-from apis.providerconfig import AssumedRole, ProviderConfigSpec, WebIdentity, Writes
-from edgetenants_runtime import deadline
+from apis.providerconfig import AssumedRole, ProviderConfigSpec, RateLimits, WebIdentity, Writes
 from edgetenants_runtime.api.providerconfig import CredentialsSource
 from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.configuration import ResolvedConfig
 from edgetenants_runtime.errors import ExternalError, Retry
-from provider.cloudfront.calls import CloudFrontCalls
+from provider.cloudfront.calls import Caller, CloudFrontCalls
 from provider.cloudfront.errors import AwsError, explain
+from provider.cloudfront.hooks import UNKNOWN_ACCOUNT, Hooks
 from provider.cloudfront.memory import Memory
+from provider.cloudfront.metrics import Instruments
+from provider.cloudfront.pace import Pace
 
 if TYPE_CHECKING:
     from mypy_boto3_acm import ACMClient
@@ -59,6 +61,8 @@ _log = structlog.get_logger("provider.cloudfront.aws")
 REGION: Final = "us-east-1"
 """CloudFront is signed for it wherever it is called from, and its certificates stand there."""
 _SESSION_NAME: Final = "edgetenants"
+_FAILURE_SECONDS: Final = 30.0
+"""A config whose credentials AWS refuses is tried so often, however many resources use it."""
 
 
 @dataclass(frozen=True)
@@ -70,65 +74,143 @@ class Account:
     """Shared by all configs of the account."""
     id: str | None
     """None where it may not be asked."""
+    caller_arn: str | None
+    """None where it may not be asked."""
     frozen: bool
+    pace: Pace
+    """Shared by all configs of the account."""
+    rehearsals: Memory
+    """What is remembered between two rehearsals, apart from what really happened; shared alike."""
+    hooks: Hooks = field(repr=False)
+    """Around the requests of this one config."""
+
+
+@dataclass
+class _Shared:
+    """What all configs of an account have in common."""
+
+    memory: Memory
+    rehearsals: Memory
+    pace: Pace
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """An account, or why there is none, as long as that holds."""
+
+    fingerprint: str
+    account: Account | None
+    failure: ExternalError | None = None
+    until: float = float("inf")
 
 
 class Accounts:
     """The accounts of all provider configs. Thread-safe."""
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+    def __init__(self, clock: Clock, instruments: Instruments | None = None) -> None:
+        self.clock = clock
+        self.instruments = instruments or Instruments()
         self._lock = threading.Lock()
-        self._accounts: dict[str, tuple[str, Account]] = {}
-        self._memories: dict[str, Memory] = {}
+        self._opened: dict[str, _Opened] = {}
+        self._shared: dict[str, _Shared] = {}
         self._opening: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def of(self, config: ResolvedConfig) -> Account:
-        """The account, made anew when the config or its credentials changed.
+        """The account, made anew when the config or its credentials changed, or AWS takes these no more.
 
         Raises:
             ExternalError: the config cannot be used, or AWS refuses its credentials.
         """
         fingerprint = _fingerprint(config)
-        if (known := self._known(config.uid, fingerprint)) is not None:
-            return known
         with self._lock:
             opening = self._opening[config.uid]
+        if (known := self._known(config.uid, fingerprint)) is not None:
+            return known
         # A lock for each config: one whose endpoint does not answer must not hold up the others.
         with opening:
             if (known := self._known(config.uid, fingerprint)) is not None:
                 return known
-            account = self._open(config)
-            with self._lock:
-                self._accounts[config.uid] = (fingerprint, account)
-            return account
+            return self._reopen(config, fingerprint)
+
+    @property
+    def pauses(self) -> dict[str, float]:
+        """For each account the seconds for which it is not called."""
+        with self._lock:
+            opened = [each.account for each in self._opened.values() if each.account]
+        return {each.id: each.pace.paused for each in opened if each.id}
 
     def _known(self, uid: str, fingerprint: str) -> Account | None:
         with self._lock:
-            of, account = self._accounts.get(uid, ("", None))
-            return account if of == fingerprint else None
+            opened = self._opened.get(uid)
+        if opened is None or opened.fingerprint != fingerprint or self.clock.now() >= opened.until:
+            return None
+        if opened.failure is not None:
+            raise ExternalError(opened.failure.message, retry=opened.failure.retry)
+        return opened.account
+
+    def _reopen(self, config: ResolvedConfig, fingerprint: str) -> Account:
+        try:
+            account = self._open(config)
+        except ExternalError as error:
+            # A thousand resources that use the config learn it from this one attempt.
+            until = self.clock.now() + _FAILURE_SECONDS
+            self._note(config.uid, _Opened(fingerprint, None, error, until))
+            raise
+        self._note(config.uid, _Opened(fingerprint, account))
+        return account
+
+    def _note(self, uid: str, opened: _Opened) -> None:
+        with self._lock:
+            self._opened[uid] = opened
+
+    def _forget(self, uid: str, hooks: Hooks) -> None:
+        """The credentials are not taken any more: begin anew at the next look."""
+        with self._lock:
+            opened = self._opened.get(uid)
+            if opened is not None and opened.account is not None and opened.account.hooks is hooks:
+                del self._opened[uid]
 
     def _open(self, config: ResolvedConfig) -> Account:
         spec = _spec(config)
-        session = _session(config, spec)
+        hooks = Hooks(Pace(self.clock), self.instruments.calls)
+        hooks.on_stale = lambda: self._forget(config.uid, hooks)
+        session = _session(config, spec, hooks)
         options = _options(config, spec)
         cloudfront: CloudFrontClient = session.client("cloudfront", **options)
         # Certificates of CloudFront stand in one region, whatever the provider config says of the others.
         acm: ACMClient = session.client("acm", **{**options, "region_name": REGION})
         sts: STSClient = session.client("sts", **options)
         for client in (cloudfront, acm, sts):
-            client.meta.events.register("before-call", _begin_in_time)
+            hooks.watch(client)
         calls = CloudFrontCalls(cloudfront, acm, sts)
-        id_ = _caller(calls, config)
+        caller = _caller(calls, config)
+        shared = self._share(config, spec, caller)
+        hooks.pace, hooks.account = shared.pace, caller.account if caller else UNKNOWN_ACCOUNT
+        return Account(
+            cloudfront=calls,
+            memory=shared.memory,
+            id=caller.account if caller else None,
+            caller_arn=caller.arn if caller else None,
+            frozen=spec.writes is Writes.FROZEN,
+            pace=shared.pace,
+            rehearsals=shared.rehearsals,
+            hooks=hooks,
+        )
+
+    def _share(self, config: ResolvedConfig, spec: ProviderConfigSpec, caller: Caller | None) -> _Shared:
         endpoint = spec.endpoint.url if spec.endpoint else ""
+        key = f"{endpoint} {caller.account if caller else config.uid}"
+        limits = spec.rate_limits or RateLimits()
         with self._lock:
-            memory = self._memories.setdefault(f"{endpoint} {id_ or config.uid}", Memory(self._clock))
-        return Account(calls, memory, id_, frozen=spec.writes is Writes.FROZEN)
-
-
-def _begin_in_time(model: Any, **_: Any) -> None:
-    # So that a reconcile which is out of time ends at its next call, and not at its next write.
-    deadline.check(f"the call {model.name}")
+            # A config may have been of another account before.
+            for other in self._shared.values():
+                other.pace.limit("cloudfront", config.uid, None)
+                other.pace.limit("acm", config.uid, None)
+            clock = self.clock
+            shared = self._shared.setdefault(key, _Shared(Memory(clock), Memory(clock), Pace(clock)))
+            shared.pace.limit("cloudfront", config.uid, limits.cloudfront)
+            shared.pace.limit("acm", config.uid, limits.acm)
+        return shared
 
 
 def _fingerprint(config: ResolvedConfig) -> str:
@@ -136,12 +218,13 @@ def _fingerprint(config: ResolvedConfig) -> str:
     return f"{config.generation} {secret}"
 
 
-def _caller(calls: CloudFrontCalls, config: ResolvedConfig) -> str | None:
+def _caller(calls: CloudFrontCalls, config: ResolvedConfig) -> Caller | None:
     try:
-        return calls.account()
+        return calls.caller()
     except AwsError as error:
-        if error.code != "AccessDenied":
-            raise explain(error, f"{config.key}: ask whose credentials they are", serving=True) from error
+        if error.code != "AccessDenied" or error.operation != "GetCallerIdentity":
+            what = f"{config.key}: ask whose credentials they are"
+            raise explain(error, what, serving=True) from error
         _log.warning(
             "may not ask for the caller's account, so tenants are not guarded against another account's",
             config=str(config.key),
@@ -159,20 +242,24 @@ def _spec(config: ResolvedConfig) -> ProviderConfigSpec:
 
 def _options(config: ResolvedConfig, spec: ProviderConfigSpec) -> dict[str, Any]:
     anonymous = config.source == CredentialsSource.NONE and spec.web_identity is None
+    unsigned = Config(signature_version=UNSIGNED) if anonymous else Config()
+    return {**_reached(spec), "config": _settings().merge(unsigned)}
+
+
+def _reached(spec: ProviderConfigSpec) -> dict[str, Any]:
     region = spec.endpoint.region if spec.endpoint and spec.endpoint.region else REGION
-    return {
-        "region_name": region,
-        "endpoint_url": spec.endpoint.url if spec.endpoint else None,
-        "config": Config(
-            user_agent_extra=f"edgetenants/{_version()}",
-            signature_version=UNSIGNED if anonymous else None,
-            connect_timeout=5,
-            read_timeout=30,
-            # One retry for a lost connection; everything longer is the queue's, on the injected clock.
-            retries={"mode": "standard", "total_max_attempts": 2},
-            max_pool_connections=32,
-        ),
-    }
+    return {"region_name": region, "endpoint_url": spec.endpoint.url if spec.endpoint else None}
+
+
+def _settings() -> Config:
+    return Config(
+        user_agent_extra=f"edgetenants/{_version()}",
+        connect_timeout=5,
+        read_timeout=30,
+        # Hooks retries what may be retried at once; the rest is the queue's, on the injected clock.
+        retries={"mode": "standard", "total_max_attempts": 1},
+        max_pool_connections=32,
+    )
 
 
 def _version() -> str:
@@ -182,23 +269,35 @@ def _version() -> str:
         return "0"
 
 
-def _session(config: ResolvedConfig, spec: ProviderConfigSpec) -> boto3.Session:
+def _session(config: ResolvedConfig, spec: ProviderConfigSpec, hooks: Hooks) -> boto3.Session:
     """A session whose credentials are those at the end of the chain."""
     core = botocore.session.Session()
     core.set_config_variable("region", REGION)
-    endpoint = spec.endpoint.url if spec.endpoint else None
-    credentials: Any = _base(config, spec, core, endpoint)
+    sts = _sts_maker(core, spec, hooks)
+    credentials: Any = _base(config, spec, core, sts)
     if spec.assume_role_chain and credentials is None and config.source == CredentialsSource.NONE:
         # Else the chain would begin with the provider's own identity, which nobody lent.
         raise ExternalError(
             f"{config.key}: spec.assumeRoleChain: expected credentials to begin with, got source None",
             retry=Retry.poll(),
         )
+    if spec.assume_role_chain and credentials is None:
+        credentials = _own_identity(config, core)
     for role in spec.assume_role_chain or ():
-        credentials = _assumed(core, credentials or core.get_credentials(), role, endpoint)
+        credentials = _assumed(sts, credentials, role)
     if credentials is not None:
         core.register_component("credential_provider", CredentialResolver([_Found(credentials)]))
     return boto3.Session(botocore_session=core)
+
+
+def _own_identity(config: ResolvedConfig, core: botocore.session.Session) -> Any:
+    credentials = core.get_credentials()
+    if credentials is None:
+        raise ExternalError(
+            f"{config.key}: spec.assumeRoleChain: expected the provider's process to have an AWS identity to "
+            "begin with, got none"
+        )
+    return credentials
 
 
 class _Found(CredentialProvider):
@@ -215,12 +314,10 @@ class _Found(CredentialProvider):
         return self._credentials
 
 
-def _base(
-    config: ResolvedConfig, spec: ProviderConfigSpec, core: botocore.session.Session, endpoint: str | None
-) -> Any:
+def _base(config: ResolvedConfig, spec: ProviderConfigSpec, core: botocore.session.Session, sts: Any) -> Any:
     """The credentials to begin with; None for those that boto3 finds by itself."""
     if spec.web_identity:
-        return _web_identity(core, spec.web_identity, endpoint)
+        return _web_identity(core, spec.web_identity, sts)
     return _static(config) if config.credentials is not None else None
 
 
@@ -244,7 +341,7 @@ def _static(config: ResolvedConfig) -> Credentials:
         ) from None
 
 
-def _assumed(core: botocore.session.Session, source: Any, role: AssumedRole, endpoint: str | None) -> Any:
+def _assumed(sts: Any, source: Any, role: AssumedRole) -> Any:
     extra: dict[str, Any] = {
         "RoleSessionName": role.session_name or _SESSION_NAME,
         "ExternalId": role.external_id,
@@ -252,7 +349,7 @@ def _assumed(core: botocore.session.Session, source: Any, role: AssumedRole, end
         "TransitiveTagKeys": list(role.transitive_tag_keys or ()) or None,
     }
     fetcher = AssumeRoleCredentialFetcher(
-        _sts_maker(core, endpoint),
+        sts,
         source,
         role.role_arn,
         extra_args={key: value for key, value in extra.items() if value is not None},
@@ -260,10 +357,10 @@ def _assumed(core: botocore.session.Session, source: Any, role: AssumedRole, end
     return DeferredRefreshableCredentials(fetcher.fetch_credentials, "assume-role")
 
 
-def _web_identity(core: botocore.session.Session, identity: WebIdentity, endpoint: str | None) -> Any:
+def _web_identity(core: botocore.session.Session, identity: WebIdentity, sts: Any) -> Any:
     path = identity.token_path or core.get_config_variable("web_identity_token_file")
     fetcher = AssumeRoleWithWebIdentityCredentialFetcher(
-        _sts_maker(core, endpoint),
+        sts,
         _token_reader(path),
         identity.role_arn,
         extra_args={"RoleSessionName": _SESSION_NAME},
@@ -282,8 +379,11 @@ def _token_reader(path: str | None) -> Any:
     return FileWebIdentityTokenLoader(path)
 
 
-def _sts_maker(core: botocore.session.Session, endpoint: str | None) -> Any:
+def _sts_maker(core: botocore.session.Session, spec: ProviderConfigSpec, hooks: Hooks) -> Any:
     def make(service: str, **options: Any) -> Any:
-        return core.create_client(service, region_name=REGION, endpoint_url=endpoint, **options)
+        config = _settings().merge(options.pop("config", Config()))
+        client = core.create_client(service, **_reached(spec), config=config, **options)
+        hooks.watch(client)
+        return client
 
     return make

@@ -11,6 +11,7 @@ CloudFront distribution tenant").
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from provider.cloudfront import distribution as distributions
@@ -32,7 +33,35 @@ if TYPE_CHECKING:
     from mypy_boto3_cloudfront import CloudFrontClient
     from mypy_boto3_sts import STSClient
 
-__all__ = ["CloudFront", "CloudFrontCalls", "settings"]
+__all__ = [
+    "Caller",
+    "CloudFront",
+    "CloudFrontCalls",
+    "Page",
+    "creation",
+    "deletion",
+    "settings",
+    "tagging",
+    "untagging",
+    "update",
+]
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Whose the credentials are."""
+
+    account: str
+    arn: str
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of tenants."""
+
+    tenants: tuple[ObservedTenant, ...]
+    marker: str
+    """Of the next page; "" where there is none."""
 
 
 class CloudFront(Protocol):
@@ -122,8 +151,15 @@ class CloudFront(Protocol):
         """The names of some of its tenants; empty where it has none."""
         ...
 
-    def account(self) -> str:
-        """The account of the caller."""
+    def caller(self) -> Caller:
+        """Whose the credentials are."""
+        ...
+
+    def tenants_of(self, distribution: str, marker: str = "", size: int | None = None) -> Page:
+        """A page of a distribution's tenants, from a marker on. They have neither parameters nor tags.
+
+        `size` is how many at most; None: as many as AWS likes.
+        """
         ...
 
 
@@ -143,11 +179,8 @@ class CloudFrontCalls(CertificateCalls, DomainCalls, GroupCalls):
 
     def create_tenant(self, tenant: Tenant) -> ObservedTenant:
         """CreateDistributionTenant."""
-        request: Any = {"Name": tenant.name, **settings(tenant), **_asking(tenant.certificate_request)}
-        if tenant.tags:
-            request["Tags"] = {"Items": _tags(tenant.tags)}
         with failing("CreateDistributionTenant"):
-            answer = self._cloudfront.create_distribution_tenant(**request)
+            answer = self._cloudfront.create_distribution_tenant(**creation(tenant))
         return observed.tenant(answer["DistributionTenant"], answer["ETag"])
 
     def update_tenant(
@@ -159,15 +192,16 @@ class CloudFrontCalls(CertificateCalls, DomainCalls, GroupCalls):
         request: Request | None = None,
     ) -> ObservedTenant:
         """UpdateDistributionTenant."""
-        sent: Any = {"Id": id_, "IfMatch": etag, **settings(tenant, emptied), **_asking(request)}
         with failing("UpdateDistributionTenant"):
-            answer = self._cloudfront.update_distribution_tenant(**sent)
+            answer = self._cloudfront.update_distribution_tenant(
+                **update(id_, etag, tenant, emptied, request)
+            )
         return observed.tenant(answer["DistributionTenant"], answer["ETag"])
 
     def delete_tenant(self, id_: str, etag: str) -> None:
         """DeleteDistributionTenant."""
         with failing("DeleteDistributionTenant"):
-            self._cloudfront.delete_distribution_tenant(Id=id_, IfMatch=etag)
+            self._cloudfront.delete_distribution_tenant(**deletion(id_, etag))
 
     def tags(self, arn: str) -> dict[str, str]:
         """ListTagsForResource."""
@@ -177,14 +211,13 @@ class CloudFrontCalls(CertificateCalls, DomainCalls, GroupCalls):
 
     def tag(self, arn: str, tags: Mapping[str, str]) -> None:
         """TagResource."""
-        items: Any = _tags(tags)
         with failing("TagResource"):
-            self._cloudfront.tag_resource(Resource=arn, Tags={"Items": items})
+            self._cloudfront.tag_resource(**tagging(arn, tags))
 
     def untag(self, arn: str, keys: tuple[str, ...]) -> None:
         """UntagResource."""
         with failing("UntagResource"):
-            self._cloudfront.untag_resource(Resource=arn, TagKeys={"Items": list(keys)})
+            self._cloudfront.untag_resource(**untagging(arn, keys))
 
     def distribution(self, id_: str) -> Distribution | None:
         """GetDistribution."""
@@ -197,10 +230,58 @@ class CloudFrontCalls(CertificateCalls, DomainCalls, GroupCalls):
             raise
         return distributions.read(id_, answer["Distribution"].get("DistributionConfig") or {})
 
-    def account(self) -> str:
+    def caller(self) -> Caller:
         """GetCallerIdentity."""
         with failing("GetCallerIdentity"):
-            return self._sts.get_caller_identity()["Account"]
+            answer = self._sts.get_caller_identity()
+        return Caller(answer["Account"], answer["Arn"])
+
+    def tenants_of(self, distribution: str, marker: str = "", size: int | None = None) -> Page:
+        """ListDistributionTenants."""
+        request: Any = {"AssociationFilter": {"DistributionId": distribution}}
+        request |= {"Marker": marker} if marker else {}
+        request |= {"MaxItems": size} if size else {}
+        with failing("ListDistributionTenants"):
+            answer = self._cloudfront.list_distribution_tenants(**request)
+        found = answer.get("DistributionTenantList") or ()
+        return Page(
+            tuple(observed.tenant(each, each["ETag"]) for each in found), answer.get("NextMarker", "")
+        )
+
+
+# The parameters of the calls that write: what is sent, and what a rehearsal shows.
+
+
+def creation(tenant: Tenant) -> dict[str, Any]:
+    """CreateDistributionTenant."""
+    tags = {"Tags": {"Items": _tags(tenant.tags)}} if tenant.tags else {}
+    return {"Name": tenant.name, **settings(tenant), **_asking(tenant.certificate_request), **tags}
+
+
+def update(
+    id_: str,
+    etag: str,
+    tenant: Tenant,
+    emptied: frozenset[str] = frozenset(),
+    request: Request | None = None,
+) -> dict[str, Any]:
+    """UpdateDistributionTenant."""
+    return {"Id": id_, "IfMatch": etag, **settings(tenant, emptied), **_asking(request)}
+
+
+def deletion(id_: str, etag: str) -> dict[str, Any]:
+    """DeleteDistributionTenant."""
+    return {"Id": id_, "IfMatch": etag}
+
+
+def tagging(arn: str, tags: Mapping[str, str]) -> dict[str, Any]:
+    """TagResource."""
+    return {"Resource": arn, "Tags": {"Items": _tags(tags)}}
+
+
+def untagging(arn: str, keys: tuple[str, ...]) -> dict[str, Any]:
+    """UntagResource."""
+    return {"Resource": arn, "TagKeys": {"Items": list(keys)}}
 
 
 def settings(tenant: Tenant, emptied: frozenset[str] = frozenset()) -> dict[str, Any]:

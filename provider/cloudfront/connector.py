@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from apis.drift import DriftPolicy
-from edgetenants_runtime.configuration import ConfigResolver
+from edgetenants_runtime.configuration import ConfigResolver, ResolvedConfig
+from edgetenants_runtime.external import ExternalClient
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws import Account, Accounts
 from provider.cloudfront.connectiongroup import GroupClient
 from provider.cloudfront.context import Context
+from provider.cloudfront.dryrun import DryRunClient
 from provider.cloudfront.guards import DRY_RUN_ANNOTATION, is_dry_run
+from provider.cloudfront.hooks import UNKNOWN_ACCOUNT
+from provider.cloudfront.measured import MeasuredClient
+from provider.cloudfront.patience import Patience, PatientClient
+from provider.cloudfront.rehearsal import Recorder
 from provider.cloudfront.tenant import TenantClient
 
 __all__ = ["GroupConnector", "TenantConnector"]
 
 
 class _Connector:
-    """What both kinds have in common."""
+    """What the connectors of all kinds have in common."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the provider's flags, by name
         self,
         configs: ConfigResolver,
         accounts: Accounts,
@@ -28,6 +35,7 @@ class _Connector:
         drift_policy: DriftPolicy = DriftPolicy.ENFORCE,
         read_only: bool = False,
         peers: Callable[[Managed], Iterable[Managed]] = lambda _: (),
+        poll_seconds: float = 60.0,
     ) -> None:
         """`peers` finds the other managed resources with the same external name; the rest is the provider's
         flags."""
@@ -37,10 +45,19 @@ class _Connector:
         self._drift_policy = drift_policy
         self._read_only = read_only
         self._peers = peers
+        self._patience = Patience(poll_seconds)
 
-    def _context(self, mr: Managed) -> Context:
+    def _connected(self, mr: Managed, made: Callable[[Context], ExternalClient]) -> ExternalClient:
+        """The client that `made` makes, with what stands around it."""
         config = self._configs.resolve(mr)
         account = self._accounts.of(config)
+        self._configs.report(config, {"accountId": account.id, "callerArn": account.caller_arn})
+        client = self._client(self._context(mr, config, account), mr, account, made)
+        return PatientClient(
+            self._measured(client, account), self._patience, f"{config.uid} {config.generation}"
+        )
+
+    def _context(self, mr: Managed, config: ResolvedConfig, account: Account) -> Context:
         return Context(
             cloudfront=account.cloudfront,
             memory=account.memory,
@@ -52,34 +69,47 @@ class _Connector:
             peers=self._peers,
         )
 
+    def _client(
+        self, context: Context, mr: Managed, account: Account, made: Callable[[Context], ExternalClient]
+    ) -> ExternalClient:
+        if not is_dry_run(mr):
+            return made(context)
+        recorder = Recorder(account.cloudfront)
+        watching = replace(context, cloudfront=recorder.as_cloudfront)
+        acting = replace(watching, memory=account.rehearsals, frozen="")
+        return DryRunClient(made(watching), made(acting), recorder)
+
+    def _measured(self, client: ExternalClient, account: Account) -> ExternalClient:
+        metrics, clock = self._accounts.instruments.tenants, self._accounts.clock
+        return MeasuredClient(client, metrics, account.id or UNKNOWN_ACCOUNT, clock)
+
     def _frozen(self, mr: Managed, account: Account, config: str) -> str:
         if self._read_only:
             return "the provider runs with --read-only"
         if account.frozen:
             return f"{config} has spec.writes Frozen"
-        # What would be done is not listed yet; that nothing is done must hold from the start.
         return f"the annotation {DRY_RUN_ANNOTATION} is set" if is_dry_run(mr) else ""
 
 
 class TenantConnector(_Connector):
     """Implements edgetenants_runtime.external.Connector for DistributionTenants of one scope."""
 
-    def connect(self, mr: Managed) -> TenantClient:
+    def connect(self, mr: Managed) -> ExternalClient:
         """The client for one reconcile. Clients, credentials and what is remembered are shared.
 
         Raises:
             ExternalError: the config is missing or cannot be used, or AWS refuses its credentials.
         """
-        return TenantClient(self._context(mr))
+        return self._connected(mr, TenantClient)
 
 
 class GroupConnector(_Connector):
     """The same for ConnectionGroups."""
 
-    def connect(self, mr: Managed) -> GroupClient:
+    def connect(self, mr: Managed) -> ExternalClient:
         """The client for one reconcile.
 
         Raises:
             ExternalError: the config is missing or cannot be used, or AWS refuses its credentials.
         """
-        return GroupClient(self._context(mr))
+        return self._connected(mr, GroupClient)

@@ -17,13 +17,30 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 
-__all__ = ["CODES", "AwsError", "ErrorClass", "Verdict", "classify", "explain", "not_ready"]
+__all__ = [
+    "CODES",
+    "FORBIDDEN",
+    "PAUSED",
+    "STALE_CREDENTIALS",
+    "AwsError",
+    "ErrorClass",
+    "Verdict",
+    "classify",
+    "explain",
+    "not_ready",
+]
+
+
+PAUSED: Final = "Paused"
+"""The code of a call that was held back here, to give AWS time."""
+FORBIDDEN: Final = "Forbidden"
+"""The code of a call that a rehearsal must not make."""
 
 
 class ErrorClass(StrEnum):
@@ -60,16 +77,18 @@ _DOWN: Final = Verdict(_C.THROTTLED, _R.AWS_ERROR)
 _MOVED: Final = Verdict(_C.CONFLICT, _R.AWS_ERROR)
 _BROKEN: Final = Verdict(_C.BUG, _R.AWS_ERROR)
 _OTHER: Final = Verdict(_C.TERMINAL, _R.AWS_ERROR)
+_IN_USE: Final = Verdict(_C.WAIT, _R.AWS_ERROR)
 _UNOWNED: Final = Verdict(_C.WAIT, _R.DOMAIN_VALIDATION_PENDING)
 
 CODES: Final[Mapping[str, Verdict]] = {
     # Declared by the tenant, connection group, distribution and tag operations.
     "AccessDenied": _DENIED,
-    "CannotDeleteEntityWhileInUse": Verdict(_C.WAIT, _R.DISABLING),
     "CNAMEAlreadyExists": Verdict(_C.TERMINAL, _R.DOMAIN_CONFLICT),
+    "CannotDeleteEntityWhileInUse": _IN_USE,
     "EntityAlreadyExists": _MOVED,
     "EntityLimitExceeded": Verdict(_C.QUOTA, _R.QUOTA_EXCEEDED),
     "EntityNotFound": _MOVED,
+    "IllegalUpdate": _INVALID,
     "InvalidArgument": _INVALID,
     "InvalidAssociation": _INVALID,
     "InvalidIfMatchVersion": _MOVED,
@@ -77,11 +96,12 @@ CODES: Final[Mapping[str, Verdict]] = {
     "NoSuchDistribution": Verdict(_C.TERMINAL, _R.PARENT_NOT_FOUND),
     "NoSuchResource": _MOVED,
     "PreconditionFailed": _MOVED,
-    "ResourceInUse": _INVALID,
+    "ResourceInUse": _IN_USE,
     "ResourceNotDisabled": Verdict(_C.WAIT, _R.DISABLING),
-    # Declared by acm:DescribeCertificate.
+    # Declared by the operations of ACM.
+    "InvalidArgsException": _BROKEN,
     "InvalidArnException": _INVALID,
-    "ResourceNotFoundException": _INVALID,
+    "ResourceNotFoundException": Verdict(_C.TERMINAL, _R.MISSING_CERTIFICATE),
     "ValidationException": _INVALID,
     # Declared by sts:AssumeRole and sts:AssumeRoleWithWebIdentity.
     "ExpiredTokenException": _DENIED,
@@ -120,8 +140,25 @@ CODES: Final[Mapping[str, Verdict]] = {
     # Made of botocore's own exceptions, which have no code.
     "Credentials": _DENIED,
     "Endpoint": _DOWN,
+    "TLS": _OTHER,
+    # Made here: the call was not made, as the account's requests are paused or its rate is used up.
+    PAUSED: Verdict(_C.WAIT, _R.THROTTLED),
+    # Made here: a call that writes, where nothing may be written.
+    FORBIDDEN: _BROKEN,
 }
 """Code → class and reason. A test holds it against botocore's model."""
+
+STALE_CREDENTIALS: Final = frozenset(
+    {
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "InvalidAccessKeyId",
+        "InvalidClientTokenId",
+        "UnrecognizedClientException",
+        "Credentials",
+    }
+)
+"""Codes after which the credentials are loaded anew: they ran out, or were taken back."""
 
 _NOT_OWNED: Final = re.compile("verify domain name ownership", re.IGNORECASE)
 """CloudFront answers InvalidArgument for a domain that does not lead to it yet, told apart by these words."""
@@ -129,14 +166,22 @@ _NOT_OWNED: Final = re.compile("verify domain name ownership", re.IGNORECASE)
 _SERVER_FAULTS: Final = range(500, 600)
 _VALIDATION_SECONDS: Final = 300.0
 _QUOTA_SECONDS: Final = 600.0
-_DISABLING_SECONDS: Final = 5.0
+_ROLL_OUT_SECONDS: Final = 5.0
+_IN_USE_SECONDS: Final = 60.0
 
 
 class AwsError(Exception):
     """A call to AWS failed or was refused."""
 
     def __init__(
-        self, operation: str, code: str, words: str, *, status: int = 0, request_id: str = ""
+        self,
+        operation: str,
+        code: str,
+        words: str,
+        *,
+        status: int = 0,
+        request_id: str = "",
+        after: float | None = None,
     ) -> None:
         super().__init__(f"{operation}: {code}: {words}")
         self.operation = operation
@@ -147,7 +192,27 @@ class AwsError(Exception):
         self.status = status
         """Of HTTP; 0 where there was no answer."""
         self.request_id = request_id
+        self.after = after
+        """Seconds of the injected clock after which it is worth another try; None where that is not known."""
         self.verdict = classify(code, words, status)
+
+    @classmethod
+    def of(cls, operation: str, answer: Mapping[str, Any]) -> AwsError:
+        """The error in an answer of AWS, as botocore parses it."""
+        body: Mapping[str, Any] = answer.get("Error", {})
+        metadata: Mapping[str, Any] = answer.get("ResponseMetadata", {})
+        return cls(
+            operation,
+            body.get("Code") or "Unknown",
+            body.get("Message") or "no message",
+            status=int(metadata.get("HTTPStatusCode") or 0),
+            request_id=metadata.get("RequestId") or "",
+        )
+
+    @property
+    def throttled(self) -> bool:
+        """AWS says that requests come too fast."""
+        return self.verdict is _BUSY
 
     @property
     def conflict(self) -> bool:
@@ -157,7 +222,12 @@ class AwsError(Exception):
     @property
     def absent(self) -> bool:
         """What was named does not exist."""
-        return self.code in ("EntityNotFound", "NoSuchResource", "NoSuchDistribution")
+        return self.code in (
+            "EntityNotFound",
+            "NoSuchResource",
+            "NoSuchDistribution",
+            "ResourceNotFoundException",
+        )
 
 
 def classify(code: str, words: str, status: int = 0) -> Verdict:
@@ -183,9 +253,7 @@ def explain(error: AwsError, what: str, *, serving: bool) -> ExternalError | Not
     conditions = () if serving else (not_ready(error.verdict.reason, message),)
     match error.verdict.class_:
         case ErrorClass.WAIT:
-            pending = error.verdict.reason is Reason.DOMAIN_VALIDATION_PENDING
-            after = _VALIDATION_SECONDS if pending else _DISABLING_SECONDS
-            return NotYet(message, after=after, conditions=conditions)
+            return NotYet(message, after=_wait_of(error), conditions=conditions)
         case ErrorClass.QUOTA:
             retry = Retry.after(_QUOTA_SECONDS)
         case ErrorClass.TERMINAL:
@@ -193,6 +261,18 @@ def explain(error: AwsError, what: str, *, serving: bool) -> ExternalError | Not
         case _:
             retry = Retry.backoff()
     return ExternalError(message, conditions=conditions, retry=retry, request_id=error.request_id)
+
+
+def _wait_of(error: AwsError) -> float:
+    if error.after is not None:
+        return error.after
+    match error.verdict.reason:
+        case Reason.DOMAIN_VALIDATION_PENDING:
+            return _VALIDATION_SECONDS
+        case Reason.DISABLING:
+            return _ROLL_OUT_SECONDS
+        case _:
+            return _IN_USE_SECONDS
 
 
 def not_ready(reason: Reason, message: str) -> Condition:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Final
 
 import botocore.exceptions as botocore_errors
 
 from provider.cloudfront.errors import AwsError
 
-__all__ = ["failing"]
+__all__ = ["failing", "translated"]
 
 _CREDENTIALS = (
     botocore_errors.NoCredentialsError,
@@ -22,6 +22,17 @@ _CREDENTIALS = (
 )
 
 
+_CODES: Final = (
+    (botocore_errors.ParamValidationError, "ParamValidation"),
+    (botocore_errors.SSLError, "TLS"),
+    (_CREDENTIALS, "Credentials"),
+    (botocore_errors.BotoCoreError, "Endpoint"),
+)
+"""The first that fits; the last is every other failure on the way."""
+_STILL_EXPIRED: Final = "refreshed credentials are still expired"
+"""Of botocore, which has no exception of its own for it: a clock that is wrong, mostly."""
+
+
 @contextmanager
 def failing(operation: str) -> Iterator[None]:
     """Turn whatever botocore raises in the block into AwsError.
@@ -30,23 +41,19 @@ def failing(operation: str) -> Iterator[None]:
     """
     try:
         yield
-    except botocore_errors.ClientError as error:
-        raise _refused(error) from error
-    except botocore_errors.ParamValidationError as error:
-        raise AwsError(operation, "ParamValidation", str(error)) from error
-    except _CREDENTIALS as error:
-        raise AwsError(operation, "Credentials", str(error)) from error
-    except botocore_errors.BotoCoreError as error:
-        raise AwsError(operation, "Endpoint", str(error)) from error
+    except Exception as error:
+        if (told := translated(operation, error)) is None:
+            raise
+        raise told from error
 
 
-def _refused(error: botocore_errors.ClientError) -> AwsError:
-    body: Mapping[str, Any] = error.response.get("Error", {})
-    metadata: Mapping[str, Any] = error.response.get("ResponseMetadata", {})
-    return AwsError(
-        error.operation_name,
-        body.get("Code") or "Unknown",
-        body.get("Message") or "no message",
-        status=int(metadata.get("HTTPStatusCode") or 0),
-        request_id=metadata.get("RequestId") or "",
-    )
+def translated(operation: str, error: Exception) -> AwsError | None:
+    """The error that an exception of a call is; None for one that is not botocore's, such as a bug."""
+    if isinstance(error, AwsError):
+        return error
+    if isinstance(error, botocore_errors.ClientError):
+        return AwsError.of(error.operation_name, error.response)
+    code = next((code for kinds, code in _CODES if isinstance(error, kinds)), None)
+    if isinstance(error, RuntimeError) and _STILL_EXPIRED in str(error):
+        code = "Credentials"
+    return AwsError(operation, code, str(error)) if code else None

@@ -11,7 +11,7 @@ from provider.cloudfront.groupstate import Group, ObservedGroup
 if TYPE_CHECKING:
     from mypy_boto3_cloudfront import CloudFrontClient
 
-__all__ = ["GroupCalls"]
+__all__ = ["GroupCalls", "creation", "update"]
 
 _FIRST_TENANTS = 5
 
@@ -43,21 +43,14 @@ class GroupCalls:
 
     def create_group(self, group: Group) -> ObservedGroup:
         """CreateConnectionGroup."""
-        request: Any = {"Name": group.name, **_settings(group)}
-        if group.tags:
-            tags = [{"Key": key, "Value": value} for key, value in sorted(group.tags.items())]
-            request["Tags"] = {"Items": tags}
         with failing("CreateConnectionGroup"):
-            answer = self._cloudfront.create_connection_group(**request)
+            answer = self._cloudfront.create_connection_group(**creation(group))
         return groupstate.read(answer["ConnectionGroup"], answer["ETag"])
 
     def update_group(self, id_: str, etag: str, group: Group, *, emptied: bool = False) -> ObservedGroup:
-        """UpdateConnectionGroup. An update keeps what is left out, so an empty id takes the list away."""
-        request: Any = {"Id": id_, "IfMatch": etag, **_settings(group)}
-        if emptied:
-            request["AnycastIpListId"] = ""
+        """UpdateConnectionGroup."""
         with failing("UpdateConnectionGroup"):
-            answer = self._cloudfront.update_connection_group(**request)
+            answer = self._cloudfront.update_connection_group(**update(id_, etag, group, emptied=emptied))
         return groupstate.read(answer["ConnectionGroup"], answer["ETag"])
 
     def delete_group(self, id_: str, etag: str) -> None:
@@ -72,6 +65,19 @@ class GroupCalls:
                 AssociationFilter={"ConnectionGroupId": id_}, MaxItems=_FIRST_TENANTS
             )
         return tuple(sorted(row["Name"] for row in answer.get("DistributionTenantList") or ()))
+
+
+def creation(group: Group) -> dict[str, Any]:
+    """The parameters of CreateConnectionGroup."""
+    tags = [{"Key": key, "Value": value} for key, value in sorted((group.tags or {}).items())]
+    return {"Name": group.name, **_settings(group), **({"Tags": {"Items": tags}} if tags else {})}
+
+
+def update(id_: str, etag: str, group: Group, *, emptied: bool = False) -> dict[str, Any]:
+    """The parameters of UpdateConnectionGroup. It keeps what is left out, so an empty id takes the list
+    away."""
+    taken = {"AnycastIpListId": ""} if emptied else {}
+    return {"Id": id_, "IfMatch": etag, **_settings(group), **taken}
 
 
 def _settings(group: Group) -> dict[str, Any]:

@@ -89,6 +89,8 @@ def _status(state: Assessment, dns: Dns) -> dict[str, Any]:
         "domainsReady": f"{len(served)}/{len(domains)}",
         "drift": drift or None,
         **instructions(domains, dns),
+        # Of a dry run that is over; one under way says its own (dryrun.py).
+        "plannedActions": None,
     }
 
 

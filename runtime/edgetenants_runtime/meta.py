@@ -59,7 +59,8 @@ class Creation:
     def seen_since(self, ready: Condition | None) -> bool:
         """Ready has moved since the creation, to something that only a look at the external resource can
         say: it was seen, if not by this process then by the one before."""
-        if ready is None or ready.reason == ReadyReason.CREATING or not ready.last_transition_time:
+        unseen = (ReadyReason.CREATING, ReadyReason.UNKNOWN)
+        if ready is None or ready.reason in unseen or not ready.last_transition_time:
             return False
         # Conditions have whole seconds. Equal counts as after: nobody creates the same thing twice in one.
         moved = parse_rfc3339(ready.last_transition_time)

@@ -70,6 +70,13 @@ ONCE_BROKEN: dict[str, tuple[Action, ...]] = {
         Reconcile("a"),
         Reconcile("a"),
     ),
+    "a bug before the first look says nothing of what was made": (
+        Setting(generated=True, shows_after=20.0),
+        Apply("a"),
+        Reconcile("a", at=(At(4, Trouble.DIES_AFTER),)),
+        Reconcile("a", at=(At(0, Trouble.BUG),)),
+        Reconcile("a"),
+    ),
     "a deletion after an interrupted creation waits for what may yet show": (
         SLOW_TO_SHOW,
         Apply("a"),

@@ -48,7 +48,7 @@ def main(names: Sequence[str]) -> None:
 
 def show_compositions(found: Iterable[composition.Row]) -> None:
     for r in found:
-        ratio = "" if r.times_as_fast is None else f", {r.times_as_fast} times as fast as the dict style"
+        ratio = "" if r.ours_times_as_fast is None else f"; ours is {r.ours_times_as_fast} times as fast"
         print(f"{r.name}: {r.resources} resources, {r.in_flight} in flight, {r.function}")
         print(f"  p50 {r.p50_ms} ms, p99 {r.p99_ms} ms, {r.calls_per_second}/s, {r.memory_mb} MB{ratio}")
 

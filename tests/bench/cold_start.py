@@ -33,7 +33,7 @@ NAMESPACES = ResourceKind("", "v1", "Namespace", "namespaces", namespaced=False)
 NAMESPACE = "bench"
 RESOURCES = int(os.environ.get("BENCH_RESOURCES", "10000"))
 WORKERS = 10
-LONGEST = 900.0
+LONGEST = 600.0
 """Seconds after which a provider is given up: its row says how many are Ready by then."""
 LOOK_EVERY = 5.0
 
@@ -123,7 +123,7 @@ def control_plane() -> Iterator[World]:
     world = World.up(name="bench", cache=cache(), progress=lambda _: None, options=options)
     try:
         world.kubectl("apply", "-f", str(PROVIDERS / "crd.yaml"))
-        world.kubectl("wait", "--for=condition=Established", "crd/noops.bench.example.org")
+        world.wait_for_condition("crd", "noops.bench.example.org", "Established")
         yield world
     finally:
         world.down()

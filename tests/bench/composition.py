@@ -4,11 +4,11 @@
 status. No request is ever sent twice: in each, the composite and one of the resources have a version that was
 not seen before, as it is when core calls because something has changed.
 
-Left out: function-pythonic 0.6, which needs Python 3.12 where this project's environment has the oldest Python
-that it supports. The bench `function` measures 0.1.4, the last one for 3.11.
+function-pythonic 0.6 needs Python 3.12; where there is none it is left out, which is said.
 """
 
 import statistics
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -25,14 +25,17 @@ import trustme
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 
 from function.naming import digest
+from tests.bench.environments import find_python, python_of
 from tests.bench.servers import free_port, server
 
-DICT_STYLE = Path(__file__).resolve().parent / "functions" / "dict_style.py"
+FUNCTIONS = Path(__file__).resolve().parent / "functions"
 SIZES = (1, 10, 100)
 IN_FLIGHT = (1, 8)
 ROUNDS = 5
 CALLS = {1: 400, 10: 300, 100: 80}
 """Calls of one round, by the number of composed resources."""
+
+Times = tuple[list[float], float]
 
 
 @dataclass(frozen=True)
@@ -47,31 +50,20 @@ class Row:
     p99_ms: float
     calls_per_second: float
     memory_mb: float
-    times_as_fast: float | None
-    """The dict style's median time through ours, by rounds in turn; None for the dict style itself."""
-
-
-def rows() -> list[Row]:
-    """Measure both, in turn."""
-    print("left out: function-pythonic 0.6, which needs Python 3.12; `function` measures 0.1.4", flush=True)
-    with TemporaryDirectory() as folder, ExitStack() as open_:
-        authority = certificates(Path(folder))
-        ours = open_.enter_context(function(authority, Path(folder), ours=True))
-        theirs = open_.enter_context(function(authority, Path(folder), ours=False))
-        return [
-            row for size in SIZES for in_flight in IN_FLIGHT for row in measure(ours, theirs, size, in_flight)
-        ]
+    ours_times_as_fast: float | None
+    """This one's median time through ours, by rounds in turn; None for ours."""
 
 
 @dataclass(frozen=True)
 class Function:
-    """A running function and one connection to it."""
+    """A running function, one connection to it, and the input of its step."""
 
     name: str
     pid: int
     call: Any
+    input: Mapping[str, Any]
 
-    def times(self, requests: list[bytes], in_flight: int) -> tuple[list[float], float]:
+    def times(self, requests: list[bytes], in_flight: int) -> "Times":
         """Seconds of each call, and of all together."""
 
         def one(request: bytes) -> float:
@@ -88,21 +80,43 @@ class Function:
         return found, time.perf_counter() - start
 
 
-def measure(ours: Function, theirs: Function, size: int, in_flight: int) -> list[Row]:
+def rows() -> list[Row]:
+    """Measure all of them, in turn."""
+    with TemporaryDirectory() as folder, ExitStack() as open_:
+        authority = certificates(Path(folder))
+        functions = [
+            open_.enter_context(function(authority, Path(folder), program))
+            for program in programs(Path(folder))
+        ]
+        return [
+            row for size in SIZES for in_flight in IN_FLIGHT for row in measure(functions, size, in_flight)
+        ]
+
+
+def measure(functions: list[Function], size: int, in_flight: int) -> list[Row]:
     """Rounds in turn, after one of each that does not count."""
     versions = count(1)
-    check(ours, theirs, request(size, next(versions)), size)
-    rounds = []
+    check(functions, size, next(versions))
+    rounds: list[list[Times]] = []
     for _ in range(ROUNDS):
-        requests = [request(size, next(versions)) for _ in range(CALLS[size])]
-        rounds.append((ours.times(requests, in_flight), theirs.times(requests, in_flight)))
-    ratio = statistics.median(
-        statistics.median(their[0]) / statistics.median(our[0]) for our, their in rounds
-    )
+        numbers = [next(versions) for _ in range(CALLS[size])]
+        rounds.append(
+            [
+                each.times([request(each, size, version) for version in numbers], in_flight)
+                for each in functions
+            ]
+        )
+    medians = [[statistics.median(seconds) for seconds, _ in each] for each in rounds]
     return [
-        row(ours, size, in_flight, [our for our, _ in rounds], round(ratio, 2)),
-        row(theirs, size, in_flight, [their for _, their in rounds], None),
+        row(each, size, in_flight, [times[index] for times in rounds], ratio(medians, index))
+        for index, each in enumerate(functions)
     ]
+
+
+def ratio(medians: list[list[float]], index: int) -> float | None:
+    if index == 0:
+        return None
+    return round(statistics.median(each[index] / each[0] for each in medians), 2)
 
 
 def row(
@@ -122,26 +136,30 @@ def row(
         p99_ms=round(times[int(len(times) * 0.99)], 2),
         calls_per_second=round(len(times) / sum(whole for _, whole in rounds), 1),
         memory_mb=round(memory(function.pid), 1),
-        times_as_fast=ratio,
+        ours_times_as_fast=ratio,
     )
 
 
-def check(ours: Function, theirs: Function, sent: bytes, size: int) -> None:
-    """Both must want the same resources, all of them ready."""
-    answers = [fnv1.RunFunctionResponse.FromString(each.call(sent)) for each in (ours, theirs)]
-    for answer in answers:
+def check(functions: list[Function], size: int, version: int) -> None:
+    """All must want the same resources, all of them ready."""
+    answers = [
+        fnv1.RunFunctionResponse.FromString(each.call(request(each, size, version))) for each in functions
+    ]
+    wanted = [{name: each.resource for name, each in answer.desired.resources.items()} for answer in answers]
+    for one, answer, resources in zip(functions, answers, wanted, strict=True):
         ready = [each for each in answer.desired.resources.values() if each.ready == fnv1.READY_TRUE]
-        if len(ready) != size:
-            raise RuntimeError(f"{len(ready)} of {size} are ready: {[r.message for r in answer.results]}")
-    one, other = (answer.desired.resources for answer in answers)
-    if {k: v.resource for k, v in one.items()} != {k: v.resource for k, v in other.items()}:
-        raise RuntimeError("the two compositions differ")
+        if len(ready) != size or resources != wanted[0]:
+            told = [result.message for result in answer.results]
+            raise RuntimeError(
+                f"{one.name} wants something else, or {len(ready)} of {size} are ready: {told}"
+            )
 
 
-def request(size: int, version: int) -> bytes:
+def request(function: Function, size: int, version: int) -> bytes:
     """A claim with so many domains, each with a tenant of its own, of which one has just changed."""
     req = fnv1.RunFunctionRequest()
     req.CopyFrom(_settled(size))
+    req.input.update(dict(function.input))
     changed = list(req.observed.resources.values())[version % size]
     for resource in (req.observed.composite.resource, changed.resource):
         resource["metadata"]["resourceVersion"] = str(version)
@@ -153,13 +171,6 @@ def _settled(size: int) -> fnv1.RunFunctionRequest:
     domains = [f"d{number}.example.com" for number in range(size)]
     req = fnv1.RunFunctionRequest(meta=fnv1.RequestMeta(tag="bench"))
     req.observed.composite.resource.update(claim(domains))
-    req.input.update(
-        {
-            "apiVersion": "edgetenants.fn.crossplane.io/v1alpha1",
-            "kind": "TenantPlans",
-            "plans": {"standard": PLAN},
-        }
-    )
     for domain in domains:
         req.observed.resources[f"tenant-{digest(domain)}"].resource.update(observed(domain))
     return req
@@ -170,6 +181,11 @@ PLAN: Mapping[str, Any] = {
     "parameters": {"tier": "standard"},
     "tags": {"plan": "standard"},
     "allow": {"override": ["parameters"], "maxPerDomain": 100, "maxDomains": 100},
+}
+PLANS = {
+    "apiVersion": "edgetenants.fn.crossplane.io/v1alpha1",
+    "kind": "TenantPlans",
+    "plans": {"standard": PLAN},
 }
 
 
@@ -261,27 +277,56 @@ def certificates(folder: Path) -> trustme.CA:
     return authority
 
 
+@dataclass(frozen=True)
+class Program:
+    """How a function is started, after which its address is put."""
+
+    name: str
+    command: tuple[str, ...]
+    python: str
+    input: Mapping[str, Any]
+
+
+def programs(folder: Path) -> list[Program]:
+    """Ours first, then the rivals that can run here."""
+    tls = ("--tls-certs-dir", str(folder))
+    ours = ("-m", "function.main", "--tls-server-certs-dir", str(folder), "--address")
+    found = [
+        Program("ours", ours, sys.executable, PLANS),
+        Program("dict style", (str(FUNCTIONS / "dict_style.py"), str(folder)), sys.executable, PLANS),
+    ]
+    newer = find_python("3.12")
+    if newer is None:
+        print("left out: function-pythonic 0.6, which needs Python 3.12; `function` measures 0.1.4")
+        return found
+    python = python_of("pythonic06", newer)
+    composite = (FUNCTIONS / "pythonic_style.py").read_text()
+    input_ = {
+        "apiVersion": "pythonic.fn.crossplane.io/v1alpha1",
+        "kind": "Composite",
+        "composite": composite,
+    }
+    command = (str(python.with_name("function-pythonic")), "grpc", *tls, "--address")
+    return [*found, Program("function-pythonic 0.6.3", command, str(python), input_)]
+
+
 @contextmanager
-def function(authority: trustme.CA, folder: Path, *, ours: bool) -> Iterator[Function]:
+def function(authority: trustme.CA, folder: Path, program: Program) -> Iterator[Function]:
     """A function as a process of its own, and one connection with a client certificate."""
     port = free_port()
     address = f"127.0.0.1:{port}"
-    arguments = [str(DICT_STYLE), address, str(folder)]
-    if ours:
-        arguments = ["-m", "function.main", "--address", address, "--tls-server-certs-dir", str(folder)]
     own = authority.issue_cert("crossplane")
     chain = b"".join(blob.bytes() for blob in own.cert_chain_pems)
     credentials = grpc.ssl_channel_credentials(authority.cert_pem.bytes(), own.private_key_pem.bytes(), chain)
+    options = [("grpc.max_receive_message_length", -1)]
     with (
-        server(*arguments, port=port) as process,
-        grpc.secure_channel(
-            address, credentials, options=[("grpc.max_receive_message_length", -1)]
-        ) as channel,
+        server(*program.command, address, port=port, python=program.python) as process,
+        grpc.secure_channel(address, credentials, options=options) as channel,
     ):
         grpc.channel_ready_future(channel).result(timeout=20)
         # Serialized once beforehand: what is measured is the function and the wire, not this client.
         call = channel.unary_unary("/apiextensions.fn.proto.v1.FunctionRunnerService/RunFunction")
-        yield Function("ours" if ours else "dict style", process.pid, call)
+        yield Function(program.name, process.pid, call, program.input)
 
 
 def memory(pid: int) -> float:

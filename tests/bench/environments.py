@@ -1,8 +1,9 @@
 """Rivals in Python, each in an environment of its own, installed once from its hashed lock."""
 
 import os
+import shutil
 import subprocess
-import venv
+import sys
 from pathlib import Path
 
 LOCKS = Path(__file__).resolve().parents[2] / "requirements"
@@ -13,14 +14,26 @@ def cache() -> Path:
     return Path(os.environ.get("EDGETENANTS_CACHE", ".cache")).resolve()
 
 
-def python_of(rival: str) -> Path:
+def find_python(version: str) -> Path | None:
+    """An interpreter such as `3.12`, on PATH or among pyenv's; None where there is none that runs."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    named = shutil.which(f"python{version}")
+    found = [*([Path(named)] if named else []), *sorted(pyenv.glob(f"{version}.*/bin/python{version}"))]
+    return next((path for path in found if _runs(path)), None)
+
+
+def _runs(python: Path) -> bool:
+    return subprocess.run([python, "-V"], capture_output=True, check=False).returncode == 0
+
+
+def python_of(rival: str, interpreter: Path = Path(sys.executable)) -> Path:
     """The interpreter that has the rival, from `requirements/bench-<rival>.lock`."""
     home = cache() / "bench" / rival
     lock = LOCKS / f"bench-{rival}.lock"
     python, stamp = home / "bin" / "python", home / "installed.lock"
     if not stamp.exists() or stamp.read_bytes() != lock.read_bytes():
         print(f"setting up: {rival}, in an environment of its own", flush=True)
-        venv.create(home, with_pip=True, clear=True)
+        subprocess.run([interpreter, "-m", "venv", "--clear", home], check=True)
         subprocess.run([python, "-m", "pip", "install", "-q", "--require-hashes", "-r", lock], check=True)
         stamp.write_bytes(lock.read_bytes())
     return python

@@ -37,6 +37,7 @@ def config(url: str) -> ResolvedConfig:
         spec={
             "credentials": {"source": "Secret", "secretRef": {"namespace": "n", "name": "aws", "key": "k"}},
             "endpoint": {"url": url},
+            "rateLimits": {"cloudfront": 1000},
         },
         uid="u1",
         generation=1,
@@ -52,7 +53,9 @@ class Emulated:
         self.url = server.url
         self.die = None
         self.admin("POST", "seed", SEED)
-        self.account_of_config = Accounts(FakeClock()).of(config(self.url))
+        self.clock = FakeClock()
+        self.accounts = Accounts(self.clock)
+        self.account_of_config = self.accounts.of(config(self.url))
         self.calls = self.account_of_config.cloudfront
 
     def __getattr__(self, name):
@@ -75,7 +78,8 @@ class Emulated:
         return [call["operation"] for call in self.admin("GET", "calls")["calls"]]
 
     def deploy(self) -> None:
-        """Let everything roll out."""
+        """Let everything roll out, and pauses end."""
+        self.clock.advance(3600)
         self.admin("POST", "clock", {"step": 3600})
 
     def fault(self, operation, *, nth=1, when="before", action="fail", every=False, **error):
@@ -91,6 +95,7 @@ class Emulated:
 
     def empty(self) -> None:
         """Take away all tenants and faults."""
+        self.clock.advance(3600)
         self.admin("DELETE", "faults")
         for tenant in self.tenants:
             self.edit(tenant["Name"], Enabled=False)

@@ -68,7 +68,7 @@ def test_an_immutable_field_is_set_once_and_an_edit_is_refused(world: World) -> 
     kind = Kind("immutable.example.org", "Toy", "toys", scope=Scope.CLUSTER, description="A toy.", spec=Asked)
     world.kubectl("apply", "-f", "-", input=json.dumps(crd(kind)))
     try:
-        world.kubectl("wait", "crd", kind.crd_name, "--for=condition=Established")
+        world.wait_for_condition("crd", kind.crd_name, "Established")
         toy = {"apiVersion": kind.api_version, "kind": "Toy", "metadata": {"name": "a"}}
         world.kubectl("apply", "-f", "-", input=json.dumps({**toy, "spec": {"colour": "red"}}))
         for spec in ({"size": 3}, {"size": 3, "colour": "blue"}):

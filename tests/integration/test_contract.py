@@ -332,7 +332,7 @@ def test_nothing_is_deleted_while_the_crd_of_the_kind_is_being_deleted(contract:
     start = contract.now()
     file = ROOT / "package" / "crds-legacy" / f"{crd.group}_{crd.plural}.yaml"
     contract.world.kubectl("apply", "--server-side", "-f", str(file))
-    contract.world.kubectl("wait", "crd", f"{crd.plural}.{crd.group}", "--for=condition=Established")
+    contract.world.wait_for_condition("crd", f"{crd.plural}.{crd.group}", "Established")
     contract.apply(kept.manifest(("*",)), orphan.manifest(("*",)))
     contract.wait("both to be Ready", [kept, orphan], lambda mr: is_true(mr, "Ready"))
     again = contract.all()

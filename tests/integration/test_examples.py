@@ -7,12 +7,12 @@ import pytest
 from sandbox.world import World
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-# Crossplane's CLI reads it; it is no object that is applied.
-NOT_APPLIED = {"render/functions.yaml"}
+# Crossplane's CLI reads the first and writes the second; the others are of kinds that this world has not.
+NOT_APPLIED = ("**/functions.yaml", "**/expected*.yaml", "legacy-claim/*", "own-composition/xr.yaml")
 MANIFESTS = sorted(
     path
     for path in EXAMPLES.rglob("*.yaml")
-    if path.relative_to(EXAMPLES).as_posix() not in NOT_APPLIED and path.name != "00-namespace.yaml"
+    if not any(path in EXAMPLES.glob(pattern) for pattern in NOT_APPLIED) and path.name != "00-namespace.yaml"
 )
 
 

@@ -7,7 +7,7 @@ from tests.integration.test_bad_claims import added_plans
 from tests.integration.watching import Object, Watch, condition, is_true
 
 LIMIT = 6
-SLOW = 2
+SLOW = 1
 PLANS: Object = {"many": {"distributionId": "E1EDGETENANTS", "allow": {"maxPerDomain": LIMIT}}}
 
 
@@ -21,7 +21,7 @@ def test_at_its_limit_with_one_bad_domain_the_others_are_live(claims: Claims, wo
         world.emulator.set_rate(SLOW)
         claims.apply(claims.claim("many", plan="many", isolation="PerDomain", domains=[*good, taken]))
 
-        claims.wait("all but one to be active", lambda: active(claims) == sorted(good), seconds=180)
+        claims.wait("all but one to be active", lambda: active(claims) == sorted(good), seconds=240)
         claims.wait("the bad one to be told", lambda: reason(claims) == "DomainConflict")
         many = claims.get("many")
         live = condition(many, "Live")

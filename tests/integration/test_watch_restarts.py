@@ -143,7 +143,7 @@ def test_a_kind_that_goes_and_comes_back_is_served_again(claims: Claims, world: 
         manifest = {**stored, "metadata": {"name": CRD, "labels": stored["metadata"].get("labels", {})}}
         manifest.pop("status")
         world.kubectl("create", "-f", "-", input=yaml.safe_dump(manifest))
-    world.kubectl("wait", "crd", CRD, "--for=condition=Established", "--timeout=30s")
+    world.wait_for_condition("crd", CRD, "Established")
     world.wait_for("the kind to be read", lambda: waiting not in readiness(world), seconds=60)
     claims.apply(claims.claim("new"))
     claims.wait_ready("new", seconds=120)

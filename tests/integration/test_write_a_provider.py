@@ -25,7 +25,7 @@ def blocks(language: str) -> list[str]:
 def shelf(world: World, tmp_path: Path) -> Iterator[Path]:
     crd, _ = blocks("yaml")
     world.kubectl("apply", "-f", "-", input=crd)
-    world.kubectl("wait", "crd/toys.toys.example.org", "--for=condition=Established", "--timeout=20s")
+    world.wait_for_condition("crd", "toys.toys.example.org", "Established")
     program, shelf = tmp_path / "toys.py", tmp_path / "shelf"
     program.write_text("".join(blocks("python")))
     shelf.mkdir()

@@ -1,6 +1,6 @@
 """The same composition as ours, in the way that the SDK's documentation teaches: objects as dicts.
 
-`python dict_style.py ADDRESS CERTIFICATES`. It trusts its input; it validates no claim and no plan, and knows
+`python dict_style.py CERTIFICATES ADDRESS`. It trusts its input; it validates no claim and no plan, and knows
 one kind of composite.
 """
 
@@ -91,9 +91,9 @@ def digest(text: str) -> str:
 
 
 @click.command()
-@click.argument("address")
 @click.argument("certificates")
-def main(address: str, certificates: str) -> None:
+@click.argument("address")
+def main(certificates: str, address: str) -> None:
     """Serve until SIGTERM."""
     runtime.serve(Composer(), address, creds=runtime.load_credentials(certificates), insecure=False)
 

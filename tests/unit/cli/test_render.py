@@ -97,6 +97,19 @@ def test_what_is_observed_counts() -> None:
     assert objects(done)[0]["status"]["phase"] == "Live"
 
 
+@pytest.mark.parametrize("elsewhere", [{"name": "other"}, {"name": "acme", "namespace": "depot"}])
+def test_each_of_many_claims_has_what_is_observed_of_its_own(put: Any, elsewhere: dict[str, str]) -> None:
+    example = ROOT / "examples/render"
+    xr = yaml.safe_load((example / "xr.yaml").read_text())
+    claims = put("claims.yaml", xr, {**xr, "metadata": {**xr["metadata"], **elsewhere}})
+    observed = ("--observed", example / "observed.yaml")
+
+    done = run("-f", claims, "--plans", example / "composition.yaml", *observed)
+
+    phases = [each["status"]["phase"] for each in objects(done) if each["kind"] == "TenantClaim"]
+    assert phases == ["Live", "Pending"]
+
+
 def test_plans_from_environment_configs_beside_them(put: Any) -> None:
     plans = put("plans.yaml", SOURCED, SHELF)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,12 @@ from typing import Any
 import pytest
 import yaml
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+from pydantic.alias_generators import to_camel
 
-from apis import kinds
+from apis import kinds, tenantclaim
+from apis.tenantclaim import TenantClaimSpec
+from apis.tenantplans import Allowance, Plan, PlanConnection, PlanDns, TenantPlans
+from edgetenants_runtime.api.model import ApiModel
 from tests.unit.function import building
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -23,14 +28,24 @@ def load(path: str) -> Any:
 
 
 KINDS = {
-    (kind.api_version, kind.kind): kind
-    for kind in (*kinds.PROVIDER_KINDS, *kinds.LEGACY_PROVIDER_KINDS, kinds.TENANT_CLAIM)
+    (kind.api_version, kind.kind): kind for kind in (*kinds.PROVIDER_KINDS, *kinds.LEGACY_PROVIDER_KINDS)
 }
-OTHERS = {"Namespace", "Composition", "Function"}
+CLAIMS = {"TenantClaim", "XTenantClaim"}
+OTHERS = {
+    "Composition",
+    "CompositeResourceDefinition",
+    "ConfigMap",
+    "CustomerSite",
+    "EnvironmentConfig",
+    "Function",
+    "Namespace",
+    "Operation",
+}
 
 
 def _objects() -> Iterator[Any]:
-    for path in sorted(EXAMPLES.rglob("*.yaml")):
+    written = (path for path in EXAMPLES.rglob("*.yaml") if not path.name.startswith("expected"))
+    for path in sorted(written):
         for value in yaml.safe_load_all(path.read_text()):
             yield pytest.param(value, id=f"{path.relative_to(EXAMPLES)}: {value['kind']}")
 
@@ -42,13 +57,29 @@ OBJECTS = tuple(_objects())
 def test_each_object_is_valid(value: dict[str, Any]) -> None:
     if value["kind"] in OTHERS:
         return
+    if value["kind"] in CLAIMS:
+        tenantclaim.parse(value["spec"])
+        return
     spec = KINDS[value["apiVersion"], value["kind"]].spec
     assert spec
     spec.model_validate(value["spec"])
 
 
-def test_each_folder_is_explained() -> None:
-    assert all((folder / "README.md").exists() for folder in EXAMPLES.iterdir() if folder.is_dir())
+def _fields(model: type[ApiModel]) -> set[str]:
+    return {to_camel(name) for name in model.model_fields} - {"apiVersion", "kind", "metadata"}
+
+
+@pytest.mark.parametrize("model", [TenantClaimSpec, TenantPlans, Plan, PlanDns, PlanConnection, Allowance])
+def test_each_field_of_claims_and_plans_is_shown(model: type[ApiModel]) -> None:
+    text = "\n".join(path.read_text() for path in EXAMPLES.glob("*/c*.yaml"))
+    assert {field for field in _fields(model) if not re.search(rf"^ *{field}:", text, re.MULTILINE)} == set()
+
+
+def test_each_folder_is_explained_and_in_the_index() -> None:
+    index = (EXAMPLES / "README.md").read_text()
+    folders = [path for path in EXAMPLES.iterdir() if path.is_dir()]
+    assert [folder.name for folder in folders if not (folder / "README.md").exists()] == []
+    assert [folder.name for folder in folders if f"]({folder.name})" not in index] == []
 
 
 def test_a_folder_can_be_applied_at_once_for_the_namespace_comes_first() -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field, replace
 
+from provider.cloudfront.calls import Caller, Page
 from provider.cloudfront.certificates import Certificate, Token
 from provider.cloudfront.distribution import Distribution
 from provider.cloudfront.domaincalls import DnsVerdict
@@ -280,9 +281,14 @@ class FakeCloudFront:
         with _Call(self, "ListDistributionTenants"):
             return self.tenants_in(id_)
 
-    def account(self):
+    def caller(self):
         with _Call(self, "GetCallerIdentity"):
-            return self.account_id
+            return Caller(self.account_id, f"arn:aws:iam::{self.account_id}:user/edge")
+
+    def tenants_of(self, distribution, marker="", size=None):
+        with _Call(self, "ListDistributionTenants"):
+            found = [t for t in self.tenants.values() if t.distribution_id == distribution]
+            return Page(tuple(replace(t, tags=None, parameters={}) for t in found), "")
 
     # Inside.
 

@@ -13,11 +13,13 @@ from edgetenants_runtime.configuration import ResolvedConfig
 from edgetenants_runtime.errors import ExternalError
 from edgetenants_runtime.managed import ProviderConfigKey
 from provider.cloudfront import aws
+from provider.cloudfront.calls import Caller
 from provider.cloudfront.errors import AwsError
 
 KEY_ID = "AKIAIOSFODNN7EXAMPLE"
 SECRET = "wJalrXUtnFEMI-not-real"
 FILE = f"[default]\naws_access_key_id = {KEY_ID}\naws_secret_access_key = {SECRET}\n".encode()
+CALLER = Caller("123456789012", "arn:aws:iam::123456789012:user/edge")
 ROLE = "arn:aws:iam::123456789012:role/edge"
 
 
@@ -37,7 +39,7 @@ def config(credentials=FILE, *, source="Secret", uid="u1", generation=1, **spec)
 
 @pytest.fixture
 def accounts(monkeypatch) -> aws.Accounts:
-    monkeypatch.setattr(aws.CloudFrontCalls, "account", lambda _: "123456789012")
+    monkeypatch.setattr(aws.CloudFrontCalls, "caller", lambda _: CALLER)
     return aws.Accounts(FakeClock())
 
 
@@ -100,7 +102,7 @@ def test_an_account_that_may_not_be_asked_is_unknown(monkeypatch):
     def denied(_):
         raise AwsError("GetCallerIdentity", "AccessDenied", "no", status=403)
 
-    monkeypatch.setattr(aws.CloudFrontCalls, "account", denied)
+    monkeypatch.setattr(aws.CloudFrontCalls, "caller", denied)
     assert aws.Accounts(FakeClock()).of(config()).id is None
 
 
@@ -108,7 +110,7 @@ def test_credentials_that_aws_refuses_are_told(monkeypatch):
     def refused(_):
         raise AwsError("GetCallerIdentity", "InvalidClientTokenId", "invalid", status=403)
 
-    monkeypatch.setattr(aws.CloudFrontCalls, "account", refused)
+    monkeypatch.setattr(aws.CloudFrontCalls, "caller", refused)
     with pytest.raises(ExternalError, match=r"ClusterProviderConfig default: .*InvalidClientTokenId"):
         aws.Accounts(FakeClock()).of(config())
 

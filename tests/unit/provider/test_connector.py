@@ -8,7 +8,8 @@ from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront import aws
 from provider.cloudfront.connector import TenantConnector
-from tests.unit.provider.test_aws import config
+from provider.cloudfront.tenant import TenantClient
+from tests.unit.provider.test_aws import CALLER, config
 from tests.unit.provider.world import managed
 
 
@@ -18,6 +19,9 @@ class Configs:
 
     def resolve(self, mr):
         return config(**self.spec)
+
+    def report(self, config, fields):
+        self.reported = fields
 
 
 @pytest.mark.parametrize(
@@ -31,8 +35,17 @@ class Configs:
     ],
 )
 def test_what_forbids_writing_is_said(monkeypatch, spec, flags, annotations, frozen):
-    monkeypatch.setattr(aws.CloudFrontCalls, "account", lambda _: "123456789012")
-    connector = TenantConnector(Configs(**spec), aws.Accounts(FakeClock()), installation="i", **flags)
-    client = connector.connect(Managed(managed(annotations=annotations)))
+    monkeypatch.setattr(aws.CloudFrontCalls, "caller", lambda _: CALLER)
+    configs = Configs(**spec)
+    connector = TenantConnector(configs, aws.Accounts(FakeClock()), installation="i", **flags)
+    client = inner(connector.connect(Managed(managed(annotations=annotations))))
     assert client._with.frozen == frozen
-    assert client._with.account == "123456789012"
+    assert client._with.account == CALLER.account
+    assert configs.reported == {"accountId": CALLER.account, "callerArn": CALLER.arn}
+
+
+def inner(client):
+    """The client of tenants under what stands around it."""
+    while not isinstance(client, TenantClient):
+        client = getattr(client, "_watching", None) or client._client
+    return client

@@ -2,66 +2,31 @@
 
 from __future__ import annotations
 
-import inspect
-import re
-
 import botocore.exceptions
 import botocore.session
 import pytest
 
 from edgetenants_runtime.errors import ExternalError, NotYet, RetryMode
-from provider.cloudfront import calls, certificatecalls, domaincalls, groupcalls
-from provider.cloudfront.errors import CODES, AwsError, ErrorClass, explain
+from provider.cloudfront.errors import CODES, PAUSED, AwsError, ErrorClass, explain
 from provider.cloudfront.failing import failing
+from provider.cloudfront.operations import OPERATIONS
 from tests.unit.provider.fakecloudfront import FakeCloudFront
 from tests.unit.provider.world import World
-
-USED = {
-    "cloudfront": (
-        "CreateConnectionGroup",
-        "CreateDistributionTenant",
-        "DeleteConnectionGroup",
-        "DeleteDistributionTenant",
-        "GetConnectionGroup",
-        "GetDistribution",
-        "GetDistributionTenant",
-        "GetDistributionTenantByDomain",
-        "GetManagedCertificateDetails",
-        "ListConnectionGroups",
-        "ListDistributionTenants",
-        "ListDomainConflicts",
-        "ListTagsForResource",
-        "TagResource",
-        "UntagResource",
-        "UpdateConnectionGroup",
-        "UpdateDistributionTenant",
-        "VerifyDnsConfiguration",
-    ),
-    "acm": ("DescribeCertificate",),
-    "sts": ("AssumeRole", "AssumeRoleWithWebIdentity", "GetCallerIdentity"),
-}
 
 
 def declared() -> dict[str, str]:
     """Every error code that the model declares for the operations used, with one operation."""
     session = botocore.session.get_session()
     codes = {}
-    for service, operations in USED.items():
-        model = session.get_service_model(service)
-        for operation in operations:
-            for shape in model.operation_model(operation).error_shapes:
-                codes[shape.metadata.get("error", {}).get("code", shape.name)] = operation
+    for operation in OPERATIONS.values():
+        model = session.get_service_model(operation.service)
+        for shape in model.operation_model(operation.name).error_shapes:
+            codes[shape.metadata.get("error", {}).get("code", shape.name)] = operation.name
     return codes
 
 
 def test_no_declared_error_is_forgotten():
     assert set(declared()) <= set(CODES)
-
-
-def test_the_operations_listed_here_are_those_that_are_called():
-    source = "".join(map(inspect.getsource, (calls, certificatecalls, domaincalls, groupcalls)))
-    called = set(re.findall(r'failing\("(\w+)"\)', source))
-    assert called == {*USED["cloudfront"], *USED["acm"], "GetCallerIdentity"}
 
 
 @pytest.mark.parametrize(
@@ -102,6 +67,21 @@ def test_unproven_ownership_means_wait():
     assert isinstance(explained, NotYet)
     assert explained.after == 300.0
     assert explained.conditions[0].reason == "DomainValidationPending"
+
+
+@pytest.mark.parametrize(
+    ("code", "given", "after", "reason"),
+    [
+        ("ResourceNotDisabled", None, 5.0, "Disabling"),
+        ("ResourceInUse", None, 60.0, "AWSError"),
+        ("CannotDeleteEntityWhileInUse", None, 60.0, "AWSError"),
+        (PAUSED, 7.5, 7.5, "Throttled"),
+    ],
+)
+def test_what_is_only_waited_for_is_no_error(code, given, after, reason):
+    explained = explain(AwsError("Any", code, "words", after=given), "what", serving=False)
+    assert isinstance(explained, NotYet)
+    assert (explained.after, explained.conditions[0].reason) == (after, reason)
 
 
 def test_what_serves_stays_ready_whatever_fails():
@@ -158,7 +138,7 @@ def test_every_declared_error_of_a_deletion_is_survived(operation, code):
     [
         (botocore.exceptions.NoCredentialsError(), "Credentials"),
         (botocore.exceptions.EndpointConnectionError(endpoint_url="http://127.0.0.1:1"), "Endpoint"),
-        (botocore.exceptions.SSLError(endpoint_url="https://x", error="bad"), "Endpoint"),
+        (botocore.exceptions.SSLError(endpoint_url="https://x", error="bad"), "TLS"),
         (botocore.exceptions.ReadTimeoutError(endpoint_url="https://x"), "Endpoint"),
         (botocore.exceptions.ParamValidationError(report="no"), "ParamValidation"),
         (

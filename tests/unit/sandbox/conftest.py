@@ -1,16 +1,18 @@
-"""A supervisor with dummy children, in a folder of the test's own."""
+"""A supervisor with dummy children, in a folder of the test's own; a machine to build on."""
 
 import contextlib
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from sandbox import launch
+from sandbox import build, launch
 from sandbox.processes import Processes
 from sandbox.specs import ProcessSpec
 from sandbox.state import Layout
+from tests.unit.sandbox.machine import CLI_GO_MOD, GO_MOD, Machine
 
 MakeSpec = Callable[..., ProcessSpec]
 
@@ -42,3 +44,24 @@ def spec(layout: Layout) -> MakeSpec:
         return ProcessSpec(name=name, argv=argv, log=str(layout.log(name)), **more)
 
     return make
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    m = Machine(tmp_path)
+    (m.module / "cmd").mkdir(parents=True)
+    (m.module / "go.mod").write_text(GO_MOD)
+    (m.module / "go.sum").write_text("")
+    (m.module / "cmd" / "main.go").write_text("package main\n")
+    crds = tmp_path / "crossplane" / "cluster" / "crds"
+    crds.mkdir(parents=True)
+    (crds / "xrds.yaml").write_text("kind: CustomResourceDefinition\n")
+    (crds / "xrds.yaml").chmod(stat.S_IRUSR)  # as in the module cache
+    m.cli_module.mkdir()
+    (m.cli_module / "go.mod").write_text(CLI_GO_MOD)
+    (m.cli_module / "go.sum").write_text("")
+    m.go()
+    monkeypatch.setattr(build, "MODULE", m.module)
+    monkeypatch.setattr(build, "CLI_MODULE", m.cli_module)
+    monkeypatch.setenv("PATH", str(tmp_path / "path"))
+    return m

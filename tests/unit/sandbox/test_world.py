@@ -5,8 +5,9 @@ import json
 import pytest
 
 from sandbox import world as module
-from sandbox.build import Binaries, BuildError
+from sandbox.build import Binaries
 from sandbox.errors import ProcessDied, WorldError
+from sandbox.golang import BuildError
 from sandbox.kubectl import KubernetesObject
 from sandbox.state import ControlPlane, Layout, Phase, State, default_cache, sandboxes
 from sandbox.world import Options, World

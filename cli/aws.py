@@ -1,0 +1,144 @@
+"""How commands reach AWS: with a ProviderConfig of a file, or with what the environment has."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from apis import kinds
+from cli.documents import Document
+from edgetenants_runtime.api.providerconfig import CredentialsSource
+from edgetenants_runtime.clock import SystemClock
+from edgetenants_runtime.configuration import ResolvedConfig
+from edgetenants_runtime.managed import ProviderConfigKey
+from provider.cloudfront.aws import Account, Accounts
+
+__all__ = ["NoConfig", "Reach", "environment"]
+
+_GROUPS = {kinds.CONFIG_GROUP, kinds.LEGACY_CONFIG_GROUP}
+_KINDS = {"ProviderConfig", "ClusterProviderConfig"}
+
+
+class NoConfig(Exception):  # noqa: N818 - names the thing found
+    """There is no such ProviderConfig, or it cannot be used here; the message says which."""
+
+
+def environment() -> ResolvedConfig:
+    """The identity, endpoint and region that boto3 finds by itself."""
+    return ResolvedConfig(
+        key=ProviderConfigKey("environment", "AWS", ""),
+        spec={"credentials": {"source": CredentialsSource.INJECTED_IDENTITY.value}},
+        uid="environment",
+        generation=1,
+        source=CredentialsSource.INJECTED_IDENTITY,
+    )
+
+
+@dataclass
+class Reach:
+    """The accounts that the documents of --provider-config lead to."""
+
+    documents: Sequence[Document]
+    """ProviderConfigs, and the Secrets that they name; empty: the environment is used for everything."""
+    note: Callable[[str], None]
+    """Is told what people should know."""
+    rate: float | None = None
+    """Requests a second to CloudFront; None: as the provider config says."""
+    accounts: Accounts = field(default_factory=lambda: Accounts(SystemClock()))
+
+    def account(self, ref: ProviderConfigKey) -> tuple[ResolvedConfig, Account]:
+        """The account of a provider config.
+
+        Raises:
+            NoConfig: it is not among the documents.
+            ExternalError: it cannot be used, or AWS refuses its credentials.
+        """
+        return self._reached(self._config(ref) if self.documents else environment())
+
+    def only(self) -> tuple[ResolvedConfig, Account]:
+        """The account of the one provider config that there is, or of the environment.
+
+        Raises:
+            NoConfig: there is not exactly one.
+            ExternalError: as `account`.
+        """
+        found = [each for each in self.documents if _is_config(each)]
+        if self.documents and len(found) != 1:
+            raise NoConfig(f"--provider-config: expected one ProviderConfig, got {len(found)}")
+        return self._reached(self._resolved(found[0]) if found else environment())
+
+    def _reached(self, config: ResolvedConfig) -> tuple[ResolvedConfig, Account]:
+        if self.rate is not None:
+            limits = {**(config.spec.get("rateLimits") or {}), "cloudfront": self.rate}
+            config = replace(config, spec={**config.spec, "rateLimits": limits})
+        return config, self.accounts.of(config)
+
+    def _config(self, ref: ProviderConfigKey) -> ResolvedConfig:
+        for document in self.documents:
+            if _is_config(document) and _key(document) == ref:
+                return self._resolved(document)
+        raise NoConfig(f"--provider-config: {ref} is not there, and the managed resource names it")
+
+    def _resolved(self, document: Document) -> ResolvedConfig:
+        key, spec = _key(document), dict(document.value.get("spec") or {})
+        source, credentials = self._credentials(key, spec.get("credentials") or {})
+        return ResolvedConfig(
+            key=key,
+            spec=spec,
+            uid=str(key),
+            generation=1,
+            source=source,
+            credentials=credentials,
+        )
+
+    def _credentials(self, key: ProviderConfigKey, said: dict[str, Any]) -> tuple[str, bytes | None]:
+        source = str(said.get("source") or "")
+        match source:
+            case CredentialsSource.SECRET:
+                found = self._secret(key, said.get("secretRef") or {})
+            case CredentialsSource.ENVIRONMENT:
+                found = os.environ.get(str((said.get("env") or {}).get("name")), "").encode()
+            case CredentialsSource.FILESYSTEM:
+                path = Path(str((said.get("fs") or {}).get("path")))
+                found = path.read_bytes() if path.is_file() else b""
+            case _:
+                return source, None
+        if found:
+            return source, found
+        self.note(f"{key}: its credentials are not here, so those of the environment are used")
+        return CredentialsSource.INJECTED_IDENTITY, None
+
+    def _secret(self, key: ProviderConfigKey, ref: dict[str, Any]) -> bytes:
+        wanted = (key.namespace or ref.get("namespace"), ref.get("name"))
+        entry = str(ref.get("key") or "")
+        for document in self.documents:
+            place = (document.metadata.get("namespace"), document.metadata.get("name"))
+            if document.kind == "Secret" and place == wanted:
+                return _entry(document, entry)
+        return b""
+
+
+def _entry(secret: Document, name: str) -> bytes:
+    plain = (secret.value.get("stringData") or {}).get(name)
+    if plain is not None:
+        return str(plain).encode()
+    try:
+        return base64.b64decode(str((secret.value.get("data") or {}).get(name) or ""), validate=True)
+    except binascii.Error:
+        raise NoConfig(f"{secret.place(f'data.{name}')}: expected base64") from None
+
+
+def _is_config(document: Document) -> bool:
+    return document.kind in _KINDS and document.api_version.partition("/")[0] in _GROUPS
+
+
+def _key(document: Document) -> ProviderConfigKey:
+    modern = document.api_version.partition("/")[0] == kinds.CONFIG_GROUP
+    namespaced = modern and document.kind == "ProviderConfig"
+    namespace = str(document.metadata.get("namespace") or "default") if namespaced else ""
+    return ProviderConfigKey(document.kind, document.name, namespace)

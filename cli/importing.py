@@ -1,0 +1,168 @@
+"""`edgetenants import`: manifests for the tenants that a distribution has."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import click
+import yaml
+
+from cli.aws import NoConfig, Reach
+from cli.documents import UnreadableFile, read_all
+from edgetenants_runtime.clock import Clock
+from edgetenants_runtime.errors import ExternalError, NotYet
+from provider.cloudfront import inventory, manifests
+from provider.cloudfront.calls import CloudFront
+from provider.cloudfront.errors import AwsError
+from provider.cloudfront.inventory import patiently
+from provider.cloudfront.manifests import Holder, Shape
+from provider.cloudfront.observed import ObservedTenant
+
+__all__ = ["import_"]
+
+_EVERY = 100
+"""Tenants between two lines of progress."""
+
+
+@click.command("import")
+@click.option("--distribution", required=True, metavar="ID", help="The multi-tenant distribution.")
+@click.option(
+    "--out", type=click.Path(file_okay=False, path_type=Path),
+    help="A folder, one file for each tenant; those that are there are left, so that a run that was cut off "
+    "goes on. Without it: standard output.",
+)  # fmt: skip
+@click.option(
+    "--full", is_flag=True,
+    help="Write the whole spec and take over what nobody manages. Without it the tenants are only observed.",
+)  # fmt: skip
+@click.option("--skip-managed", is_flag=True, help="Leave out what somebody manages already.")
+@click.option("--namespace", default="default", show_default=True, help="Of the managed resources.")
+@click.option("--legacy", is_flag=True, help="Cluster-scoped managed resources.")
+@click.option(
+    "--provider-config", "config_files", multiple=True, type=click.Path(path_type=Path),
+    help="One provider config, and its Secret: whose account is meant, and what the manifests name. "
+    "Without it: AWS's usual environment variables and files.",
+)  # fmt: skip
+@click.option(
+    "--config-name", default="", metavar="NAME", help="What the manifests name instead; else default."
+)
+@click.option(
+    "--rate", type=click.FloatRange(0.1, 1000), default=5.0, show_default=True,
+    metavar="NUMBER", help="Requests a second to CloudFront.",
+)  # fmt: skip
+def import_(distribution: str, config_files: tuple[Path, ...], **chosen: Any) -> None:
+    """Write a DistributionTenant for every tenant of a distribution. Changes nothing in AWS.
+
+    By default the manifests only observe: apply them, look at status.atProvider, and take a tenant over
+    later. A tenant that somebody manages already is only ever observed, and a comment says who has it. Exits
+    with 1 when AWS refuses.
+    """
+    try:
+        reach = Reach(read_all(config_files), _tell, rate=chosen["rate"])
+        config, account = reach.only()
+        key = config.key if config_files else manifests.DEFAULT_CONFIG
+        key = replace(key, name=chosen["config_name"] or key.name)
+        shape = Shape("" if chosen["legacy"] else chosen["namespace"], key, chosen["full"])
+        work = _Work(account.cloudfront, reach.accounts.clock, shape, chosen["skip_managed"])
+        _write(work, distribution, chosen["out"])
+    except (UnreadableFile, NoConfig) as error:
+        raise click.UsageError(str(error)) from error
+    except (ExternalError, NotYet, AwsError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+@dataclass
+class _Work:
+    """What is made of tenants, one after the other."""
+
+    cloudfront: CloudFront
+    clock: Clock
+    shape: Shape
+    skip_managed: bool
+    counts: Counter[str] = field(default_factory=Counter)
+    blind: bool = False
+    """Tags cannot be read, which was told."""
+
+    def manifest(self, listed: ObservedTenant) -> str | None:
+        """The manifest of a tenant as YAML; None for one that is left out, or gone meanwhile."""
+        try:
+            tenant = self._look(listed)
+        except AwsError as error:
+            if not error.absent:
+                raise
+            self.counts["gone meanwhile"] += 1
+            return None
+        holder, tag = manifests.holder(tenant.tags)
+        self.counts[f"held by {holder.value}"] += 1
+        if self.skip_managed and holder is not Holder.NOBODY:
+            return None
+        made = manifests.manifest(tenant, self.shape)
+        told = f"# managed by {holder.value}: {tag}\n" if tag else ""
+        return told + yaml.safe_dump(made, sort_keys=False, allow_unicode=True, width=110)
+
+    def _look(self, listed: ObservedTenant) -> ObservedTenant:
+        tenant = listed
+        if self.shape.full:
+            tenant = patiently(lambda: self.cloudfront.get_tenant(listed.id), self.clock)
+        return replace(tenant, tags=self._tags(listed))
+
+    def _tags(self, tenant: ObservedTenant) -> dict[str, str] | None:
+        if self.blind:
+            return None
+        try:
+            return patiently(lambda: self.cloudfront.tags(tenant.arn), self.clock)
+        except AwsError as error:
+            if error.absent or error.code != "AccessDenied":
+                raise
+            _tell(
+                f"tags cannot be read, so nobody knows who manages what, and nothing is taken over: {error}"
+            )
+            self.blind = True
+            return None
+
+
+def _write(work: _Work, distribution: str, out: Path | None) -> None:
+    found = inventory.tenants(
+        work.cloudfront, distribution, work.clock, lambda known: _tell(f"{known} tenants known")
+    )
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+    for tenant, text in _made(work, found, out):
+        if out is None:
+            click.echo(f"---\n{text}", nl=False)
+        else:
+            _place(out / _file(tenant), text)
+    told = ", ".join(f"{number} {what}" for what, number in sorted(work.counts.items()))
+    _tell(f"done: {len(found)} tenants of {distribution}" + (f": {told}" if told else ""))
+
+
+def _made(
+    work: _Work, found: Sequence[ObservedTenant], out: Path | None
+) -> Iterator[tuple[ObservedTenant, str]]:
+    for number, tenant in enumerate(found, 1):
+        if out is not None and (out / _file(tenant)).exists():
+            work.counts["there already"] += 1
+        elif (text := work.manifest(tenant)) is not None:
+            yield tenant, text
+        if number % _EVERY == 0:
+            _tell(f"{number} of {len(found)}")
+
+
+def _file(tenant: ObservedTenant) -> str:
+    return f"{manifests.object_name(tenant)}.yaml"
+
+
+def _place(path: Path, text: str) -> None:
+    # Whole or not at all: a file that is there is not written again.
+    half = path.with_suffix(".part")
+    half.write_text(text, encoding="utf-8")
+    half.replace(path)
+
+
+def _tell(text: str) -> None:
+    click.echo(text, file=sys.stderr)

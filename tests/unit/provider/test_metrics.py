@@ -1,0 +1,147 @@
+"""What is counted of AWS, and what is read at a scrape."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from prometheus_client import CollectorRegistry, generate_latest
+
+from edgetenants_runtime.managed import Managed
+from provider.cloudfront.errors import AwsError
+from provider.cloudfront.measured import MeasuredClient
+from provider.cloudfront.metrics import Gauges, Instruments
+from tests.unit.provider.fakecloudfront import ACCOUNT
+from tests.unit.provider.world import World, managed
+
+
+@pytest.fixture
+def registry():
+    return CollectorRegistry()
+
+
+class MeasuredWorld(World):
+    def __init__(self, registry, obj=None):
+        self.instruments = Instruments(registry)
+        super().__init__(obj)
+
+    @property
+    def client(self):
+        return MeasuredClient(super().client, self.instruments.tenants, ACCOUNT, self.clock)
+
+
+def value(registry, name, **labels):
+    return registry.get_sample_value(f"edgetenants_aws_{name}", labels)
+
+
+def test_calls_are_counted_by_operation_outcome_and_account(registry):
+    calls = Instruments(registry).calls
+    calls.answered(ACCOUNT, "cloudfront", "TagResource", None, 0.3)
+    calls.answered(
+        ACCOUNT, "cloudfront", "TagResource", AwsError("TagResource", "Throttling", "", status=400), 0.1
+    )
+    calls.answered(ACCOUNT, "cloudfront", "TagResource", AwsError("TagResource", "Novel", ""), 0.1)
+    of = {"account": ACCOUNT, "operation": "cloudfront:TagResource"}
+    for outcome in ("ok", "throttled", "terminal"):
+        assert value(registry, "request_duration_seconds_count", **of, outcome=outcome) == 1
+    assert value(registry, "request_duration_seconds_sum", **of, outcome="ok") == 0.3
+    assert value(registry, "errors_total", **of, code="Throttling") == 1
+    assert value(registry, "errors_total", **of, code="other") == 1, (
+        "codes of AWS make no labels of their own"
+    )
+    assert value(registry, "throttles_total", **of) == 1
+
+
+def test_waiting_for_the_rate_is_counted(registry):
+    calls = Instruments(registry).calls
+    calls.held_back(ACCOUNT, "cloudfront", 0.0)
+    calls.held_back(ACCOUNT, "cloudfront", 1.5)
+    assert value(registry, "held_back_seconds_total", account=ACCOUNT, service="cloudfront") == 1.5
+
+
+def test_drift_is_counted_once_and_when_it_is_repaired(registry):
+    world = MeasuredWorld(registry)
+    world.settle()
+    world.cloudfront.edit("dt_1", enabled=False, parameters={"tenantName": "x"})
+    for _ in range(3):
+        world.reconcile()
+    for field in ("enabled", "parameters"):
+        of = {"account": ACCOUNT, "field": field}
+        assert value(registry, "drift_found_total", **of) == 1
+        assert value(registry, "drift_repaired_total", **of) == 1
+
+
+def test_drift_that_stays_is_counted_once(registry):
+    world = MeasuredWorld(registry, managed(driftPolicy="Report"))
+    world.settle()
+    world.cloudfront.edit("dt_1", enabled=False)
+    for _ in range(3):
+        world.reconcile()
+    assert value(registry, "drift_found_total", account=ACCOUNT, field="enabled") == 1
+    assert value(registry, "drift_repaired_total", account=ACCOUNT, field="enabled") is None
+
+
+def test_a_change_of_the_spec_is_no_drift(registry):
+    world = MeasuredWorld(registry)
+    world.settle()
+    world.edit(enabled=False)
+    world.settle()
+    assert value(registry, "drift_found_total", account=ACCOUNT, field="enabled") is None
+
+
+def test_the_time_from_creation_to_ready_is_told_once(registry):
+    world = MeasuredWorld(registry)
+    world.cloudfront.deploys = False
+    world.reconcile()
+    world.clock.advance(42)
+    world.settle()
+    world.settle()
+    assert value(registry, "tenant_creation_seconds_count", account=ACCOUNT) == 1
+    assert value(registry, "tenant_creation_seconds_sum", account=ACCOUNT) == 42
+
+
+def test_what_is_gone_is_forgotten(registry):
+    world = MeasuredWorld(registry, managed(driftPolicy="Report"))
+    world.settle()
+    world.cloudfront.edit("dt_1", enabled=False)
+    world.reconcile()
+    world.delete()
+    world.settle()
+    tenants = world.instruments.tenants
+    assert (tenants._drifting, tenants._created) == ({}, {})
+
+
+def test_tenants_and_certificates_are_read_at_a_scrape(registry):
+    def resource(reason, **certificate):
+        arn = f"arn:aws:cloudfront::{ACCOUNT}:distribution-tenant/dt_1"
+        condition = {"type": "Ready", "status": "True", "reason": reason, "lastTransitionTime": "x"}
+        at_provider = {"arn": arn, **({"certificate": certificate} if certificate else {})}
+        return Managed({**managed(), "status": {"conditions": [condition], "atProvider": at_provider}})
+
+    resources = [
+        resource("Available", status="issued", notAfter="2026-01-11T00:00:00Z"),
+        resource("Available", status="issued", notAfter="2026-03-01T00:00:00Z"),
+        resource("Available", status="expired", notAfter="2025-12-31T00:00:00Z"),
+        resource("Deploying"),
+        Managed(managed()),
+    ]
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    registry.register(Gauges(lambda: resources, lambda: {ACCOUNT: 3.5}, lambda: now))
+    assert value(registry, "tenants", account=ACCOUNT, state="Available") == 3
+    assert value(registry, "tenants", account=ACCOUNT, state="Deploying") == 1
+    assert value(registry, "tenants", account="unknown", state="Unknown") == 1
+    assert value(registry, "certificates", account=ACCOUNT, state="issued") == 2
+    assert value(registry, "certificate_days_left", account=ACCOUNT) == -1
+    expiring = [value(registry, "certificates_expiring", account=ACCOUNT, days=str(d)) for d in (7, 14, 60)]
+    assert expiring == [1, 2, 3]
+    assert value(registry, "paused_seconds", account=ACCOUNT) == 3.5
+    assert b"edgetenants_aws_tenants{" in generate_latest(registry)
+
+
+def test_every_metric_is_documented(registry):
+    Instruments(registry)
+    registry.register(Gauges(list, dict))
+    page = (Path(__file__).parents[3] / "docs/how-to/run-in-production.md").read_text()
+    missing = [metric.name for metric in registry.collect() if metric.name not in page]
+    assert missing == []
