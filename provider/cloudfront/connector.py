@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 
 from apis.drift import DriftPolicy
@@ -11,7 +11,7 @@ from edgetenants_runtime.external import ExternalClient
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws import Account, Accounts
 from provider.cloudfront.connectiongroup import GroupClient
-from provider.cloudfront.context import Context
+from provider.cloudfront.context import Context, Peers
 from provider.cloudfront.dryrun import DryRunClient
 from provider.cloudfront.guards import DRY_RUN_ANNOTATION, is_dry_run
 from provider.cloudfront.hooks import UNKNOWN_ACCOUNT
@@ -34,11 +34,11 @@ class _Connector:
         installation: str,
         drift_policy: DriftPolicy = DriftPolicy.ENFORCE,
         read_only: bool = False,
-        peers: Callable[[Managed], Iterable[Managed]] = lambda _: (),
+        peers: Peers = lambda *_: (),
         poll_seconds: float = 60.0,
     ) -> None:
-        """`peers` finds the other managed resources with the same external name; the rest is the provider's
-        flags."""
+        """`peers` finds the other managed resources that lead to the same external one; the rest is the
+        provider's flags."""
         self._configs = configs
         self._accounts = accounts
         self._installation = installation
