@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from base64 import urlsafe_b64encode
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from time import time
 
 import boto3
 import pytest
@@ -157,9 +159,16 @@ def test_a_session_that_was_ended_is_begun_anew(aws, role, code):
     assert aws.journal.count("AssumeRole") == 2
 
 
+def jwt(subject):
+    """A token of a provider that the role's account does not know, which the emulator takes for any."""
+    claims = {"iss": "https://issuer.test", "sub": subject, "aud": "sts.amazonaws.com", "exp": time() + 3600}
+    parts = (json.dumps(part).encode() for part in ({"alg": "none"}, claims))
+    return ".".join([*(urlsafe_b64encode(part).rstrip(b"=").decode() for part in parts), "c2ln"])
+
+
 def test_a_web_identity_is_read_from_its_file_each_time(aws, tmp_path, monkeypatch):
     token = tmp_path / "token"
-    token.write_text("first-token")
+    token.write_text(jwt("first"))
     given = replace(
         config_with(aws, webIdentity={"roleARN": ROLE, "tokenPath": str(token)}),
         source="None",
@@ -168,7 +177,7 @@ def test_a_web_identity_is_read_from_its_file_each_time(aws, tmp_path, monkeypat
     given = replace(given, spec={**given.spec, "credentials": {"source": "None"}})
     account = reached(aws, given)
     assert account.id == EDGE
-    token.write_text("second-token")
+    token.write_text(jwt("second"))
     credentials = account.cloudfront._cloudfront._request_signer._credentials
     pass_time(monkeypatch, credentials, minutes=50)
     account.cloudfront.caller()
