@@ -95,8 +95,9 @@ class TenantReadyReason(StrEnum):
     """The same update was made twice and AWS shows the same difference. It is not repeated until the resource
     or the tenant changes; whoever wrote the resource looks at the fields that the message names."""
     FROZEN = "Frozen"
-    """Writes are frozen, by the ProviderConfig or by the provider's flag --read-only. Whoever froze them
-    lifts it; clears by itself then."""
+    """Writes are frozen, by the ProviderConfig or by the provider's flag --read-only; or the tenant was
+    deleted in AWS, and driftPolicy Report or Suspend leaves it so. Whoever froze them lifts it, or sets
+    driftPolicy Enforce; clears by itself then."""
     DELETION_HELD = "DeletionHeld"
     """Nothing is deleted in AWS: deletionProtection is on, the kind's CRD is itself being deleted, or the
     provider runs with --hold-deletions. Whoever is sure confirms as the message says; does not clear by
@@ -126,7 +127,7 @@ class InSyncReason(StrEnum):
     """AWS has what was asked. Nobody needs to act."""
     DRIFT_DETECTED = "DriftDetected"
     """Somebody changed the resource in AWS; status.drift says what. Repaired by itself under driftPolicy
-    Enforce, left under Report."""
+    Enforce, left under Report; so is the deletion of the whole, which the message tells."""
     UPDATE_PENDING = "UpdatePending"
     """A change of the spec was sent and is not rolled out, or waits to be sent. Nobody needs to act; clears
     by itself."""

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from apis.conditions import InSyncReason, TenantConditionType
 from apis.conditions import TenantReadyReason as Reason
+from apis.drift import DriftPolicy
 from edgetenants_runtime.api.annotations import EXTERNAL_NAME
+from edgetenants_runtime.api.conditions import Condition, ConditionStatus
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront import ownership
@@ -24,6 +27,7 @@ __all__ = [
     "check_import",
     "check_peers",
     "check_protection",
+    "check_vanished",
     "invalid",
     "is_dry_run",
 ]
@@ -116,6 +120,36 @@ def check_frozen(mr: Managed, frozen: str) -> None:
     if frozen:
         words = f"{frozen}: nothing is written to AWS, and {noun(mr)} {mr.external_name} waits"
         raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.FROZEN, words),))
+
+
+def check_vanished(mr: Managed, default: DriftPolicy) -> None:
+    """What somebody deleted in AWS is drift like any other: it is made anew under Enforce only.
+
+    Args:
+        mr: the managed resource, of which nothing is there.
+        default: the drift policy of resources that say none.
+
+    Raises:
+        NotYet: it was there, and the policy leaves it as it is.
+    """
+    policy = DriftPolicy(mr.spec.get("driftPolicy") or default)
+    if policy is DriftPolicy.ENFORCE or not ownership.made(mr):
+        return
+    words = (
+        f"{noun(mr)} {mr.external_name} ({mr.at_provider['id']}) was deleted in AWS, and driftPolicy "
+        f"{policy.value} leaves it so. To have it made anew, set spec.driftPolicy to Enforce"
+    )
+    said = [not_ready(Reason.FROZEN, words)]
+    if policy is DriftPolicy.REPORT:
+        said.append(
+            Condition(
+                type=TenantConditionType.IN_SYNC.value,
+                status=ConditionStatus.FALSE,
+                reason=InSyncReason.DRIFT_DETECTED.value,
+                message=words,
+            )
+        )
+    raise NotYet(words, after=_HELD_SECONDS, conditions=tuple(said))
 
 
 def check_protection(mr: Managed) -> None:

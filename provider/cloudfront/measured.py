@@ -1,15 +1,21 @@
-"""Counts what an external client of tenants sees and does."""
+"""Counts what an external client sees and does: drift of both kinds, and how long tenants take."""
 
 from __future__ import annotations
 
+from typing import Final
+
+from apis import kinds
 from edgetenants_runtime.api.conditions import ConditionStatus, ConditionType
 from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.external import Change, ExternalClient, FieldDiff, Observation
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.assessment import Assessment
+from provider.cloudfront.groupplan import GroupState
 from provider.cloudfront.metrics import TenantMetrics
 
 __all__ = ["MeasuredClient"]
+
+_TENANT: Final = kinds.DISTRIBUTION_TENANT.kind
 
 
 class MeasuredClient:
@@ -32,7 +38,8 @@ class MeasuredClient:
         """See ExternalClient."""
         begun = self._clock.now()
         change = self._client.create(mr, seen)
-        self._metrics.created(mr.uid, begun)
+        if mr.kind == _TENANT:
+            self._metrics.created(mr.uid, begun)
         return change
 
     def update(self, mr: Managed, seen: Observation) -> Change:
@@ -47,4 +54,4 @@ class MeasuredClient:
 
 
 def _drift(seen: Observation) -> tuple[FieldDiff, ...]:
-    return seen.state.drift if isinstance(seen.state, Assessment) else ()
+    return seen.state.drift if isinstance(seen.state, Assessment | GroupState) else ()

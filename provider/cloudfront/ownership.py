@@ -22,6 +22,7 @@ __all__ = [
     "Resource",
     "foreign_account",
     "judge",
+    "made",
     "names",
     "names_by_id",
     "recorded",
@@ -76,6 +77,11 @@ def writes(mr: Managed) -> bool:
 def recorded(mr: Managed, seen: Resource) -> bool:
     """The status says that this managed resource made this tenant or took it over."""
     return mr.at_provider.get("id") == seen.id and applied.read(mr.status).known
+
+
+def made(mr: Managed) -> bool:
+    """The status says that this managed resource made an external resource or took one over."""
+    return bool(mr.at_provider.get("id")) and applied.read(mr.status).known
 
 
 def names_by_id(mr: Managed) -> bool:

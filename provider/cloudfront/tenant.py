@@ -238,6 +238,7 @@ class TenantClient:
             ExternalError: the spec cannot work or AWS refuses it.
         """
         guards.check_frozen(mr, self._with.frozen)
+        guards.check_vanished(mr, self._with.drift_policy)
         name = str(mr.external_name)
         asked = self._asked_first(mr, name)
         unchecked = self._checks.creation(mr, asked)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import json
-from base64 import urlsafe_b64encode
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from time import time
 
 import boto3
 import pytest
@@ -78,6 +78,16 @@ def role(aws):
     yield make
     for iam, name in made:
         iam.delete_role(RoleName=name)
+
+
+def token(lasts=600):
+    """A service account's, by the emulator's reading: nobody's signature is checked."""
+
+    def part(value):
+        return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
+
+    claims = {"iss": "https://oidc.test", "sub": "system:serviceaccount:a:b", "aud": ["sts.amazonaws.com"]}
+    return f"{part({'alg': 'none'})}.{part({**claims, 'exp': time.time() + lasts})}.c2ln"
 
 
 def pass_time(monkeypatch, credentials, minutes):
@@ -159,29 +169,31 @@ def test_a_session_that_was_ended_is_begun_anew(aws, role, code):
     assert aws.journal.count("AssumeRole") == 2
 
 
-def jwt(subject):
-    """A token of a provider that the role's account does not know, which the emulator takes for any."""
-    claims = {"iss": "https://issuer.test", "sub": subject, "aud": "sts.amazonaws.com", "exp": time() + 3600}
-    parts = (json.dumps(part).encode() for part in ({"alg": "none"}, claims))
-    return ".".join([*(urlsafe_b64encode(part).rstrip(b"=").decode() for part in parts), "c2ln"])
-
-
 def test_a_web_identity_is_read_from_its_file_each_time(aws, tmp_path, monkeypatch):
-    token = tmp_path / "token"
-    token.write_text(jwt("first"))
+    file = tmp_path / "token"
+    file.write_text(token())
     given = replace(
-        config_with(aws, webIdentity={"roleARN": ROLE, "tokenPath": str(token)}),
+        config_with(aws, webIdentity={"roleARN": ROLE, "tokenPath": str(file)}),
         source="None",
         credentials=None,
     )
     given = replace(given, spec={**given.spec, "credentials": {"source": "None"}})
     account = reached(aws, given)
     assert account.id == EDGE
-    token.write_text(jwt("second"))
     credentials = account.cloudfront._cloudfront._request_signer._credentials
-    pass_time(monkeypatch, credentials, minutes=50)
     account.cloudfront.caller()
-    assert aws.journal.count("AssumeRoleWithWebIdentity") == 2
+    assert aws.journal.count("AssumeRoleWithWebIdentity") == 1, "kept while it lasts"
+    pass_time(monkeypatch, credentials, minutes=55)
+    file.write_text(token(lasts=-60))
+    with pytest.raises(AwsError, match="ExpiredToken") as caught:
+        account.cloudfront.caller()
+    assert (caught.value.operation, caught.value.verdict.reason) == (
+        "AssumeRoleWithWebIdentity",
+        "AccessDenied",
+    )
+    file.write_text(token())
+    account.cloudfront.caller()
+    assert aws.journal.count("AssumeRoleWithWebIdentity") == 3
 
 
 def test_sessions_that_are_over_when_they_come_are_told(aws):
@@ -199,6 +211,10 @@ def test_roles_are_assumed_where_the_endpoint_says_and_in_its_region(aws):
     account = reached(aws, given)
     assert account.cloudfront._sts.meta.region_name == "eu-west-1"
     assert account.id == EDGE
+    aws.admin("DELETE", "calls")
+    absent = f"arn:aws:acm:us-east-1:{EDGE}:certificate/0a1b2c3d-0000-0000-0000-000000000000"
+    assert account.cloudfront.certificate(absent) is None
+    assert account.cloudfront._acm.meta.region_name == "us-east-1", "certificates of CloudFront stand there"
 
 
 def test_two_accounts_never_mix(aws):

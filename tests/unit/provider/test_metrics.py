@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from provider.cloudfront.errors import AwsError
 from provider.cloudfront.measured import MeasuredClient
 from provider.cloudfront.metrics import Gauges, Instruments
 from tests.unit.provider.fakecloudfront import ACCOUNT
+from tests.unit.provider.test_connectiongroup import Groups
 from tests.unit.provider.world import World, managed
 
 
@@ -99,6 +101,28 @@ def test_the_time_from_creation_to_ready_is_told_once(registry):
     world.settle()
     assert value(registry, "tenant_creation_seconds_count", account=ACCOUNT) == 1
     assert value(registry, "tenant_creation_seconds_sum", account=ACCOUNT) == 42
+
+
+class MeasuredGroups(Groups):
+    def __init__(self, registry, **given):
+        self.instruments = Instruments(registry)
+        super().__init__(**given)
+
+    @property
+    def client(self):
+        return MeasuredClient(super().client, self.instruments.tenants, ACCOUNT, self.clock)
+
+
+def test_a_connection_group_is_no_tenant_but_its_drift_counts(registry):
+    world = MeasuredGroups(registry, for_provider={"enabled": True})
+    world.settle()
+    assert value(registry, "tenant_creation_seconds_count", account=ACCOUNT) is None
+    assert world.instruments.tenants._created == {}
+    group = world.group
+    world.cloudfront.groups[group.id] = replace(group, enabled=False, etag="v9")
+    world.settle()
+    for what in ("found", "repaired"):
+        assert value(registry, f"drift_{what}_total", account=ACCOUNT, field="enabled") == 1
 
 
 def test_what_is_gone_is_forgotten(registry):
