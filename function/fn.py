@@ -154,6 +154,9 @@ def _compose(req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, order:
     if wanted.dedicated:
         _put_connection_group(rsp, order, seen.get(compose.CONNECTION_GROUP))
     finding = live.summary({each.wanted: each.finding for each in looked})
+    if finding.live and (waiting := wanted.unserved(order.claim.domains)):
+        finding = live.held_up(waiting)
+        rsp.desired.composite.ready = fnv1.READY_FALSE
     existing = [each.seen for each in looked if each.seen is not None]
     response.set_status(rsp, status.derive(order.claim.domains, existing, finding))
     response.set_live(rsp, order.composite, finding)

@@ -9,7 +9,7 @@ from typing import Any
 from google.protobuf.struct_pb2 import Struct
 
 from apis.conditions import TenantConditionType
-from edgetenants_runtime.api.annotations import EXTERNAL_NAME
+from edgetenants_runtime.api.annotations import EXTERNAL_CREATE_SUCCEEDED, EXTERNAL_NAME
 from edgetenants_runtime.api.conditions import ConditionStatus, ConditionType
 from function import structs
 
@@ -60,8 +60,9 @@ class ObservedTenant:
     name: str
     """metadata.name, for messages."""
     external_name: str | None
-    tenant_id: str
-    """Its id in CloudFront; empty before it exists there."""
+    exists: bool
+    """It is in CloudFront, as far as is known: it has an id there, or its creation has succeeded, though the
+    id is lost (a backup that was restored without status)."""
     deleted: bool
     """It is being deleted."""
     generation: int | None
@@ -100,8 +101,13 @@ class ObservedTenant:
 
 
 def external_name(resource: Struct) -> str | None:
-    """The external name that a managed resource carries."""
-    return structs.text(resource, "metadata", "annotations", EXTERNAL_NAME) or None
+    """The external name that a managed resource carries; where somebody took it away, the name under which
+    the provider saw it last."""
+    return (
+        structs.text(resource, "metadata", "annotations", EXTERNAL_NAME)
+        or structs.text(resource, "status", "atProvider", "name")
+        or None
+    )
 
 
 def read(resource: Struct) -> ObservedTenant:
@@ -120,7 +126,10 @@ def _read(serialized: bytes) -> ObservedTenant:
     return ObservedTenant(
         name=structs.text(resource, "metadata", "name"),
         external_name=external_name(resource),
-        tenant_id=structs.text(at_provider, "id"),
+        exists=bool(
+            structs.text(at_provider, "id")
+            or structs.text(resource, "metadata", "annotations", EXTERNAL_CREATE_SUCCEEDED)
+        ),
         deleted=bool(structs.text(resource, "metadata", "deletionTimestamp")),
         generation=structs.whole_number(resource, "metadata", "generation"),
         asked=_asked(structs.child(resource, "spec", "forProvider")),
