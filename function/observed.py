@@ -3,7 +3,6 @@ it was asked for when it said so."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 from google.protobuf.struct_pb2 import Struct
@@ -75,6 +74,9 @@ class ObservedTenant:
     instructions: tuple[Mapping[str, Any], ...] = ()
     """The DNS records that somebody must make, sorted."""
 
+    __hash__ = object.__hash__
+    # What was read once is one object, so a memory that is keyed by it need not look into it.
+
     def condition(self, type_: str) -> ObservedCondition:
         """What the provider says; Unknown where it says nothing."""
         return self.conditions.get(type_, UNTOLD)
@@ -115,12 +117,39 @@ def read(resource: Struct) -> ObservedTenant:
 
     Of a claim's many tenants one at a time changes. The others are known by their bytes, which costs a tenth.
     """
-    return _read(resource.SerializeToString(deterministic=True))
+    return _READ.get(resource)
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _read(serialized: bytes) -> ObservedTenant:
-    resource = Struct.FromString(serialized)
+class _Memory:
+    """The tenants that were read last, by their bytes; and by their names, as most of what changes in a tenant
+    is nothing that is read, and who knows the same object again needs not look into it."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._by_bytes: dict[bytes, ObservedTenant] = {}
+        self._by_name: dict[tuple[str, str | None], ObservedTenant] = {}
+
+    def get(self, resource: Struct) -> ObservedTenant:
+        serialized = resource.SerializeToString(deterministic=True)
+        known = self._by_bytes.get(serialized)
+        return known if known is not None else self._remember(serialized, _parse(resource))
+
+    def _remember(self, serialized: bytes, fresh: ObservedTenant) -> ObservedTenant:
+        # Calls on other threads may do the same meanwhile; the worst of it is that something is read again.
+        for each in (self._by_bytes, self._by_name):
+            if len(each) >= self._most:
+                each.clear()
+        key = (fresh.name, fresh.external_name)
+        former = self._by_name.get(key)
+        tenant = former if former == fresh else fresh
+        self._by_bytes[serialized] = self._by_name[key] = tenant
+        return tenant
+
+
+_READ = _Memory(_REMEMBERED)
+
+
+def _parse(resource: Struct) -> ObservedTenant:
     status = structs.child(resource, "status")
     at_provider = structs.child(status, "atProvider")
     return ObservedTenant(
