@@ -40,6 +40,8 @@ _UNREAD: Final = Finding(
 )
 _ORDERS: Final = 256
 """Claims whose terms are kept."""
+_COMPOSED: Final = 64
+"""Claims whose answers are kept; some 1 kB for each tenant."""
 _TENANTS: Final = 2048
 """Composed tenants that are kept as protobuf has them: to convert one costs more than all else about it."""
 
@@ -164,7 +166,7 @@ def _compose(
     return composed.finding
 
 
-@lru_cache(maxsize=_ORDERS)
+@lru_cache(maxsize=_COMPOSED)
 def _derive(order: Order, existing: tuple[tuple[str, ObservedTenant], ...]) -> Composed:
     """Most calls come because something changed that is not read here, or that this function wrote itself."""
     seen = dict(existing)

@@ -121,8 +121,8 @@ def read(resource: Struct) -> ObservedTenant:
 
 
 class _Memory:
-    """The tenants that were read last, by their bytes; and by their names, as most of what changes in a tenant
-    is nothing that is read, and who knows the same object again needs not look into it."""
+    """The tenants that were read last, by their bytes and by their names: most of what changes in a tenant is
+    nothing that is read, and then it is still the same object."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -184,11 +184,12 @@ def _asked(parameters: Struct | None) -> Asked:
 
 
 def _condition(condition: Struct) -> ObservedCondition:
+    generation = condition.fields.get("observedGeneration")
     return ObservedCondition(
         status=structs.text(condition, "status"),
         reason=structs.text(condition, "reason"),
         message=structs.text(condition, "message"),
-        generation=structs.whole_number(condition, "observedGeneration"),
+        generation=structs.whole_number(condition, "observedGeneration") if generation is not None else None,
     )
 
 

@@ -76,7 +76,10 @@ def conditions(composite: Composite, finding: Finding, told: Iterable[Told]) -> 
     """The conditions Live and those beside it."""
     says = (finding.reason, finding.message)
     live = _condition(composite, ClaimConditionType.LIVE, finding.live, says)
-    return (live, *(_condition(composite, each.type, each.holds, (each.reason, each.message)) for each in told))
+    return (
+        live,
+        *(_condition(composite, each.type, each.holds, (each.reason, each.message)) for each in told),
+    )
 
 
 def tell(
