@@ -41,6 +41,24 @@ def _check_template(template: str) -> str:
     return template
 
 
+_UNITS: Final[Mapping[str, float]] = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
+
+
+def seconds(duration: str) -> float:
+    """A Go duration such as 1h30m in seconds."""
+    return sum(float(n) * _UNITS[unit] for n, unit in re.findall("([0-9]+)(ms|s|m|h)", duration))
+
+
+def _check_ttl(duration: str) -> str:
+    if seconds(duration) > _LONGEST_TTL:
+        expectation = "expected a duration of at most 8760h"
+        raise PydanticCustomError("ttl", "{text}", {"text": expectation})
+    return duration
+
+
+_LONGEST_TTL: Final = 8760 * 3600
+"""Seconds; more than Go's durations hold would be a poll without pause."""
+
 NameTemplate = Annotated[
     str,
     Field(
@@ -217,9 +235,11 @@ class TenantPlans(ApiModel):
         None
     )
     """Where further plans come from; of several plans of one name the last is used, those above first."""
-    ttl: Annotated[str, Field(max_length=16, pattern="^([0-9]+(ms|s|m|h))+$")] = "1h"
-    """How long Crossplane may reuse an answer of the function, as a Go duration (30s, 10m, 1h). Unset with
-    plansFrom: 10m, as cores before v2.4 look at its sources only then."""
+    ttl: Annotated[str, Field(max_length=16, pattern="^([0-9]+(ms|s|m|h))+$"), AfterValidator(_check_ttl)] = (
+        "1h"
+    )
+    """How long Crossplane may reuse an answer of the function, as a Go duration (30s, 10m, 1h) of at most
+    8760h. Unset with plansFrom: 10m, as cores before v2.4 look at its sources only then."""
 
     cel_rules: ClassVar[tuple[Rule, ...]] = (
         Rule(

@@ -67,7 +67,7 @@ def _stable() -> Told:
 
 def _reconciling(tenants: Iterable[Looked]) -> Told:
     going = [each for each in tenants if not each.finding.failed]
-    new = [each for each in going if each.seen is None or not each.seen.tenant_id]
+    new = [each for each in going if each.seen is None or not each.seen.exists]
     changing = [each for each in going if each.seen is not None and _changes(each.wanted, each.seen)]
     # Which ones is not said: a message that moved with each of many tenants would wake core each time.
     if new:

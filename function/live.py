@@ -15,7 +15,7 @@ something speaks for the tenant, and of several tenants the one that needs someb
 A Ready that was told of an earlier spec is believed only as far as it still holds for this one.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -114,6 +114,16 @@ def summary(findings: Mapping[WantedTenant, Finding]) -> Finding:
         # Which of many tenants it is changes all the time, and nobody needs to know.
         return Finding(worst.reason, " ".join(_TO_DO[worst.reason]))
     return Finding(worst.reason, f"{', '.join(wanted.domains)}: {worst.message}")
+
+
+def held_up(domains: Sequence[str]) -> Finding:
+    """What is found of a claim that is served but for these domains, which wait for a step."""
+    shown = ", ".join(domains[:_SHOWN]) + (" and others" if len(domains) > _SHOWN else "")
+    return Finding(LiveReason.BLOCKED, f"{shown}: not served before a step is confirmed. Blocked says which.")
+
+
+_SHOWN: Final = 5
+"""Domains that are named; a claim can have hundreds."""
 
 
 def _urgency(reason: Reason) -> int:
