@@ -79,8 +79,8 @@ PROVIDER_AWS = (
     Mutation(
         "an update is rehearsed without what it empties",
         "cloudfront/rehearsal.py",
-        "calls.update(id_, etag, tenant, emptied)",
-        "calls.update(id_, etag, tenant)",
+        "calls.update(id_, etag, tenant, emptied, request)",
+        "calls.update(id_, etag, tenant, request=request)",
         "the plan shows another call than the one that is made",
         ("contract/test_rehearsal.py",),
     ),
