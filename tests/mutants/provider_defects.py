@@ -249,6 +249,14 @@ LISTS = (
         (f"{_DEFECTS}::test_the_default_group_is_found_on_whatever_page",),
     ),
     Mutation(
+        "conflicts are read from the first page",
+        "cloudfront/domaincalls.py",
+        'if not marker or marker == by.get("Marker"):',
+        "if True:",
+        "the holder of a domain is not named",
+        (f"{_DEFECTS}::test_conflicts_are_read_to_the_last_page",),
+    ),
+    Mutation(
         "a parent is read for each of its tenants",
         "cloudfront/memory.py",
         "            if self._clock.now() < until:\n                answer: T = known\n",

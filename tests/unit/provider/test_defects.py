@@ -15,6 +15,7 @@ from provider.cloudfront.certificates import Certificate, Request
 from provider.cloudfront.connector import GroupConnector, TenantConnector
 from provider.cloudfront.customizations import Customizations, GeoRestrictions, WebAcl
 from provider.cloudfront.desired import Tenant
+from provider.cloudfront.domaincalls import DomainCalls
 from provider.cloudfront.errors import AwsError
 from provider.cloudfront.groupcalls import GroupCalls
 from tests.unit.provider.fakecloudfront import FakeCloudFront, Killed
@@ -260,6 +261,39 @@ def test_the_default_group_is_found_on_whatever_page():
     assert found is not None
     assert found.id == "cg_2"
     assert pages.asked == ["0", "1", "2"]
+
+
+class Conflicts(DomainCalls):
+    """ListDomainConflicts, one to a page."""
+
+    def __init__(self, *domains):
+        self._cloudfront = self
+        self.domains = domains
+
+    def list_domain_conflicts(self, Domain, DomainControlValidationResource, Marker="0"):  # noqa: N803
+        at = int(Marker)
+        row = {
+            "Domain": self.domains[at],
+            "ResourceType": "distribution",
+            "ResourceId": f"E{at}",
+            "AccountId": "*",
+        }
+        more = {"NextMarker": str(at + 1)} if at + 1 < len(self.domains) else {}
+        return {"DomainConflicts": [row], **more}
+
+
+def test_conflicts_are_read_to_the_last_page():
+    found = Conflicts("*.Example.com", "a.example.com").conflicts("a.example.com", "dt_1")
+    assert [(each.domain, each.id) for each in found] == [("*.example.com", "E0"), ("a.example.com", "E1")]
+
+
+def test_a_disabled_tenant_still_has_its_domains():
+    world = World()
+    left = world.cloudfront.add(name="left.over", enabled=False)
+    world.reconcile()
+    assert world.ready() == ("False", "DomainConflict")
+    assert f"acme.example.com is served by tenant left.over ({left.id})" in world.condition("Ready")[2]
+    assert "CreateDistributionTenant" not in world.cloudfront.journal
 
 
 # Flags and wiring.
