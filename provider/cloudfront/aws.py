@@ -42,6 +42,7 @@ from edgetenants_runtime.api.providerconfig import CredentialsSource
 from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.configuration import ResolvedConfig
 from edgetenants_runtime.errors import ExternalError, Retry
+from provider.cloudfront import webidentity
 from provider.cloudfront.calls import Caller, CloudFrontCalls
 from provider.cloudfront.errors import AwsError, explain
 from provider.cloudfront.hooks import UNKNOWN_ACCOUNT, Hooks
@@ -119,7 +120,8 @@ class Accounts:
         """The account, made anew when the config or its credentials changed, or AWS takes these no more.
 
         Raises:
-            ExternalError: the config cannot be used, or AWS refuses its credentials.
+            ExternalError: the config cannot be used, or AWS refuses its credentials. Its conditions are for a
+                resource that does not serve.
         """
         fingerprint = _fingerprint(config)
         with self._lock:
@@ -145,7 +147,8 @@ class Accounts:
         if opened is None or opened.fingerprint != fingerprint or self.clock.now() >= opened.until:
             return None
         if opened.failure is not None:
-            raise ExternalError(opened.failure.message, retry=opened.failure.retry)
+            failure = opened.failure
+            raise ExternalError(failure.message, conditions=failure.conditions, retry=failure.retry)
         return opened.account
 
     def _reopen(self, config: ResolvedConfig, fingerprint: str) -> Account:
@@ -224,7 +227,7 @@ def _caller(calls: CloudFrontCalls, config: ResolvedConfig) -> Caller | None:
     except AwsError as error:
         if error.code != "AccessDenied" or error.operation != "GetCallerIdentity":
             what = f"{config.key}: ask whose credentials they are"
-            raise explain(error, what, serving=True) from error
+            raise explain(error, what, serving=False) from error
         _log.warning(
             "may not ask for the caller's account, so tenants are not guarded against another account's",
             config=str(config.key),
@@ -361,22 +364,11 @@ def _web_identity(core: botocore.session.Session, identity: WebIdentity, sts: An
     path = identity.token_path or core.get_config_variable("web_identity_token_file")
     fetcher = AssumeRoleWithWebIdentityCredentialFetcher(
         sts,
-        _token_reader(path),
+        webidentity.reader(path),
         identity.role_arn,
         extra_args={"RoleSessionName": _SESSION_NAME},
     )
     return DeferredRefreshableCredentials(fetcher.fetch_credentials, "assume-role-with-web-identity")
-
-
-def _token_reader(path: str | None) -> Any:
-    from botocore.utils import FileWebIdentityTokenLoader  # noqa: PLC0415 - only where tokens are used
-
-    if not path:
-        raise ExternalError(
-            "spec.webIdentity.tokenPath: expected a path, as AWS_WEB_IDENTITY_TOKEN_FILE is not set",
-            retry=Retry.poll(),
-        )
-    return FileWebIdentityTokenLoader(path)
 
 
 def _sts_maker(core: botocore.session.Session, spec: ProviderConfigSpec, hooks: Hooks) -> Any:

@@ -7,9 +7,11 @@ from dataclasses import replace
 
 from apis.drift import DriftPolicy
 from edgetenants_runtime.configuration import ConfigResolver, ResolvedConfig
+from edgetenants_runtime.errors import ExternalError
 from edgetenants_runtime.external import ExternalClient
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws import Account, Accounts
+from provider.cloudfront.conditions import was_ready
 from provider.cloudfront.connectiongroup import GroupClient
 from provider.cloudfront.context import Context, Peers
 from provider.cloudfront.dryrun import DryRunClient
@@ -50,12 +52,20 @@ class _Connector:
     def _connected(self, mr: Managed, made: Callable[[Context], ExternalClient]) -> ExternalClient:
         """The client that `made` makes, with what stands around it."""
         config = self._configs.resolve(mr)
-        account = self._accounts.of(config)
+        account = self._account(mr, config)
         self._configs.report(config, {"accountId": account.id, "callerArn": account.caller_arn})
         client = self._client(self._context(mr, config, account), mr, account, made)
         return PatientClient(
             self._measured(client, account), self._patience, f"{config.uid} {config.generation}"
         )
+
+    def _account(self, mr: Managed, config: ResolvedConfig) -> Account:
+        try:
+            return self._accounts.of(config)
+        except ExternalError as error:
+            # Credentials that ran out say nothing of a tenant that serves.
+            error.conditions = () if was_ready(mr) else error.conditions
+            raise
 
     def _context(self, mr: Managed, config: ResolvedConfig, account: Account) -> Context:
         return Context(

@@ -56,16 +56,18 @@ class DomainCalls:
         return observed.tenant(answer["DistributionTenant"], answer["ETag"])
 
     def conflicts(self, domain: str, tenant: str) -> tuple[Conflict, ...]:
-        """ListDomainConflicts, the first page: what is in the way of a domain, in whatever account. `tenant`
+        """ListDomainConflicts, every page: what is in the way of a domain, in whatever account. `tenant`
         is one of the account's own with a certificate that covers the domain."""
-        with failing("ListDomainConflicts"):
-            answer = self._cloudfront.list_domain_conflicts(
-                Domain=domain, DomainControlValidationResource={"DistributionTenantId": tenant}
-            )
-        return tuple(
-            Conflict(row["Domain"].lower(), row["ResourceType"], row["ResourceId"], row["AccountId"])
-            for row in answer.get("DomainConflicts") or ()
-        )
+        by: Any = {"Domain": domain, "DomainControlValidationResource": {"DistributionTenantId": tenant}}
+        found: list[Conflict] = []
+        while True:
+            with failing("ListDomainConflicts"):
+                answer = self._cloudfront.list_domain_conflicts(**by)
+            found += map(_conflict, answer.get("DomainConflicts") or ())
+            marker = answer.get("NextMarker")
+            if not marker or marker == by.get("Marker"):
+                return tuple(found)
+            by["Marker"] = marker
 
     def verify_dns(self, tenant: str) -> Mapping[str, DnsVerdict]:
         """VerifyDnsConfiguration of all of a tenant's domains."""
@@ -75,3 +77,7 @@ class DomainCalls:
             row["Domain"].lower(): DnsVerdict(row["Status"], row.get("Reason") or "")
             for row in answer.get("DnsConfigurationList") or ()
         }
+
+
+def _conflict(row: Mapping[str, Any]) -> Conflict:
+    return Conflict(row["Domain"].lower(), row["ResourceType"], row["ResourceId"], row["AccountId"])

@@ -36,6 +36,20 @@ def test_our_own_write_is_what_the_next_reconcile_sees() -> None:
     assert cache.get(mr.key) == written.raw
 
 
+def test_a_finalizer_is_a_patch_of_metadata_and_of_nothing_else() -> None:
+    made, objects, _, mr = writer()
+    sent: list[Any] = []
+    patch = objects.patch
+
+    def noting(*given: Any, **more: Any) -> dict[str, Any]:
+        sent.append(given[2])
+        return patch(*given, **more)
+
+    objects.patch = noting  # type: ignore[method-assign]
+    made.patch_metadata(mr, annotations={}, finalizers=[names.FINALIZER])
+    assert sent == [{"metadata": {"resourceVersion": mr.resource_version, "finalizers": [names.FINALIZER]}}]
+
+
 def test_filling_in_gives_way_to_whoever_wrote_meanwhile() -> None:
     made, objects, _, mr = writer()
     objects.touch(TOYS, mr.key)

@@ -196,6 +196,22 @@ def test_a_web_identity_is_read_from_its_file_each_time(aws, tmp_path, monkeypat
     assert aws.journal.count("AssumeRoleWithWebIdentity") == 3
 
 
+def test_a_token_that_is_not_there_and_credentials_that_are_missing_are_told(aws, tmp_path, monkeypatch):
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    nobody = replace(config_with(aws), source="InjectedIdentity", credentials=None)
+    with pytest.raises(ExternalError, match="Credentials: Unable to locate credentials") as caught:
+        reached(aws, nobody)
+    assert (caught.value.retry.mode, caught.value.conditions[0].reason) == (RetryMode.POLL, "AccessDenied")
+    gone = {"roleARN": ROLE, "tokenPath": str(tmp_path / "gone")}
+    lost = config_with(aws, uid="u8", webIdentity=gone, credentials={"source": "None"})
+    with pytest.raises(ExternalError, match="gone"):
+        reached(aws, replace(lost, source="None", credentials=None))
+    assert aws.journal == []
+
+
 def test_sessions_that_are_over_when_they_come_are_told(aws):
     account = reached(aws, config_with(aws, assumeRoleChain=[{"roleARN": ROLE}]))
     credentials = account.cloudfront._cloudfront._request_signer._credentials

@@ -161,6 +161,14 @@ GUARDING = (
         ("test_logs.py",),
     ),
     Mutation(
+        "a finalizer is written with the whole resource",
+        "writer.py",
+        'return self._patch(mr, {"metadata": metadata} | ({"spec": spec} if spec else {}))',
+        'return self._patch(mr, {"metadata": metadata, "spec": spec or dict(mr.spec)})',
+        "fields of a spec that this version does not know, or of other writers, would be overwritten",
+        ("test_writes.py::test_a_finalizer_is_a_patch_of_metadata_and_of_nothing_else",),
+    ),
+    Mutation(
         "every change of status wakes the resource",
         "controller.py",
         "        elif change.old is None or _wants(change.old) != _wants(change.new):\n",

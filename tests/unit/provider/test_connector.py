@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from edgetenants_runtime.clock import FakeClock
+from edgetenants_runtime.errors import ExternalError
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront import aws
 from provider.cloudfront.connector import TenantConnector
+from provider.cloudfront.errors import AwsError
 from provider.cloudfront.tenant import TenantClient
 from tests.unit.provider.test_aws import CALLER, config
 from tests.unit.provider.world import managed
@@ -42,6 +44,37 @@ def test_what_forbids_writing_is_said(monkeypatch, spec, flags, annotations, fro
     assert client._with.frozen == frozen
     assert client._with.account == CALLER.account
     assert configs.reported == {"accountId": CALLER.account, "callerArn": CALLER.arn}
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("ExpiredToken", "AccessDenied"),
+        ("Credentials", "AccessDenied"),
+        ("Endpoint", "AWSError"),
+        ("TLS", "AWSError"),
+        ("Throttling", "Throttled"),
+    ],
+)
+def test_credentials_and_endpoints_that_fail_are_told_on_what_does_not_serve(monkeypatch, code, reason):
+    def refused(_):
+        raise AwsError("GetCallerIdentity", code, "words")
+
+    monkeypatch.setattr(aws.CloudFrontCalls, "caller", refused)
+    connector = TenantConnector(Configs(), aws.Accounts(FakeClock()), installation="i")
+    for _ in range(2):
+        with pytest.raises(ExternalError, match=f"{code}: words") as caught:
+            connector.connect(Managed(managed()))
+        assert [(c.type, str(c.status), c.reason) for c in caught.value.conditions] == [
+            ("Ready", "False", reason)
+        ], "and so the second time, when it is not asked again"
+    serving = {**managed(), "status": {"conditions": [{"type": "Ready", "status": "True", **AVAILABLE}]}}
+    with pytest.raises(ExternalError) as caught:
+        connector.connect(Managed(serving))
+    assert caught.value.conditions == (), "it serves all the same"
+
+
+AVAILABLE = {"reason": "Available", "lastTransitionTime": "2026-01-01T00:00:00Z"}
 
 
 def inner(client):
