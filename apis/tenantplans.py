@@ -265,7 +265,8 @@ def salvage(value: Mapping[str, Any]) -> tuple[TenantPlans, dict[str, errors.Inv
     """Read the function's input and set broken plans aside, so that they harm only the claims that use them.
 
     Returns:
-        The input with its sound plans, and for each broken plan, by name, what is wrong with it.
+        The input with its sound plans and its default plan, which need not be there; and for each broken
+        plan, by name, what is wrong with it.
 
     Raises:
         errors.InvalidInput: with the problems that are not those of a single plan.
@@ -281,12 +282,12 @@ def salvage(value: Mapping[str, Any]) -> tuple[TenantPlans, dict[str, errors.Inv
         except errors.InvalidInput as error:
             broken[name] = error
     rest = parse({key: value[key] for key in value if key not in ("plans", "defaultPlan")})
-    default = _default_plan(value.get("defaultPlan"), plans, rest)
+    default = _default_plan(value.get("defaultPlan"), plans)
     return rest.model_copy(update={"plans": sound, "default_plan": default}), broken
 
 
-def _default_plan(name: Any, plans: Mapping[str, Any], rest: TenantPlans) -> str | None:
-    if name is None or (isinstance(name, str) and (name in plans or rest.plans_from)):
+def _default_plan(name: Any, plans: Mapping[str, Any]) -> str | None:
+    if name is None or isinstance(name, str):
         return name
     problem = errors.Problem("defaultPlan", f"one of {', '.join(sorted(plans))}", errors.shown(name))
     raise errors.InvalidInput((problem,))

@@ -197,11 +197,13 @@ def _state(
 
 
 def _observed(req: fnv1.RunFunctionRequest) -> dict[str, ObservedTenant]:
-    """The managed resources of ours that exist, by their names among the composed ones."""
+    """The managed resources of ours that exist, by their names among the composed ones. Other steps may
+    compose some of the same kinds."""
     return {
         name: observed.read(resource.resource)
         for name, resource in req.observed.resources.items()
-        if structs.text(resource.resource, "apiVersion").partition("/")[0] in _OURS
+        if compose.OURS.fullmatch(name)
+        and structs.text(resource.resource, "apiVersion").partition("/")[0] in _OURS
     }
 
 

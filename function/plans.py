@@ -111,7 +111,7 @@ def _whole(value: dict[str, Any]) -> dict[str, Any]:
     if value.get("kind") == tenantplans.KIND and value.get("apiVersion") == tenantplans.API_VERSION:
         return value
     got = f"{value.get('apiVersion')}, {value.get('kind')}" if value else "nothing"
-    raise InvalidInput((Problem("input", f"{tenantplans.API_VERSION}, {tenantplans.KIND}", got),))
+    raise InvalidInput((Problem("", f"{tenantplans.API_VERSION}, {tenantplans.KIND}", got),))
 
 
 def choose(plans: Plans, asked: str | None) -> ChosenPlan:
@@ -122,6 +122,9 @@ def choose(plans: Plans, asked: str | None) -> ChosenPlan:
             wrong with the plan.
     """
     name = asked or plans.default
+    if asked is None and name is not None and name not in plans.names:
+        missing = replace(_one_of(plans, name), path="defaultPlan")
+        raise Refused(LiveReason.PLAN_INVALID, "; ".join((f"The function's input: {missing}", *plans.flaws)))
     if name is None:
         missing = _one_of(plans, None)
         text = f"{missing}; there is no default plan (defaultPlan)"
