@@ -101,6 +101,11 @@ class TenantReadyReason(StrEnum):
     """Nothing is deleted in AWS: deletionProtection is on, the kind's CRD is itself being deleted, or the
     provider runs with --hold-deletions. Whoever is sure confirms as the message says; does not clear by
     itself."""
+    RECREATION_HELD = "RecreationHeld"
+    """The tenant is gone from AWS, and is not made anew: for one poll interval, as others are looked at
+    first, and then only while too many of the account's tenants are gone at once, which looks like an
+    accident. Whoever finds that it is none sets the annotation edgetenants.io/confirm of the ProviderConfig
+    as the message says; tenants that come back clear it by themselves."""
 
 
 class DeployedReason(StrEnum):

@@ -78,6 +78,7 @@ class TenantClient:
         seen = self._get(mr)
         if seen is None:
             return self._absent(mr)
+        self._memory.vanished.is_there(mr.uid)
         owned = self._owned(mr, seen)
         if owned is None:
             # Being deleted, and never ours: whoever owns it keeps it.
@@ -102,7 +103,9 @@ class TenantClient:
     def _absent(self, mr: Managed) -> Observation:
         self._memory.forget(mr.uid)
         if mr.deleted:
+            self._memory.vanished.forget(mr.uid)
             return Observation(exists=False)
+        guards.check_vanished(mr, self._with)
         # Where the domains must lead is said beforehand: CloudFront may refuse to create the tenant until
         # they do.
         asked = self._asked(mr, str(mr.external_name))
