@@ -183,6 +183,10 @@ def test_those_that_come_back_clear_it():
     fleet.poll()
     assert fleet.creations() == 8
     assert not fleet.held
+    fleet.lose(2)
+    for _ in range(3):
+        fleet.poll()
+    assert len(fleet.cloudfront.tenants) == 8, "those that are back do not count any more"
 
 
 def test_those_that_nobody_wants_any_more_are_not_counted():
