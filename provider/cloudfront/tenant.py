@@ -12,6 +12,7 @@ call: the next look starts from what is there, and finds a tenant made by an ear
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import structlog
@@ -38,6 +39,7 @@ from provider.cloudfront import (
     preflight,
     report,
 )
+from provider.cloudfront.actions import MoveDomain
 from provider.cloudfront.apply import ActionFailed, Effects
 from provider.cloudfront.assessment import Assessment
 from provider.cloudfront.certificates import Certificate
@@ -64,7 +66,7 @@ class TenantClient:
         self._cloudfront = context.cloudfront
         self._memory = context.memory
         self._dns = DnsLook(context.cloudfront, context.memory)
-        self._checks = Checks(context.cloudfront, context.memory)
+        self._checks = Checks(context.cloudfront, context.memory, context.installation, context.everyone)
 
     # Observe.
 
@@ -244,7 +246,9 @@ class TenantClient:
         guards.check_frozen(mr, self._with.frozen)
         name = str(mr.external_name)
         asked = self._asked_first(mr, name)
-        unchecked = self._checks.creation(mr, asked)
+        passed = self._checks.creation(mr, asked)
+        # Other tenants' domains are moved once there is something to move them to.
+        asked = replace(asked, domains=(asked.domains or frozenset()) - passed.moves.keys())
         try:
             effects = apply.run(plan.create(asked), None, self._cloudfront)
         except ActionFailed as failure:
@@ -255,7 +259,7 @@ class TenantClient:
             mr, self._asked(mr, name), _there(effects), self._with.drift_policy, certificate
         )
         shown = self._shown(mr, state, written=True)
-        return _change(shown, plan.LOOK_AGAIN, f"{effects.message} ({state.seen.id}){unchecked}")
+        return _change(shown, plan.LOOK_AGAIN, f"{effects.message} ({state.seen.id}){passed.unchecked}")
 
     def _asked_first(self, mr: Managed, name: str) -> desired.Tenant:
         try:
@@ -281,9 +285,9 @@ class TenantClient:
         """
         state: Assessment = seen.state
         serving = _serves(seen.conditions)
-        unchecked = self._checks.change(state, serving=serving)
+        passed = self._checks.change(mr, state, serving=serving)
         try:
-            effects = self._converge(mr, state)
+            effects = self._converge(mr, state, passed.moves)
         except ActionFailed as failure:
             raise self._update_failed(state, failure, serving=serving) from failure
         after = self._after(mr, state, effects)
@@ -291,7 +295,7 @@ class TenantClient:
         # Not by what was last written down: a tenant that was found disabled does not serve yet.
         shown = self._shown(mr, after, served=serving, written=True)
         drift = "repaired drift: " if state.drift and not state.pending else ""
-        return _change(shown, plan.LOOK_AGAIN, f"{drift}{effects.message}{unchecked}")
+        return _change(shown, plan.LOOK_AGAIN, f"{drift}{effects.message}{passed.unchecked}")
 
     def _after(self, mr: Managed, before: Assessment, effects: Effects) -> Assessment:
         certificate, request = before.certificate, before.asked.certificate_request
@@ -299,10 +303,12 @@ class TenantClient:
             certificate = certificates.requested(certificate, request)
         return assessment.assess(mr, before.asked, _there(effects), self._with.drift_policy, certificate)
 
-    def _converge(self, mr: Managed, state: Assessment) -> Effects:
+    def _converge(self, mr: Managed, state: Assessment, moves: Mapping[str, str]) -> Effects:
         for tries_left in reversed(range(_CONFLICT_TRIES)):
             try:
-                actions = plan.converge(state.todo, state.seen, state.request, uncertain=state.uncertain)
+                actions = plan.converge(
+                    state.todo, state.seen, state.request, uncertain=state.uncertain, moves=moves
+                )
                 return apply.run(actions, state.seen, self._cloudfront)
             except ActionFailed as failure:
                 if not failure.cause.conflict or not tries_left:
@@ -321,6 +327,8 @@ class TenantClient:
         moved = {d.field for d in state.todo.fields} & {"distributionId", "connectionGroupId"}
         if failure.cause.absent and moved:
             return preflight.missing_parent(state.todo.target, failure.cause, serving=serving)
+        if isinstance(failure.action, MoveDomain):
+            return preflight.not_moved(failure.action, failure.cause, serving=serving)
         return explain(failure.cause, f"update tenant {state.seen.name}", serving=serving)
 
     # Delete.

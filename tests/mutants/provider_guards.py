@@ -4,6 +4,7 @@ from tests.mutants.mutation import Mutation
 
 _VANISHING = ("unit/provider/test_vanishing.py",)
 _OWNERSHIP = ("unit/provider/test_ownership.py",)
+_MOVES = ("unit/provider/test_domain_moves.py",)
 _TENANT = ("unit/provider/test_tenant.py",)
 
 PROVIDER_GUARDS = (
@@ -94,6 +95,46 @@ PROVIDER_GUARDS = (
         "return Ownership.GIVEN",
         "whoever chooses a name gets the tenant that stands under it",
         _OWNERSHIP,
+    ),
+    Mutation(
+        "domains are moved unasked",
+        "cloudfront/domainmoves.py",
+        "if holder.id not in taken_from(self.mr):",
+        "if False:",
+        "whoever lists a domain takes it from the tenant that serves it",
+        _MOVES,
+    ),
+    Mutation(
+        "domains are moved from strangers",
+        "cloudfront/domainmoves.py",
+        "if owner is None or not owner.startswith(ours):",
+        "if owner is None:",
+        "one cluster takes the domains of another's tenants",
+        _MOVES,
+    ),
+    Mutation(
+        "domains are moved between namespaces unasked",
+        "cloudfront/domainmoves.py",
+        "agreed = namespace == identity.namespace_of(self.mr)",
+        "agreed = True",
+        "one team takes the domains of another's tenants",
+        _MOVES,
+    ),
+    Mutation(
+        "two take each other's domains for ever",
+        "cloudfront/domainmoves.py",
+        "if source is not None and self.mr.at_provider",
+        "if False and self.mr.at_provider",
+        "a domain goes to and fro at each look",
+        _MOVES,
+    ),
+    Mutation(
+        "a moved domain is asked for at the creation",
+        "cloudfront/tenant.py",
+        "(asked.domains or frozenset()) - passed.moves.keys()",
+        "asked.domains or frozenset()",
+        "CloudFront refuses the tenant that should receive it",
+        _MOVES,
     ),
     Mutation(
         "a frozen config writes",
