@@ -31,3 +31,9 @@ class Context:
     """Of resources that say none."""
     peers: Callable[[Managed], Iterable[Managed]] = lambda _: ()
     """The other managed resources with the same external name."""
+    everyone: Callable[[], Iterable[Managed]] = lambda: ()
+    """All managed resources of the kind."""
+    confirmed: str = ""
+    """What somebody confirmed on the provider config."""
+    poll_seconds: float = 60.0
+    """Between two looks at a resource."""
