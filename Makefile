@@ -16,7 +16,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-demo: $(READY) ## Watch a claim become a live tenant, be changed, drift, be repaired and be deleted
+demo: $(READY) ## Watch a claim become a live tenant, change, drift, be repaired, get a certificate, be deleted
 	@$(BIN)/edgetenants demo $(DEMO_FLAGS)
 
 test: $(READY) ## All tests: units, contracts, and the whole on a real control plane

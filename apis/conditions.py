@@ -272,6 +272,10 @@ class BlockedReason(StrEnum):
     POLICY_DENIED = "PolicyDenied"
     """The plan does not allow what the claim asks for. The claim's author takes it back, or the platform team
     allows it."""
+    WRITES_FROZEN = "WritesFrozen"
+    """A change of a tenant waits because nothing may be written to AWS: the ProviderConfig says writes
+    Frozen, the provider runs with --read-only, or the managed resource is in a dry run. Whoever froze them
+    lifts it; clears by itself then."""
     MISSING_DEPENDENCIES = "MissingDependencies"
     """A source of plans is missing or not readable. The platform team restores it; clears by itself then."""
     UNBLOCKED = "Unblocked"

@@ -5,6 +5,7 @@ CloudFront takes alternate domain names in lower case and in the ASCII form of i
 ("Requirements for using alternate domain names", CloudFront Developer Guide).
 """
 
+import re
 from typing import Annotated, Final
 
 import idna
@@ -23,8 +24,20 @@ _FORBIDDEN = r"\s\p{Z}\p{C}/\\:@*.,;?#&=%'\"<>()\[\]{}|"
 ASKED_PATTERN: Final = rf"^(\*\.)?([^{_FORBIDDEN}]+\.)+[^{_FORBIDDEN}]+\.?$"
 """What a claim may hold, as far as a pattern can say; whether it is a name that can be, `normalise` tells."""
 
+_STORED_PATTERN: Final = rf"^([*][.])?({_LABEL}[.])+{_LABEL}$"
+
+
+def _check_stored(domain: str) -> str:
+    if not re.fullmatch(_STORED_PATTERN.strip("^$"), domain):
+        text = "expected a domain name as CloudFront stores it: lower case, international ones as xn--…"
+        raise PydanticCustomError("domain", "{text}", {"text": text})
+    return domain
+
+
 DomainName = Annotated[
-    str, Field(min_length=3, max_length=253, pattern=rf"^([*][.])?({_LABEL}[.])+{_LABEL}$")
+    str,
+    Field(min_length=3, max_length=253, json_schema_extra={"pattern": _STORED_PATTERN}),
+    AfterValidator(_check_stored),
 ]
 """A domain name as CloudFront stores it: lower-case A-labels (internationalised names as xn--…), with at
 least one dot; the first label may be `*`."""

@@ -41,6 +41,24 @@ def _check_template(template: str) -> str:
     return template
 
 
+_UNITS: Final[Mapping[str, float]] = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
+
+
+def seconds(duration: str) -> float:
+    """A Go duration such as 1h30m in seconds."""
+    return sum(float(n) * _UNITS[unit] for n, unit in re.findall("([0-9]+)(ms|s|m|h)", duration))
+
+
+def _check_ttl(duration: str) -> str:
+    if seconds(duration) > _LONGEST_TTL:
+        expectation = "expected a duration of at most 8760h"
+        raise PydanticCustomError("ttl", "{text}", {"text": expectation})
+    return duration
+
+
+_LONGEST_TTL: Final = 8760 * 3600
+"""Seconds; more than Go's durations hold would be a poll without pause."""
+
 NameTemplate = Annotated[
     str,
     Field(
@@ -217,9 +235,11 @@ class TenantPlans(ApiModel):
         None
     )
     """Where further plans come from; of several plans of one name the last is used, those above first."""
-    ttl: Annotated[str, Field(max_length=16, pattern="^([0-9]+(ms|s|m|h))+$")] = "1h"
-    """How long Crossplane may reuse an answer of the function, as a Go duration (30s, 10m, 1h). Unset with
-    plansFrom: 10m, as cores before v2.4 look at its sources only then."""
+    ttl: Annotated[str, Field(max_length=16, pattern="^([0-9]+(ms|s|m|h))+$"), AfterValidator(_check_ttl)] = (
+        "1h"
+    )
+    """How long Crossplane may reuse an answer of the function, as a Go duration (30s, 10m, 1h) of at most
+    8760h. Unset with plansFrom: 10m, as cores before v2.4 look at its sources only then."""
 
     cel_rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -245,7 +265,8 @@ def salvage(value: Mapping[str, Any]) -> tuple[TenantPlans, dict[str, errors.Inv
     """Read the function's input and set broken plans aside, so that they harm only the claims that use them.
 
     Returns:
-        The input with its sound plans, and for each broken plan, by name, what is wrong with it.
+        The input with its sound plans and its default plan, which need not be there; and for each broken
+        plan, by name, what is wrong with it.
 
     Raises:
         errors.InvalidInput: with the problems that are not those of a single plan.
@@ -261,12 +282,12 @@ def salvage(value: Mapping[str, Any]) -> tuple[TenantPlans, dict[str, errors.Inv
         except errors.InvalidInput as error:
             broken[name] = error
     rest = parse({key: value[key] for key in value if key not in ("plans", "defaultPlan")})
-    default = _default_plan(value.get("defaultPlan"), plans, rest)
+    default = _default_plan(value.get("defaultPlan"), plans)
     return rest.model_copy(update={"plans": sound, "default_plan": default}), broken
 
 
-def _default_plan(name: Any, plans: Mapping[str, Any], rest: TenantPlans) -> str | None:
-    if name is None or (isinstance(name, str) and (name in plans or rest.plans_from)):
+def _default_plan(name: Any, plans: Mapping[str, Any]) -> str | None:
+    if name is None or isinstance(name, str):
         return name
     problem = errors.Problem("defaultPlan", f"one of {', '.join(sorted(plans))}", errors.shown(name))
     raise errors.InvalidInput((problem,))

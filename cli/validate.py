@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from apis import errors, kinds, tenantclaim, tenantplans
+from apis import errors, kinds, tenantclaim, tenantplans, tenantreport
 from apis.errors import InvalidInput, Problem
 from cli.documents import Document, UnreadableFile, read_all
 from function import offline
@@ -18,11 +18,34 @@ from function.errors import Refused
 
 __all__ = ["validate"]
 
+_KINDS = (
+    *kinds.PROVIDER_KINDS,
+    *kinds.LEGACY_PROVIDER_KINDS,
+    *(kinds.TENANT_CLAIM, kinds.LEGACY_TENANT_CLAIM),
+    *(kinds.TENANT_PLANS, kinds.TENANT_REPORT),
+)
+_OURS = frozenset((kind.api_version, kind.kind) for kind in _KINDS)
+_GROUPS = frozenset(kind.group for kind in _KINDS)
+_OPERATIONS = "ops.crossplane.io"
+_PIPELINES = {
+    ("apiextensions.crossplane.io", "Composition"): "spec",
+    (_OPERATIONS, "Operation"): "spec",
+    (_OPERATIONS, "CronOperation"): "spec.operationTemplate.spec",
+    (_OPERATIONS, "WatchOperation"): "spec.operationTemplate.spec",
+}
+"""Kinds of Crossplane that run functions, and where they have their pipeline."""
 _SPECS = {
     (kind.api_version, kind.kind): kind.spec
     for kind in (*kinds.PROVIDER_KINDS, *kinds.LEGACY_PROVIDER_KINDS)
     if kind.spec
 }
+
+
+class Refusal(Problem):
+    """The plans are at fault, in words of their own."""
+
+    def __str__(self) -> str:
+        return self.expected
 
 
 @click.command()
@@ -82,20 +105,26 @@ def _check_all(documents: list[Document], plan_files: list[Document]) -> list[di
 def _problems(document: Document, pricelist: offline.Pricelist | None) -> list[Problem] | None:
     """What is wrong; None for an object of somebody else's kind."""
     group = document.api_version.partition("/")[0]
-    if (group, document.kind) == (kinds.PLATFORM_GROUP, "TenantClaim") or (
-        group == kinds.PLATFORM_GROUP and document.kind == "XTenantClaim"
-    ):
+    if group in _GROUPS and (document.api_version, document.kind) not in _OURS:
+        return [_no_kind_of_ours(document)]
+    if group == kinds.PLATFORM_GROUP:
         return list(_of_claim(document, pricelist))
-    if document.kind == tenantplans.KIND and group == kinds.INPUT_GROUP:
-        return list(_of_plans(document.value, ""))
-    if document.kind == "Composition" and group == "apiextensions.crossplane.io":
-        return list(_of_composition(document.value))
+    if group == kinds.INPUT_GROUP:
+        return list(_of_input(document.value, ""))
+    spec = _SPECS.get((document.api_version, document.kind))
+    if spec is not None:
+        return list(_parsed(lambda: errors.parse(spec, document.value.get("spec") or {}, root="spec")))
+    return _of_crossplanes(document, group)
+
+
+def _of_crossplanes(document: Document, group: str) -> list[Problem] | None:
+    """Of kinds of Crossplane those that hold something of ours."""
+    pipeline = _PIPELINES.get((group, document.kind))
+    if pipeline:
+        return list(_of_pipeline(document.value, pipeline))
     if document.kind == "EnvironmentConfig" and isinstance(document.value.get("data"), dict):
         return list(_of_source(document.value["data"]))
-    spec = _SPECS.get((document.api_version, document.kind))
-    if spec is None:
-        return None
-    return list(_parsed(lambda: errors.parse(spec, document.value.get("spec") or {}, root="spec")))
+    return None
 
 
 def _of_claim(document: Document, pricelist: offline.Pricelist | None) -> Iterator[Problem]:
@@ -106,24 +135,43 @@ def _of_claim(document: Document, pricelist: offline.Pricelist | None) -> Iterat
     try:
         offline.order(document.value, pricelist)
     except Refused as refusal:
-        yield from refusal.problems or [Problem("spec", refusal.message, "a claim that it refuses")]
+        yield from refusal.problems or [Refusal("", refusal.message, "")]
 
 
-def _of_composition(value: dict[str, Any]) -> Iterator[Problem]:
+def _of_pipeline(value: dict[str, Any], path: str) -> Iterator[Problem]:
+    for key in path.split(".")[:-1]:
+        value = value.get(key) or {}
     for index, step in enumerate(offline.steps(value)):
-        if offline.is_ours(step):
-            path = f"spec.pipeline[{index}].input"
-            yield from _of_plans(step.get("input") or {}, f"{path}.")
+        if not offline.is_ours(step):
+            continue
+        where = f"{path}.pipeline[{index}]"
+        if step.get("input"):
+            yield from _of_input(step["input"], f"{where}.input.")
+        else:
+            yield Problem(where, "an input of kind TenantPlans", "none")
 
 
-def _of_plans(value: dict[str, Any], prefix: str) -> Iterator[Problem]:
-    for problem in _parsed(lambda: tenantplans.parse(value)):
+def _of_input(value: dict[str, Any], prefix: str) -> Iterator[Problem]:
+    parse = tenantreport.parse if value.get("kind") == tenantreport.KIND else tenantplans.parse
+    yield from _below(prefix, lambda: parse(value))
+
+
+def _below(prefix: str, parse: Any) -> Iterator[Problem]:
+    for problem in _parsed(parse):
         yield Problem(f"{prefix}{problem.path}".removesuffix("."), problem.expected, problem.got)
+
+
+def _no_kind_of_ours(document: Document) -> Problem:
+    names = sorted(kind for version, kind in _OURS if version == document.api_version)
+    if names:
+        return Problem("kind", f"one of {', '.join(names)}", errors.shown(document.kind))
+    versions = sorted({version for version, kind in _OURS if kind == document.kind} or {v for v, _ in _OURS})
+    return Problem("apiVersion", f"one of {', '.join(versions)}", errors.shown(document.api_version))
 
 
 def _of_source(data: dict[str, Any]) -> Iterator[Problem]:
     if "plans" in data:
-        yield from _of_plans({"plans": data["plans"]}, "data.")
+        yield from _below("data.", lambda: tenantplans.parse({"plans": data["plans"]}))
 
 
 def _parsed(parse: Any) -> Iterator[Problem]:

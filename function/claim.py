@@ -4,7 +4,7 @@ A namespaced composite (Crossplane v2) is the claim itself. A cluster-scoped one
 the claim that spec.claimRef names, or by hand.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
@@ -46,7 +46,11 @@ class Composite:
 
     def condition(self, type_: str) -> tuple[str, str] | None:
         """Status and reason of a condition, as last written; None where it was not."""
-        return dict(self.conditions).get(type_)
+        return next((says for each, says in self.conditions if each == type_), None)
+
+    def without_conditions(self) -> "Composite":
+        """Who asks, whatever was told so far: what is composed does not depend on it."""
+        return replace(self, conditions=())
 
     @property
     def live(self) -> tuple[str, str] | None:

@@ -1,6 +1,7 @@
 """What is composed: managed resources, each only with the fields that the claim and its plan have an opinion
 on. Core applies them server-side and takes back what is left out later."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -31,6 +32,8 @@ TENANT: Final = "tenant"
 tenant's is this, a dash, and a digest of its domain. Never to be changed: another name is another tenant."""
 CONNECTION_GROUP: Final = "connection-group"
 """Name among the composed resources of the claim's own connection group."""
+OURS: Final = re.compile(rf"{TENANT}(-[0-9a-f]{{{naming.HASH_LENGTH}}})?|{CONNECTION_GROUP}")
+"""Names among the composed resources that are this function's; all others are those of other steps."""
 ADOPT: Final = "edgetenants.io/adopt"
 """Annotation: id of the tenant in CloudFront that the managed resource takes over."""
 

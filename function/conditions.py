@@ -15,6 +15,7 @@ from apis.conditions import (
     ReconcilingReason,
     SuspendedReason,
     TenantConditionType,
+    TenantReadyReason,
 )
 from function.compose import WantedTenant
 from function.errors import Refused
@@ -46,7 +47,12 @@ class Looked:
 
 def derive(tenants: Sequence[Looked], waiting: Sequence[Move], *, suspended: bool) -> tuple[Told, ...]:
     """The conditions of a claim that is composed."""
-    return (_reconciling(tenants), _degraded(tenants), _suspended(suspended=suspended), _blocked(waiting))
+    return (
+        _reconciling(tenants),
+        _degraded(tenants),
+        _suspended(suspended=suspended),
+        _blocked(tenants, waiting),
+    )
 
 
 def of_refused(refusal: Refused, *, suspended: bool) -> tuple[Told, ...]:
@@ -67,7 +73,7 @@ def _stable() -> Told:
 
 def _reconciling(tenants: Iterable[Looked]) -> Told:
     going = [each for each in tenants if not each.finding.failed]
-    new = [each for each in going if each.seen is None or not each.seen.tenant_id]
+    new = [each for each in going if each.seen is None or not each.seen.exists]
     changing = [each for each in going if each.seen is not None and _changes(each.wanted, each.seen)]
     # Which ones is not said: a message that moved with each of many tenants would wake core each time.
     if new:
@@ -120,6 +126,8 @@ def _trouble(tenant: Looked) -> tuple[DegradedReason, str] | None:
     in_sync = tenant.seen.condition(TenantConditionType.IN_SYNC)
     if in_sync.reason == InSyncReason.DRIFT_DETECTED:
         return DegradedReason.DRIFTED, in_sync.message or "The tenant was changed in AWS."
+    if in_sync.reason == InSyncReason.UPDATE_INEFFECTIVE:
+        return DegradedReason.TENANT_FAILED, f"An update changes nothing. {in_sync.message}".strip()
     return None
 
 
@@ -133,12 +141,21 @@ def _suspended(*, suspended: bool) -> Told:
     return Told(ClaimConditionType.SUSPENDED, False, SuspendedReason.ACTIVE, message)
 
 
-def _blocked(waiting: Sequence[Move]) -> Told:
-    if not waiting:
-        message = "Nothing is blocked."
-        return Told(ClaimConditionType.BLOCKED, False, BlockedReason.UNBLOCKED, message)
-    message = " ".join(move.message for move in waiting)
-    return Told(ClaimConditionType.BLOCKED, True, BlockedReason.AWAITING_APPROVAL, message)
+def _blocked(tenants: Iterable[Looked], waiting: Sequence[Move]) -> Told:
+    if waiting:
+        message = " ".join(move.message for move in waiting)
+        return Told(ClaimConditionType.BLOCKED, True, BlockedReason.AWAITING_APPROVAL, message)
+    if any(each.seen is not None and _is_frozen(each.seen) for each in tenants):
+        message = (
+            "A change waits, as nothing may be written to AWS for the moment. The platform team lifts that."
+        )
+        return Told(ClaimConditionType.BLOCKED, True, BlockedReason.WRITES_FROZEN, message)
+    return Told(ClaimConditionType.BLOCKED, False, BlockedReason.UNBLOCKED, "Nothing is blocked.")
+
+
+def _is_frozen(seen: ObservedTenant) -> bool:
+    in_sync = seen.condition(TenantConditionType.IN_SYNC)
+    return in_sync.reason == InSyncReason.FROZEN or seen.ready.reason == TenantReadyReason.FROZEN
 
 
 def _blocked_by(refusal: Refused) -> Told:
@@ -148,7 +165,7 @@ def _blocked_by(refusal: Refused) -> Told:
     }
     if True in reasons:
         return Told(ClaimConditionType.BLOCKED, True, reasons[True], refusal.message)
-    return _blocked(())
+    return _blocked((), ())
 
 
 def _domains(tenants: Iterable[Looked]) -> str:

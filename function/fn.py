@@ -28,7 +28,7 @@ from function import (
 )
 from function.claim import Claim, Composite
 from function.compose import Order, WantedTenant
-from function.conditions import Looked
+from function.conditions import Looked, Told
 from function.errors import Refused
 from function.live import Finding
 from function.observed import ObservedTenant
@@ -40,6 +40,8 @@ _UNREAD: Final = Finding(
 )
 _ORDERS: Final = 256
 """Claims whose terms are kept."""
+_COMPOSED: Final = 64
+"""Claims whose answers are kept; some 1 kB for each tenant."""
 _TENANTS: Final = 2048
 """Composed tenants that are kept as protobuf has them: to convert one costs more than all else about it."""
 
@@ -71,7 +73,7 @@ def run(req: fnv1.RunFunctionRequest) -> Answer:
         offered = plansources.gather(req, asked)
         if offered is None:
             return _await_sources(req, rsp, composite)
-        finding = _compose(req, rsp, order(req, composite, offered))
+        finding = _compose(req, rsp, composite, order(req, composite, offered))
     except Refused as refusal:
         return _refuse(req, rsp, composite, refusal)
     answer = _answer(rsp, composite, finding.reason, finding.message, refused=False)
@@ -93,8 +95,8 @@ def _await_sources(
     """Crossplane will call again with what is required, and drops this answer. Should it not, as cores before
     v1.15 do not, then nothing that serves goes."""
     for name, seen in _observed(req).items():
-        response.keep(rsp, name, req.observed.resources[name].resource, ready=seen.ready.holds)
-    response.set_live(rsp, composite, _UNREAD, tell=False)
+        response.keep(rsp.desired, name, req.observed.resources[name].resource, ready=seen.ready.holds)
+    rsp.conditions.extend(response.conditions(composite, _UNREAD, ()))
     return Answer(rsp, composite, _UNREAD.reason, _UNREAD.message, refused=False, changed=False)
 
 
@@ -112,9 +114,8 @@ def refuse_too_large(req: fnv1.RunFunctionRequest, answer: Answer, size: int, mo
 def _refuse(
     req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, composite: Composite, refusal: Refused
 ) -> Answer:
-    response.refuse(rsp, composite, refusal)
     suspended = structs.flag(req.observed.composite.resource, "spec", "suspended") or False
-    response.set_conditions(rsp, composite, conditions.of_refused(refusal, suspended=suspended))
+    response.refuse(rsp, composite, refusal, conditions.of_refused(refusal, suspended=suspended))
     return _answer(rsp, composite, refusal.reason, refusal.message, refused=True)
 
 
@@ -133,7 +134,7 @@ def order(req: fnv1.RunFunctionRequest, composite: Composite, offered: Plans) ->
     """
     if not composite.name:
         raise Refused(LiveReason.INVALID_CLAIM, "metadata.name: expected a name, got nothing")
-    return _agree(composite, claim.read(req.observed.composite), offered)
+    return _agree(composite.without_conditions(), claim.read(req.observed.composite), offered)
 
 
 @lru_cache(maxsize=_ORDERS)
@@ -142,36 +143,71 @@ def _agree(composite: Composite, asked: Claim, offered: Plans) -> Order:
     return Order(composite, asked, chosen, terms.agree(composite, asked, chosen))
 
 
-def _compose(req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, order: Order) -> Finding:
+@dataclass(frozen=True, eq=False)
+class Composed:
+    """What becomes of an order beside what exists. It is remembered, so nobody may write into it."""
+
+    tenants: tuple[WantedTenant, ...]
+    state: fnv1.State
+    finding: Finding
+    told: tuple[Told, ...]
+    conditions: tuple[fnv1.Condition, ...]
+
+
+def _compose(
+    req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, composite: Composite, order: Order
+) -> Finding:
     # Nothing is written before all is known to be right: nothing is composed by half.
-    seen = _observed(req)
+    composed = _derive(order, tuple(sorted(_observed(req).items())))
+    response.want(rsp, composed.state)
+    rsp.conditions.extend(composed.conditions)
+    response.tell(rsp, composite, composed.finding, composed.told)
+    _pass_connection_details(req, rsp, composite, composed.tenants)
+    return composed.finding
+
+
+@lru_cache(maxsize=_COMPOSED)
+def _derive(order: Order, existing: tuple[tuple[str, ObservedTenant], ...]) -> Composed:
+    """Most calls come because something changed that is not read here, or that this function wrote itself."""
+    seen = dict(existing)
     wanted = moves.wanted(order, seen)
     looked = [_look(each, seen.get(each.resource_name), order) for each in wanted.tenants]
-    composed = [(each, _tenant(order, each.wanted, _name_of(each.seen))) for each in pacing.admitted(looked)]
-
-    for each, resource in composed:
-        response.put(rsp, each.wanted.resource_name, resource, ready=each.finding.satisfied)
-    if wanted.dedicated:
-        _put_connection_group(rsp, order, seen.get(compose.CONNECTION_GROUP))
+    state = _state(order, looked, seen, dedicated=wanted.dedicated)
     finding = live.summary({each.wanted: each.finding for each in looked})
-    existing = [each.seen for each in looked if each.seen is not None]
-    response.set_status(rsp, status.derive(order.claim.domains, existing, finding))
-    response.set_live(rsp, order.composite, finding)
+    if finding.live and (waiting := wanted.unserved(order.claim.domains)):
+        finding = live.held_up(waiting)
+        state.composite.ready = fnv1.READY_FALSE
+    present = [each.seen for each in looked if each.seen is not None]
+    response.set_status(state, status.derive(order.claim.domains, present, finding))
     told = conditions.derive(looked, wanted.waiting, suspended=order.claim.spec.suspended)
-    response.set_conditions(rsp, order.composite, told)
-    _pass_connection_details(req, rsp, order.composite, wanted.tenants)
-    return finding
+    written = response.conditions(order.composite, finding, told)
+    return Composed(wanted.tenants, state, finding, told, written)
+
+
+def _state(
+    order: Order, looked: list[Looked], seen: Mapping[str, ObservedTenant], *, dedicated: bool
+) -> fnv1.State:
+    state = fnv1.State()
+    for each in pacing.admitted(looked):
+        resource = _tenant(order, each.wanted, _name_of(each.seen))
+        response.put(state, each.wanted.resource_name, resource, ready=each.finding.satisfied)
+    if dedicated:
+        _put_connection_group(state, order, seen.get(compose.CONNECTION_GROUP))
+    return state
 
 
 def _observed(req: fnv1.RunFunctionRequest) -> dict[str, ObservedTenant]:
-    """The managed resources of ours that exist, by their names among the composed ones."""
+    """The managed resources of ours that exist, by their names among the composed ones. Other steps may
+    compose some of the same kinds."""
     return {
         name: observed.read(resource.resource)
         for name, resource in req.observed.resources.items()
-        if structs.text(resource.resource, "apiVersion").partition("/")[0] in _OURS
+        if compose.OURS.fullmatch(name)
+        and structs.text(resource.resource, "apiVersion").partition("/")[0] in _OURS
     }
 
 
+@lru_cache(maxsize=_TENANTS)
 def _look(wanted: WantedTenant, seen: ObservedTenant | None, order: Order) -> Looked:
     return Looked(wanted, seen, live.judge(wanted, seen, order.chosen))
 
@@ -185,10 +221,10 @@ def _tenant(order: Order, wanted: WantedTenant, external_name: str | None) -> St
     return structs.of(compose.tenant(order, wanted, external_name))
 
 
-def _put_connection_group(rsp: fnv1.RunFunctionResponse, order: Order, seen: ObservedTenant | None) -> None:
+def _put_connection_group(state: fnv1.State, order: Order, seen: ObservedTenant | None) -> None:
     ready = seen is not None and seen.ready.holds
     group = structs.of(compose.connection_group(order, _name_of(seen)))
-    response.put(rsp, compose.CONNECTION_GROUP, group, ready=ready)
+    response.put(state, compose.CONNECTION_GROUP, group, ready=ready)
 
 
 def _pass_connection_details(

@@ -15,7 +15,7 @@ something speaks for the tenant, and of several tenants the one that needs someb
 A Ready that was told of an earlier spec is believed only as far as it still holds for this one.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -116,6 +116,16 @@ def summary(findings: Mapping[WantedTenant, Finding]) -> Finding:
     return Finding(worst.reason, f"{', '.join(wanted.domains)}: {worst.message}")
 
 
+def held_up(domains: Sequence[str]) -> Finding:
+    """What is found of a claim that is served but for these domains, which wait for a step."""
+    shown = ", ".join(domains[:_SHOWN]) + (" and others" if len(domains) > _SHOWN else "")
+    return Finding(LiveReason.BLOCKED, f"{shown}: not served before a step is confirmed. Blocked says which.")
+
+
+_SHOWN: Final = 5
+"""Domains that are named; a claim can have hundreds."""
+
+
 def _urgency(reason: Reason) -> int:
     order = list(PHASES)
     return order.index(reason) if reason in PHASES else len(order)
@@ -192,7 +202,11 @@ def _not_ready(view: View) -> Finding | None:
         return None
     reason = _GOING_ON.get(ready.reason) or _WAITING.get(ready.reason) or _own_reason(ready.reason)
     found, action = _TO_DO.get(reason, ("No more is known.", ""))
-    return Finding(reason, f"{ready.message.strip() or found} {action}".strip())
+    told = ready.message.strip() or found
+    if _RECORDS in told and _RECORDS in action:
+        # The provider has said it, and knows better what for.
+        return Finding(reason, told)
+    return Finding(reason, f"{told} {action}".strip())
 
 
 def _own_reason(reason: str) -> Reason:
@@ -235,14 +249,15 @@ _WAITING: Final[Mapping[str, Reason]] = {
 _TELLING_NOBODY: Final = frozenset({LiveReason.CREATING, LiveReason.DELETING, LiveReason.DEPLOYING})
 
 _NOTHING: Final = "Nobody needs to act."
+_RECORDS: Final = "status.dnsInstructions"
 _TO_DO: Final[Mapping[Reason, tuple[str, str]]] = {
     LiveReason.CREATING: ("The tenant is being created.", _NOTHING),
     LiveReason.DELETING: ("The tenant is being deleted.", _NOTHING),
     LiveReason.DEPLOYING: ("CloudFront is rolling the tenant out.", _NOTHING),
-    LiveReason.WAITING_FOR_DNS: ("DNS records are missing.", "Make the records of status.dnsInstructions."),
+    LiveReason.WAITING_FOR_DNS: ("DNS records are missing.", f"Make the records of {_RECORDS}."),
     LiveReason.ISSUING_CERTIFICATE: (
         "The certificate is being issued.",
-        "Make the records of status.dnsInstructions, where there are any.",
+        f"Make the records of {_RECORDS}, where there are any.",
     ),
 }
 """What is found, where the provider has no words for it, and what to do next."""

@@ -4,6 +4,7 @@ Spans are sent where OTEL_EXPORTER_OTLP_ENDPOINT is set.
 Exit codes: 0 stopped by SIGTERM or SIGINT, 1 could not start, 2 wrong flags.
 """
 
+import gc
 import os
 import signal
 from pathlib import Path
@@ -84,6 +85,9 @@ def serve(running: Server, address: str) -> None:
     # Blocked before any thread starts, so that none of them takes the signal, and waited for here.
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     port = running.start()
+    # What is loaded by now stays; a collection that went through it would hold up a call.
+    gc.collect()
+    gc.freeze()
     _log.info("serving", address=address, port=port)
     received = signal.Signals(signal.sigwait(_SIGNALS))
     _log.info("stopping; another signal ends at once", signal=received.name)

@@ -12,7 +12,7 @@ stands for the step itself, so that the claims of a plan can be confirmed all at
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from apis.tenantchoices import Isolation
+from apis.tenantchoices import Isolation, OnDelete
 from function import compose, naming
 from function.claim import CONFIRM
 from function.compose import CONNECTION_GROUP, TENANT, Order, WantedTenant
@@ -49,6 +49,11 @@ class Wanted:
     """The claim has a connection group of its own."""
     waiting: tuple[Move, ...]
 
+    def unserved(self, domains: Iterable[str]) -> list[str]:
+        """Those of the claim's domains that no tenant has while a step waits."""
+        served = {domain for each in self.tenants for domain in each.domains}
+        return [domain for domain in domains if domain not in served] if self.waiting else []
+
 
 def wanted(order: Order, seen: Mapping[str, ObservedTenant]) -> Wanted:
     """What is composed for an order beside what serves already.
@@ -57,7 +62,7 @@ def wanted(order: Order, seen: Mapping[str, ObservedTenant]) -> Wanted:
         order: what is asked for.
         seen: the claim's managed resources by their names among the composed ones, its connection group too.
     """
-    held = {name: each for name, each in seen.items() if each.tenant_id and not each.deleted}
+    held = {name: each for name, each in seen.items() if each.exists and not each.deleted}
     tenants, waiting = _isolated(order, held)
     tenants, moved = _on_distribution(order, tenants, held)
     dedicated, regrouped = _connected(order, tenants, held)
@@ -73,18 +78,27 @@ def _isolated(
     if not others:
         return compose.tenants(order, asked), ()
     present = next(each for each in Isolation if each is not asked)
-    move = Move(
-        f"A change of spec.isolation from {present} to {asked} replaces the tenants in CloudFront, and the "
-        "domains are not served for some minutes.",
-        naming.digest(f"isolation {present} {asked}"),
-    )
-    if move.token in order.composite.confirmed:
-        return compose.tenants(order, asked), ()
     kept = compose.tenants(order, present)
     if present is Isolation.PER_DOMAIN:
         # A new domain would be one more tenant to take down again; it waits with the rest.
         kept = tuple(each for each in kept if each.resource_name in held)
+    move = Move(
+        f"A change of spec.isolation from {present} to {asked} replaces the tenants in CloudFront, and the "
+        "domains are not served for some minutes.",
+        naming.digest(f"isolation {present} {asked}"),
+        needs=_freed(order),
+    )
+    # Where none of the domains that are asked for is served, there is nothing to take down.
+    if not kept or (move.token in order.composite.confirmed and not move.needs):
+        return compose.tenants(order, asked), ()
     return kept, (move,)
+
+
+def _freed(order: Order) -> str:
+    if order.terms.on_delete is not OnDelete.ORPHAN:
+        return ""
+    # What stays in CloudFront keeps its domains, and no other tenant can have them.
+    return "Before that, spec.onDelete must be Delete, as orphaned tenants keep the domains; or take it back."
 
 
 def _of_other_isolation(name: str, isolation: Isolation) -> bool:

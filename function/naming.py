@@ -11,7 +11,8 @@ SHORTEST: Final = 3
 VALID: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9.-]{1,126}[a-zA-Z0-9]")
 """The rule of CreateDistributionTenant and CreateConnectionGroup for names."""
 
-_HASH_LENGTH: Final = 10
+HASH_LENGTH: Final = 10
+"""Characters that stand for a longer text."""
 
 
 def external(template: str, namespace: str, name: str, domain: str | None = None) -> str:
@@ -37,11 +38,11 @@ def external(template: str, namespace: str, name: str, domain: str | None = None
 
 
 def _with_hash(name: str, hashed: str) -> str:
-    if len(name) > LONGEST - 1 - _HASH_LENGTH:
-        name, hashed = name[: LONGEST - 1 - _HASH_LENGTH], f"{name}/{hashed}"
+    if len(name) > LONGEST - 1 - HASH_LENGTH:
+        name, hashed = name[: LONGEST - 1 - HASH_LENGTH], f"{name}/{hashed}"
     return f"{name}-{digest(hashed)}".lstrip("-")
 
 
 def digest(text: str) -> str:
     """Ten characters that stand for `text` in a name."""
-    return hashlib.sha256(text.encode()).hexdigest()[:_HASH_LENGTH]
+    return hashlib.sha256(text.encode()).hexdigest()[:HASH_LENGTH]

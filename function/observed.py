@@ -3,13 +3,12 @@ it was asked for when it said so."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 from google.protobuf.struct_pb2 import Struct
 
 from apis.conditions import TenantConditionType
-from edgetenants_runtime.api.annotations import EXTERNAL_NAME
+from edgetenants_runtime.api.annotations import EXTERNAL_CREATE_SUCCEEDED, EXTERNAL_NAME
 from edgetenants_runtime.api.conditions import ConditionStatus, ConditionType
 from function import structs
 
@@ -60,8 +59,9 @@ class ObservedTenant:
     name: str
     """metadata.name, for messages."""
     external_name: str | None
-    tenant_id: str
-    """Its id in CloudFront; empty before it exists there."""
+    exists: bool
+    """It is in CloudFront, as far as is known: it has an id there, or its creation has succeeded, though the
+    id is lost (a backup that was restored without status)."""
     deleted: bool
     """It is being deleted."""
     generation: int | None
@@ -73,6 +73,9 @@ class ObservedTenant:
     routing_endpoint: str = ""
     instructions: tuple[Mapping[str, Any], ...] = ()
     """The DNS records that somebody must make, sorted."""
+
+    __hash__ = object.__hash__
+    # What was read once is one object, so a memory that is keyed by it need not look into it.
 
     def condition(self, type_: str) -> ObservedCondition:
         """What the provider says; Unknown where it says nothing."""
@@ -100,8 +103,13 @@ class ObservedTenant:
 
 
 def external_name(resource: Struct) -> str | None:
-    """The external name that a managed resource carries."""
-    return structs.text(resource, "metadata", "annotations", EXTERNAL_NAME) or None
+    """The external name that a managed resource carries; where somebody took it away, the name under which
+    the provider saw it last."""
+    return (
+        structs.text(resource, "metadata", "annotations", EXTERNAL_NAME)
+        or structs.text(resource, "status", "atProvider", "name")
+        or None
+    )
 
 
 def read(resource: Struct) -> ObservedTenant:
@@ -109,18 +117,48 @@ def read(resource: Struct) -> ObservedTenant:
 
     Of a claim's many tenants one at a time changes. The others are known by their bytes, which costs a tenth.
     """
-    return _read(resource.SerializeToString(deterministic=True))
+    return _READ.get(resource)
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _read(serialized: bytes) -> ObservedTenant:
-    resource = Struct.FromString(serialized)
+class _Memory:
+    """The tenants that were read last, by their bytes and by their names: most of what changes in a tenant is
+    nothing that is read, and then it is still the same object."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._by_bytes: dict[bytes, ObservedTenant] = {}
+        self._by_name: dict[tuple[str, str | None], ObservedTenant] = {}
+
+    def get(self, resource: Struct) -> ObservedTenant:
+        serialized = resource.SerializeToString(deterministic=True)
+        known = self._by_bytes.get(serialized)
+        return known if known is not None else self._remember(serialized, _parse(resource))
+
+    def _remember(self, serialized: bytes, fresh: ObservedTenant) -> ObservedTenant:
+        # Calls on other threads may do the same meanwhile; the worst of it is that something is read again.
+        for each in (self._by_bytes, self._by_name):
+            if len(each) >= self._most:
+                each.clear()
+        key = (fresh.name, fresh.external_name)
+        former = self._by_name.get(key)
+        tenant = former if former == fresh else fresh
+        self._by_bytes[serialized] = self._by_name[key] = tenant
+        return tenant
+
+
+_READ = _Memory(_REMEMBERED)
+
+
+def _parse(resource: Struct) -> ObservedTenant:
     status = structs.child(resource, "status")
     at_provider = structs.child(status, "atProvider")
     return ObservedTenant(
         name=structs.text(resource, "metadata", "name"),
         external_name=external_name(resource),
-        tenant_id=structs.text(at_provider, "id"),
+        exists=bool(
+            structs.text(at_provider, "id")
+            or structs.text(resource, "metadata", "annotations", EXTERNAL_CREATE_SUCCEEDED)
+        ),
         deleted=bool(structs.text(resource, "metadata", "deletionTimestamp")),
         generation=structs.whole_number(resource, "metadata", "generation"),
         asked=_asked(structs.child(resource, "spec", "forProvider")),
@@ -146,11 +184,12 @@ def _asked(parameters: Struct | None) -> Asked:
 
 
 def _condition(condition: Struct) -> ObservedCondition:
+    generation = condition.fields.get("observedGeneration")
     return ObservedCondition(
         status=structs.text(condition, "status"),
         reason=structs.text(condition, "reason"),
         message=structs.text(condition, "message"),
-        generation=structs.whole_number(condition, "observedGeneration"),
+        generation=structs.whole_number(condition, "observedGeneration") if generation is not None else None,
     )
 
 

@@ -1,6 +1,5 @@
 """The plans that a platform team offers, and the one that a claim uses."""
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -20,8 +19,6 @@ DEFAULT_TTL: Final = 3600.0
 SOURCES_TTL: Final = 600.0
 """The same where plans are read from elsewhere too: cores before v2.4 do not watch what a function requires,
 and call it again only then."""
-
-_UNITS: Final[Mapping[str, float]] = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
 
 
 @dataclass(frozen=True)
@@ -85,11 +82,6 @@ class ChosenPlan:
         return f"{self.where}plans.{self.name}.{field}"
 
 
-def seconds(duration: str) -> float:
-    """A Go duration such as 1h30m in seconds."""
-    return sum(float(n) * _UNITS[unit] for n, unit in re.findall("([0-9]+)(ms|s|m|h)", duration))
-
-
 def read(input_: Struct) -> Plans:
     """Read the function's input; broken plans harm nobody but the claims that use them.
 
@@ -110,7 +102,7 @@ def _parse(input_: bytes) -> Plans:
         sound={name: Offer(plan, "") for name, plan in sound.plans.items()},
         broken={name: str(error) for name, error in broken.items()},
         default=sound.default_plan,
-        ttl=seconds(sound.ttl) if said or not sound.plans_from else SOURCES_TTL,
+        ttl=tenantplans.seconds(sound.ttl) if said or not sound.plans_from else SOURCES_TTL,
         sources=sound.plans_from or (),
     )
 
@@ -119,7 +111,7 @@ def _whole(value: dict[str, Any]) -> dict[str, Any]:
     if value.get("kind") == tenantplans.KIND and value.get("apiVersion") == tenantplans.API_VERSION:
         return value
     got = f"{value.get('apiVersion')}, {value.get('kind')}" if value else "nothing"
-    raise InvalidInput((Problem("input", f"{tenantplans.API_VERSION}, {tenantplans.KIND}", got),))
+    raise InvalidInput((Problem("", f"{tenantplans.API_VERSION}, {tenantplans.KIND}", got),))
 
 
 def choose(plans: Plans, asked: str | None) -> ChosenPlan:
@@ -130,6 +122,9 @@ def choose(plans: Plans, asked: str | None) -> ChosenPlan:
             wrong with the plan.
     """
     name = asked or plans.default
+    if asked is None and name is not None and name not in plans.names:
+        missing = replace(_one_of(plans, name), path="defaultPlan")
+        raise Refused(LiveReason.PLAN_INVALID, "; ".join((f"The function's input: {missing}", *plans.flaws)))
     if name is None:
         missing = _one_of(plans, None)
         text = f"{missing}; there is no default plan (defaultPlan)"

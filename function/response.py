@@ -36,15 +36,26 @@ def set_ttl(rsp: fnv1.RunFunctionResponse, seconds: float) -> None:
     rsp.meta.ttl.FromMilliseconds(round(seconds * 1000))
 
 
-def put(rsp: fnv1.RunFunctionResponse, name: str, resource: Struct, *, ready: bool) -> None:
+def want(rsp: fnv1.RunFunctionResponse, state: fnv1.State) -> None:
+    """Want this beside what earlier steps want: its composed resources instead of theirs of the same names,
+    its fields of the composite's status beside theirs."""
+    rsp.desired.resources.MergeFrom(state.resources)
+    told = structs.child(state.composite.resource, "status")
+    if told is not None:
+        rsp.desired.composite.resource.get_or_create_struct("status").fields.MergeFrom(told.fields)
+    if state.composite.ready:
+        rsp.desired.composite.ready = state.composite.ready
+
+
+def put(state: fnv1.State, name: str, resource: Struct, *, ready: bool) -> None:
     """Want a composed resource, instead of what an earlier step wanted under its name."""
-    wanted = rsp.desired.resources[name]
+    wanted = state.resources[name]
     wanted.Clear()
     wanted.resource.CopyFrom(resource)
     wanted.ready = fnv1.READY_TRUE if ready else fnv1.READY_FALSE
 
 
-def keep(rsp: fnv1.RunFunctionResponse, name: str, seen: Struct, *, ready: bool) -> None:
+def keep(state: fnv1.State, name: str, seen: Struct, *, ready: bool) -> None:
     """Want a composed resource as it stands in the control plane."""
     kept = Struct()
     for key in ("apiVersion", "kind", "spec"):
@@ -53,31 +64,35 @@ def keep(rsp: fnv1.RunFunctionResponse, name: str, seen: Struct, *, ready: bool)
     annotations = structs.child(seen, "metadata", "annotations")
     if annotations is not None:
         kept.get_or_create_struct("metadata").get_or_create_struct("annotations").CopyFrom(annotations)
-    put(rsp, name, kept, ready=ready)
+    put(state, name, kept, ready=ready)
 
 
-def set_status(rsp: fnv1.RunFunctionResponse, fields: Mapping[str, Any]) -> None:
-    """Want these fields of the composite's status, beside those that earlier steps want."""
-    rsp.desired.composite.resource.get_or_create_struct("status").update(dict(fields))
+def set_status(state: fnv1.State, fields: Mapping[str, Any]) -> None:
+    """Want these fields of the composite's status."""
+    state.composite.resource.get_or_create_struct("status").update(dict(fields))
 
 
-def set_live(
-    rsp: fnv1.RunFunctionResponse, composite: Composite, finding: Finding, *, tell: bool = True
+def conditions(composite: Composite, finding: Finding, told: Iterable[Told]) -> tuple[fnv1.Condition, ...]:
+    """The conditions Live and those beside it."""
+    says = (finding.reason, finding.message)
+    live = _condition(composite, ClaimConditionType.LIVE, finding.live, says)
+    return (
+        live,
+        *(_condition(composite, each.type, each.holds, (each.reason, each.message)) for each in told),
+    )
+
+
+def tell(
+    rsp: fnv1.RunFunctionResponse, composite: Composite, finding: Finding, told: Iterable[Told] = ()
 ) -> None:
-    """Set the condition Live, and tell an event where it changed, unless nobody is to be told."""
-    _condition(rsp, composite, ClaimConditionType.LIVE, finding.live, (finding.reason, finding.message))
-    if tell and composite.live != ("True" if finding.live else "False", finding.reason):
+    """Tell an event where Live has changed, and where a condition beside it has just become so that Live says
+    nothing of it."""
+    if composite.live != ("True" if finding.live else "False", finding.reason):
         severity = fnv1.SEVERITY_WARNING if finding.failed else fnv1.SEVERITY_NORMAL
         _result(rsp, composite, severity, finding.reason, finding.message)
-
-
-def set_conditions(rsp: fnv1.RunFunctionResponse, composite: Composite, told: Iterable[Told]) -> None:
-    """Set the conditions beside Live, and tell an event where one has just become so that Live says nothing
-    of it."""
     for each in told:
-        _condition(rsp, composite, each.type, each.holds, (each.reason, each.message))
-        news = composite.condition(each.type) != ("True" if each.holds else "False", each.reason)
-        if news and each.holds and each.reason in _ALARMING:
+        alarming = each.holds and each.reason in _ALARMING
+        if alarming and composite.condition(each.type) != ("True", each.reason):
             _result(rsp, composite, fnv1.SEVERITY_WARNING, each.reason, each.message)
 
 
@@ -89,27 +104,23 @@ def warn(rsp: fnv1.RunFunctionResponse, reason: str, message: str) -> None:
     _result(rsp, None, fnv1.SEVERITY_WARNING, reason, message)
 
 
-def refuse(rsp: fnv1.RunFunctionResponse, composite: Composite, refusal: Refused) -> None:
-    """Set the condition Live and end the pipeline; what exists stays as it is."""
-    _condition(rsp, composite, ClaimConditionType.LIVE, False, (refusal.reason, refusal.message))
+def refuse(
+    rsp: fnv1.RunFunctionResponse, composite: Composite, refusal: Refused, told: Iterable[Told]
+) -> None:
+    """Set the conditions and end the pipeline; what exists stays as it is."""
+    rsp.conditions.extend(conditions(composite, Finding(refusal.reason, refusal.message), told))
     _result(rsp, composite, fnv1.SEVERITY_FATAL, refusal.reason, refusal.message)
 
 
 def _condition(
-    rsp: fnv1.RunFunctionResponse,
-    composite: Composite,
-    type_: ClaimConditionType,
-    holds: bool,
-    says: tuple[str, str],
-) -> None:
-    rsp.conditions.append(
-        fnv1.Condition(
-            type=type_.value,
-            status=fnv1.STATUS_CONDITION_TRUE if holds else fnv1.STATUS_CONDITION_FALSE,
-            reason=str(says[0]),
-            message=_cut(says[1]),
-            target=_target(composite),
-        )
+    composite: Composite, type_: ClaimConditionType, holds: bool, says: tuple[str, str]
+) -> fnv1.Condition:
+    return fnv1.Condition(
+        type=type_.value,
+        status=fnv1.STATUS_CONDITION_TRUE if holds else fnv1.STATUS_CONDITION_FALSE,
+        reason=str(says[0]),
+        message=_cut(says[1]),
+        target=_target(composite),
     )
 
 

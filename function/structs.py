@@ -12,9 +12,10 @@ from google.protobuf.struct_pb2 import Struct, Value
 
 def value(struct: Struct | None, *path: str) -> Value | None:
     """What stands at `path`; None where there is nothing, or something on the way is no object."""
-    for key in path[:-1]:
+    *way, last = path
+    for key in way:
         struct = _object(struct, key)
-    return struct.fields.get(path[-1]) if struct is not None else None
+    return struct.fields.get(last) if struct is not None else None
 
 
 def child(struct: Struct | None, *path: str) -> Struct | None:
@@ -31,7 +32,10 @@ def _object(struct: Struct | None, key: str) -> Struct | None:
 
 def text(struct: Struct | None, *path: str) -> str:
     """The text at `path`; empty where there is none."""
-    found = value(struct, *path)
+    if struct is None:
+        return ""
+    # Most texts stand in the object itself, and a call reads dozens.
+    found = struct.fields.get(path[0]) if len(path) == 1 else value(struct, *path)
     return found.string_value if found is not None else ""
 
 

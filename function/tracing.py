@@ -6,7 +6,7 @@ Crossplane core sends no trace context today; a proxy in between may (W3C Trace 
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Final, Protocol
 
 from function.errors import StartupFailed
@@ -34,11 +34,10 @@ class Tracer(Protocol):
 class NoSpans:
     """Nobody collects spans."""
 
-    @contextmanager
-    def span(self, headers: Mapping[str, str]) -> Iterator[str]:
+    def span(self, headers: Mapping[str, str]) -> AbstractContextManager[str]:
         """As `Tracer.span`."""
         found = _TRACEPARENT.fullmatch(headers.get(HEADER, ""))
-        yield found[1] if found else ""
+        return nullcontext(found[1] if found else "")
 
     def stop(self) -> None:
         """As `Tracer.stop`."""

@@ -7,7 +7,7 @@ flags.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -29,6 +29,7 @@ from edgetenants_runtime.providerconfigs import ConfigKinds
 from provider import installation, options
 from provider.cloudfront.aws import Accounts
 from provider.cloudfront.connector import GroupConnector, TenantConnector
+from provider.cloudfront.context import Peers
 from provider.cloudfront.metrics import Gauges, Instruments
 from provider.options import Policy
 
@@ -109,12 +110,13 @@ def wire(client: KubeClient, clock: Clock, settings: Settings, policy: Policy) -
     return manager
 
 
-def namesakes(controllers: Sequence[Controller]) -> Callable[[Managed], Iterable[Managed]]:
-    """Finds the other managed resources, of either tree, with the same external name."""
+def namesakes(controllers: Sequence[Controller]) -> Peers:
+    """Finds the other managed resources, of either tree, that lead to the same external resource."""
 
-    def find(mr: Managed) -> Iterable[Managed]:
+    def find(mr: Managed, names: frozenset[str]) -> Iterable[Managed]:
         for other in resources(controllers):
-            if other.uid != mr.uid and (other.external_name or other.name) == mr.external_name:
+            leads = (other.external_name or other.name) in names or other.at_provider.get("id") in names
+            if leads and other.uid != mr.uid:
                 yield other
 
     return find

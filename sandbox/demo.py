@@ -1,5 +1,5 @@
 """The main job from nothing, for a person to watch: a claim becomes a live tenant, is changed, drifts, is
-repaired, is deleted.
+repaired; another one brings a domain of the customer's own, with a certificate; both are deleted.
 
 Nothing is staged. Each step does what a user, or somebody in the AWS console, would do, and then waits for
 what the real parts make of it. A step that does not come about in time fails the demo.
@@ -25,6 +25,17 @@ EXAMPLES = Path(__file__).resolve().parent.parent / "examples" / "quickstart"
 
 RATE = 10.0
 """Virtual seconds for each real one: CloudFront's minute of deployment passes in six seconds."""
+FAST = 60.0
+"""The same while DNS and a certificate are waited for, which takes CloudFront many minutes."""
+
+CUSTOMER = "globex"
+CUSTOMER_DOMAIN = "www.globex.test"
+PLAN = {
+    "distributionId": "E1EDGETENANTS",
+    "providerConfigRef": {"kind": "ClusterProviderConfig", "name": "default"},
+    "certificate": {"mode": "Managed"},
+}
+"""The plan that the platform team adds for customers' own domains."""
 
 
 @dataclass
@@ -160,15 +171,54 @@ def drift(world: World, narrator: Narrator) -> None:
     narrator.say("AWS", f"tenant {TENANT} is enabled and Deployed again", "bold green")
 
 
+def own_domain(world: World, narrator: Narrator) -> None:
+    """A customer brings a domain that no certificate covers; it has to get one, and to be served."""
+    narrator.heading(
+        "4. A customer's own domain",
+        f"{CUSTOMER_DOMAIN} needs a certificate of its own: CloudFront has one made once the customer's DNS"
+        f" leads to it. From here CloudFront's time runs {FAST:.0f} times as fast.",
+    )
+    world.emulator.set_rate(FAST)
+    add = [{"op": "add", "path": "/spec/pipeline/0/input/plans/own-domain", "value": PLAN}]
+    world.kubectl("patch", "composition", "tenantclaims", "--type=json", "-p", json.dumps(add))
+    narrator.say("platform", "added the plan own-domain to the Composition: certificate mode Managed")
+    world.kubectl("apply", "-f", "-", input=json.dumps(customer_claim()))
+    narrator.say("you", f"applied TenantClaim/{CUSTOMER} with plan own-domain and domain {CUSTOMER_DOMAIN}")
+    claim = narrator.wait(
+        CUSTOMER, lambda c: bool(c.get("status", {}).get("dnsInstructions")), what="the DNS records to make"
+    )
+    for record in claim["status"]["dnsInstructions"]:
+        world.emulator.make_record(record["name"], record["type"], record["value"])
+        narrator.say("customer", f"makes the record {record['name']} {record['type']} {record['value']}")
+    claim = narrator.wait(
+        CUSTOMER,
+        lambda c: is_true(c, "Ready") and is_true(c, "Live"),
+        what="the customer's domain to be served",
+    )
+    narrator.say("claim", f"serves at {claim['status']['url']}, with its own certificate", "bold green")
+
+
+def customer_claim() -> JsonObject:
+    """The claim with the customer's own domain."""
+    return {
+        "apiVersion": "platform.edgetenants.io/v1alpha1",
+        "kind": "TenantClaim",
+        "metadata": {"name": CUSTOMER, "namespace": NAMESPACE},
+        "spec": {"plan": "own-domain", "domains": [CUSTOMER_DOMAIN]},
+    }
+
+
 def delete(world: World, narrator: Narrator) -> None:
-    """A user deletes the claim; claim, managed resource and tenant have to go."""
-    narrator.heading("4. Delete", "kubectl delete: CloudFront wants a tenant disabled before it is deleted.")
-    world.kubectl("delete", "tenantclaim", CLAIM, "-n", NAMESPACE, "--wait=false")
+    """A user deletes the claims; claims, managed resources and tenants have to go."""
+    narrator.heading("5. Delete", "kubectl delete: CloudFront wants a tenant disabled before it is deleted.")
+    world.kubectl("delete", "tenantclaim", CLAIM, CUSTOMER, "-n", NAMESPACE, "--wait=false")
 
     def gone(claim: JsonObject) -> bool:
-        return not claim and not world.kubectl("get", "edt", "-n", NAMESPACE, "-o", "name").strip()
+        return (
+            not claim and not world.kubectl("get", "tenantclaims,edt", "-n", NAMESPACE, "-o", "name").strip()
+        )
 
-    narrator.wait(CLAIM, gone, what="claim and managed resource to go")
+    narrator.wait(CLAIM, gone, what="claims and managed resources to go")
     narrator.say("AWS", f"tenants left: {len(world.emulator.state()['tenants'])}")
     world.kubectl("delete", "namespace", NAMESPACE, "--timeout=30s")
 
@@ -177,6 +227,7 @@ STEPS: tuple[tuple[str, Callable[[World, Narrator], None]], ...] = (
     ("apply → Ready", apply),
     ("change → rolled out", change),
     ("drift → repaired", drift),
+    ("own domain → certificate → Ready", own_domain),
     ("delete → nothing left", delete),
 )
 

@@ -67,6 +67,10 @@ class EmulatorAdmin:
         """Take a tenant away behind the provider's back."""
         return self._ask("DELETE", f"/distribution-tenants/{quote(id_or_name, safe='')}")
 
+    def make_record(self, name: str, type_: str, *values: str) -> JsonObject:
+        """Make a record in the public DNS as CloudFront sees it, as a domain's owner would."""
+        return self._ask("POST", "/records", {"name": name, "type": type_, "values": list(values)})
+
     def change_settings(self, changes: Mapping[str, Any]) -> JsonObject:
         """Change durations, quotas or page sizes; all settings as they are then."""
         return self._ask("PATCH", "/settings", changes)

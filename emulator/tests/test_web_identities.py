@@ -10,6 +10,8 @@ from botocore.exceptions import ClientError
 from moto.iam.models import iam_backends
 
 NUMBERS = itertools.count(1)
+DAY = 24 * 3600
+"""Tokens are made when the tests are collected: none may run out before its test runs."""
 ISSUER = "https://oidc.eks.eu-central-1.amazonaws.com/id/ABC"
 HOST = ISSUER.removeprefix("https://")
 SUBJECT = "system:serviceaccount:crossplane-system:provider"
@@ -21,7 +23,7 @@ def part(value):
 
 
 def token(**claims):
-    given = {"iss": ISSUER, "sub": SUBJECT, "aud": ["sts.amazonaws.com"], "exp": time.time() + 600, **claims}
+    given = {"iss": ISSUER, "sub": SUBJECT, "aud": ["sts.amazonaws.com"], "exp": time.time() + DAY, **claims}
     known = {name: value for name, value in given.items() if value is not None}
     return f"{part({'alg': 'none'})}.{part(known)}.c2ln"
 

@@ -109,8 +109,8 @@ class GroupClient:
         if not ownership.writes(mr) or ownership.recorded(mr, seen):
             return seen
         tags = self._read_tags(mr, seen)
-        verdict = ownership.judge(mr, seen, tags, identity.owner_of(mr, self._with.installation, seen.name))
-        peers = self._with.peers(mr)
+        peers = tuple(self._with.peers(mr, ownership.names(seen)))
+        verdict = ownership.judge(mr, seen, tags, self._with.installation, peers)
         if mr.deleted:
             ours = verdict is Ownership.OURS and ownership.rival(mr, seen, peers) is None
             return replace(seen, tags=tags) if ours else None

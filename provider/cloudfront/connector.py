@@ -13,7 +13,7 @@ from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws import Account, Accounts
 from provider.cloudfront.conditions import was_ready
 from provider.cloudfront.connectiongroup import GroupClient
-from provider.cloudfront.context import Context
+from provider.cloudfront.context import Context, Peers
 from provider.cloudfront.dryrun import DryRunClient
 from provider.cloudfront.guards import CONFIRM_ANNOTATION, DRY_RUN_ANNOTATION, is_dry_run
 from provider.cloudfront.hooks import UNKNOWN_ACCOUNT
@@ -36,12 +36,12 @@ class _Connector:
         installation: str,
         drift_policy: DriftPolicy = DriftPolicy.ENFORCE,
         read_only: bool = False,
-        peers: Callable[[Managed], Iterable[Managed]] = lambda _: (),
+        peers: Peers = lambda *_: (),
         everyone: Callable[[], Iterable[Managed]] = lambda: (),
         poll_seconds: float = 60.0,
     ) -> None:
-        """`peers` finds the other managed resources with the same external name, `everyone` all of the kind;
-        the rest is the provider's flags."""
+        """`peers` finds the other managed resources that lead to the same external one, `everyone` all of the
+        kind; the rest is the provider's flags."""
         self._configs = configs
         self._accounts = accounts
         self._installation = installation

@@ -10,7 +10,10 @@ from edgetenants_runtime.managed import Managed
 from provider.cloudfront.calls import CloudFront
 from provider.cloudfront.memory import Memory
 
-__all__ = ["Context"]
+__all__ = ["Context", "Peers"]
+
+Peers = Callable[[Managed, frozenset[str]], Iterable[Managed]]
+"""The other managed resources of a kind whose external name is one of these, or that hold that id."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +32,8 @@ class Context:
     """What forbids every write, in words; empty where nothing does."""
     drift_policy: DriftPolicy = DriftPolicy.ENFORCE
     """Of resources that say none."""
-    peers: Callable[[Managed], Iterable[Managed]] = lambda _: ()
-    """The other managed resources with the same external name."""
+    peers: Peers = lambda *_: ()
+    """Those that lead to the same external resource."""
     everyone: Callable[[], Iterable[Managed]] = lambda: ()
     """All managed resources of the kind."""
     confirmed: str = ""

@@ -68,4 +68,8 @@ class DnsLook:
         except AwsError as error:
             _log.warning("cannot read the routing endpoint", connection_group=group, error=str(error))
             return None
-        return default.routing_endpoint if default else None
+        if default is None:
+            return None
+        # Its tenants name it by its id.
+        self.memory.note_endpoint(default.id, default.routing_endpoint)
+        return default.routing_endpoint

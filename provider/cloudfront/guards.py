@@ -87,9 +87,10 @@ def adoption_refused(mr: Managed, seen: Resource, verdict: Ownership, owner: str
     if verdict is Ownership.OTHERS:
         way_out = f"it belongs to {owner}. Choose another name with the annotation {EXTERNAL_NAME}"
     else:
+        former = f" ({owner})" if verdict is Ownership.LEFT else ""
         way_out = (
-            f"{verdict.value}. To take it over, set the annotation {ADOPT_ANNOTATION} to {seen.id}; or "
-            f"choose another name with the annotation {EXTERNAL_NAME}"
+            f"{verdict.value}{former}. To take it over, set the annotation {ADOPT_ANNOTATION} to {seen.id}; "
+            f"or choose another name with the annotation {EXTERNAL_NAME}"
         )
     return _refused(
         Reason.ADOPTION_REFUSED, f"{noun(mr)} {seen.name} ({seen.id}) exists in CloudFront, and {way_out}"

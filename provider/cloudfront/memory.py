@@ -45,7 +45,8 @@ class Memory:
         self._clock = clock
         self.vanished = vanished or Vanished(clock)
         self._lock = threading.Lock()
-        self._reading = threading.Lock()
+        # Reentrant: who reads one thing may note another.
+        self._reading = threading.RLock()
         self._endpoints: dict[str, tuple[str | None, float]] = {}
         self._shared: dict[str, tuple[Any, float]] = {}
         self._deep_checks: dict[str, float] = {}

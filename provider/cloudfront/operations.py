@@ -21,8 +21,8 @@ class Feature(StrEnum):
     TENANTS = "Tenants"
     """Distribution tenants: made, changed, deleted, with their tags."""
     ENDPOINTS = "Routing endpoints and missing parents"
-    """Where DNS must lead, and which of distribution and connection group is missing. Without it
-    status.dnsInstructions stays empty."""
+    """Where DNS must lead, whether it does, and which of distribution and connection group is missing.
+    Without it status.dnsInstructions stays empty."""
     DOMAINS = "Domain conflicts"
     """Who has a domain that is taken. Without it the message has CloudFront's words alone."""
     MOVES = "Moves of domains"
@@ -119,7 +119,12 @@ _ALL: Final = (
     ),
     _cloudfront("UpdateDistributionTenant", _F.TENANTS, _R.TENANT, *_USED_BY_TENANTS, writes=True),
     _cloudfront("DeleteDistributionTenant", _F.TENANTS, _R.TENANT, writes=True),
-    _cloudfront("ListTagsForResource", _F.TENANTS, _R.TENANT),
+    _cloudfront(
+        "ListTagsForResource",
+        _F.TENANTS,
+        _R.TENANT,
+        Grant(_F.GROUPS, "cloudfront:ListTagsForResource", _R.GROUP),
+    ),
     _cloudfront("TagResource", _F.TENANTS, _R.TENANT, _TAGGED_GROUP, writes=True),
     _cloudfront(
         "UntagResource",
@@ -128,14 +133,25 @@ _ALL: Final = (
         Grant(_F.GROUPS, "cloudfront:UntagResource", _R.GROUP),
         writes=True,
     ),
-    _cloudfront("ListDistributionTenants", _F.IMPORT, _R.ALL),
+    _cloudfront(
+        "ListDistributionTenants",
+        _F.IMPORT,
+        _R.ALL,
+        Grant(_F.GROUPS, "cloudfront:ListDistributionTenants", _R.ALL),
+    ),
     # What tenants lean on.
-    _cloudfront("GetConnectionGroup", _F.ENDPOINTS, _R.GROUP),
+    _cloudfront(
+        "GetConnectionGroup",
+        _F.ENDPOINTS,
+        _R.GROUP,
+        Grant(_F.GROUPS, "cloudfront:GetConnectionGroup", _R.GROUP),
+    ),
+    _cloudfront("ListConnectionGroups", _F.ENDPOINTS, _R.ALL),
     _cloudfront("GetDistribution", _F.ENDPOINTS, _R.DISTRIBUTION),
     _cloudfront("GetDistributionTenantByDomain", _F.DOMAINS, _R.TENANT),
     _cloudfront("ListDomainConflicts", _F.DOMAINS, _R.ALL),
     _cloudfront("UpdateDomainAssociation", _F.MOVES, _R.TENANT, writes=True),
-    _cloudfront("VerifyDnsConfiguration", _F.CERTIFICATES, _R.TENANT),
+    _cloudfront("VerifyDnsConfiguration", _F.ENDPOINTS, _R.TENANT),
     _cloudfront("GetManagedCertificateDetails", _F.CERTIFICATES, _R.TENANT),
     Operation(
         "acm",
@@ -143,7 +159,6 @@ _ALL: Final = (
         (Grant(_F.CERTIFICATE_CHECKS, "acm:DescribeCertificate", _R.CERTIFICATE),),
     ),
     # Connection groups.
-    _cloudfront("ListConnectionGroups", _F.GROUPS, _R.ALL),
     _cloudfront("CreateConnectionGroup", _F.GROUPS, _R.ALL, _TAGGED_GROUP, writes=True),
     _cloudfront("UpdateConnectionGroup", _F.GROUPS, _R.GROUP, writes=True),
     _cloudfront("DeleteConnectionGroup", _F.GROUPS, _R.GROUP, writes=True),

@@ -23,6 +23,7 @@ __all__ = [
     "foreign_account",
     "judge",
     "made",
+    "names",
     "names_by_id",
     "recorded",
     "renamed",
@@ -52,13 +53,19 @@ class Resource(Protocol):
         """Chosen by whoever made it."""
         ...
 
+    @property
+    def arn(self) -> str:
+        """Given by AWS."""
+        ...
+
 
 class Ownership(Enum):
     """Whose a tenant is."""
 
     OURS = "its owner tag is this resource's"
-    GIVEN = "it has no owner, and a person gave it to this resource"
+    GIVEN = "it has no owner any more, and a person gave it to this resource"
     NOBODYS = "it has no owner"
+    LEFT = "its owner is no longer in this cluster"
     OTHERS = "its owner is another"
 
 
@@ -83,8 +90,8 @@ def names_by_id(mr: Managed) -> bool:
 
 
 def rival(mr: Managed, seen: Resource, peers: Iterable[Managed]) -> Managed | None:
-    """The one of `peers`, which have the same external name, that has a better claim to the tenant: it holds
-    it, or is older and may come to hold it."""
+    """The one of `peers`, whose external names lead to the same tenant, that has a better claim to it: it
+    holds it, or is older and may come to hold it."""
     return next((other for other in peers if _rivals(mr, other, seen)), None)
 
 
@@ -114,12 +121,27 @@ def foreign_account(mr: Managed, caller: str | None) -> str | None:
     return home if home and caller and home != caller else None
 
 
-def judge(mr: Managed, seen: Resource, tags: Mapping[str, str], owner: str) -> Ownership:
-    """Whose the tenant is, by its tags and the annotation that gives it away."""
+def names(seen: Resource) -> frozenset[str]:
+    """The external names that lead to it."""
+    return frozenset({seen.name, seen.id, seen.arn})
+
+
+def judge(
+    mr: Managed, seen: Resource, tags: Mapping[str, str], installation: str, peers: Iterable[Managed]
+) -> Ownership:
+    """Whose the tenant is, by its tags and the annotation that gives it away.
+
+    One that another resource of this installation left behind is as if it had no owner: `peers`, the others
+    whose external name leads to it, has no such resource any more. Of other installations nothing is known.
+    """
     tagged = tags.get(identity.OWNER_TAG)
-    if tagged == owner:
+    if tagged == identity.owner_of(mr, installation, seen.name):
         return Ownership.OURS
-    if tagged:
+    left = tagged is not None and tagged.startswith(f"{installation}/")
+    if left and any(identity.owner_of(peer, installation, seen.name) == tagged for peer in peers):
+        left = False
+    if tagged and not left:
         return Ownership.OTHERS
-    given = mr.annotations.get(ADOPT_ANNOTATION) == seen.id
-    return Ownership.GIVEN if given else Ownership.NOBODYS
+    if mr.annotations.get(ADOPT_ANNOTATION) == seen.id:
+        return Ownership.GIVEN
+    return Ownership.LEFT if left else Ownership.NOBODYS

@@ -147,9 +147,8 @@ class TenantClient:
         if not ownership.writes(mr) or ownership.recorded(mr, seen):
             return seen
         tags = self._read_tags(mr, seen)
-        owner = identity.owner_of(mr, self._with.installation, seen.name)
-        verdict = ownership.judge(mr, seen, tags, owner)
-        peers = self._with.peers(mr)
+        peers = tuple(self._with.peers(mr, ownership.names(seen)))
+        verdict = ownership.judge(mr, seen, tags, self._with.installation, peers)
         if mr.deleted:
             ours = verdict is Ownership.OURS and ownership.rival(mr, seen, peers) is None
             return replace(seen, tags=tags) if ours else None

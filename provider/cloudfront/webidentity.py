@@ -1,4 +1,4 @@
-"""The token of a web identity, read from its file whenever a session begins: Kubernetes renews it there."""
+"""The token of a web identity, read from its file as each session begins: Kubernetes renews it there."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """The function beside the same composition in the SDK's usual style, over one mTLS connection as core has it.
 
 1, 10 and 100 composed resources; 1 and 8 calls in flight. Every composed resource is observed with its
-status. No request is ever sent twice: in each, the composite and one of the resources have a version that was
-not seen before, as it is when core calls because something has changed.
+status. No request is ever sent twice: in each, the composite and one of the resources have versions that were
+not seen before, as it is when core calls because something has changed. The rows "with news" have something
+change that the answer is made from, in the message of a condition; the others what only AWS knows the use of.
 
 function-pythonic 0.6 needs Python 3.12; where there is none it is left out, which is said.
 """
@@ -30,7 +31,8 @@ from tests.bench.servers import free_port, server
 
 FUNCTIONS = Path(__file__).resolve().parent / "functions"
 SIZES = (1, 10, 100)
-IN_FLIGHT = (1, 8)
+RUNS = ((1, False), (1, True), (8, False))
+"""Calls in flight, and whether each has news."""
 ROUNDS = 5
 CALLS = {1: 400, 10: 300, 100: 80}
 """Calls of one round, by the number of composed resources."""
@@ -89,11 +91,14 @@ def rows() -> list[Row]:
             for program in programs(Path(folder))
         ]
         return [
-            row for size in SIZES for in_flight in IN_FLIGHT for row in measure(functions, size, in_flight)
+            row
+            for size in SIZES
+            for in_flight, news in RUNS
+            for row in measure(functions, size, in_flight, news=news)
         ]
 
 
-def measure(functions: list[Function], size: int, in_flight: int) -> list[Row]:
+def measure(functions: list[Function], size: int, in_flight: int, *, news: bool) -> list[Row]:
     """Rounds in turn, after one of each that does not count."""
     versions = count(1)
     check(functions, size, next(versions))
@@ -102,13 +107,13 @@ def measure(functions: list[Function], size: int, in_flight: int) -> list[Row]:
         numbers = [next(versions) for _ in range(CALLS[size])]
         rounds.append(
             [
-                each.times([request(each, size, version) for version in numbers], in_flight)
+                each.times([request(each, size, version, news=news) for version in numbers], in_flight)
                 for each in functions
             ]
         )
     medians = [[statistics.median(seconds) for seconds, _ in each] for each in rounds]
     return [
-        row(each, size, in_flight, [times[index] for times in rounds], ratio(medians, index))
+        row(each, (size, in_flight, news), [times[index] for times in rounds], ratio(medians, index))
         for index, each in enumerate(functions)
     ]
 
@@ -121,14 +126,14 @@ def ratio(medians: list[list[float]], index: int) -> float | None:
 
 def row(
     function: Function,
-    size: int,
-    in_flight: int,
+    run: tuple[int, int, bool],
     rounds: list[tuple[list[float], float]],
     ratio: float | None,
 ) -> Row:
+    size, in_flight, news = run
     times = sorted(seconds * 1000 for each, _ in rounds for seconds in each)
     return Row(
-        name="composition",
+        name="composition with news" if news else "composition",
         function=function.name,
         resources=size,
         in_flight=in_flight,
@@ -155,7 +160,7 @@ def check(functions: list[Function], size: int, version: int) -> None:
             )
 
 
-def request(function: Function, size: int, version: int) -> bytes:
+def request(function: Function, size: int, version: int, *, news: bool = False) -> bytes:
     """A claim with so many domains, each with a tenant of its own, of which one has just changed."""
     req = fnv1.RunFunctionRequest()
     req.CopyFrom(_settled(size))
@@ -163,6 +168,9 @@ def request(function: Function, size: int, version: int) -> bytes:
     changed = list(req.observed.resources.values())[version % size]
     for resource in (req.observed.composite.resource, changed.resource):
         resource["metadata"]["resourceVersion"] = str(version)
+    changed.resource["status"]["atProvider"]["etag"] = f"E{version}"
+    if news:
+        changed.resource["status"]["conditions"][1]["message"] = f"Looked at for the time no. {version}."
     return req.SerializeToString()
 
 

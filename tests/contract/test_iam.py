@@ -9,9 +9,10 @@ from provider.cloudfront import inventory
 from provider.cloudfront.operations import OPERATIONS, Feature
 from tests.contract.emulated import DISTRIBUTION
 from tests.contract.test_credentials import ROLE, config_with, reached
+from tests.unit.provider.test_connectiongroup import Groups
 from tests.unit.provider.world import World, managed
 
-LIVED = {Feature.TENANTS, Feature.ENDPOINTS, Feature.IMPORT, Feature.IDENTITY}
+LIVED = {*Feature} - {Feature.MOVES, Feature.WEB_ACLS, Feature.VPC_ORIGINS}
 """The features that the life below goes through."""
 
 
@@ -23,9 +24,28 @@ def live(aws):
     inventory.tenants(aws.calls, DISTRIBUTION, aws.clock)
     world.delete()
     world.settle()
+    certified(aws)
     astray = World(managed({"distributionId": "E1GONE", "domains": ["a.example.com"]}), aws)
     astray.reconcile()
     reached(aws, config_with(aws, assumeRoleChain=[{"roleARN": ROLE}]))
+
+
+def certified(aws):
+    """A tenant with a managed certificate and a custom one after it, in a connection group of its own."""
+    group = Groups(cloudfront=aws)
+    group.settle()
+    request = {"validationTokenHost": "self-hosted"}
+    at = {"domains": ["www.customer.test"], "connectionGroupId": group.status["atProvider"]["id"]}
+    tenant = World(managed({"distributionId": DISTRIBUTION, **at, "managedCertificateRequest": request}), aws)
+    tenant.reconcile()
+    aws.admin("PATCH", "managed-certificates/shop.acme", {"served": True})
+    tenant.settle()
+    tenant.edit(domains=["www.customer.test", "shop.example.com"])
+    tenant.settle()
+    tenant.delete()
+    tenant.settle()
+    group.delete()
+    group.settle()
 
 
 def test_what_is_called_is_what_the_page_permits(aws):

@@ -38,7 +38,7 @@ class DryWorld(World):
 
     def __init__(self, aws, obj):
         self.connector = TenantConnector(
-            Configs(aws.url), aws.accounts, installation=INSTALLATION, peers=lambda _: ()
+            Configs(aws.url), aws.accounts, installation=INSTALLATION, peers=lambda *_: ()
         )
         super().__init__(obj, aws)
 

@@ -10,6 +10,14 @@ from tests.unit.provider.world import World, managed
 WEB_ACL = f"arn:aws:wafv2:us-east-1:{ACCOUNT}:global/webacl/edge/0a1b2c3d-1111-2222-3333-444455556666"
 
 
+PREFLIGHT = (
+    "GetDistribution",
+    "DescribeCertificate",
+    "GetDistributionTenantByDomain",
+    "GetDistributionTenantByDomain",
+)
+
+
 def world_of(aws: Emulated, **spec) -> World:
     return World(managed(**spec), aws)
 
@@ -26,11 +34,16 @@ def test_the_account_is_known(aws):
 
 def test_create_change_repair_delete(aws):
     world = world_of(aws)
-    assert world.reconcile() == ["GetDistributionTenant", "CreateDistributionTenant", "GetConnectionGroup"]
+    assert world.reconcile() == [
+        "GetDistributionTenant",
+        "ListConnectionGroups",
+        *PREFLIGHT,
+        "CreateDistributionTenant",
+    ]
     assert world.ready() == ("False", "Deploying")
     assert world.reconcile() == ["GetDistributionTenant"]
     aws.deploy()
-    assert world.reconcile() == ["GetDistributionTenant"]
+    assert world.reconcile() == ["GetDistributionTenant", "VerifyDnsConfiguration"]
     assert world.ready() == ("True", "Available")
     assert world.status["atProvider"]["routingEndpoint"].endswith(".cloudfront.net")
 
@@ -80,8 +93,8 @@ def test_two_that_want_one_domain(aws):
     world = World(other, aws)
     world.reconcile()
     assert world.ready() == ("False", "DomainConflict")
-    assert "CNAMEAlreadyExists" in world.error.message
-    assert "(request id: " in world.error.message
+    assert "acme.example.com is served by tenant shop.acme (dt_" in world.error.message
+    assert "belongs to cluster-1/DistributionTenant/shop/shop.acme" in world.error.message
 
 
 @pytest.mark.parametrize(

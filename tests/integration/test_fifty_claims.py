@@ -33,7 +33,9 @@ def test_fifty_claims_become_ready_with_few_writes_are_quiet_and_follow_their_pl
             claims.wait("fifty claims to be Ready", lambda: all_ready(world, claims), 60)
         assert silenced(watched_claims) == [], "Crossplane's circuit breaker opened"
         assert not_live(watched_claims) == [], "a change of the plan took a claim down"
-        claims.delete_all()
+        with Watch(world, "tenantclaims") as watched_deletions:
+            claims.delete_all()
+        assert silenced(watched_deletions) == [], "Crossplane's circuit breaker opened"
 
 
 def live_and_quiet(claims: Claims, world: World) -> None:

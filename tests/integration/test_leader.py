@@ -45,6 +45,16 @@ class Replicas:
         """The one that leads, once there is one."""
         return self.world.wait_for("a leader", lambda: next(filter(self.leads, NAMES), None), seconds=20)
 
+    def wait_told(self, name: str, words: str) -> None:
+        """Until a provider's log has the words; fails with the log, as nothing else tells why it has not."""
+        deadline = time.monotonic() + 20
+        while words not in self.world.log(name):
+            if time.monotonic() > deadline:
+                run = self.world.processes.run(name)
+                told = "\n".join(self.world.log(name).splitlines()[-40:])
+                raise AssertionError(f"{name} ({run.state}, {run.exit_code}) never told {words!r}:\n{told}")
+            time.sleep(0.1)
+
     def holder(self) -> str:
         path = "jsonpath={.spec.holderIdentity}"
         return self.world.kubectl(
@@ -119,7 +129,7 @@ def test_a_leader_that_is_stopped_finishes_what_is_under_way_and_hands_over_at_o
     assert emulator.wait_held(fault, seconds=20)
     stop = threading.Thread(target=processes.stop, args=(leader,))
     stop.start()
-    claims.wait("the leader to stop", lambda: "finishing what is under way" in claims.world.log(leader))
+    replicas.wait_told(leader, "finishing what is under way")
     assert not replicas.leads(other(leader))
     emulator.release(fault, drop=False)
     stop.join()

@@ -6,7 +6,7 @@ from tests.integration.conftest import FAST
 from tests.integration.test_bad_claims import added_plans
 from tests.integration.watching import Object, Watch, condition, is_true
 
-LIMIT = 6
+LIMIT = 10
 SLOW = 1
 PLANS: Object = {"many": {"distributionId": "E1EDGETENANTS", "allow": {"maxPerDomain": LIMIT}}}
 

@@ -83,7 +83,7 @@ PROVIDER_GUARDS = (
     Mutation(
         "another owner's tenant is taken where it was given",
         "cloudfront/ownership.py",
-        "    if tagged:\n        return Ownership.OTHERS\n",
+        "    if tagged and not left:\n        return Ownership.OTHERS\n",
         "",
         "one cluster takes another's tenants",
         _OWNERSHIP,
@@ -91,7 +91,7 @@ PROVIDER_GUARDS = (
     Mutation(
         "a tenant without owner is taken",
         "cloudfront/ownership.py",
-        "return Ownership.GIVEN if given else Ownership.NOBODYS",
+        "return Ownership.LEFT if left else Ownership.NOBODYS",
         "return Ownership.GIVEN",
         "whoever chooses a name gets the tenant that stands under it",
         _OWNERSHIP,

@@ -7,6 +7,7 @@ from tests.mutants.mutation import Mutation
 from tests.mutants.provider_aws import PROVIDER_AWS
 from tests.mutants.provider_defects import PROVIDER_DEFECTS
 from tests.mutants.provider_guards import PROVIDER_GUARDS
+from tests.mutants.provider_ownership import PROVIDER_OWNERSHIP
 from tests.mutants.runtime import RUNTIME
 from tests.mutants.runtime_kubernetes import RUNTIME_KUBERNETES
 
@@ -25,5 +26,15 @@ class Target:
 
 TARGETS: Mapping[str, Target] = {
     "runtime": Target("runtime", "edgetenants_runtime", "runtime/tests", (*RUNTIME, *RUNTIME_KUBERNETES)),
-    "provider": Target(".", "provider", "tests", (*PROVIDER_AWS, *PROVIDER_DEFECTS, *PROVIDER_GUARDS)),
+    "provider": Target(
+        ".",
+        "provider",
+        "tests",
+        (
+            *PROVIDER_AWS,
+            *PROVIDER_DEFECTS,
+            *PROVIDER_GUARDS,
+            *PROVIDER_OWNERSHIP,
+        ),
+    ),
 }

@@ -205,7 +205,7 @@ def test_a_default_plan_that_is_broken_stays_the_default() -> None:
     ("value", "expected"),
     [
         ({"plans": {"a": PLAN}, "ttl": 5}, ["ttl: expected a text, got 5"]),
-        ({"plans": {"a": PLAN}, "defaultPlan": "b"}, ['defaultPlan: expected one of a, got "b"']),
+        ({"plans": {"a": PLAN}, "defaultPlan": 7}, ["defaultPlan: expected one of a, got 7"]),
         ({"plans": "a"}, ['plans: expected an object, got "a"']),
     ],
 )

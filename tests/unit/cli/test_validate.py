@@ -130,3 +130,54 @@ def test_files_that_cannot_be_read(put: Any, text: str, told: str) -> None:
 
     assert done.exit_code == 2
     assert told in done.output
+
+
+WITHOUT_INPUT = """\
+apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: x}
+spec:
+  pipeline:
+  - functionRef: {name: function-edgetenants}
+"""
+OF_AN_OPERATION = """\
+apiVersion: ops.crossplane.io/v1alpha1
+kind: CronOperation
+metadata: {name: x}
+spec:
+  operationTemplate:
+    spec:
+      pipeline:
+      - input: {apiVersion: edgetenants.fn.crossplane.io/v1alpha1, kind: TenantReport, mostRows: many}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            CLAIM.replace("TenantClaim", "TenantClaims"),
+            "kind: expected one of TenantClaim, XTenantClaim, got",
+        ),
+        (
+            CLAIM.replace("v1alpha1", "v1"),
+            "apiVersion: expected one of platform.edgetenants.io/v1alpha1, got",
+        ),
+        (WITHOUT_INPUT, "spec.pipeline[0]: expected an input of kind TenantPlans, got none"),
+        (OF_AN_OPERATION, "spec.operationTemplate.spec.pipeline[0].input.mostRows: expected a number"),
+    ],
+)
+def test_what_would_fail_without_a_word_about_the_place(put: Any, text: str, problem: str) -> None:
+    done = run(put("file.yaml", text))
+
+    assert done.exit_code == 1
+    assert problem in done.output
+
+
+def test_a_claim_of_a_broken_plan_is_told_what_is_wrong_with_the_plan(put: Any) -> None:
+    claim = CLAIM.replace("    - https://shop.acme.com\n  sspended: true\n", "")
+
+    done = run(put("claim.yaml", claim), "--plans", put("plans.yaml", BROKEN_PLANS))
+
+    assert "TenantClaim acme: The platform's plan gold is broken: plans.gold.distributionId: " in done.output
+    assert "expected The" not in done.output

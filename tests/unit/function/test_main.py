@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -35,11 +36,21 @@ def invoke(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     return partial(CliRunner().invoke, main)
 
 
+def _write_no_file() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+
 @contextmanager
 def _started(*flags: str, **env: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """A running function and its port."""
+    """A running function and its port; as under a read-only file system, no file can be written to."""
     command = [sys.executable, "-m", "function", "--address", "127.0.0.1:0", *flags]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, **env})
+    process = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "HOME": "/nonexistent", "TMPDIR": "/nonexistent", **env},
+        preexec_fn=_write_no_file,  # noqa: PLW1509 - it takes no lock
+    )
     try:
         assert process.stderr
         line = json.loads(process.stderr.readline())

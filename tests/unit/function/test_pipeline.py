@@ -51,6 +51,17 @@ def test_what_an_earlier_step_wants_under_our_name_is_replaced() -> None:
     assert "left" not in building.desired(building.run(req))["tenant"]["spec"]
 
 
+def test_a_tenant_of_another_step_is_none_of_ours() -> None:
+    other = {"spec": {"forProvider": {"domains": ["blog.example.com"]}}, "status": building.live_status()}
+    req = building.request(observed={"tenant-blog": other, "tenant": {"status": building.live_status()}})
+    assert building.conditions(building.run(req))["Blocked"][0] == "False"
+
+    waits = building.request(
+        observed={"tenant-blog": other}, input_={"plansFrom": [{"environmentConfig": {"name": "shelf"}}]}
+    )
+    assert "tenant-blog" not in building.run(waits).desired.resources
+
+
 def test_no_requirements_so_that_one_call_is_enough() -> None:
     rsp = building.run(building.request())
 

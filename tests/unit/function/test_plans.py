@@ -21,7 +21,7 @@ def test_ttl_is_an_hour_where_nobody_says() -> None:
     assert building.run(building.request()).meta.ttl.seconds == 3600
 
 
-@pytest.mark.parametrize("ttl", ["1d", "", "1", "-1h", 60])
+@pytest.mark.parametrize("ttl", ["1d", "", "1", "-1h", 60, "8760h1s", "999999999999999h"])
 def test_a_ttl_that_is_none_is_refused(ttl: object) -> None:
     rsp = building.run(building.request(input_={"ttl": ttl}))
 

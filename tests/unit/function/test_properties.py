@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from apis.conditions import ClaimConditionType
 from apis.kinds import DISTRIBUTION_TENANT
+from edgetenants_runtime.api.annotations import EXTERNAL_NAME
 from function import structs
 from tests.unit.function import building
 
@@ -102,6 +103,54 @@ def _as_observed(resource: dict[str, Any], served: bool) -> dict[str, Any]:
     return {**resource, "metadata": {**resource["metadata"], "generation": 1}, "status": status}
 
 
+def _settled(spec: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The composed resources of a claim that serves."""
+    observed: dict[str, dict[str, Any]] = {}
+    for _ in range(3):
+        wanted = building.desired(
+            building.run(building.request(spec=spec, input_=GENEROUS, observed=observed))
+        )
+        observed = {name: _as_observed(resource, True) for name, resource in wanted.items()}
+    return observed
+
+
+RENAMED = building.merged(
+    GENEROUS, {"plans": {"standard": {"name": "other-{name}", "distributionId": "E1OTHER"}}}
+)
+
+
+@quiet
+@given(specs, specs, st.booleans(), st.sampled_from([GENEROUS, RENAMED]))
+def test_no_change_takes_a_domain_down_that_stays_or_renames_its_tenant(
+    before: dict[str, Any], after: dict[str, Any], stays: bool, plans: dict[str, Any]
+) -> None:
+    if stays:
+        after = {**after, "domains": [*before["domains"][:1], *after["domains"]]}
+    observed = _settled(before)
+
+    rsp = building.run(building.request(spec=after, input_=plans, observed=observed))
+
+    if not any(severity == "FATAL" for severity, _ in building.results(rsp)):
+        _keeps(observed, building.desired(rsp), {each.lower() for each in after["domains"]})
+
+
+def _keeps(observed: dict[str, Any], wanted: dict[str, Any], asked: set[str]) -> None:
+    for name, tenant in observed.items():
+        had = tenant["spec"]["forProvider"]
+        staying = asked & set(had.get("domains", []))
+        if not staying:
+            continue
+        now = wanted[name]["spec"]["forProvider"]
+        assert staying <= set(now["domains"])
+        assert now["distributionId"] == had["distributionId"]
+        assert (
+            wanted[name]["metadata"]["annotations"].items()
+            >= {EXTERNAL_NAME: tenant["metadata"]["annotations"][EXTERNAL_NAME]}.items()
+        )
+        if "connectionGroupIdSelector" in had:
+            assert "connection-group" in wanted
+
+
 @quiet
 @given(specs)
 def test_an_answer_settles(spec: dict[str, Any]) -> None:
@@ -154,3 +203,50 @@ def test_no_claim_and_no_tenant_is_a_crash(spec: dict[str, Any], observed: Any) 
 
     assert [each.type for each in rsp.conditions] == list(ClaimConditionType)
     assert structs.plain_object(tenant) is not None
+
+
+SOURCES = {
+    "plansFrom": [
+        {"environmentConfig": {"name": "shelf"}},
+        {"environmentConfig": {"matchLabels": {"a": "b"}}},
+    ]
+}
+
+
+@quiet
+@given(st.none() | st.lists(json_values, max_size=2), st.lists(json_values, max_size=2), st.booleans())
+def test_no_source_of_plans_is_a_crash_and_what_is_required_stays(
+    named: list[Any] | None, selected: list[Any], capable: bool
+) -> None:
+    req = building.request(input_=SOURCES)
+    if capable:
+        req.meta.capabilities.append(fnv1.CAPABILITY_REQUIRED_RESOURCES)
+    before = building.run(req)
+    for name, found in (("plans-0", named), ("plans-1", selected)):
+        if found is not None:
+            answers = req.required_resources[name]
+            answers.SetInParent()
+            for plans in found:
+                answers.items.add().resource.update({"metadata": {"name": "shelf"}, "data": {"plans": plans}})
+
+    rsp = building.run(req)
+
+    assert rsp.requirements == before.requirements
+    assert [each.type for each in rsp.conditions if each.type == "Live"] == ["Live"]
+
+
+@quiet
+@given(st.lists(st.dictionaries(st.sampled_from(["metadata", "spec", "status"]), json_values), max_size=3))
+def test_no_claim_that_is_reported_on_is_a_crash(claims: list[dict[str, Any]]) -> None:
+    req = fnv1.RunFunctionRequest()
+    req.input.update({"apiVersion": building.INPUT["apiVersion"], "kind": "TenantReport"})
+    before = building.run(req)
+    answers = req.required_resources["claims"]
+    answers.SetInParent()
+    for claim in claims:
+        answers.items.add().resource.update(claim)
+
+    rsp = building.run(req)
+
+    assert rsp.requirements == before.requirements
+    assert rsp.output["claims"] == len(claims)

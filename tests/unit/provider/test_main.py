@@ -9,6 +9,7 @@ from structlog.testing import capture_logs
 from edgetenants_runtime.kube.errors import AlreadyExists, Forbidden, KubeError, NotFound, Operation
 from edgetenants_runtime.kube.kinds import CONFIG_MAPS
 from edgetenants_runtime.leader import Election, Timing
+from edgetenants_runtime.managed import Managed
 from provider import installation, main, options
 
 GET = Operation("get", CONFIG_MAPS)
@@ -162,3 +163,31 @@ def test_a_taken_port_is_told_with_the_flags():
 
     with pytest.raises(main.StartFailed, match=r"--health-port or --metrics-port: .*already in use"):
         main.started(Taken())
+
+
+class Cached:
+    """As much of a controller as is looked into."""
+
+    def __init__(self, *objects):
+        self.informer = self
+        self.cache = self
+        self._objects = dict(enumerate(objects))
+        self.keys = self._objects.keys
+        self.get = self._objects.get
+
+
+def resource(uid, name, holds=None):
+    obj = {"metadata": {"name": uid, "uid": uid, "annotations": {"crossplane.io/external-name": name}}}
+    return obj | ({"status": {"atProvider": {"id": holds}}} if holds else {})
+
+
+def test_peers_are_found_by_every_name_that_leads_to_the_tenant():
+    mine = resource("mine", "shop.acme")
+    others = [
+        resource("by-name", "shop.acme"),
+        resource("by-id", "dt_1"),
+        resource("holds-it", "was", "dt_1"),
+    ]
+    find = main.namesakes([Cached(mine, resource("other", "shop.other", "dt_2")), Cached(*others)])
+    found = find(Managed(mine), frozenset({"shop.acme", "dt_1", "arn:dt_1"}))
+    assert [mr.uid for mr in found] == ["by-name", "by-id", "holds-it"]

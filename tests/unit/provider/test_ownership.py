@@ -72,6 +72,28 @@ def test_it_is_refused_and_left_alone(tags, annotations, words):
     assert not wrote(world)
 
 
+LEFT = f"{INSTALLATION}/DistributionTenant/old/shop.acme"
+
+
+@pytest.mark.parametrize(
+    ("adopt", "owner_lives", "taken", "words"),
+    [
+        pytest.param({}, False, False, f"its owner is no longer in this cluster ({LEFT})", id="not given"),
+        pytest.param({"edgetenants.io/adopt": "dt_1"}, False, True, "", id="given"),
+        pytest.param({"edgetenants.io/adopt": "dt_1"}, True, False, f"it belongs to {LEFT}", id="alive"),
+    ],
+)
+def test_a_tenant_that_was_left_behind_here_can_be_given_to_another(adopt, owner_lives, taken, words):
+    peers = [rival(namespace="old")] if owner_lives else []
+    world = found({OWNER_TAG: LEFT}, obj=managed(annotations=adopt), peers=lambda *_: peers)
+    world.reconcile()
+    assert (world.cloudfront.only.tags[OWNER_TAG] == OURS) is taken
+    if not taken:
+        assert words in world.error.message
+        assert world.ready() == ("False", "AdoptionRefused")
+        assert not wrote(world)
+
+
 def test_a_given_tenant_is_marked_before_it_is_changed():
     world = found({}, obj=managed(annotations={"edgetenants.io/adopt": "dt_1"}))
     world.edit(parameters={"tenantName": "b"})
@@ -192,7 +214,7 @@ def rival(*, deleted=False, holds=None, created="2025-01-01T00:00:00Z", namespac
     ],
 )
 def test_of_two_resources_of_one_identity_one_has_the_tenant(other, refused):
-    world = found({OWNER_TAG: OURS}, peers=lambda _: [other])
+    world = found({OWNER_TAG: OURS}, peers=lambda *_: [other])
     world.reconcile()
     assert (world.ready() == ("False", "AdoptionRefused")) is refused
     if refused:
@@ -204,7 +226,7 @@ def test_of_two_resources_of_one_identity_one_has_the_tenant(other, refused):
 
 
 def test_a_predecessor_that_is_being_deleted_is_waited_for():
-    world = found({OWNER_TAG: OURS}, peers=lambda _: [rival(deleted=True, holds="dt_1")])
+    world = found({OWNER_TAG: OURS}, peers=lambda *_: [rival(deleted=True, holds="dt_1")])
     world.reconcile()
     assert world.error.after == 5.0
     assert not wrote(world)

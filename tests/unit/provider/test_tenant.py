@@ -31,7 +31,6 @@ def test_a_tenant_is_created_with_its_owner_and_becomes_ready():
         "DescribeCertificate",
         *["GetDistributionTenantByDomain"] * 2,
         "CreateDistributionTenant",
-        "GetConnectionGroup",
     ]
     assert world.events == ["create: created tenant shop.acme (dt_1)"]
     assert world.cloudfront.only.tags == {
@@ -311,7 +310,8 @@ def test_a_move_to_another_connection_group_shows_its_endpoint():
 
 def test_an_endpoint_that_may_not_be_read_holds_up_nothing():
     world = World()
-    world.cloudfront.refuse["GetConnectionGroup"] = AwsError("GetConnectionGroup", "AccessDenied", "no")
+    for operation in ("GetConnectionGroup", "ListConnectionGroups"):
+        world.cloudfront.refuse[operation] = AwsError(operation, "AccessDenied", "no")
     world.settle()
     assert world.ready() == ("True", "Available")
     assert "routingEndpoint" not in world.status["atProvider"]
