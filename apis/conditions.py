@@ -95,13 +95,18 @@ class TenantReadyReason(StrEnum):
     """The same update was made twice and AWS shows the same difference. It is not repeated until the resource
     or the tenant changes; whoever wrote the resource looks at the fields that the message names."""
     FROZEN = "Frozen"
-    """Writes are frozen, by the ProviderConfig or by the provider's flag --read-only; or the tenant was
-    deleted in AWS, and driftPolicy Report or Suspend leaves it so. Whoever froze them lifts it, or sets
-    driftPolicy Enforce; clears by itself then."""
+    """Writes are frozen, by the ProviderConfig or by the provider's flag --read-only. Whoever froze them
+    lifts it; clears by itself then."""
     DELETION_HELD = "DeletionHeld"
     """Nothing is deleted in AWS: deletionProtection is on, the kind's CRD is itself being deleted, or the
     provider runs with --hold-deletions. Whoever is sure confirms as the message says; does not clear by
     itself."""
+    RECREATION_HELD = "RecreationHeld"
+    """The tenant is gone from AWS, and is not made anew: for one poll interval, as others are looked at
+    first, and then only while too many of the account's tenants are gone at once, which looks like an
+    accident. Whoever finds that it is none sets the annotation edgetenants.io/confirm of the ProviderConfig
+    as the message says; tenants that come back clear it by themselves. Under driftPolicy Report and Suspend
+    it is left so until the policy is Enforce."""
 
 
 class DeployedReason(StrEnum):

@@ -24,13 +24,8 @@ class GuardedSpec(ApiModel):
 
     drift_policy: DriftPolicy | None = None
     """What is done when the external resource was changed behind the provider's back. Enforce: shown and
-<<<<<<< HEAD
-    repaired. Report: shown and left. Suspend: neither. A change of this spec is rolled out in any case.
-    What was deleted in AWS is made anew under Enforce only. Unset: what the provider's flag --drift-policy
-=======
     repaired. Report: shown and left. Suspend: neither. A change of this spec is rolled out in any case. What
     was deleted in AWS is made anew under Enforce only. Unset: what the provider's flag --drift-policy
->>>>>>> i6-peers
     says."""
     deletion_protection: Bool = False
     """true: a deletion of this object is held, and nothing is deleted in AWS, until the annotation

@@ -16,6 +16,7 @@ __all__ = [
     "CreateTenant",
     "DeleteTenant",
     "DisableTenant",
+    "MoveDomain",
     "RequestCertificate",
     "TagTenant",
     "UntagTenant",
@@ -57,6 +58,20 @@ class UpdateTenant:
         more = [f"and {len(self.changes) - _TOLD} more fields"] if len(self.changes) > _TOLD else []
         asking = [_ASKED] if self.request else []
         return f"updated tenant {self.tenant.name}: {', '.join(told + more + asking)}"
+
+
+@dataclass(frozen=True)
+class MoveDomain:
+    """UpdateDomainAssociation."""
+
+    id: str
+    name: str
+    domain: str
+    source: str
+    """Name of the tenant that has it."""
+
+    def __str__(self) -> str:
+        return f"moved domain {self.domain} from tenant {self.source} to tenant {self.name}"
 
 
 @dataclass(frozen=True)
@@ -147,6 +162,7 @@ class Wait:
 Action = (
     CreateTenant
     | UpdateTenant
+    | MoveDomain
     | RequestCertificate
     | AttachCertificate
     | TagTenant

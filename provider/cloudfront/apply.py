@@ -14,6 +14,7 @@ from provider.cloudfront.actions import (
     CreateTenant,
     DeleteTenant,
     DisableTenant,
+    MoveDomain,
     RequestCertificate,
     TagTenant,
     UntagTenant,
@@ -82,6 +83,9 @@ def _one(action: Action, effects: Effects, cloudfront: CloudFront) -> None:
             updated = cloudfront.update_tenant(id_, _etag(tenant), wanted, emptied, request)
             effects.tenant = replace(updated, tags=_tags(tenant))
             effects.requested |= request is not None
+        case MoveDomain(id_, _, domain, _):
+            etag = cloudfront.move_domain(domain, id_, _etag(tenant))
+            effects.tenant = tenant and tenant.given(domain, etag)
         case RequestCertificate(id_, wanted, request):
             updated = cloudfront.update_tenant(id_, _etag(tenant), wanted, request=request)
             effects.tenant = replace(updated, tags=_tags(tenant))

@@ -210,7 +210,9 @@ class Accounts:
                 other.pace.limit("cloudfront", config.uid, None)
                 other.pace.limit("acm", config.uid, None)
             clock = self.clock
-            shared = self._shared.setdefault(key, _Shared(Memory(clock), Memory(clock), Pace(clock)))
+            memory = Memory(clock)
+            rehearsals = Memory(clock, memory.vanished)
+            shared = self._shared.setdefault(key, _Shared(memory, rehearsals, Pace(clock)))
             shared.pace.limit("cloudfront", config.uid, limits.cloudfront)
             shared.pace.limit("acm", config.uid, limits.acm)
         return shared

@@ -123,6 +123,10 @@ class CloudFront(Protocol):
         """Who is in the way of a domain that a certificate of this tenant covers."""
         ...
 
+    def move_domain(self, domain: str, tenant: str, etag: str) -> str:
+        """Give a domain to a tenant, from whoever of the account has it; the tenant's new ETag."""
+        ...
+
     def verify_dns(self, tenant: str) -> Mapping[str, DnsVerdict]:
         """Where the domains of a tenant lead."""
         ...

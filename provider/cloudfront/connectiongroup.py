@@ -173,7 +173,7 @@ class GroupClient:
             ExternalError: AWS refuses it.
         """
         guards.check_frozen(mr, self._with.frozen)
-        guards.check_vanished(mr, self._with.drift_policy)
+        guards.check_left(mr, self._with.drift_policy)
         name = str(mr.external_name)
         try:
             asked = groupstate.at_creation(mr, installation=self._with.installation, name=name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from apis.drift import DriftPolicy
@@ -15,7 +15,7 @@ from provider.cloudfront.conditions import was_ready
 from provider.cloudfront.connectiongroup import GroupClient
 from provider.cloudfront.context import Context, Peers
 from provider.cloudfront.dryrun import DryRunClient
-from provider.cloudfront.guards import DRY_RUN_ANNOTATION, is_dry_run
+from provider.cloudfront.guards import CONFIRM_ANNOTATION, DRY_RUN_ANNOTATION, is_dry_run
 from provider.cloudfront.hooks import UNKNOWN_ACCOUNT
 from provider.cloudfront.measured import MeasuredClient
 from provider.cloudfront.patience import Patience, PatientClient
@@ -37,16 +37,19 @@ class _Connector:
         drift_policy: DriftPolicy = DriftPolicy.ENFORCE,
         read_only: bool = False,
         peers: Peers = lambda *_: (),
+        everyone: Callable[[], Iterable[Managed]] = lambda: (),
         poll_seconds: float = 60.0,
     ) -> None:
-        """`peers` finds the other managed resources that lead to the same external one; the rest is the
-        provider's flags."""
+        """`peers` finds the other managed resources that lead to the same external one, `everyone` all of the
+        kind; the rest is the provider's flags."""
         self._configs = configs
         self._accounts = accounts
         self._installation = installation
         self._drift_policy = drift_policy
         self._read_only = read_only
         self._peers = peers
+        self._everyone = everyone
+        self._poll_seconds = poll_seconds
         self._patience = Patience(poll_seconds)
 
     def _connected(self, mr: Managed, made: Callable[[Context], ExternalClient]) -> ExternalClient:
@@ -77,6 +80,9 @@ class _Connector:
             frozen=self._frozen(mr, account, str(config.key)),
             drift_policy=self._drift_policy,
             peers=self._peers,
+            everyone=self._everyone,
+            confirmed=config.annotations.get(CONFIRM_ANNOTATION, ""),
+            poll_seconds=self._poll_seconds,
         )
 
     def _client(

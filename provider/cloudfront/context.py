@@ -34,3 +34,9 @@ class Context:
     """Of resources that say none."""
     peers: Peers = lambda *_: ()
     """Those that lead to the same external resource."""
+    everyone: Callable[[], Iterable[Managed]] = lambda: ()
+    """All managed resources of the kind."""
+    confirmed: str = ""
+    """What somebody confirmed on the provider config."""
+    poll_seconds: float = 60.0
+    """Between two looks at a resource."""

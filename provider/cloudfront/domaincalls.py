@@ -14,7 +14,7 @@ from provider.cloudfront.observed import ObservedTenant
 if TYPE_CHECKING:
     from mypy_boto3_cloudfront import CloudFrontClient
 
-__all__ = ["Conflict", "DnsVerdict", "DomainCalls"]
+__all__ = ["Conflict", "DnsVerdict", "DomainCalls", "move"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,11 @@ class DnsVerdict:
     status: str
     """valid-configuration, invalid-configuration or unknown-configuration."""
     reason: str = ""
+
+
+def move(domain: str, tenant: str, etag: str) -> dict[str, Any]:
+    """The parameters of UpdateDomainAssociation. `etag` is that of the tenant that receives."""
+    return {"Domain": domain, "TargetResource": {"DistributionTenantId": tenant}, "IfMatch": etag}
 
 
 class DomainCalls:
@@ -68,6 +73,13 @@ class DomainCalls:
             if not marker or marker == by.get("Marker"):
                 return tuple(found)
             by["Marker"] = marker
+
+    def move_domain(self, domain: str, tenant: str, etag: str) -> str:
+        """UpdateDomainAssociation: from whoever of the account has it to `tenant`, in one step. The tenant's
+        new ETag."""
+        with failing("UpdateDomainAssociation"):
+            answer = self._cloudfront.update_domain_association(**move(domain, tenant, etag))
+        return answer["ETag"]
 
     def verify_dns(self, tenant: str) -> Mapping[str, DnsVerdict]:
         """VerifyDnsConfiguration of all of a tenant's domains."""

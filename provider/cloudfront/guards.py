@@ -12,11 +12,15 @@ from edgetenants_runtime.api.annotations import EXTERNAL_NAME
 from edgetenants_runtime.api.conditions import Condition, ConditionStatus
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
+from edgetenants_runtime.policies import permissions
 from provider.cloudfront import ownership
 from provider.cloudfront.conditions import was_ready
+from provider.cloudfront.context import Context
 from provider.cloudfront.errors import not_ready
 from provider.cloudfront.identity import noun
+from provider.cloudfront.observed import account_of
 from provider.cloudfront.ownership import ADOPT_ANNOTATION, Ownership, Resource
+from provider.cloudfront.vanishing import Verdict, count_known, limit
 
 __all__ = [
     "CONFIRM_ANNOTATION",
@@ -25,6 +29,7 @@ __all__ = [
     "check_frozen",
     "check_identity",
     "check_import",
+    "check_left",
     "check_peers",
     "check_protection",
     "check_vanished",
@@ -122,7 +127,7 @@ def check_frozen(mr: Managed, frozen: str) -> None:
         raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.FROZEN, words),))
 
 
-def check_vanished(mr: Managed, default: DriftPolicy) -> None:
+def check_left(mr: Managed, default: DriftPolicy) -> None:
     """What somebody deleted in AWS is drift like any other: it is made anew under Enforce only.
 
     Args:
@@ -139,7 +144,7 @@ def check_vanished(mr: Managed, default: DriftPolicy) -> None:
         f"{noun(mr)} {mr.external_name} ({mr.at_provider['id']}) was deleted in AWS, and driftPolicy "
         f"{policy.value} leaves it so. To have it made anew, set spec.driftPolicy to Enforce"
     )
-    said = [not_ready(Reason.FROZEN, words)]
+    said = [not_ready(Reason.RECREATION_HELD, words)]
     if policy is DriftPolicy.REPORT:
         said.append(
             Condition(
@@ -150,6 +155,47 @@ def check_vanished(mr: Managed, default: DriftPolicy) -> None:
             )
         )
     raise NotYet(words, after=_HELD_SECONDS, conditions=tuple(said))
+
+
+def check_vanished(mr: Managed, having: Context) -> None:
+    """A tenant that was known is gone. It is made anew unless many are: nothing is made before that is known.
+
+    Raises:
+        NotYet: its drift policy leaves it so, others have to be looked at first, or somebody has to confirm.
+    """
+    id_, vanished = mr.at_provider.get("id"), having.memory.vanished
+    if not id_:
+        return
+    vanished.found_gone(mr.uid, id_, having.config)
+    if having.frozen or not permissions(mr.management_policies, mr.deletion_policy).create:
+        # Nothing is made anyway, and what holds it is told.
+        return
+    check_left(mr, having.drift_policy)
+    home = account_of(mr.at_provider.get("arn") or "")
+    known = having.memory.shared(f"known tenants {home}", lambda: count_known(having.everyone(), home))
+    verdict = vanished.verdict(mr.uid, known, having.poll_seconds)
+    if verdict is Verdict.HELD and having.confirmed == vanished.token(having.config):
+        vanished.confirm(having.config)
+        verdict = Verdict.MAKE
+    gone = f"tenant {mr.external_name} ({id_}) is gone from AWS"
+    if verdict is Verdict.WAIT:
+        words = f"{gone}; it is made anew in {having.poll_seconds:.0f} s unless many others are gone too"
+        raise _recreation_held(words, min(_HELD_SECONDS, having.poll_seconds))
+    if verdict is Verdict.HELD:
+        many = f"more than {limit(known)} of the {known} known tenants of account {home}"
+        raise _recreation_held(f"{gone}, and so are {many}: {_confirmation(having)}", _HELD_SECONDS)
+
+
+def _confirmation(having: Context) -> str:
+    token = having.memory.vanished.token(having.config)
+    return (
+        "none is made anew. Check that the account and its endpoint are the right ones; to have the tenants "
+        f"made anew all the same, set the annotation {CONFIRM_ANNOTATION} of {having.config} to {token}"
+    )
+
+
+def _recreation_held(words: str, seconds: float) -> NotYet:
+    return NotYet(words, after=seconds, conditions=(not_ready(Reason.RECREATION_HELD, words),))
 
 
 def check_protection(mr: Managed) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from edgetenants_runtime.clock import Clock
+from provider.cloudfront.vanishing import Vanished
 
 __all__ = ["DEEP_CHECK_SECONDS", "Attempt", "Memory"]
 
@@ -40,8 +41,9 @@ class Attempt:
 class Memory:
     """Thread-safe."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, vanished: Vanished | None = None) -> None:
         self._clock = clock
+        self.vanished = vanished or Vanished(clock)
         self._lock = threading.Lock()
         # Reentrant: who reads one thing may note another.
         self._reading = threading.RLock()

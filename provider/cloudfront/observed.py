@@ -4,7 +4,7 @@ is shown in status.atProvider (pure)."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -43,6 +43,11 @@ class ObservedTenant:
     def deployed(self) -> bool:
         """The last change is rolled out."""
         return self.status == DEPLOYED
+
+    def given(self, domain: str, etag: str) -> ObservedTenant:
+        """The same once a domain was moved to it, which CloudFront only does under a certificate that covers
+        it."""
+        return replace(self, etag=etag, status="InProgress", domains={**self.domains, domain: _ACTIVE})
 
     @property
     def active_domains(self) -> tuple[str, ...]:

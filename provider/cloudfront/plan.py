@@ -10,7 +10,9 @@ is there then.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Final
 
 from provider.cloudfront.actions import (
@@ -19,6 +21,7 @@ from provider.cloudfront.actions import (
     CreateTenant,
     DeleteTenant,
     DisableTenant,
+    MoveDomain,
     RequestCertificate,
     TagTenant,
     UntagTenant,
@@ -28,7 +31,7 @@ from provider.cloudfront.actions import (
 from provider.cloudfront.certificates import Certificate, Request
 from provider.cloudfront.customizations import INHERITED
 from provider.cloudfront.desired import Tenant
-from provider.cloudfront.diff import Diff
+from provider.cloudfront.diff import Diff, compare
 from provider.cloudfront.identity import OWNER_TAG
 from provider.cloudfront.observed import ObservedTenant
 
@@ -43,6 +46,7 @@ __all__ = [
     "whole",
 ]
 
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
 LOOK_AGAIN: Final = 5.0
 """Seconds between two looks while CloudFront rolls something out; it takes seconds to minutes."""
 LOOK_AT_CERTIFICATE: Final = 30.0
@@ -55,7 +59,12 @@ def create(asked: Tenant) -> tuple[Action, ...]:
 
 
 def converge(
-    diff: Diff, seen: ObservedTenant, request: Request | None = None, *, uncertain: bool = False
+    diff: Diff,
+    seen: ObservedTenant,
+    request: Request | None = None,
+    *,
+    uncertain: bool = False,
+    moves: Mapping[str, str] = _NONE,
 ) -> tuple[Action, ...]:
     """Bring a tenant to what it should be. Empty when it is.
 
@@ -65,12 +74,22 @@ def converge(
         request: the certificate that has to be asked for now.
         uncertain: the attached certificate may be no good any more. CloudFront refuses an update that names
             it, so customizations that do not change are left out then, which keeps them.
+        moves: the domains to take from other tenants, with the names of these.
     """
+    moving = _moving(diff, seen, moves)
+    for move in moving:
+        seen = seen.given(move.domain, seen.etag)
+    diff = compare(diff.target, seen) if moving else diff
     update = _updates(_without_customizations(diff, seen) if uncertain else diff, seen, request)
     tagging = _tagging(diff.target, seen)
     # A tenant that is taken over is marked before it is changed, so that nobody else takes it meanwhile.
     claims = any(isinstance(action, TagTenant) and OWNER_TAG in action.tags for action in tagging)
-    return (*tagging, *update) if claims else (*update, *tagging)
+    return (*tagging, *moving, *update) if claims else (*moving, *update, *tagging)
+
+
+def _moving(diff: Diff, seen: ObservedTenant, moves: Mapping[str, str]) -> tuple[MoveDomain, ...]:
+    added = (diff.target.domains or frozenset()) - set(seen.domains)
+    return tuple(MoveDomain(seen.id, seen.name, d, moves[d]) for d in sorted(added & moves.keys()))
 
 
 def only_attaches(diff: Diff) -> bool:

@@ -9,32 +9,47 @@ one that fails for another reason ends the reconcile, which comes again.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, TypeVar
 
 from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.api.annotations import EXTERNAL_NAME
-from edgetenants_runtime.errors import ExternalError, Retry
+from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront import certificates
+from provider.cloudfront.actions import MoveDomain
 from provider.cloudfront.calls import CloudFront
 from provider.cloudfront.certificates import Certificate
 from provider.cloudfront.desired import Tenant
 from provider.cloudfront.distribution import Distribution
 from provider.cloudfront.domaincalls import Conflict
-from provider.cloudfront.errors import AwsError, not_ready
+from provider.cloudfront.domainmoves import Mover
+from provider.cloudfront.errors import AwsError, explain, not_ready
 from provider.cloudfront.identity import OWNER_TAG
 from provider.cloudfront.memory import Memory
 from provider.cloudfront.observed import ObservedTenant
 
-__all__ = ["Preflight", "Problem", "Result", "missing_parent", "of_creation", "of_update", "static_problems"]
+__all__ = [
+    "Preflight",
+    "Problem",
+    "Result",
+    "missing_parent",
+    "not_moved",
+    "of_creation",
+    "of_update",
+    "static_problems",
+]
 
 _NAME: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9.-]{1,126}[a-zA-Z0-9]")
 """CreateDistributionTenant's pattern for Name (API model)."""
 _DENIED: Final = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
 _FIELD: Final = "spec.forProvider."
+_ONLY_MOVED: Final = (
+    f"{_FIELD}domains: CloudFront creates no tenant without a domain, and every one here is another "
+    "tenant's. Add one of its own, at least until the others are moved"
+)
 
 Answer = TypeVar("Answer")
 
@@ -54,6 +69,8 @@ class Result:
     problems: tuple[Problem, ...] = ()
     unchecked: tuple[str, ...] = ()
     """Operations for which the permission lacks."""
+    moves: Mapping[str, str] = field(default_factory=dict)
+    """The domains that may be taken from other tenants, with the names of these."""
 
     @property
     def reason(self) -> Reason:
@@ -67,23 +84,31 @@ class Result:
         return "; ".join(problem.message for problem in self.problems)
 
 
-def of_creation(mr: Managed, asked: Tenant, cloudfront: CloudFront, memory: Memory) -> Result:
+def of_creation(asked: Tenant, mover: Mover, cloudfront: CloudFront, memory: Memory) -> Result:
     """Check a tenant that is to be created. Where the request itself is incomplete, AWS is not asked.
 
     Raises:
         AwsError: a check failed for another reason than a missing permission.
     """
-    problems = tuple(static_problems(mr, asked))
+    problems = tuple(static_problems(mover.mr, asked))
     if asked.distribution_id is None or not asked.domains:
         return Result(problems)
-    checks = Preflight(cloudfront, memory)
+    checks = Preflight(cloudfront, memory, mover)
     found = [*problems, *checks.parents(asked), *checks.coverage(asked, asked.domains)]
     found += checks.conflicts(asked.name, asked.domains, None)
-    return Result(tuple(found), checks.unchecked)
+    found += checks.moved(asked)
+    if not asked.domains - checks.moves.keys():
+        found.append(_invalid(_ONLY_MOVED))
+    return Result(tuple(found), checks.unchecked, checks.moves)
 
 
 def of_update(
-    target: Tenant, seen: ObservedTenant, changed: Iterable[str], cloudfront: CloudFront, memory: Memory
+    target: Tenant,
+    seen: ObservedTenant,
+    changed: Iterable[str],
+    mover: Mover,
+    cloudfront: CloudFront,
+    memory: Memory,
 ) -> Result:
     """Check what a change of the spec touches; `changed` are paths below spec.forProvider.
 
@@ -91,7 +116,7 @@ def of_update(
         AwsError: a check failed for another reason than a missing permission.
     """
     fields = frozenset(path.partition(".")[0] if path.startswith("param") else path for path in changed)
-    checks = Preflight(cloudfront, memory)
+    checks = Preflight(cloudfront, memory, mover)
     domains = target.domains or frozenset()
     added = domains - set(seen.domains)
     found: list[Problem] = []
@@ -104,7 +129,8 @@ def of_update(
     elif added:
         found += checks.coverage(target, added)
     found += checks.conflicts(target.name, added, seen.id)
-    return Result(tuple(found), checks.unchecked)
+    found += checks.moved(target)
+    return Result(tuple(found), checks.unchecked, checks.moves)
 
 
 def missing_parent(asked: Tenant, error: AwsError, *, serving: bool = False) -> ExternalError:
@@ -116,6 +142,20 @@ def missing_parent(asked: Tenant, error: AwsError, *, serving: bool = False) -> 
     )
     conditions = () if serving else (not_ready(Reason.PARENT_NOT_FOUND, words),)
     return ExternalError(words, conditions=conditions, retry=Retry.poll(), request_id=error.request_id)
+
+
+def not_moved(move: MoveDomain, error: AwsError, *, serving: bool) -> ExternalError | NotYet:
+    """A domain was not moved. CloudFront's API reference has it that the tenant that gives it must be
+    disabled first; its developer guide, only where that is another account's."""
+    words = explain(error, f"move domain {move.domain} from tenant {move.source}", serving=serving)
+    if error.code != "IllegalUpdate":
+        return words
+    message = (
+        f"{words.message}. If CloudFront wants tenant {move.source} disabled first, set "
+        f"{_FIELD}enabled to false there until the domain is moved"
+    )
+    conditions = () if serving else (not_ready(Reason.DOMAIN_CONFLICT, message),)
+    return ExternalError(message, conditions=conditions, retry=Retry.poll(), request_id=error.request_id)
 
 
 def static_problems(mr: Managed, asked: Tenant) -> Iterator[Problem]:
@@ -156,7 +196,10 @@ class Preflight:
 
     cloudfront: CloudFront
     memory: Memory
+    mover: Mover
     denied: set[str] = field(default_factory=set)
+    moves: dict[str, str] = field(default_factory=dict)
+    """As in Result."""
 
     @property
     def unchecked(self) -> tuple[str, ...]:
@@ -200,6 +243,11 @@ class Preflight:
         if group is not None:
             self.memory.note_endpoint(group.id, group.routing_endpoint)
 
+    def moved(self, asked: Tenant) -> Iterator[Problem]:
+        """CloudFront moves a domain only where a certificate covers it already."""
+        if self.moves:
+            yield from self.coverage(replace(asked, certificate_request=None), self.moves)
+
     def coverage(self, asked: Tenant, domains: Iterable[str]) -> Iterator[Problem]:
         """A certificate that is issued covers each of the domains, or one is asked for with them."""
         own = asked.attached or asked.customizations.certificate_arn
@@ -229,16 +277,21 @@ class Preflight:
         for domain in sorted(domains):
             holder = self._ask(partial(self.cloudfront.tenant_of_domain, domain))
             if holder is not None and holder.name != name:
-                yield Problem(Reason.DOMAIN_CONFLICT, self._held(domain, holder))
+                yield from self._held(domain, holder)
             elif tenant is not None:
                 yield from self._elsewhere(domain, tenant)
 
-    def _held(self, domain: str, holder: ObservedTenant) -> str:
-        tags = self._ask(lambda: self.cloudfront.tags(holder.arn)) or {}
-        owner = f", which belongs to {tags[OWNER_TAG]}" if OWNER_TAG in tags else ""
-        return (
+    def _held(self, domain: str, holder: ObservedTenant) -> Iterator[Problem]:
+        owner = (self._ask(lambda: self.cloudfront.tags(holder.arn)) or {}).get(OWNER_TAG)
+        refusal = self.mover.refusal(holder, owner)
+        if not refusal:
+            self.moves[domain] = holder.name
+            return
+        belongs = f", which belongs to {owner}" if owner else ""
+        yield Problem(
+            Reason.DOMAIN_CONFLICT,
             f"{_FIELD}domains: {domain} is served by tenant {holder.name} ({holder.id}) of this "
-            f"account{owner}. Release it there, or remove it here"
+            f"account{belongs}. {refusal}",
         )
 
     def _elsewhere(self, domain: str, tenant: str) -> Iterator[Problem]:

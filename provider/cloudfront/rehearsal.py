@@ -15,7 +15,7 @@ from edgetenants_runtime import policies
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import ExternalClient, FieldDiff, Observation
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront import calls, groupcalls
+from provider.cloudfront import calls, domaincalls, groupcalls
 from provider.cloudfront.calls import CloudFront
 from provider.cloudfront.certificates import Request
 from provider.cloudfront.desired import Tenant
@@ -124,6 +124,12 @@ class Recorder:
         action = "DisableTenant" if disables else "UpdateTenant"
         self._note(action, "UpdateDistributionTenant", calls.update(id_, etag, tenant, emptied, request))
         return self._as_asked(replace(before, etag=NEW), tenant)
+
+    def move_domain(self, domain: str, tenant: str, etag: str) -> str:
+        """See CloudFront."""
+        self._note("MoveDomain", "UpdateDomainAssociation", domaincalls.move(domain, tenant, etag))
+        self._known[tenant] = self._known[tenant].given(domain, NEW)
+        return NEW
 
     def delete_tenant(self, id_: str, etag: str) -> None:
         """See CloudFront."""

@@ -12,6 +12,7 @@ call: the next look starts from what is there, and finds a tenant made by an ear
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import structlog
@@ -38,6 +39,7 @@ from provider.cloudfront import (
     preflight,
     report,
 )
+from provider.cloudfront.actions import MoveDomain
 from provider.cloudfront.apply import ActionFailed, Effects
 from provider.cloudfront.assessment import Assessment
 from provider.cloudfront.certificates import Certificate
@@ -64,7 +66,7 @@ class TenantClient:
         self._cloudfront = context.cloudfront
         self._memory = context.memory
         self._dns = DnsLook(context.cloudfront, context.memory)
-        self._checks = Checks(context.cloudfront, context.memory)
+        self._checks = Checks(context.cloudfront, context.memory, context.installation, context.everyone)
 
     # Observe.
 
@@ -78,6 +80,7 @@ class TenantClient:
         seen = self._get(mr)
         if seen is None:
             return self._absent(mr)
+        self._memory.vanished.is_there(mr.uid)
         owned = self._owned(mr, seen)
         if owned is None:
             # Being deleted, and never ours: whoever owns it keeps it.
@@ -102,7 +105,9 @@ class TenantClient:
     def _absent(self, mr: Managed) -> Observation:
         self._memory.forget(mr.uid)
         if mr.deleted:
+            self._memory.vanished.forget(mr.uid)
             return Observation(exists=False)
+        guards.check_vanished(mr, self._with)
         # Where the domains must lead is said beforehand: CloudFront may refuse to create the tenant until
         # they do.
         asked = self._asked(mr, str(mr.external_name))
@@ -238,10 +243,11 @@ class TenantClient:
             ExternalError: the spec cannot work or AWS refuses it.
         """
         guards.check_frozen(mr, self._with.frozen)
-        guards.check_vanished(mr, self._with.drift_policy)
         name = str(mr.external_name)
         asked = self._asked_first(mr, name)
-        unchecked = self._checks.creation(mr, asked)
+        passed = self._checks.creation(mr, asked)
+        # Other tenants' domains are moved once there is something to move them to.
+        asked = replace(asked, domains=(asked.domains or frozenset()) - passed.moves.keys())
         try:
             effects = apply.run(plan.create(asked), None, self._cloudfront)
         except ActionFailed as failure:
@@ -252,7 +258,7 @@ class TenantClient:
             mr, self._asked(mr, name), _there(effects), self._with.drift_policy, certificate
         )
         shown = self._shown(mr, state, written=True)
-        return _change(shown, plan.LOOK_AGAIN, f"{effects.message} ({state.seen.id}){unchecked}")
+        return _change(shown, plan.LOOK_AGAIN, f"{effects.message} ({state.seen.id}){passed.unchecked}")
 
     def _asked_first(self, mr: Managed, name: str) -> desired.Tenant:
         try:
@@ -278,9 +284,9 @@ class TenantClient:
         """
         state: Assessment = seen.state
         serving = _serves(seen.conditions)
-        unchecked = self._checks.change(state, serving=serving)
+        passed = self._checks.change(mr, state, serving=serving)
         try:
-            effects = self._converge(mr, state)
+            effects = self._converge(mr, state, passed.moves)
         except ActionFailed as failure:
             raise self._update_failed(state, failure, serving=serving) from failure
         after = self._after(mr, state, effects)
@@ -288,7 +294,7 @@ class TenantClient:
         # Not by what was last written down: a tenant that was found disabled does not serve yet.
         shown = self._shown(mr, after, served=serving, written=True)
         drift = "repaired drift: " if state.drift and not state.pending else ""
-        return _change(shown, plan.LOOK_AGAIN, f"{drift}{effects.message}{unchecked}")
+        return _change(shown, plan.LOOK_AGAIN, f"{drift}{effects.message}{passed.unchecked}")
 
     def _after(self, mr: Managed, before: Assessment, effects: Effects) -> Assessment:
         certificate, request = before.certificate, before.asked.certificate_request
@@ -296,10 +302,12 @@ class TenantClient:
             certificate = certificates.requested(certificate, request)
         return assessment.assess(mr, before.asked, _there(effects), self._with.drift_policy, certificate)
 
-    def _converge(self, mr: Managed, state: Assessment) -> Effects:
+    def _converge(self, mr: Managed, state: Assessment, moves: Mapping[str, str]) -> Effects:
         for tries_left in reversed(range(_CONFLICT_TRIES)):
             try:
-                actions = plan.converge(state.todo, state.seen, state.request, uncertain=state.uncertain)
+                actions = plan.converge(
+                    state.todo, state.seen, state.request, uncertain=state.uncertain, moves=moves
+                )
                 return apply.run(actions, state.seen, self._cloudfront)
             except ActionFailed as failure:
                 if not failure.cause.conflict or not tries_left:
@@ -318,6 +326,8 @@ class TenantClient:
         moved = {d.field for d in state.todo.fields} & {"distributionId", "connectionGroupId"}
         if failure.cause.absent and moved:
             return preflight.missing_parent(state.todo.target, failure.cause, serving=serving)
+        if isinstance(failure.action, MoveDomain):
+            return preflight.not_moved(failure.action, failure.cause, serving=serving)
         return explain(failure.cause, f"update tenant {state.seen.name}", serving=serving)
 
     # Delete.

@@ -24,6 +24,8 @@ class ResolvedConfig:
     """spec.credentials.source: None, Secret, Environment, Filesystem or InjectedIdentity."""
     credentials: bytes | None = field(default=None, repr=False)
     """What the source holds; None for the sources None and InjectedIdentity."""
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    """Of the config object, such as somebody's confirmation. A change of one wakes nobody."""
 
 
 @dataclass(frozen=True)

@@ -163,6 +163,7 @@ class ProviderConfigs:
             generation=int(config["metadata"].get("generation") or 0),
             source=str(source),
             credentials=credentials,
+            annotations=config["metadata"].get("annotations") or {},
         )
 
     def report(self, config: ResolvedConfig, fields: Mapping[str, Any]) -> None:

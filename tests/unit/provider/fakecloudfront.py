@@ -147,6 +147,8 @@ class FakeCloudFront:
             if any(other.name == tenant.name for other in self.tenants.values()):
                 raise AwsError("CreateDistributionTenant", "EntityAlreadyExists", "exists", status=409)
             self._check_parents(tenant)
+            if any(set(tenant.domains) & set(other.domains) for other in self.tenants.values()):
+                raise AwsError("CreateDistributionTenant", "CNAMEAlreadyExists", "taken", status=409)
             self._check_request(tenant.certificate_request, tenant.domains, None)
             made = self.add(
                 name=tenant.name,
@@ -231,6 +233,15 @@ class FakeCloudFront:
     def conflicts(self, domain, tenant):
         with _Call(self, "ListDomainConflicts"):
             return ()
+
+    def move_domain(self, domain, tenant, etag):
+        with _Call(self, "UpdateDomainAssociation"):
+            self._current(tenant, etag)
+            source = next(t for t in self.tenants.values() if domain in t.domains)
+            left = {name: status for name, status in source.domains.items() if name != domain}
+            self.edit(source.id, domains=left)
+            self.edit(tenant, domains={**self.tenants[tenant].domains, domain: "active"})
+            return self.tenants[tenant].etag
 
     def verify_dns(self, tenant):
         with _Call(self, "VerifyDnsConfiguration"):

@@ -68,6 +68,14 @@ def test_endpoint_region_and_agent(accounts):
     assert client_of(accounts.of(config(uid="u2"))).meta.endpoint_url == "https://cloudfront.amazonaws.com"
 
 
+def test_the_regions_are_those_that_cloudfront_needs_wherever_the_pod_runs(accounts, monkeypatch):
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.setenv(name, "eu-central-1")
+    calls = accounts.of(config()).cloudfront
+    assert [each.meta.region_name for each in (calls._acm, calls._sts)] == ["us-east-1"] * 2
+    assert client_of(accounts.of(config())).meta.endpoint_url == "https://cloudfront.amazonaws.com"
+
+
 def test_the_secret_is_an_aws_credentials_file(accounts):
     credentials = client_of(
         accounts.of(config(FILE + b"aws_session_token = t\n"))

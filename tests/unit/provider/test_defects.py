@@ -60,11 +60,13 @@ def test_what_was_deleted_in_aws_is_left_where_the_policy_says_so(kind, policy, 
     kept = there.pop(name)
     made = [call for _ in range(3) for call in world.reconcile()]
     assert [call for call in made if not call.startswith(("Get", "List"))] == []
-    assert world.ready() == ("False", "Frozen")
+    assert world.ready() == ("False", "RecreationHeld")
     assert f"driftPolicy {policy} leaves it so" in world.condition("Ready")[2]
     assert (world.condition("InSync")[:2] == ("False", "DriftDetected")) is told
     assert world.error.after == 60
     world.obj["spec"]["driftPolicy"] = "Enforce"
+    world.reconcile()
+    world.clock.advance(61)
     world.settle()
     assert kept.id not in there
     assert world.ready() == ("True", "Available")

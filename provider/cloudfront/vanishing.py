@@ -1,0 +1,152 @@
+"""Many tenants that are gone at once: an accident, until somebody says that it is none.
+
+Somebody emptied the account, restored an old state of it, or the endpoint leads elsewhere. To make thousands
+of tenants anew would be the second accident, as others may have their domains by now.
+
+    known tenant is gone ─▶ wait a poll interval ─▶ few were ─▶ made anew
+                                                └─▶ many were ─▶ held until the provider config confirms
+
+Nothing of it is stored: a new process counts anew before it makes anything, and comes to the same end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from edgetenants_runtime.clock import Clock
+from edgetenants_runtime.managed import Managed
+from provider.cloudfront.observed import account_of
+
+__all__ = ["Gone", "Vanished", "Verdict", "count_known", "judge", "limit"]
+
+_FEW: Final = 5
+_SHARE: Final = 0.02
+
+
+class Verdict(Enum):
+    """What may be done about a tenant that is gone."""
+
+    MAKE = "it is made anew"
+    WAIT = "others are looked at first"
+    HELD = "too many are gone"
+
+
+@dataclass(frozen=True)
+class Gone:
+    """A tenant that was known, and is not there."""
+
+    id: str
+    config: str
+    """The provider config by which it was looked for."""
+    since: float
+    """When that was first seen, on the injected clock."""
+
+
+def limit(known: int) -> int:
+    """How many of so many tenants may be gone at once."""
+    return max(_FEW, int(known * _SHARE))
+
+
+def judge(gone: int, known: int, looked_at: int, *, waited: bool) -> Verdict:
+    """Decide (pure).
+
+    Args:
+        gone: tenants of the account that are gone.
+        known: tenants of the account that were known.
+        looked_at: those that were looked at in the last poll interval. Where AWS's rate does not allow for
+            all of them, they stand for the others.
+        waited: a poll interval has passed since this one was found gone.
+    """
+    if gone > limit(known):
+        return Verdict.HELD
+    if known <= _FEW:
+        return Verdict.MAKE
+    if not waited:
+        return Verdict.WAIT
+    return Verdict.HELD if gone > limit(min(known, looked_at)) else Verdict.MAKE
+
+
+def count_known(resources: Iterable[Managed], account: str | None) -> int:
+    """The tenants of an account that these managed resources had."""
+    ids = {
+        mr.at_provider["id"]
+        for mr in resources
+        if mr.at_provider.get("id") and account_of(mr.at_provider.get("arn") or "") == account
+    }
+    return len(ids)
+
+
+class Vanished:
+    """The tenants of one account that are gone. Thread-safe."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._gone: dict[str, Gone] = {}
+        self._cleared: dict[str, str] = {}
+        self._looks: OrderedDict[str, float] = OrderedDict()
+
+    def is_there(self, uid: str) -> None:
+        """The tenant of that managed resource was seen."""
+        with self._lock:
+            self._looked(uid)
+            self._drop(uid)
+
+    def forget(self, uid: str) -> None:
+        """Nobody wants it any more."""
+        with self._lock:
+            self._looks.pop(uid, None)
+            self._drop(uid)
+
+    def found_gone(self, uid: str, id_: str, config: str) -> None:
+        """The tenant of that managed resource is not there."""
+        with self._lock:
+            self._looked(uid)
+            known = self._gone.get(uid)
+            if self._cleared.get(uid) != id_ and (known is None or known.id != id_):
+                self._cleared.pop(uid, None)
+                self._gone[uid] = Gone(id_, config, self._clock.now())
+
+    def verdict(self, uid: str, known: int, seconds: float) -> Verdict:
+        """What may be done about one that is gone. `seconds` is the poll interval."""
+        with self._lock:
+            gone = self._gone.get(uid)
+            if gone is None:
+                return Verdict.MAKE
+            now = self._clock.now()
+            while self._looks and next(iter(self._looks.values())) < now - seconds:
+                self._looks.popitem(last=False)
+            verdict = judge(len(self._gone), known, len(self._looks), waited=now >= gone.since + seconds)
+            if verdict is Verdict.MAKE:
+                self._clear(uid)
+            return verdict
+
+    def token(self, config: str) -> str:
+        """Confirms that what is gone by this provider config may be made anew. It names these tenants, so
+        that one left standing confirms nothing later; in another process it is the same."""
+        with self._lock:
+            first = min(gone.id for gone in self._gone.values() if gone.config == config)
+        return hashlib.sha256(first.encode()).hexdigest()[:8]
+
+    def confirm(self, config: str) -> None:
+        """All that is gone by this provider config may be made anew."""
+        with self._lock:
+            for uid in [uid for uid, gone in self._gone.items() if gone.config == config]:
+                self._clear(uid)
+
+    def _looked(self, uid: str) -> None:
+        self._looks[uid] = self._clock.now()
+        self._looks.move_to_end(uid)
+
+    def _clear(self, uid: str) -> None:
+        self._cleared[uid] = self._gone.pop(uid).id
+
+    def _drop(self, uid: str) -> None:
+        self._gone.pop(uid, None)
+        self._cleared.pop(uid, None)

@@ -1,0 +1,235 @@
+"""Tenants that are gone: a few are made anew, many at once only when somebody confirms it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+import pytest
+
+from edgetenants_runtime.clock import FakeClock
+from edgetenants_runtime.managed import Managed
+from provider.cloudfront.memory import Memory
+from provider.cloudfront.vanishing import Verdict, judge, limit
+from tests.unit.provider.fakecloudfront import FakeCloudFront
+from tests.unit.provider.world import World, managed
+
+POLL = 60.0
+CONFIG = "ClusterProviderConfig default"
+
+
+@pytest.mark.parametrize(("known", "most"), [(1, 5), (5, 5), (250, 5), (299, 5), (300, 6), (10_000, 200)])
+def test_five_or_two_percent(known, most):
+    assert limit(known) == most
+
+
+@pytest.mark.parametrize(
+    ("gone", "known", "looked_at", "waited", "verdict"),
+    [
+        pytest.param(1, 1, 1, False, Verdict.MAKE, id="so few tenants can never be too many"),
+        pytest.param(5, 5, 5, False, Verdict.MAKE, id="nor five"),
+        pytest.param(1, 6, 1, False, Verdict.WAIT, id="the others are looked at first"),
+        pytest.param(5, 6, 6, True, Verdict.MAKE, id="five may be gone"),
+        pytest.param(6, 6, 6, True, Verdict.HELD, id="six are too many"),
+        pytest.param(6, 6, 6, False, Verdict.HELD, id="which is not waited for"),
+        pytest.param(200, 10_000, 10_000, True, Verdict.MAKE, id="two percent may"),
+        pytest.param(201, 10_000, 10_000, True, Verdict.HELD, id="more may not"),
+        pytest.param(150, 10_000, 300, True, Verdict.HELD, id="half of those that could be looked at"),
+        pytest.param(5, 10_000, 5, True, Verdict.MAKE, id="five of five that were looked at"),
+    ],
+)
+def test_judgement(gone, known, looked_at, waited, verdict):
+    assert judge(gone, known, looked_at, waited=waited) is verdict
+
+
+@dataclass
+class Fleet:
+    """Many managed resources of one account, in one process."""
+
+    size: int
+    clock: FakeClock = field(default_factory=FakeClock)
+    cloudfront: FakeCloudFront = field(default_factory=FakeCloudFront)
+    worlds: list[World] = field(default_factory=list)
+
+    def __post_init__(self):
+        for number in range(self.size):
+            asked = {"distributionId": "E1EDGETENANTS", "domains": [f"t{number}.example.com"]}
+            obj = managed(
+                asked,
+                uid=f"uid-{number}",
+                annotations={"crossplane.io/external-name": f"shop.t{number}"},
+            )
+            self.worlds.append(World(obj, self.cloudfront))
+        self.context = {
+            "everyone": lambda: [world.mr for world in self.worlds],
+            "poll_seconds": POLL,
+            "config": CONFIG,
+        }
+        self.restart()
+        self.poll()
+        self.poll()
+        assert len(self.cloudfront.tenants) == self.size
+
+    def restart(self):
+        memory = Memory(self.clock)
+        for world in self.worlds:
+            world.memory, world.clock, world.context = memory, self.clock, self.context
+
+    def confirm(self, token):
+        self.context["confirmed"] = token
+
+    def poll(self):
+        """Every resource is looked at once, spread over the poll interval."""
+        for world in self.worlds:
+            self.clock.advance(POLL / self.size)
+            world.reconcile()
+
+    def lose(self, number):
+        for id_ in list(self.cloudfront.tenants)[:number]:
+            del self.cloudfront.tenants[id_]
+
+    @property
+    def held(self):
+        return [w for w in self.worlds if w.ready() == ("False", "RecreationHeld")]
+
+    @property
+    def token(self):
+        """What the messages say to set."""
+        said = {re.search(r"of ClusterProviderConfig default to (\w+)", w.condition("Ready")[2])[1]
+                for w in self.held}  # fmt: skip
+        (token,) = said
+        return token
+
+    def creations(self):
+        return self.cloudfront.journal.count("CreateDistributionTenant")
+
+
+def test_a_few_are_made_anew_after_the_others_were_looked_at():
+    fleet = Fleet(8)
+    fleet.lose(5)
+    fleet.poll()
+    assert fleet.creations() == 8
+    assert len(fleet.held) == 5
+    assert "made anew in 60 s" in fleet.held[0].condition("Ready")[2]
+    fleet.poll()
+    fleet.poll()
+    assert len(fleet.cloudfront.tenants) == 8
+    assert all(world.ready() == ("True", "Available") for world in fleet.worlds)
+
+
+def test_of_many_none_is_made_anew_until_it_is_confirmed():
+    fleet = Fleet(8)
+    fleet.lose(6)
+    for _ in range(5):
+        fleet.poll()
+    assert fleet.creations() == 8
+    assert len(fleet.held) == 6
+    status, _, message = fleet.held[0].condition("Ready")
+    assert status == "False"
+    assert "more than 5 of the 8 known tenants of account 123456789012" in message
+    fleet.confirm(fleet.token)
+    fleet.poll()
+    fleet.poll()
+    assert len(fleet.cloudfront.tenants) == 8
+    assert not fleet.held
+
+
+def test_a_new_process_makes_none_anew_either():
+    fleet = Fleet(8)
+    fleet.lose(8)
+    fleet.poll()
+    fleet.poll()
+    token = fleet.token
+    for _ in range(3):
+        fleet.restart()
+        fleet.poll()
+        fleet.poll()
+    assert fleet.creations() == 8
+    assert fleet.token == token, "what somebody is about to confirm does not move"
+
+
+def test_one_confirmation_is_for_one_time():
+    fleet = Fleet(8)
+    fleet.lose(8)
+    fleet.poll()
+    fleet.poll()
+    fleet.confirm(fleet.token)
+    fleet.poll()
+    fleet.poll()
+    assert fleet.creations() == 16
+    fleet.lose(8)
+    for _ in range(3):
+        fleet.poll()
+    assert fleet.creations() == 16
+    assert len(fleet.held) == 8
+
+
+def test_another_token_confirms_nothing():
+    fleet = Fleet(8)
+    fleet.lose(8)
+    fleet.confirm("true")
+    for _ in range(3):
+        fleet.poll()
+    assert fleet.creations() == 8
+
+
+def test_those_that_come_back_clear_it():
+    fleet = Fleet(8)
+    before = dict(fleet.cloudfront.tenants)
+    fleet.lose(8)
+    fleet.poll()
+    fleet.poll()
+    fleet.cloudfront.tenants = before
+    fleet.poll()
+    assert fleet.creations() == 8
+    assert not fleet.held
+    fleet.lose(2)
+    for _ in range(3):
+        fleet.poll()
+    assert len(fleet.cloudfront.tenants) == 8, "those that are back do not count any more"
+
+
+def test_those_that_nobody_wants_any_more_are_not_counted():
+    fleet = Fleet(8)
+    fleet.lose(8)
+    fleet.poll()
+    fleet.poll()
+    for world in fleet.worlds[:3]:
+        world.delete()
+    fleet.poll()
+    fleet.poll()
+    assert all(world.gone for world in fleet.worlds[:3])
+    assert fleet.creations() == 13
+
+
+def test_what_is_only_looked_at_is_counted_and_not_held():
+    fleet = Fleet(8)
+    for world in fleet.worlds[:4]:
+        world.obj["spec"]["managementPolicies"] = ["Observe"]
+    fleet.lose(8)
+    seen = [world.client.observe(Managed(world.obj)) for world in fleet.worlds[:4]]
+    assert not any(each.exists for each in seen)
+    for world in fleet.worlds[4:]:
+        world.reconcile()
+    fleet.clock.advance(POLL)
+    for world in fleet.worlds[4:]:
+        world.reconcile()
+    assert fleet.creations() == 8
+
+
+def test_six_that_go_one_by_one_are_made_anew():
+    fleet = Fleet(8)
+    for _ in range(6):
+        fleet.lose(1)
+        for _ in range(3):
+            fleet.poll()
+    assert len(fleet.cloudfront.tenants) == 8
+
+
+def test_credentials_of_another_account_look_like_nothing_is_gone():
+    fleet = Fleet(8)
+    fleet.lose(8)
+    fleet.context["account"] = "999999999999"
+    fleet.poll()
+    assert {world.ready()[1] for world in fleet.worlds} <= {"Available", "AccountMismatch"}
+    assert fleet.creations() == 8
