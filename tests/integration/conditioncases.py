@@ -307,6 +307,7 @@ DISABLED = (
             waits("Disabled", "InSync=False/DriftDetected", says="disabled in AWS"),
         ),
         spec={"driftPolicy": "Report"},
+        fields={"enabled": True},
     ),
 )
 
@@ -433,13 +434,29 @@ CERTIFICATES = (
         fields={"domains": ["www.failing.test"], "managedCertificateRequest": SELF_HOSTED},
     ),
     Case(
+        "never-good",
+        (
+            see("Ready=False/CertificatePending", "Deployed=True/Deployed"),
+            certificate_becomes(status="expired"),
+            waits("CertificateExpired", "CertificateReady=False/CertificateExpired"),
+        ),
+        fields={"domains": ["www.never.test"], "managedCertificateRequest": SELF_HOSTED},
+    ),
+    Case(
         "expired",
         (
             see("Ready=False/CertificatePending", "Deployed=True/Deployed"),
             certificate_becomes(served=True),
             see("CertificateReady=True/Validated", "Ready=True/Available", "Deployed=True/Deployed"),
             certificate_becomes(status="expired"),
-            waits("CertificateExpired", "CertificateReady=False/CertificateExpired"),
+            waits(
+                "CertificateExpired",
+                "CertificateReady=False/PendingValidation",
+                "Deployed=True/Deployed",
+                says="AWS says expired. The certificate authority waits",
+            ),
+            certificate_becomes(served=True),
+            see("CertificateReady=True/Validated", "Ready=True/Available"),
         ),
         fields={"domains": ["www.expired.test"], "managedCertificateRequest": SELF_HOSTED},
     ),
@@ -457,6 +474,16 @@ CERTIFICATES = (
         "inactive",
         (waits("DomainInactive", "Deployed=True/Deployed", says="www.inactive.test"),),
         fields={"domains": ["www.inactive.test"]},
+        account="blind",
+    ),
+    Case(
+        "without-effect",
+        (
+            waits("DomainInactive", "InSync=True/InSync"),
+            change(parameters=None),
+            waits("UpdateIneffective", "InSync=False/UpdateIneffective", says="parameters.tier"),
+        ),
+        fields={"domains": ["www.without.test"], "parameters": {"tier": "gold"}},
         account="blind",
     ),
     Case(

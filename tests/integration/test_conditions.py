@@ -183,7 +183,7 @@ def configs() -> Iterator[Object]:
         }
 
 
-def strike(world: World, before: Object) -> None:
+def strike(world: World, claims: Claims, before: Object) -> None:
     """Leave the world as it was: what is gone from AWS, the provider lets go."""
     world.emulator.clear_faults()
     world.emulator.change_settings(before)
@@ -191,8 +191,11 @@ def strike(world: World, before: Object) -> None:
         if tenant["Name"].startswith(f"{NAMESPACE}."):
             world.emulator.remove_tenant(tenant["Id"])
     world.kubectl("delete", "edt,ecg", "--all", "-n", NAMESPACE, "--wait=false")
-    gone = lambda: not world.kubectl("get", "edt,ecg", "-n", NAMESPACE, "-o", "name").strip()  # noqa: E731
-    world.wait_for("everything to be deleted", gone, seconds=60)
+    claims.wait(
+        "everything to go",
+        lambda: not world.kubectl("get", "edt,ecg", "-n", NAMESPACE, "-o", "name").strip(),
+        seconds=40,
+    )
     world.kubectl("delete", "namespace", NAMESPACE, "--wait=false")
 
 
@@ -212,7 +215,7 @@ def plays(world: World) -> Iterator[dict[str, Future[None]]]:
             claims.apply(*(case.manifest(NAMESPACE) for case in CASES))
             yield {case.name: pool.submit(Actor(case, stage, watch).play) for case in CASES}
     finally:
-        strike(world, before)
+        strike(world, claims, before)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
