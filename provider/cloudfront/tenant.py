@@ -338,7 +338,8 @@ class TenantClient:
         except ActionFailed as failure:
             return self._deletion_failed(mr, failure)
         if effects.wait:
-            raise NotYet(effects.wait.reason, after=effects.wait.seconds)
+            still = conditions.removing(tenant)
+            raise NotYet(effects.wait.reason, after=effects.wait.seconds, conditions=still)
         self._memory.forget(mr.uid)
         return Change(conditions=conditions.gone(), requeue_after=1.0, message=effects.message)
 

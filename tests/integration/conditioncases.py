@@ -121,7 +121,13 @@ ACCOUNTS = {
     "freezing": Account("200000000002"),
     "elsewhere": Account("200000000003"),
     "denied": Account("200000000004", create_fails("AccessDenied", "not authorized", 403)),
-    "quota": Account("200000000005", create_fails("EntityLimitExceeded", "limit of 10000 reached")),
+    "quota": Account(
+        "200000000005",
+        (
+            failing("CreateDistributionTenant", "EntityLimitExceeded", "limit of 10000 reached"),
+            failing("CreateConnectionGroup", "EntityLimitExceeded", "limit of 100 reached"),
+        ),
+    ),
     "throttled": Account("200000000006", create_fails("Throttling", "Rate exceeded")),
     "broken": Account("200000000007", create_fails("SomethingNew", "nobody has heard of it")),
     "racing": Account("200000000008", create_fails("EntityAlreadyExists", "it exists", 409, count=1)),
@@ -163,9 +169,9 @@ SERVED = see(
 )
 
 
-def change(**fields: Any) -> Act:
+def change(resource: str = "edt", **fields: Any) -> Act:
     """Change spec.forProvider."""
-    return lambda stage, name: stage.patch("edt", name, {"spec": {"forProvider": fields}})
+    return lambda stage, name: stage.patch(resource, name, {"spec": {"forProvider": fields}})
 
 
 def use_config(config: str, kind: str = "ProviderConfig") -> Act:
@@ -179,7 +185,8 @@ def freeze(config: str) -> Act:
 
 
 def delete(stage: Stage, name: str) -> None:
-    stage.claims.world.kubectl("delete", "edt", name, "-n", stage.claims.namespace, "--wait=false")
+    resource = stage.state(name)["kind"].lower()
+    stage.claims.world.kubectl("delete", resource, name, "-n", stage.claims.namespace, "--wait=false")
 
 
 def edited_behind(**changes: Any) -> Act:
@@ -493,4 +500,31 @@ CERTIFICATES = (
     ),
 )
 
-CASES = (*SERVING, *DISABLED, *UNDER_WAY, *REFUSED, *HELD, *CERTIFICATES)
+GROUP = "ConnectionGroup"
+GROUP_SERVED = see("Ready=True/Available", "Deployed=True/Deployed", "InSync=True/InSync")
+GROUPS = (
+    Case(
+        "group",
+        (
+            GROUP_SERVED,
+            change("ecg", ipv6Enabled=False),
+            see("Ready=True/Available", "Deployed=False/Deploying", "InSync=False/UpdatePending"),
+            GROUP_SERVED,
+            delete,
+            waits("Disabling", "Deployed=False/Disabling"),
+            waits("Deleting", "Deployed=False/Deleting"),
+        ),
+        kind=GROUP,
+    ),
+    Case("group-suspended", (waits("Disabled"),), fields={"enabled": False}, kind=GROUP),
+    Case("group-frozen", (waits("Frozen", "Deployed=False/Creating"),), account="frozen", kind=GROUP),
+    Case("group-quota", (refused("QuotaExceeded", "limit of 100"),), account="quota", kind=GROUP),
+    Case(
+        "group-protected",
+        (GROUP_SERVED, delete, waits("DeletionHeld")),
+        spec={"deletionProtection": True},
+        kind=GROUP,
+    ),
+)
+
+CASES = (*SERVING, *DISABLED, *UNDER_WAY, *REFUSED, *HELD, *CERTIFICATES, *GROUPS)

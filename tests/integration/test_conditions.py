@@ -5,7 +5,7 @@ is compared with what the scripts see, so that no reason is forgotten.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -79,7 +79,8 @@ class Actor:
 
     case: Case
     stage: Stage
-    watch: Watch
+    states: Callable[[str], list[Object]]
+    """All states of a managed resource so far."""
     place: int = 0
 
     def play(self) -> None:
@@ -87,16 +88,17 @@ class Actor:
             if isinstance(step, See):
                 self.see(step)
             else:
-                self.place = len(self.watch.of(self.case.name))
+                self.place = len(self.states(self.case.name))
                 step(self.stage, self.case.name)
         if self.case.stays_ready:
             self.stayed_ready()
+        self.was_consistent()
 
     def see(self, wanted: See) -> None:
         """Wait for the first state since the last act in which all of it is so."""
         deadline = time.monotonic() + SECONDS
         while time.monotonic() < deadline:
-            states = self.watch.of(self.case.name)
+            states = self.states(self.case.name)
             for place in range(self.place, len(states)):
                 if told(states[place], wanted):
                     self.place = place
@@ -105,13 +107,23 @@ class Actor:
         raise AssertionError(f"{self.case.name} never showed {wanted.conditions}\n{self.describe()}")
 
     def stayed_ready(self) -> None:
-        told_ready = [is_true(state, "Ready") for state in self.watch.of(self.case.name)]
+        told_ready = [is_true(state, "Ready") for state in self.states(self.case.name)]
         assert all(told_ready[told_ready.index(True) :]), self.describe()
+
+    def was_consistent(self) -> None:
+        """Ready and Deployed tell the same story while a resource is disabled for its deletion, and what is
+        not well says why."""
+        for state in self.states(self.case.name):
+            ready, deployed = condition(state, "Ready"), condition(state, "Deployed")
+            if deployed.get("reason") == "Disabling":
+                assert ready["reason"] == "Disabling", self.describe()
+            if ready.get("status") == "False" and ready["reason"] not in ("Creating", "Deleting"):
+                assert ready["message"], self.describe()
 
     def describe(self) -> str:
         """What each state said, one line for each."""
         lines = []
-        for number, state in enumerate(self.watch.of(self.case.name)):
+        for number, state in enumerate(self.states(self.case.name)):
             said = [
                 f"{c['type']}={c['status']}/{c['reason']} {c.get('message', '')[:90]}"
                 for c in state.get("status", {}).get("conditions", [])
@@ -185,12 +197,15 @@ def configs() -> Iterator[Object]:
 
 def strike(world: World, claims: Claims, before: Object) -> None:
     """Leave the world as it was: what is gone from AWS, the provider lets go."""
+    world.kubectl("delete", "edt,ecg", "--all", "-n", NAMESPACE, "--wait=false")
     world.emulator.clear_faults()
     world.emulator.change_settings(before)
+    if protected := claims.get("group-protected", "ecg"):
+        confirmed = f"edgetenants.io/confirm={protected['metadata']['uid'][:8]}"
+        world.kubectl("annotate", "ecg", "group-protected", "-n", NAMESPACE, confirmed)
     for tenant in world.emulator.state()["tenants"]:
         if tenant["Name"].startswith(f"{NAMESPACE}."):
             world.emulator.remove_tenant(tenant["Id"])
-    world.kubectl("delete", "edt,ecg", "--all", "-n", NAMESPACE, "--wait=false")
     claims.wait(
         "everything to go",
         lambda: not world.kubectl("get", "edt,ecg", "-n", NAMESPACE, "-o", "name").strip(),
@@ -210,10 +225,16 @@ def plays(world: World) -> Iterator[dict[str, Future[None]]]:
     try:
         seed(world)
         claims.apply(*configs())
-        with Watch(world, "edt") as watch, ThreadPoolExecutor(len(CASES)) as pool:
-            stage = Stage(claims, lambda name: watch.of(name)[-1])
+        with (
+            Watch(world, "edt") as tenants,
+            Watch(world, "ecg") as groups,
+            ThreadPoolExecutor(len(CASES)) as pool,
+        ):
+            states = lambda name: tenants.of(name) or groups.of(name)  # noqa: E731
+            stage = Stage(claims, lambda name: states(name)[-1])
             claims.apply(*(case.manifest(NAMESPACE) for case in CASES))
-            yield {case.name: pool.submit(Actor(case, stage, watch).play) for case in CASES}
+            actors = [Actor(case, stage, states) for case in CASES]
+            yield {actor.case.name: pool.submit(actor.play) for actor in actors}
     finally:
         strike(world, claims, before)
 
