@@ -87,8 +87,11 @@ def absent() -> tuple[Condition, ...]:
 
 
 def removing(seen: ObservedTenant) -> tuple[Condition, ...]:
-    """The tenant is being deleted and still there."""
-    if seen.enabled or not seen.deployed:
+    """The tenant is to be deleted and still there. As long as it is enabled, nothing was done about that: the
+    deletion may be held."""
+    if seen.enabled:
+        return (_deployed(seen),)
+    if not seen.deployed:
         words = (
             f"Tenant {seen.name} is being disabled; CloudFront lets it be deleted once that is rolled out."
         )

@@ -349,8 +349,8 @@ class TenantClient:
             return Change(conditions=conditions.gone(), requeue_after=1.0, message="it was gone already")
         tenant = _there(effects)
         if error.code != "ResourceNotDisabled" and not error.conflict:
-            what = f"delete tenant {tenant.name}"
-            raise self._explained(mr, error, what) from failure
+            what, still = f"delete tenant {tenant.name}", conditions.removing(tenant)
+            raise explain(error, what, serving=False, meanwhile=still) from failure
         self._memory.note_refusal(mr.uid, tenant.id, tenant.etag)
         waiting = f"{effects.message or 'tenant ' + tenant.name}, waiting for CloudFront before deleting it"
         if not effects.story:

@@ -395,7 +395,11 @@ HELD = (
     Case("frozen", (waits("Frozen", says="writes"),), account="frozen"),
     Case(
         "protected",
-        (SERVED, delete, waits("DeletionHeld", says="edgetenants.io/confirm")),
+        (
+            SERVED,
+            delete,
+            waits("DeletionHeld", "Deployed=True/Deployed", says="edgetenants.io/confirm"),
+        ),
         spec={"deletionProtection": True},
     ),
 )
@@ -521,7 +525,7 @@ GROUPS = (
     Case("group-quota", (refused("QuotaExceeded", "limit of 100"),), account="quota", kind=GROUP),
     Case(
         "group-protected",
-        (GROUP_SERVED, delete, waits("DeletionHeld")),
+        (GROUP_SERVED, delete, waits("DeletionHeld", "Deployed=True/Deployed")),
         spec={"deletionProtection": True},
         kind=GROUP,
     ),

@@ -115,7 +115,7 @@ class Actor:
         not well says why."""
         for state in self.states(self.case.name):
             ready, deployed = condition(state, "Ready"), condition(state, "Deployed")
-            if deployed.get("reason") == "Disabling":
+            if deployed.get("reason") == "Disabling" and is_true(state, "Synced"):
                 assert ready["reason"] == "Disabling", self.describe()
             if ready.get("status") == "False" and ready["reason"] not in ("Creating", "Deleting"):
                 assert ready["message"], self.describe()
