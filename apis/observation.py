@@ -31,6 +31,17 @@ class ValidationToken(ApiModel):
     """The URL, without scheme, to which the web server redirects it."""
 
 
+class ReplacedCertificate(ApiModel):
+    """A certificate that is no good any more, and attached until another one is."""
+
+    arn: Annotated[str | None, Field(max_length=2048)] = None
+    """ARN of the certificate."""
+    status: Annotated[str | None, Field(max_length=64)] = None
+    """State of the certificate, in AWS's word, such as expired or revoked."""
+    failure_reason: Annotated[str | None, Field(max_length=1024)] = None
+    """ACM's word for why; where the provider may read it."""
+
+
 class CertificateObservation(ApiModel):
     """The managed or custom certificate of the tenant, as AWS has it."""
 
@@ -57,6 +68,8 @@ class CertificateObservation(ApiModel):
     it asked for at once."""
     not_after: Annotated[str | None, Field(json_schema_extra={"format": "date-time"})] = None
     """When the certificate expires (RFC 3339)."""
+    replaces: ReplacedCertificate | None = None
+    """The one that this one replaces, as long as that is attached; unset where that is good."""
 
 
 class WebAclObservation(ApiModel):

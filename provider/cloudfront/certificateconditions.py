@@ -15,7 +15,7 @@ from provider.cloudfront.certificates import Certificate, Request
 from provider.cloudfront.desired import Tenant
 from provider.cloudfront.observed import ObservedTenant
 
-__all__ = ["derive", "holding_up", "requested"]
+__all__ = ["derive", "holding_up", "lost", "requested"]
 
 _TOLD: Final = 3
 """Domains that a message names."""
@@ -43,13 +43,27 @@ def requested(request: Request) -> Condition:
 def holding_up(
     asked: Tenant, seen: ObservedTenant, certificate: Certificate | None
 ) -> tuple[TenantReadyReason, str] | None:
-    """Why the tenant does not serve every domain, where that is for its certificate."""
+    """Why the tenant does not serve every domain, where one that is asked for has to come first."""
     reason, words = _found(asked, seen, certificate)
-    if reason not in _READY:
+    return (_READY[reason], words) if reason in _READY and seen.inactive_domains else None
+
+
+def lost(
+    asked: Tenant, seen: ObservedTenant, certificate: Certificate | None
+) -> tuple[TenantReadyReason, str] | None:
+    """Why the tenant serves no more, where the certificate that is attached is no good any more. It stays
+    attached while another is asked for."""
+    attached = seen.customizations.certificate_arn
+    if attached is None or certificate is None:
         return None
-    attached = certificate is not None and certificate.arn == seen.customizations.certificate_arn
-    gone = attached and certificate is not None and certificate.lost
-    return (_READY[reason], words) if gone or seen.inactive_domains else None
+    if certificate.lost and certificate.arn == attached:
+        reason, words = _found(asked, seen, certificate)
+        return (_READY[reason], words) if reason in _READY else None
+    former = certificate.replaces
+    if former is None or former.arn != attached or asked.certificate_request is None:
+        return None
+    words = f"Certificate {former.arn}: AWS says {former.status}. {_found(asked, seen, certificate)[1]}"
+    return _READY[_loss(former)], words
 
 
 def _found(asked: Tenant, seen: ObservedTenant, certificate: Certificate | None) -> tuple[Reason, str]:
@@ -59,13 +73,16 @@ def _found(asked: Tenant, seen: ObservedTenant, certificate: Certificate | None)
     if certificate is None or not certificate.status:
         return Reason.PENDING_VALIDATION, _unseen(request, certificate)
     if certificate.lost:
-        reason = Reason.CERTIFICATE_EXPIRED if certificate.expired else Reason.CERTIFICATE_FAILED
-        return reason, _lost(certificate)
+        return _loss(certificate), _lost(certificate)
     if not certificate.issued:
         return Reason.PENDING_VALIDATION, _to_do(request, certificate)
     if certificate.arn != seen.customizations.certificate_arn:
         return Reason.ATTACHING, f"Certificate {certificate.arn} is issued and is being attached."
     return Reason.VALIDATED, ""
+
+
+def _loss(certificate: Certificate) -> Reason:
+    return Reason.CERTIFICATE_EXPIRED if certificate.expired else Reason.CERTIFICATE_FAILED
 
 
 def _custom(certificate: Certificate | None) -> tuple[Reason, str]:
@@ -79,7 +96,8 @@ def _custom(certificate: Certificate | None) -> tuple[Reason, str]:
 
 
 def _unseen(request: Request, certificate: Certificate | None) -> str:
-    if certificate is None or not certificate.requests:
+    # Only the request itself knows its token host: AWS was not asked since.
+    if certificate is None or not certificate.requests or certificate.token_host:
         return f"A certificate is being asked for. {_to_do(request, None)}"
     return (
         "A certificate was asked for, and CloudFront shows none. Asked for anew by itself; if it stays so, "

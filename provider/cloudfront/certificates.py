@@ -81,6 +81,8 @@ class Certificate:
     """RFC 3339."""
     requests: int = 0
     """How many were asked for since the last one was issued."""
+    replaces: Certificate | None = None
+    """The lost one (ARN, status and reason alone) that is attached until this one is."""
 
     @property
     def issued(self) -> bool:
@@ -144,7 +146,9 @@ def news(details: Certificate | None, before: Certificate | None, *, serves: boo
     before = before or Certificate()
     if details is None:
         # One that does its work is not replaced because CloudFront forgot how it came.
-        return before if serves and before.issued else Certificate(requests=before.requests)
+        if serves and before.issued:
+            return before
+        return Certificate(requests=before.requests, replaces=_replaced(None, before))
     # One that is there was asked for, even if the process died before that was written down.
     was_good = before.issued and details.arn == before.arn
     requests = 0 if details.issued or was_good else max(before.requests, 1)
@@ -155,19 +159,32 @@ def news(details: Certificate | None, before: Certificate | None, *, serves: boo
         domains=details.domains or (before.domains if details.arn == before.arn else frozenset()),
         failure_reason=before.failure_reason if same else None,
         not_after=before.not_after if details.arn == before.arn else None,
+        replaces=_replaced(details.arn, before),
     )
+
+
+def _replaced(arn: str | None, before: Certificate) -> Certificate | None:
+    if before.lost and before.arn and before.arn != arn:
+        return Certificate(before.arn, before.status, failure_reason=before.failure_reason)
+    return before.replaces
 
 
 def requested(before: Certificate | None, request: Request) -> Certificate:
     """What is known right after a request was sent."""
-    return Certificate(requests=(before.requests if before else 0) + 1, token_host=request.token_host)
+    before = before or Certificate()
+    return Certificate(
+        requests=before.requests + 1, token_host=request.token_host, replaces=_replaced(None, before)
+    )
 
 
 def known(at_provider: Mapping[str, Any]) -> Certificate | None:
     """What was last written down in status.atProvider."""
     stored = at_provider.get("certificate")
-    if not stored:
-        return None
+    return _read(stored) if stored else None
+
+
+def _read(stored: Mapping[str, Any]) -> Certificate:
+    replaces = stored.get("replaces")
     return Certificate(
         arn=stored.get("arn"),
         status=stored.get("status") or "",
@@ -180,6 +197,7 @@ def known(at_provider: Mapping[str, Any]) -> Certificate | None:
         failure_reason=stored.get("failureReason"),
         not_after=stored.get("notAfter"),
         requests=int(stored.get("requests") or 0),
+        replaces=_read(replaces) if replaces else None,
     )
 
 
@@ -197,6 +215,7 @@ def shown(certificate: Certificate | None) -> dict[str, Any] | None:
         "failureReason": certificate.failure_reason,
         "notAfter": certificate.not_after,
         "requests": certificate.requests,
+        "replaces": shown(certificate.replaces),
     }
     return {key: value for key, value in fields.items() if value} or None
 

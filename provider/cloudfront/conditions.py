@@ -87,8 +87,11 @@ def absent() -> tuple[Condition, ...]:
 
 
 def removing(seen: ObservedTenant) -> tuple[Condition, ...]:
-    """The tenant is being deleted and still there."""
-    if seen.enabled or not seen.deployed:
+    """The tenant is to be deleted and still there. As long as it is enabled, nothing was done about that: the
+    deletion may be held."""
+    if seen.enabled:
+        return (_deployed(seen),)
+    if not seen.deployed:
         words = (
             f"Tenant {seen.name} is being disabled; CloudFront lets it be deleted once that is rolled out."
         )
@@ -125,12 +128,31 @@ def _first_roll_out(world: World) -> Finding | None:
     return Finding(TenantReadyReason.DEPLOYING, words)
 
 
-def _inactive_domains(world: World) -> Finding | None:
+def _without_effect(world: World) -> Finding | None:
+    """What would have it serve may be just what AWS does not do."""
+    if not world.ineffective or not _unserved(world):
+        return None
+    words = (
+        f"CloudFront does not answer for {_named(_unserved(world))}, and AWS takes an update without effect: "
+        f"{_told((*world.drift, *world.pending))}. It is not repeated; look at these fields."
+    )
+    return Finding(TenantReadyReason.UPDATE_INEFFECTIVE, words)
+
+
+def _unserved(world: World) -> list[str]:
     asked = world.asked.domains or frozenset(world.seen.domains)
-    missing = sorted(asked - set(world.seen.active_domains))
+    return sorted(asked - set(world.seen.active_domains))
+
+
+def _named(domains: list[str]) -> str:
+    return ", ".join(domains[:5]) + (f" and {len(domains) - 5} more" if len(domains) > 5 else "")
+
+
+def _inactive_domains(world: World) -> Finding | None:
+    missing = _unserved(world)
     if not missing:
         return None
-    names = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
+    names = _named(missing)
     if not world.seen.deployed:
         return Finding(TenantReadyReason.DEPLOYING, f"CloudFront does not answer for {names} yet.")
     words = (
@@ -140,16 +162,24 @@ def _inactive_domains(world: World) -> Finding | None:
     return Finding(TenantReadyReason.DOMAIN_INACTIVE, words)
 
 
-def _bad_certificate(world: World) -> Finding | None:
-    """The certificate by which the tenant serves is no good any more, or there is none yet."""
+def _lost_certificate(world: World) -> Finding | None:
+    """The certificate by which the tenant serves is no good any more."""
+    found = certificateconditions.lost(world.asked, world.seen, world.certificate)
+    return Finding(*found) if found else None
+
+
+def _awaited_certificate(world: World) -> Finding | None:
+    """There is none yet that serves every domain."""
     found = certificateconditions.holding_up(world.asked, world.seen, world.certificate)
     return Finding(*found) if found else None
 
 
 READY_CHECKS: Final[tuple[Callable[[World], Finding | None], ...]] = (
     _disabled,
+    _lost_certificate,
     _first_roll_out,
-    _bad_certificate,
+    _awaited_certificate,
+    _without_effect,
     _inactive_domains,
 )
 """In the order of what must be so first."""

@@ -266,7 +266,8 @@ class GroupClient:
         if error.code in _IN_USE:
             raise _waiting(group, "for its tenants to be deleted or moved") from error
         if error.code != "ResourceNotDisabled" and not error.conflict:
-            raise self._explained(mr, error, f"delete connection group {group.name}") from error
+            what, still = f"delete connection group {group.name}", groupreport.removing(group)
+            raise explain(error, what, serving=False, meanwhile=still) from error
         self._memory.note_refusal(mr.uid, group.id, group.etag)
         if not effects.story:
             raise _waiting(group, "for CloudFront before deleting it") from error

@@ -241,16 +241,19 @@ def classify(code: str, words: str, status: int = 0) -> Verdict:
     return _DOWN if status in _SERVER_FAULTS else _OTHER
 
 
-def explain(error: AwsError, what: str, *, serving: bool) -> ExternalError | NotYet:
+def explain(
+    error: AwsError, what: str, *, serving: bool, meanwhile: tuple[Condition, ...] = ()
+) -> ExternalError | NotYet:
     """The error for the runtime: `<what>: <code>: <AWS's words>`, with the request id apart.
 
     Args:
         error: what AWS answered.
         what: what was tried, such as `create tenant shop.acme`.
         serving: the tenant serves all the same, so that Ready is left alone.
+        meanwhile: what else is known after the failure.
     """
     message = f"{what}: {error.code}: {error.words}"
-    conditions = () if serving else (not_ready(error.verdict.reason, message),)
+    conditions = meanwhile if serving else (*meanwhile, not_ready(error.verdict.reason, message))
     match error.verdict.class_:
         case ErrorClass.WAIT:
             return NotYet(message, after=_wait_of(error), conditions=conditions)

@@ -46,7 +46,10 @@ def absent() -> tuple[Condition, ...]:
 
 
 def removing(seen: ObservedGroup) -> tuple[Condition, ...]:
-    """The group is being deleted and still there."""
+    """The group is to be deleted and still there. As long as it is enabled, nothing was done about that: it
+    may wait for its tenants."""
+    if seen.enabled:
+        return (_deployed(seen),)
     if seen.deployed:
         return gone()
     words = (

@@ -349,7 +349,8 @@ class TenantClient:
         except ActionFailed as failure:
             return self._deletion_failed(mr, failure)
         if effects.wait:
-            raise NotYet(effects.wait.reason, after=effects.wait.seconds)
+            still = conditions.removing(tenant)
+            raise NotYet(effects.wait.reason, after=effects.wait.seconds, conditions=still)
         self._memory.forget(mr.uid)
         return Change(conditions=conditions.gone(), requeue_after=1.0, message=effects.message)
 
@@ -359,8 +360,8 @@ class TenantClient:
             return Change(conditions=conditions.gone(), requeue_after=1.0, message="it was gone already")
         tenant = _there(effects)
         if error.code != "ResourceNotDisabled" and not error.conflict:
-            what = f"delete tenant {tenant.name}"
-            raise self._explained(mr, error, what) from failure
+            what, still = f"delete tenant {tenant.name}", conditions.removing(tenant)
+            raise explain(error, what, serving=False, meanwhile=still) from failure
         self._memory.note_refusal(mr.uid, tenant.id, tenant.etag)
         waiting = f"{effects.message or 'tenant ' + tenant.name}, waiting for CloudFront before deleting it"
         if not effects.story:
