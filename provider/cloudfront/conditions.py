@@ -20,6 +20,7 @@ from apis.conditions import (
     TenantReadyReason,
 )
 from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType, available
+from edgetenants_runtime.api.conditions import creating as ready_creating
 from edgetenants_runtime.api.conditions import deleting as ready_deleting
 from edgetenants_runtime.external import FieldDiff
 from edgetenants_runtime.managed import Managed
@@ -80,6 +81,7 @@ def derive(world: World) -> tuple[Condition, ...]:
 def absent() -> tuple[Condition, ...]:
     """What is known before the tenant exists."""
     return (
+        ready_creating(),
         _condition(
             TenantConditionType.DEPLOYED, False, DeployedReason.CREATING, "The tenant does not exist yet."
         ),
@@ -155,9 +157,17 @@ READY_CHECKS: Final[tuple[Callable[[World], Finding | None], ...]] = (
 """In the order of what must be so first."""
 
 
+_MENDED_BY: Final = {TenantReadyReason.DISABLED: "enabled", TenantReadyReason.DOMAIN_INACTIVE: "domains"}
+"""The field whose update would mend it; one that changes nothing does not."""
+
+
 def _ready(world: World) -> Condition:
     finding = next((found for check in READY_CHECKS if (found := check(world))), None)
-    return not_ready(finding.reason, finding.message) if finding else available()
+    if finding is None:
+        return available()
+    differing = {d.field for d in (*world.drift, *world.pending)}
+    blamed = world.ineffective and _MENDED_BY.get(finding.reason) in differing
+    return not_ready(TenantReadyReason.UPDATE_INEFFECTIVE if blamed else finding.reason, finding.message)
 
 
 def _deployed(seen: ObservedTenant) -> Condition:

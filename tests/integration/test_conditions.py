@@ -1,0 +1,436 @@
+"""Every reason of every condition of a DistributionTenant, reached on the real control plane and read with
+kubectl."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+
+from apis.conditions import (
+    CertificateReason,
+    DeployedReason,
+    DnsReason,
+    InSyncReason,
+    TenantReadyReason,
+)
+from edgetenants_runtime.api.conditions import ReadyReason
+from sandbox.world import World
+from tests.integration.claims import Claims
+from tests.integration.test_certificates import SELF_HOSTED, admin, certificate, settle
+from tests.integration.test_configs_in_use import Team, secret
+from tests.integration.test_references import DISTRIBUTION, look_again, says, tenant
+from tests.integration.watching import Object, Watch, condition, is_true
+
+TABLES: dict[str, type] = {
+    "Ready": TenantReadyReason,
+    "Deployed": DeployedReason,
+    "InSync": InSyncReason,
+    "CertificateReady": CertificateReason,
+    "DNSReady": DnsReason,
+}
+TRUE = {
+    ("Ready", ReadyReason.AVAILABLE),
+    ("Deployed", DeployedReason.DEPLOYED),
+    ("InSync", InSyncReason.IN_SYNC),
+    ("CertificateReady", CertificateReason.VALIDATED),
+    ("CertificateReady", CertificateReason.NOT_CONFIGURED),
+    ("DNSReady", DnsReason.DNS_NOT_CONFIGURED),
+    ("DNSReady", DnsReason.DNS_READY),
+}
+"""What is good; every other row is False."""
+ROWS = {
+    *((type_, reason) for type_, reasons in TABLES.items() for reason in reasons),
+    *(("Ready", reason) for reason in (ReadyReason.AVAILABLE, ReadyReason.CREATING, ReadyReason.DELETING)),
+}
+UNREACHED = {
+    # The provider makes no records yet.
+    ("DNSReady", DnsReason.DNS_READY),
+    ("DNSReady", DnsReason.DNS_RECORD_CREATING),
+    ("DNSReady", DnsReason.DNS_PROPAGATING),
+    # Nothing makes the emulator ignore a change of what a tenant needs to serve; tests/unit has it.
+    ("Ready", TenantReadyReason.UPDATE_INEFFECTIVE),
+}
+NAMESPACED_CONFIG = "providerconfigs.m.edgetenants.io"
+DEFAULT_CONFIG = "clusterproviderconfigs.m.edgetenants.io"
+
+reached: set[tuple[str, str]] = set()
+"""By all tests of this file; the last one holds it against ROWS."""
+
+
+class Stage(Claims):
+    """Managed resources without claims, in the namespace of a test, and all their states."""
+
+    def __init__(self, claims: Claims, watch: Watch) -> None:
+        self.world, self.namespace, self._watch = claims.world, claims.namespace, watch
+
+    def reach(self, name: str, *rows: tuple[str, str], seconds: float = 60) -> list[str]:
+        """Wait until each row was seen on the resource; the messages that it had."""
+        return [self._reach(name, type_, reason, seconds) for type_, reason in rows]
+
+    def _reach(self, name: str, type_: str, reason: str, seconds: float) -> str:
+        status = "True" if (type_, reason) in TRUE else "False"
+
+        def found() -> Object | None:
+            states = [o for o in self._watch.of(name) if o["metadata"]["namespace"] == self.namespace]
+            said = (condition(o, type_) for o in reversed(states))
+            return next((c for c in said if (c.get("status"), c.get("reason")) == (status, reason)), None)
+
+        seen = self.wait(f"{type_} {status} {reason} of {name}", found, seconds)
+        reached.add((type_, reason))
+        return str(seen.get("message", ""))
+
+    def make(self, name: str, **fields: Any) -> None:
+        self.apply(tenant(self, name, **fields))
+
+    def serve(self, *names: str) -> None:
+        """Wait until each serves and is rolled out."""
+        for name in names:
+            serves = lambda name=name: all(is_true(self.get(name, "edt"), t) for t in ("Ready", "Deployed"))  # noqa: E731
+            self.wait(f"{name} to serve", serves, 90)
+
+    def patch_spec(self, name: str, spec: Object) -> None:
+        self._patch("edt", name, "-n", self.namespace, body={"spec": spec})
+
+    def patch_config(self, body: Object) -> None:
+        self._patch(DEFAULT_CONFIG, "default", body=body)
+
+    def _patch(self, *arguments: str, body: Object) -> None:
+        self.world.kubectl("patch", *arguments, "--type=merge", "-p", json.dumps(body))
+
+    def remove(self, name: str) -> None:
+        self.world.kubectl("delete", "edt", name, "-n", self.namespace, "--wait=false")
+
+    def edit_in_aws(self, name: str, **changes: Any) -> None:
+        self.world.emulator.edit_tenant(f"{self.namespace}.{name}", changes)
+
+
+@pytest.fixture(scope="module")
+def watch(world: World) -> Iterator[Watch]:
+    with Watch(world, "edt") as made:
+        yield made
+
+
+@pytest.fixture
+def stage(claims: Claims, watch: Watch, world: World) -> Iterator[Stage]:
+    before = admin(world, "GET", "settings")
+    yield Stage(claims, watch)
+    admin(world, "PATCH", "settings", before)
+    world.emulator.clear_faults()
+    world.kubectl("delete", "edt", "--all", "-n", claims.namespace, "--wait=false")
+
+
+def cloudfront(world: World) -> Any:
+    """The account as somebody at a console has it."""
+    variables = world.environment()
+    return boto3.client(
+        "cloudfront",
+        endpoint_url=world.emulator.endpoint,
+        region_name=variables["AWS_REGION"],
+        aws_access_key_id=variables["AWS_ACCESS_KEY_ID"],
+        aws_secret_access_key=variables["AWS_SECRET_ACCESS_KEY"],
+    )
+
+
+def distribution(world: World, id_: str, **more: Any) -> str:
+    world.emulator.seed({"distributions": [{"id": id_, **more}]})
+    return id_
+
+
+READY, DEPLOYED, IN_SYNC, CERTIFICATE, DNS = TABLES
+
+
+def test_a_life(stage: Stage, world: World) -> None:
+    world.emulator.fail("CreateDistributionTenant", {"code": "EntityAlreadyExists", "status": 409})
+    stage.make("life")
+    stage.reach(
+        "life",
+        (READY, ReadyReason.CREATING),
+        (DEPLOYED, DeployedReason.CREATING),
+        (READY, TenantReadyReason.DEPLOYING),
+        (DEPLOYED, DeployedReason.DEPLOYING),
+        (READY, ReadyReason.AVAILABLE),
+        (DEPLOYED, DeployedReason.DEPLOYED),
+        (IN_SYNC, InSyncReason.IN_SYNC),
+        (CERTIFICATE, CertificateReason.NOT_CONFIGURED),
+        (DNS, DnsReason.DNS_NOT_CONFIGURED),
+    )
+    stage.serve("life")
+    stage.patch_spec("life", {"forProvider": {"parameters": {"tenantName": "b"}}})
+    stage.reach("life", (IN_SYNC, InSyncReason.UPDATE_PENDING))
+    stage.serve("life")
+    stage.patch_spec("life", {"forProvider": {"enabled": False}})
+    stage.reach("life", (READY, TenantReadyReason.DISABLED))
+    stage.patch_spec("life", {"forProvider": {"enabled": True}})
+    stage.serve("life")
+    stage.remove("life")
+    stage.reach(
+        "life",
+        (READY, TenantReadyReason.DISABLING),
+        (DEPLOYED, DeployedReason.DISABLING),
+        (DEPLOYED, DeployedReason.DELETING),
+        (READY, ReadyReason.DELETING),
+    )
+    stage.wait("it to go", lambda: not stage.get("life", "edt") and not stage.tenants("life"))
+
+
+def test_what_cannot_work(stage: Stage, world: World) -> None:
+    required = [{"name": "tier", "required": True}]
+    names = ["*.example.com"]
+    cloudfront(world).create_distribution_tenant(
+        DistributionId=DISTRIBUTION,
+        Name=f"{stage.namespace}.theirs",
+        Domains=[{"Domain": "theirs.example.com"}],
+    )
+    cases: dict[str, tuple[dict[str, Any], TenantReadyReason, str]] = {
+        "parent": ({"distributionId": "E1GONE"}, TenantReadyReason.PARENT_NOT_FOUND, "E1GONE"),
+        "group": ({"connectionGroupId": "cg_1"}, TenantReadyReason.CONNECTION_GROUP_NOT_FOUND, "cg_1"),
+        "asking": (
+            {"distributionId": distribution(world, "E1ASKS", certificateDomains=names, parameters=required)},
+            TenantReadyReason.MISSING_PARAMETERS,
+            "tier",
+        ),
+        "bare": (
+            {"distributionId": distribution(world, "E1BARE")},
+            TenantReadyReason.MISSING_CERTIFICATE,
+            "managedCertificateRequest",
+        ),
+        "san": (
+            {"domains": ["www.uncovered.test"]},
+            TenantReadyReason.CERTIFICATE_SAN_MISMATCH,
+            "www.uncovered.test",
+        ),
+        "two": (
+            {"domains": ["www.uncovered.test"], "connectionGroupId": "cg_1"},
+            TenantReadyReason.VALIDATION_FAILED,
+            "cg_1",
+        ),
+        "conflict": (
+            {"domains": ["theirs.example.com"]},
+            TenantReadyReason.DOMAIN_CONFLICT,
+            f"{stage.namespace}.theirs",
+        ),
+        "theirs": ({}, TenantReadyReason.ADOPTION_REFUSED, "edgetenants.io/adopt"),
+    }
+    for name, (fields, _, _) in cases.items():
+        stage.make(name, **fields)
+    for name, (_, reason, words) in cases.items():
+        [message] = stage.reach(name, (READY, reason))
+        assert words in message
+        assert not is_true(stage.get(name, "edt"), "Synced")
+        assert stage.tenants(name) == [] or name == "theirs"
+    assert is_true(stage.get("theirs", "edt"), "Ready") is False
+    stage.world.kubectl(
+        "annotate", "edt", "theirs", "-n", stage.namespace,
+        f"edgetenants.io/adopt={stage.tenants('theirs')[0]['Id']}",
+    )  # fmt: skip
+    stage.serve("theirs")
+
+
+REFUSALS = {
+    "denied": ({"code": "AccessDenied", "status": 403}, TenantReadyReason.ACCESS_DENIED),
+    "invalid": ({"code": "InvalidArgument", "status": 400}, TenantReadyReason.INVALID_SPEC),
+    "quota": ({"code": "EntityLimitExceeded", "status": 400}, TenantReadyReason.QUOTA_EXCEEDED),
+    "broken": ({"code": "InternalError", "status": 500}, TenantReadyReason.AWS_ERROR),
+    "throttled": ({"code": "Throttling", "status": 400}, TenantReadyReason.THROTTLED),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_what_aws_refuses(stage: Stage, world: World, name: str) -> None:
+    error, reason = REFUSALS[name]
+    world.emulator.fail("CreateDistributionTenant", {**error, "message": "the words of AWS"}, every=True)
+    stage.make(name)
+    [message] = stage.reach(name, (READY, reason))
+    assert name == "throttled" or "the words of AWS" in message
+    assert stage.tenants(name) == []
+    world.emulator.clear_faults()
+    look_again(stage, name, "1")
+    stage.serve(name)
+
+
+def states(stage: Stage, name: str) -> set[str]:
+    """Of the records to be made."""
+    return {each["state"] for each in stage.get(name, "edt")["status"].get("dnsInstructions", ())}
+
+
+def test_a_managed_certificate(stage: Stage, world: World) -> None:
+    stage.make(
+        "lead", domains=["www.lead.test"], managedCertificateRequest={"validationTokenHost": "cloudfront"}
+    )
+    stage.reach(
+        "lead",
+        (READY, TenantReadyReason.DOMAIN_VALIDATION_PENDING),
+        (CERTIFICATE, CertificateReason.PENDING_VALIDATION),
+    )
+    assert states(stage, "lead") == {"Unknown"}, "there is no tenant to verify by"
+
+    stage.make("held", domains=["www.held.test"], managedCertificateRequest=SELF_HOSTED)
+    stage.reach("held", (READY, TenantReadyReason.CERTIFICATE_PENDING))
+    stage.wait("CloudFront to see no record", lambda: states(stage, "held") == {"Missing"})
+    settle(world, stage, "held", "failed", reason="CAA_ERROR")
+    stage.reach(
+        "held",
+        (READY, TenantReadyReason.CERTIFICATE_FAILED),
+        (CERTIFICATE, CertificateReason.CERTIFICATE_FAILED),
+    )
+    first = certificate(stage.get("held", "edt"))["arn"]
+    world.emulator.step(660)
+    again = lambda: certificate(stage.get("held", "edt")).get("arn") not in (None, first)  # noqa: E731
+    stage.wait("another request", again)
+    world.emulator.fail("UpdateDistributionTenant", {"code": "InternalError", "status": 500}, every=True)
+    admin(world, "PATCH", f"managed-certificates/{stage.namespace}.held", {"served": True})
+    stage.reach("held", (CERTIFICATE, CertificateReason.ATTACHING))
+    world.emulator.clear_faults()
+    stage.serve("held")
+    stage.reach("held", (CERTIFICATE, CertificateReason.VALIDATED))
+    admin(world, "PATCH", "settings", {"certificate_request_lost": True})
+    settle(world, stage, "held", "expired")
+    stage.reach(
+        "held",
+        (READY, TenantReadyReason.CERTIFICATE_EXPIRED),
+        (CERTIFICATE, CertificateReason.CERTIFICATE_EXPIRED),
+    )
+
+
+def test_a_domain_that_stays_inactive(stage: Stage, world: World) -> None:
+    admin(world, "PATCH", "settings", {"domain_activation_seconds": 1e6})
+    stage.make("idle", domains=["www.idle.test"], managedCertificateRequest=SELF_HOSTED)
+    stage.wait("the request", lambda: certificate(stage.get("idle", "edt")).get("arn"))
+    admin(world, "PATCH", f"managed-certificates/{stage.namespace}.idle", {"served": True})
+    [message] = stage.reach("idle", (READY, TenantReadyReason.DOMAIN_INACTIVE), seconds=90)
+    assert "www.idle.test" in message
+
+
+def test_drift(stage: Stage, world: World) -> None:
+    stage.make("ours", parameters={"tenantName": "a"})
+    stage.make("dns", dns={"configRef": {"kind": "ClusterProviderConfig", "name": "default"}})
+    stage.serve("ours")
+    stage.reach("dns", (DNS, DnsReason.DNS_ERROR))
+    stage.patch_spec("ours", {"driftPolicy": "Report"})
+    stage.edit_in_aws("ours", Enabled=False)
+    [message] = stage.reach("ours", (IN_SYNC, InSyncReason.DRIFT_DETECTED))
+    assert message == "enabled: asked true, AWS has false"
+    assert stage.get("ours", "edt")["status"]["drift"] == [
+        {"field": "enabled", "desired": "true", "observed": "false"}
+    ]
+    stage.patch_spec("ours", {"driftPolicy": "Enforce"})
+    stage.serve("ours")
+
+    admin(world, "PATCH", "settings", {"empty_parameters_clear": False})
+    stage.patch_spec("ours", {"forProvider": {"parameters": None}})
+    [message] = stage.reach("ours", (IN_SYNC, InSyncReason.UPDATE_INEFFECTIVE))
+    assert "parameters.tenantName" in message
+    assert is_true(stage.get("ours", "edt"), "Ready")
+
+
+def test_frozen(stage: Stage) -> None:
+    stage.make("old")
+    stage.serve("old")
+    stage.patch_config({"spec": {"writes": "Frozen"}})
+    try:
+        stage.make("new")
+        stage.patch_spec("old", {"forProvider": {"tags": {"a": "b"}, "parameters": {"tenantName": "b"}}})
+        [message] = stage.reach("new", (READY, TenantReadyReason.FROZEN))
+        assert "spec.writes Frozen" in message
+        stage.reach("old", (IN_SYNC, InSyncReason.FROZEN))
+        assert stage.tenants("new") == []
+        assert is_true(stage.get("old", "edt"), "Ready")
+    finally:
+        stage.patch_config({"spec": {"writes": "Enabled"}})
+    stage.serve("old", "new")
+
+
+def test_a_held_deletion(stage: Stage) -> None:
+    protected = tenant(stage, "safe")
+    protected["spec"]["deletionProtection"] = True
+    stage.apply(protected)
+    stage.serve("safe")
+    stage.remove("safe")
+    [message] = stage.reach("safe", (READY, TenantReadyReason.DELETION_HELD))
+    assert stage.tenants("safe")[0]["Enabled"]
+    confirm = re.search(r"annotation (\S+) to (\w+)", message)
+    assert confirm
+    stage.world.kubectl("annotate", "edt", "safe", "-n", stage.namespace, "=".join(confirm.groups()))
+    stage.wait("it to go", lambda: not stage.get("safe", "edt") and not stage.tenants("safe"))
+
+
+def test_another_account(stage: Stage) -> None:
+    Team(stage)
+    astray = tenant(stage, "astray")
+    astray["spec"]["providerConfigRef"] = {"kind": "ProviderConfig", "name": "ours"}
+    stage.apply(astray)
+    stage.serve("astray")
+    stage.apply(secret(stage.namespace, "999999999999"))
+    look_again(stage, "astray", "1")
+    try:
+        foreign = "are of AWS account 999999999999"
+        stage.wait("the refusal", lambda: says(stage, "astray", "Synced", foreign))
+        assert len(stage.tenants("astray")) == 1
+        # It goes on to serve, so Ready stays True; a tenant that did not serve says it there.
+        assert is_true(stage.get("astray", "edt"), "Ready")
+        stage.apply(secret(stage.namespace))
+        stage.patch_spec("astray", {"forProvider": {"enabled": False}})
+        stage.reach("astray", (READY, TenantReadyReason.DISABLED))
+        stage.apply(secret(stage.namespace, "999999999999"))
+        look_again(stage, "astray", "2")
+        stage.reach("astray", (READY, TenantReadyReason.ACCOUNT_MISMATCH))
+    finally:
+        stage.apply(secret(stage.namespace))
+    look_again(stage, "astray", "3")
+    stage.wait("it to heal", lambda: is_true(stage.get("astray", "edt"), "Synced"))
+
+
+def test_many_that_vanish_at_once(stage: Stage, world: World) -> None:
+    names = [f"many{number}" for number in range(8)]
+    for name in names:
+        stage.make(name)
+    stage.serve(*names)
+    world.emulator.reset_calls()
+    for name in names:
+        world.emulator.remove_tenant(f"{stage.namespace}.{name}")
+    none_anew = "none is made anew"
+    held = lambda: all(none_anew in condition(stage.get(n, "edt"), "Ready").get("message", "") for n in names)  # noqa: E731
+    stage.wait("all to be held", held, 90)
+    [message] = stage.reach("many0", (READY, TenantReadyReason.RECREATION_HELD))
+    world.processes.kill("provider")
+    world.processes.start("provider")
+    world.emulator.step(120)
+    stage.wait("all to be held again", held, 90)
+    assert "CreateDistributionTenant" not in world.emulator.calls()["by_operation"]
+
+    message = condition(stage.get("many0", "edt"), "Ready")["message"]
+    confirm = re.search(r"annotation (\S+) of ClusterProviderConfig default to (\w+)", message)
+    assert confirm, message
+    world.kubectl("annotate", DEFAULT_CONFIG, "default", "--overwrite", "=".join(confirm.groups()))
+    world.emulator.step(60)
+    stage.serve(*names)
+    world.kubectl("annotate", DEFAULT_CONFIG, "default", f"{confirm.group(1)}-")
+
+
+def test_a_domain_that_is_moved(stage: Stage, world: World) -> None:
+    admin(world, "PATCH", "settings", {"domain_move_needs_disabled_source": False})
+    stage.make("gives", domains=["gives.example.com", "moves.example.com"])
+    stage.make("takes", domains=["takes.example.com"])
+    stage.serve("gives", "takes")
+    both = ["takes.example.com", "moves.example.com"]
+    stage.patch_spec("takes", {"forProvider": {"domains": both}})
+    refused = lambda: condition(stage.get("takes", "edt"), "Synced").get("message", "")  # noqa: E731
+    message = stage.wait("the conflict", lambda: (m := refused()) and "take-domains-from" in m and m)
+    confirm = re.search(r"annotation (\S+) to (dt_\w+)", message)
+    assert confirm
+    stage.world.kubectl("annotate", "edt", "takes", "-n", stage.namespace, "=".join(confirm.groups()))
+    given = lambda: sorted(d["Domain"] for d in stage.tenants("takes")[0]["Domains"]) == sorted(both)  # noqa: E731
+    stage.wait("the move", given)
+    stage.patch_spec("gives", {"forProvider": {"domains": ["gives.example.com"]}})
+    stage.serve("gives", "takes")
+
+
+def test_nothing_is_left_out() -> None:
+    assert UNREACHED <= ROWS
+    assert reached | UNREACHED == ROWS
+    assert not reached & UNREACHED
