@@ -92,8 +92,9 @@ class TenantReadyReason(StrEnum):
     """The credentials are of another AWS account than the one that the tenant is in. Nothing is written.
     Whoever changed the ProviderConfig puts it back; clears by itself then."""
     UPDATE_INEFFECTIVE = "UpdateIneffective"
-    """The same update was made twice and AWS shows the same difference. It is not repeated until the resource
-    or the tenant changes; whoever wrote the resource looks at the fields that the message names."""
+    """The tenant does not serve for a difference that the same update, made twice, did not mend. It is not
+    repeated until the resource or the tenant changes; whoever wrote the resource looks at the fields that
+    InSync names."""
     FROZEN = "Frozen"
     """Writes are frozen, by the ProviderConfig or by the provider's flag --read-only. Whoever froze them
     lifts it; clears by itself then."""

@@ -20,6 +20,7 @@ from apis.conditions import (
     TenantReadyReason,
 )
 from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType, available
+from edgetenants_runtime.api.conditions import creating as ready_creating
 from edgetenants_runtime.api.conditions import deleting as ready_deleting
 from edgetenants_runtime.external import FieldDiff
 from edgetenants_runtime.managed import Managed
@@ -80,6 +81,7 @@ def derive(world: World) -> tuple[Condition, ...]:
 def absent() -> tuple[Condition, ...]:
     """What is known before the tenant exists."""
     return (
+        ready_creating(),
         _condition(
             TenantConditionType.DEPLOYED, False, DeployedReason.CREATING, "The tenant does not exist yet."
         ),
@@ -115,7 +117,7 @@ def _disabled(world: World) -> Finding | None:
         return Finding(
             TenantReadyReason.DISABLED, "The tenant is disabled, as spec.forProvider.enabled asks."
         )
-    if world.seen.enabled:
+    if world.seen.enabled or world.ineffective:
         return None
     words = "The tenant is disabled in AWS. Set spec.forProvider.enabled to true to have it enabled."
     return Finding(TenantReadyReason.DISABLED, words)
@@ -130,10 +132,11 @@ def _first_roll_out(world: World) -> Finding | None:
 
 def _without_effect(world: World) -> Finding | None:
     """What would have it serve may be just what AWS does not do."""
-    if not world.ineffective or not _unserved(world):
+    missing = _unserved(world) if world.seen.enabled else sorted(world.seen.domains)
+    if not world.ineffective or not missing:
         return None
     words = (
-        f"CloudFront does not answer for {_named(_unserved(world))}, and AWS takes an update without effect: "
+        f"CloudFront does not answer for {_named(missing)}, and AWS takes an update without effect: "
         f"{_told((*world.drift, *world.pending))}. It is not repeated; look at these fields."
     )
     return Finding(TenantReadyReason.UPDATE_INEFFECTIVE, words)
