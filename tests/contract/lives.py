@@ -193,9 +193,10 @@ def _customized(tenant: Life, aws: Recorded, name: str) -> None:
     tenant.change(customizations={**override, "geoRestrictions": GEO})
     seen = aws.calls.get_tenant(name).customizations
     assert (seen.web_acl.arn, seen.geo_restrictions.locations) == (WEB_ACL, {"KP"})
-    if _taken_back(tenant, "customizations", override, possible=not reading["customizations_merge"]):
+    replaced, cleared = not reading["customizations_merge"], reading["empty_customizations_clear"]
+    if _taken_back(tenant, "customizations", override, possible=replaced):
         assert aws.calls.get_tenant(name).customizations.geo_restrictions is None
-    if _taken_back(tenant, "customizations", None, possible=reading["empty_customizations_clear"]):
+    if _taken_back(tenant, "customizations", own or None, possible=replaced if own else cleared):
         seen = aws.calls.get_tenant(name).customizations
         assert (seen.web_acl, seen.geo_restrictions) == (None, None)
 
