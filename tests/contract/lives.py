@@ -210,7 +210,7 @@ def _parametrized(tenant: Life, aws: Recorded, name: str) -> None:
 
 
 def _certified(tenant: Life, aws: Recorded, name: str, domain: str) -> None:
-    """A domain that only a certificate of its own covers, and where AWS lets it, back to the inherited one."""
+    """A domain that only its own certificate covers, and where AWS lets it, back to the inherited one."""
     own = domain.replace("example.com", "custom.test")
     tenant.change(domains=[own], customizations={"certificate": {"arn": aws.own_certificate}})
     assert aws.calls.get_tenant(name).customizations.certificate_arn == aws.own_certificate
