@@ -49,6 +49,8 @@ _log = structlog.get_logger("provider.cloudfront.connectiongroup")
 
 _CONFLICT_TRIES = 2
 _IN_USE = frozenset({"CannotDeleteEntityWhileInUse", "ResourceInUse"})
+_UNLISTED = frozenset({"AccessDenied", "EntityNotFound"})
+"""A group whose tenants may not be listed, or that is gone: the deletion itself will tell."""
 
 
 @dataclass
@@ -238,7 +240,7 @@ class GroupClient:
         guards.check_frozen(mr, self._with.frozen)
         guards.check_protection(mr)
         group: ObservedGroup = seen.state
-        self._wait_for_tenants(group)
+        self._wait_for_tenants(mr, group)
         if self._memory.refused(mr.uid, group.id, group.etag) and not group.deployed:
             raise _waiting(group, "for CloudFront before deleting it")
         effects = _Effects(group)
@@ -249,11 +251,14 @@ class GroupClient:
         self._memory.forget(mr.uid)
         return Change(conditions=groupreport.gone(), requeue_after=1.0, message=", ".join(effects.story))
 
-    def _wait_for_tenants(self, group: ObservedGroup) -> None:
+    def _wait_for_tenants(self, mr: Managed, group: ObservedGroup) -> None:
         try:
             tenants = self._cloudfront.tenants_of_group(group.id)
         except AwsError as error:
-            # CloudFront itself refuses to disable or to delete a group with tenants.
+            if error.code not in _UNLISTED:
+                # Whether CloudFront refuses to disable a group with tenants is not published: look again.
+                raise self._explained(mr, error, f"list the tenants of {group.name}") from error
+            # Without the permission the group would stay for ever: it is left to CloudFront.
             _log.warning("cannot list tenants", connection_group=group.name, error=str(error))
             return
         if tenants:

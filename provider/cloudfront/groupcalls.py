@@ -59,12 +59,12 @@ class GroupCalls:
             self._cloudfront.delete_connection_group(Id=id_, IfMatch=etag)
 
     def tenants_of_group(self, id_: str) -> tuple[str, ...]:
-        """ListDistributionTenants, the first page."""
+        """ListDistributionTenants: the first few of the first page."""
         with failing("ListDistributionTenants"):
-            answer = self._cloudfront.list_distribution_tenants(
-                AssociationFilter={"ConnectionGroupId": id_}, MaxItems=_FIRST_TENANTS
-            )
-        return tuple(sorted(row["Name"] for row in answer.get("DistributionTenantList") or ()))
+            # No MaxItems: AWS does not publish how large it may be, and a refusal would tell of no tenant.
+            answer = self._cloudfront.list_distribution_tenants(AssociationFilter={"ConnectionGroupId": id_})
+        names = sorted(row["Name"] for row in answer.get("DistributionTenantList") or ())
+        return tuple(names[:_FIRST_TENANTS])
 
 
 def creation(group: Group) -> dict[str, Any]:

@@ -19,6 +19,7 @@ GROUP = ["Arn", "CreatedTime", "Enabled", "Id", "Ipv6Enabled", "IsDefault", "Las
 GROUP += ["RoutingEndpoint", "Status"]
 DISTRIBUTION = ["ARN", "DistributionConfig", "DomainName", "Id", "InProgressInvalidationBatches"]
 DISTRIBUTION += ["LastModifiedTime", "Status"]
+TOKEN = ["Domain", "RedirectFrom", "RedirectTo"]
 ACTIVE = ["ActiveTrustedKeyGroups", "ActiveTrustedSigners"]
 CONFIG = ["CallerReference", "Comment", "ConnectionMode", "DefaultCacheBehavior", "Enabled", "OriginGroups"]
 CONFIG += ["Origins", "TenantConfig", "ViewerCertificate"]
@@ -81,6 +82,19 @@ _BY_SOURCE: dict[str, list[tuple[str, str, Any, Any]]] = {
         ("certificates", "nothing covers the domain", "201", INVALID),
         ("certificates", "one that is not there", "201", INVALID),
         ("managed_certificates", "status of its domain", "active", "inactive"),
+    ],
+    "Developer guide, managed-cloudfront-certificates: a managed certificate is pending until it is served": [
+        ("managed_certificate_life", "status at first", "issued", "pending-validation"),
+        ("managed_certificate_life", "attached before it is served", "200", INVALID),
+    ],
+    "The model: ValidationTokenDetail has RedirectFrom and RedirectTo, for the token host self-hosted": [
+        ("managed_certificate_life", "members of a token", ["Domain"], TOKEN),
+    ],
+    "The model: GetManagedCertificateDetails declares EntityNotFound": [
+        ("managed_certificate_life", "details without a request", "200", NOT_FOUND),
+    ],
+    "The model: DnsConfiguration has the Reason for its Status; nothing leads to a name that has no record": [
+        ("tenant_of_a_group_life", "DNS", ["Domain", "Status"], ["Domain", "Reason", "Status"]),
     ],
     "The model: PrimaryDomainName is the domain of the certificate, and the tenant's domains are on it": [
         ("managed_certificates", "a primary domain of somebody else", "201", INVALID),

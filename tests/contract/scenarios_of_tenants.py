@@ -283,3 +283,52 @@ def managed_certificates(aws: Account) -> Facts:
     hosted = asked("three", "three.test.org", ValidationTokenHost="self-hosted")
     yield "self-hosted", hosted.outcome
     yield "status of its domain", hosted.body["Domains"][0]["Status"]
+
+
+@scenario
+def managed_certificate_life(aws: Account) -> Facts:
+    """Asked for, and attached where it is issued at once."""
+    wanted = {"ValidationTokenHost": "self-hosted"}
+    made = aws.tenant("acme", Domains=domains("acme.test.org"), ManagedCertificateRequest=wanted)
+    yield "create", made.outcome
+    details = aws.ask("get_managed_certificate_details", Identifier=made.id).raw["ManagedCertificateDetails"]
+    yield "members of its details", sorted(details)
+    yield "status at first", details["CertificateStatus"]
+    yield "token host", details["ValidationTokenHost"]
+    yield "members of a token", sorted(details["ValidationTokenDetails"][0])
+    yield "domain of a token", details["ValidationTokenDetails"][0]["Domain"]
+    found = aws.ask("get_distribution_tenant", Identifier=made.id)
+    yield "the certificate before", found.body.get("Customizations")
+    own = {"Certificate": {"Arn": details["CertificateArn"]}}
+    attached = aws.ask("update_distribution_tenant", **found.version, Customizations=own)
+    yield "attached before it is served", attached.outcome
+    nobody = aws.ask("get_managed_certificate_details", Identifier="dt_0")
+    yield "details of none", nobody.outcome
+    plain = aws.tenant("plain")
+    yield "details without a request", aws.ask("get_managed_certificate_details", Identifier=plain.id).outcome
+
+
+@scenario
+def tenant_of_a_group_life(aws: Account) -> Facts:
+    """All of a tenant's life in a group of its own, to the end of both."""
+    group = aws.group("edge")
+    made = aws.tenant("acme", ConnectionGroupId=group.id, Tags=tags(team="edge"))
+    yield "create", (made.outcome, made.body["ConnectionGroupId"] == group.id)
+    aws.deploy()
+    yield (
+        "DNS",
+        sorted(aws.ask("verify_dns_configuration", Identifier=made.id).raw["DnsConfigurationList"][0]),
+    )
+    changed = aws.ask("update_distribution_tenant", **made.version, Parameters=parameters(tier="gold"))
+    yield "update", changed.decided
+    aws.ask("tag_resource", Resource=made.body["Arn"], Tags=tags(stage="live"))
+    aws.ask("untag_resource", Resource=made.body["Arn"], TagKeys={"Items": ["team"]})
+    yield "tags", aws.tags(made.body["Arn"])
+    off = aws.ask("update_distribution_tenant", **changed.version, Enabled=False)
+    yield "disable", off.decided
+    aws.deploy()
+    yield "the group meanwhile", aws.ask("delete_connection_group", **group.version).outcome
+    yield "delete", aws.ask("delete_distribution_tenant", **off.version).outcome
+    closed = aws.ask("update_connection_group", **group.version, Enabled=False)
+    aws.deploy()
+    yield "the group after it", aws.ask("delete_connection_group", **closed.version).outcome

@@ -8,6 +8,7 @@ from tests.mutants.provider_aws import PROVIDER_AWS
 from tests.mutants.provider_defects import PROVIDER_DEFECTS
 from tests.mutants.provider_guards import PROVIDER_GUARDS
 from tests.mutants.provider_ownership import PROVIDER_OWNERSHIP
+from tests.mutants.provider_readings import PROVIDER_READINGS
 from tests.mutants.runtime import RUNTIME
 from tests.mutants.runtime_kubernetes import RUNTIME_KUBERNETES
 
@@ -35,6 +36,7 @@ TARGETS: Mapping[str, Target] = {
             *PROVIDER_DEFECTS,
             *PROVIDER_GUARDS,
             *PROVIDER_OWNERSHIP,
+            *PROVIDER_READINGS,
         ),
     ),
 }

@@ -139,6 +139,18 @@ def test_where_tenants_may_not_be_listed_cloudfront_itself_keeps_the_group():
     assert world.group.enabled
 
 
+@pytest.mark.parametrize(("code", "status"), [("Throttling", 400), ("InvalidArgument", 400)])
+def test_where_the_list_of_tenants_fails_nothing_is_disabled(code, status):
+    world = settled()
+    world.cloudfront.refuse["ListDistributionTenants"] = AwsError("L", code, "no", status=status)
+    world.delete()
+    assert "UpdateConnectionGroup" not in world.reconcile()
+    assert world.error is not None
+    world.cloudfront.refuse.clear()
+    world.settle()
+    assert world.gone
+
+
 def test_the_default_group_is_let_go_and_not_deleted():
     annotations = {"edgetenants.io/adopt": DEFAULT_GROUP}
     world = Groups(name="CreatedByCloudFront-1", annotations=annotations)
