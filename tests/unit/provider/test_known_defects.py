@@ -222,6 +222,7 @@ DEFECTS = (
         (
             f"{MAIN}::test_by_default_it_takes_part_in_the_election_and_serves_metrics",
             f"{UNIT}/test_patience.py::test_the_first_comes_at_the_poll_interval_and_later_ones_later",
+            f"{UNIT}/test_patience.py::test_a_day_of_refusals_is_few_calls_and_ends_with_the_spec_or_the_world",
             f"{RUNTIME}/test_writes.py::test_a_finalizer_is_a_patch_of_metadata_and_of_nothing_else",
         ),
         (

@@ -7,8 +7,9 @@ import pytest
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry, RetryMode
 from edgetenants_runtime.external import Change, Observation
 from edgetenants_runtime.managed import Managed
+from provider.cloudfront.errors import AwsError
 from provider.cloudfront.patience import Patience, PatientClient
-from tests.unit.provider.world import managed
+from tests.unit.provider.world import World, managed
 
 
 class Client:
@@ -133,3 +134,42 @@ def test_others_are_left_alone(client, patient, error):
     assert caught.value is error
     if isinstance(error, ExternalError):
         assert caught.value.retry.mode is not RetryMode.POLL
+
+
+@pytest.mark.parametrize(
+    "code", ["InvalidArgument", "CNAMEAlreadyExists", "AccessDenied", "InvalidAssociation"]
+)
+def test_a_day_of_refusals_is_few_calls_and_ends_with_the_spec_or_the_world(code):
+    class Patient(World):
+        patience = Patience(60.0)
+
+        @property
+        def client(self):
+            return PatientClient(super().client, self.patience, "config 1")
+
+    world = Patient()
+    world.cloudfront.refuse["CreateDistributionTenant"] = AwsError("CreateDistributionTenant", code, "no")
+    end, looks = world.clock.now() + 24 * 3600, 0
+    while world.clock.now() < end:
+        world.reconcile()
+        looks += 1
+        retry = world.error.retry
+        world.clock.advance(retry.seconds if retry.mode is RetryMode.AFTER else 60)
+    assert looks <= 24 * 6 + 5
+    assert world.cloudfront.journal.count("CreateDistributionTenant") == looks
+    world.edit(tags={"team": "edge"})
+    world.reconcile()
+    assert world.error.retry.mode is RetryMode.POLL, "tried at once, and soon again"
+    world.cloudfront.refuse.clear()
+    world.settle()
+    assert world.ready() == ("True", "Available")
+
+
+def test_a_quota_is_asked_for_slowly_and_never_given_up():
+    world = World()
+    full = AwsError("CreateDistributionTenant", "EntityLimitExceeded", "10000 tenants")
+    world.cloudfront.refuse["CreateDistributionTenant"] = full
+    for _ in range(20):
+        world.reconcile()
+        assert (world.error.retry.mode, world.error.retry.seconds) == (RetryMode.AFTER, 600)
+    assert world.ready() == ("False", "QuotaExceeded")
