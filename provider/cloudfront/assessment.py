@@ -73,6 +73,7 @@ def assess(
         may_request: enough time has passed since the last request that came to nothing.
     """
     applied = records.read(mr.status)
+    certificate = certificates.beside(certificate, seen.customizations.certificate_arn)
     if asked.certificate_request and certificate and certificate.issued:
         asked = replace(asked, attached=certificate.arn)
     ignored = frozenset(mr.spec.get("ignoreDrift") or ())

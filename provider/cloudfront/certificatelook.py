@@ -39,8 +39,6 @@ def look(
         return before
     serves = before is not None and _settled(before, seen)
     now = certificates.news(cloudfront.managed_certificate(seen.id), before, serves=serves)
-    if now.replaces and now.replaces.arn != seen.customizations.certificate_arn:
-        now = replace(now, replaces=None)
     known = before and (now.arn, now.status) == (before.arn, before.status)
     return now if known and not deep else _with_acm(now, cloudfront)
 

@@ -19,6 +19,7 @@ __all__ = [
     "Certificate",
     "Request",
     "Token",
+    "beside",
     "covers",
     "delay",
     "known",
@@ -161,6 +162,14 @@ def news(details: Certificate | None, before: Certificate | None, *, serves: boo
         not_after=before.not_after if details.arn == before.arn else None,
         replaces=_replaced(details.arn, before),
     )
+
+
+def beside(certificate: Certificate | None, attached: str | None) -> Certificate | None:
+    """The certificate, without the one that it replaces where that is attached no more."""
+    former = certificate.replaces if certificate else None
+    if certificate is None or former is None or former.arn == attached:
+        return certificate
+    return replace(certificate, replaces=None)
 
 
 def _replaced(arn: str | None, before: Certificate) -> Certificate | None:

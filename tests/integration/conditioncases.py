@@ -118,7 +118,7 @@ def create_fails(code: str, message: str, status: int = 400, **more: Any) -> tup
 
 ACCOUNTS = {
     "frozen": Account("200000000001", writes="Frozen"),
-    "freezing": Account("200000000002"),
+    "thawed": Account("200000000001"),
     "elsewhere": Account("200000000003"),
     "denied": Account("200000000004", create_fails("AccessDenied", "not authorized", 403)),
     "quota": Account(
@@ -174,14 +174,10 @@ def change(resource: str = "edt", **fields: Any) -> Act:
     return lambda stage, name: stage.patch(resource, name, {"spec": {"forProvider": fields}})
 
 
-def use_config(config: str, kind: str = "ProviderConfig") -> Act:
-    body = {"spec": {"providerConfigRef": {"kind": kind, "name": config}}}
+def use_config(config: str, kind: str = "ProviderConfig", **fields: Any) -> Act:
+    """Change spec.providerConfigRef, and spec.forProvider by the way."""
+    body = {"spec": {"providerConfigRef": {"kind": kind, "name": config}, "forProvider": fields}}
     return lambda stage, name: stage.patch("edt", name, body)
-
-
-def freeze(config: str) -> Act:
-    body = {"spec": {"writes": "Frozen"}}
-    return lambda stage, _: stage.patch("providerconfigs.m.edgetenants.io", config, body)
 
 
 def delete(stage: Stage, name: str) -> None:
@@ -273,11 +269,10 @@ SERVING = (
         "freezing",
         (
             SERVED,
-            freeze("freezing"),
-            change(parameters={"tier": "gold"}),
+            use_config("frozen", parameters={"tier": "gold"}),
             see("InSync=False/Frozen", "Ready=True/Available", says="parameters.tier"),
         ),
-        account="freezing",
+        account="thawed",
         stays_ready=True,
     ),
     Case(

@@ -3,6 +3,8 @@ anew."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from provider.cloudfront import certificates
@@ -253,6 +255,33 @@ def test_a_revoked_one_is_seen_by_the_next_look_and_names_no_longer():
     assert world.ready() == ("True", "Available")
 
 
+@pytest.mark.parametrize(
+    ("status", "reason"), [("revoked", "CertificateFailed"), ("expired", "CertificateExpired")]
+)
+def test_a_lost_one_keeps_it_from_being_ready_until_another_is_attached(status, reason):
+    world = served()
+    first = certificate(world)["arn"]
+    world.cloudfront.settle_certificate(status)
+    for _ in range(3):
+        world.reconcile()
+        assert world.ready() == ("False", reason), "CloudFront still says that the domain is active"
+        assert f"AWS says {status}" in world.condition("Ready")[2]
+        assert world.condition("CertificateReady")[1] == "PendingValidation"
+        assert certificate(world)["replaces"]["arn"] == first
+        world.restart()
+    world.cloudfront.settle_certificate("issued")
+    world.settle()
+    assert world.ready() == ("True", "Available")
+    world.reconcile()
+    assert "replaces" not in certificate(world)
+
+
+def test_one_that_was_asked_for_just_now_is_not_missed():
+    world = asking()
+    world.reconcile()
+    assert "is being asked for" in world.condition("CertificateReady")[2]
+
+
 def test_acm_that_may_not_be_read_holds_up_nothing():
     world = asking()
     denied = AwsError("DescribeCertificate", "AccessDenied", "no", status=403)
@@ -338,5 +367,6 @@ def test_what_is_written_down_is_read_again():
     one = Certificate(
         "arn:1", "pending-validation", "self-hosted", (token,), frozenset({"a.test"}), "CAA_ERROR", "2027", 2
     )
+    one = replace(one, replaces=Certificate("arn:0", "revoked", failure_reason="x"))
     assert certificates.known({"certificate": certificates.shown(one)}) == one
     assert certificates.known({}) is None

@@ -341,10 +341,22 @@ def test_a_refused_deletion_waits_for_cloudfront():
     assert world.condition("Deployed")[:2] == ("False", "Disabling")
     assert world.reconcile() == ["GetDistributionTenant"]
     assert world.error.after == 5.0
+    assert world.ready() == ("False", "Disabling")
     world.cloudfront.deploy()
     world.reconcile()
     assert world.events[-1] == "delete: deleted tenant shop.acme"
     assert world.ready() == ("False", "Deleting")
+
+
+def test_a_deletion_that_aws_refuses_says_why():
+    world = settled()
+    denied = AwsError("DeleteDistributionTenant", "AccessDenied", "no", status=403)
+    world.cloudfront.refuse["DeleteDistributionTenant"] = denied
+    world.delete()
+    world.reconcile()
+    assert world.ready() == ("False", "AccessDenied")
+    assert not world.cloudfront.only.enabled
+    assert world.condition("Deployed")[1] in ("Disabling", "Deleting")
 
 
 def test_a_deletion_disables_what_is_there_and_not_what_is_asked():
@@ -372,6 +384,7 @@ def test_a_protected_tenant_is_deleted_only_when_that_is_confirmed():
     world.reconcile()
     assert world.ready() == ("False", "DeletionHeld")
     assert "edgetenants.io/confirm to 0a1b2c3d" in world.condition("Ready")[2]
+    assert world.condition("Deployed")[:2] == ("True", "Deployed"), "nothing was done to it"
     assert world.cloudfront.only.enabled
     world.obj["metadata"]["annotations"]["edgetenants.io/confirm"] = "0a1b2c3d"
     world.reconcile()
