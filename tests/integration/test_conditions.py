@@ -318,6 +318,11 @@ def test_drift(stage: Stage, world: World) -> None:
     assert stage.get("ours", "edt")["status"]["drift"] == [
         {"field": "enabled", "desired": "true", "observed": "false"}
     ]
+    world.emulator.step(300)
+    look_again(stage, "ours", "1")
+    told = lambda: [e for e in stage.events() if e["reason"] == "DriftDetected"]  # noqa: E731
+    [event] = stage.wait("the event", told)
+    assert (event["message"], event.get("count", 1)) == (message, 1), "told once, however often it is seen"
     stage.patch_spec("ours", {"driftPolicy": "Enforce"})
     stage.serve("ours")
 
@@ -428,6 +433,68 @@ def test_a_domain_that_is_moved(stage: Stage, world: World) -> None:
     stage.wait("the move", given)
     stage.patch_spec("gives", {"forProvider": {"domains": ["gives.example.com"]}})
     stage.serve("gives", "takes")
+
+
+def test_what_is_applied_again_finds_its_tenant(stage: Stage, world: World) -> None:
+    wanted = tenant(stage, "again", parameters={"tenantName": "a"}, tags={"team": "shop"})
+    wanted["spec"]["managementPolicies"] = ["Observe", "Create", "Update", "LateInitialize"]
+    stage.apply(wanted)
+    stage.serve("again")
+    [before] = stage.tenants("again")
+    world.kubectl("delete", "edt", "again", "-n", stage.namespace)
+    assert stage.tenants("again") == [before], "let go as it is"
+    world.emulator.reset_calls()
+
+    wanted["spec"]["managementPolicies"] = ["*"]
+    stage.apply(wanted)
+    stage.serve("again")
+    again = stage.get("again", "edt")
+    assert again["status"]["atProvider"]["id"] == before["Id"]
+    assert not [
+        call for call in world.emulator.calls()["by_operation"] if call.startswith(("Create", "Update"))
+    ]
+
+    # A cluster restored from a backup: the same objects, without status, of other uids.
+    backup = {k: again[k] for k in ("apiVersion", "kind", "spec")}
+    kept = {
+        k: again["metadata"][k]
+        for k in ("name", "namespace", "annotations", "labels")
+        if k in again["metadata"]
+    }
+    world.processes.stop("provider")
+    body = json.dumps({"metadata": {"finalizers": None}})
+    world.kubectl("delete", "edt", "again", "-n", stage.namespace, "--wait=false")
+    world.kubectl("patch", "edt", "again", "-n", stage.namespace, "--type=merge", "-p", body)
+    world.emulator.reset_calls()
+    stage.apply({**backup, "metadata": kept})
+    world.processes.start("provider")
+    stage.serve("again")
+    assert stage.get("again", "edt")["metadata"]["uid"] != again["metadata"]["uid"]
+    assert stage.get("again", "edt")["status"]["atProvider"]["id"] == before["Id"]
+    assert not [
+        call for call in world.emulator.calls()["by_operation"] if call.startswith(("Create", "Update"))
+    ]
+
+
+def test_it_is_looked_at_first_and_taken_over_then(stage: Stage, world: World) -> None:
+    made = cloudfront(world).create_distribution_tenant(
+        DistributionId=DISTRIBUTION,
+        Name=f"{stage.namespace}.found",
+        Domains=[{"Domain": "found.example.com"}],
+    )["DistributionTenant"]["Id"]
+    wanted = tenant(stage, "found")
+    looking = {**wanted, "spec": {"managementPolicies": ["Observe"], "forProvider": {}}}
+    stage.apply(looking)
+    stage.serve("found")
+    world.emulator.reset_calls()
+    wanted["metadata"]["annotations"]["edgetenants.io/adopt"] = made
+    wanted["spec"]["managementPolicies"] = ["*"]
+    stage.apply(wanted)
+    stage.wait("it to be marked", lambda: stage.get("found", "edt")["status"].get("applied"))
+    stage.serve("found")
+    calls = world.emulator.calls()["by_operation"]
+    assert calls.get("TagResource") == 1
+    assert not [call for call in calls if call.startswith(("Create", "Update"))]
 
 
 def test_nothing_is_left_out() -> None:
