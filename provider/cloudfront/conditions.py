@@ -30,7 +30,7 @@ from provider.cloudfront.desired import Tenant
 from provider.cloudfront.errors import not_ready
 from provider.cloudfront.observed import ObservedTenant
 
-__all__ = ["World", "absent", "derive", "gone", "removing", "was_ready"]
+__all__ = ["World", "absent", "derive", "drifted", "gone", "removing", "was_ready"]
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,16 @@ def was_ready(mr: Managed) -> bool:
     """Ready when it was last told of: what fails now is no reason to say that it does not serve."""
     ready = mr.condition(ConditionType.READY)
     return ready is not None and ready.status is ConditionStatus.TRUE
+
+
+def drifted(mr: Managed, said: tuple[Condition, ...]) -> str:
+    """The drift that is told of in `said` and was not before, in words."""
+    now = next(c for c in said if c.type == TenantConditionType.IN_SYNC)
+    before = mr.condition(TenantConditionType.IN_SYNC)
+    if now.reason != InSyncReason.DRIFT_DETECTED:
+        return ""
+    known = before is not None and (before.reason, before.message) == (now.reason, now.message)
+    return "" if known else now.message
 
 
 def derive(world: World) -> tuple[Condition, ...]:

@@ -156,6 +156,7 @@ class GroupClient:
             exists=True,
             up_to_date=not state.todo or ineffective or frozen,
             diff=state.todo,
+            drifted=conditions.drifted(mr, shown.conditions),
             conditions=shown.conditions,
             at_provider=shown.at_provider,
             status=shown.status,

@@ -126,6 +126,7 @@ class TenantClient:
             exists=True,
             up_to_date=not state.differs or ineffective or bool(self._with.frozen),
             diff=state.todo.all,
+            drifted=conditions.drifted(mr, shown.conditions),
             conditions=shown.conditions,
             at_provider=shown.at_provider,
             status=shown.status,

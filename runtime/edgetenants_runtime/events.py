@@ -21,7 +21,7 @@ class EventType(StrEnum):
 
 class EventReason(StrEnum):
     """crossplane-runtime's event reasons (pkg/reconciler/managed/reconciler.go), which people search for, and
-    one of our own."""
+    some of our own."""
 
     CANNOT_CONNECT = "CannotConnectToProvider"
     """The provider config or its credentials could not be used; the message names the field."""
@@ -50,6 +50,8 @@ class EventReason(StrEnum):
     """The update was accepted."""
     DELETED = "DeletedExternalResource"
     """A step of the deletion was accepted, or the external resource is gone."""
+    DRIFT_DETECTED = "DriftDetected"
+    """The external resource was changed behind our back, and is left so; the message has the fields."""
     PENDING = "PendingExternalResource"
     """The outside world is not ready; the message says what is waited for."""
     PAUSED = "ReconciliationPaused"

@@ -73,6 +73,9 @@ class Observation:
     """Updating the external resource to the spec would change nothing. False leads to `update`."""
     diff: tuple[FieldDiff, ...] = ()
     """Why it is not up to date; logged."""
+    drifted: str = ""
+    """What somebody else changed since the last look, in words; told as an event where nothing is done about
+    it. "" where that is no news."""
     conditions: tuple[Condition, ...] = ()
     """Ready and the provider's own types; never Synced, which is the runtime's."""
     at_provider: Mapping[str, Any] | None = None

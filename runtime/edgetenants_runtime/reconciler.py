@@ -318,6 +318,8 @@ class _Pass(Telling):
         if self.mr.deleted:
             self.report(conditions.deleting())
         else:
+            if self.seen.drifted:
+                self.tell(EventReason.DRIFT_DETECTED, self.seen.drifted, type_=EventType.WARNING)
             self.report(*(() if self.seen.exists else (conditions.creating(),)))
         return self.again(self.seen.poll_after)
 

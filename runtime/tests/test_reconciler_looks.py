@@ -70,6 +70,15 @@ CASES = [
         {"acme": 1},
     ),
     Case(
+        "drift that is left is told where it is news",
+        "events.drift",
+        [OBSERVE, "event Warning DriftDetected"],
+        POLL,
+        SETTLED_MR,
+        {"acme": 1},
+        seen(drifted="colour: asked red, there is blue"),
+    ),
+    Case(
         "a refused connection is told",
         "connect.error",
         ["event Warning CannotConnectToProvider", f"status {ERROR}"],

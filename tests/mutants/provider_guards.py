@@ -4,6 +4,7 @@ from tests.mutants.mutation import Mutation
 
 _VANISHING = ("unit/provider/test_vanishing.py",)
 _OWNERSHIP = ("unit/provider/test_ownership.py",)
+_GUARDS = ("unit/provider/test_guards.py",)
 _MOVES = ("unit/provider/test_domain_moves.py",)
 _TENANT = ("unit/provider/test_tenant.py",)
 
@@ -135,6 +136,46 @@ PROVIDER_GUARDS = (
         "asked.domains or frozenset()",
         "CloudFront refuses the tenant that should receive it",
         _MOVES,
+    ),
+    Mutation(
+        "drift is told at each look",
+        "cloudfront/conditions.py",
+        'return "" if known else now.message',
+        "return now.message",
+        "a tenant that is left as it is has an event a minute",
+        _GUARDS,
+    ),
+    Mutation(
+        "an update that changes nothing is no reason",
+        "cloudfront/conditions.py",
+        "TenantReadyReason.UPDATE_INEFFECTIVE if blamed else finding.reason",
+        "finding.reason",
+        "Ready says that the tenant is disabled, and not why that stays so",
+        _GUARDS,
+    ),
+    Mutation(
+        "a reported difference is repaired",
+        "cloudfront/assessment.py",
+        "    if policy is not DriftPolicy.ENFORCE:",
+        "    if False:",
+        "what somebody changed in an emergency is taken back",
+        _GUARDS,
+    ),
+    Mutation(
+        "what is suspended is shown",
+        "cloudfront/assessment.py",
+        "() if policy is DriftPolicy.SUSPEND else drift",
+        "drift",
+        "a field that others look after is told as drift for ever",
+        _GUARDS,
+    ),
+    Mutation(
+        "what is ignored is shown",
+        "cloudfront/assessment.py",
+        'frozenset(mr.spec.get("ignoreDrift") or ())',
+        "frozenset[str]()",
+        "ignoreDrift has no effect",
+        _GUARDS,
     ),
     Mutation(
         "a frozen config writes",

@@ -128,6 +128,18 @@ def test_a_resource_has_its_own_drift_policy_or_the_providers(default, own):
     assert world.cloudfront.only.tags["stage"] == "live"
 
 
+def test_drift_is_told_once_and_again_when_it_moves():
+    world = settled(driftPolicy="Report")
+    told = []
+    for values in (["a"], ["a"], ["b"], ["b"], ["acme"], ["acme"], ["b"]):
+        if world.cloudfront.only.parameters != {"tenantName": values[0]}:
+            world.cloudfront.edit("dt_1", parameters={"tenantName": values[0]})
+        told.append(world.client.observe(world.mr).drifted)
+        world.reconcile()
+    a, b = (f"parameters.tenantName: asked acme, AWS has {value}" for value in "ab")
+    assert told == [a, "", b, "", "", "", b]
+
+
 @pytest.mark.parametrize(
     ("ignored", "changed"),
     [
