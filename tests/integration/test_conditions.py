@@ -15,10 +15,10 @@ import pytest
 from apis.conditions import CertificateReason, DeployedReason, DnsReason, InSyncReason, TenantReadyReason
 from sandbox.world import World
 from tests.integration.claims import Claims
-from tests.integration.conditioncases import (
+from tests.integration.conditioncases import CASES
+from tests.integration.conditionscripts import (
     ACCOUNTS,
     BARE,
-    CASES,
     LONG,
     SLOW,
     STRICT,
