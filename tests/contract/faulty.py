@@ -192,7 +192,8 @@ def _make_tenant_at_default(stage: Stage) -> None:
 
 
 def _tenant_made(stage: Stage) -> bool:
-    return stage.there.condition("CertificateReady")[1] == "PendingValidation"
+    made = bool(stage.there.status.get("atProvider", {}).get("id"))
+    return made and stage.there.condition("CertificateReady")[1] == "PendingValidation"
 
 
 def _lead_dns(stage: Stage) -> None:
