@@ -216,10 +216,13 @@ def _change(stage: Stage) -> None:
 
 
 def _changed(stage: Stage) -> bool:
-    return all(life.done() for life in stage.both) and _is_as_changed(stage)
+    # Without a call: it would be met by the disturbance.
+    tags = stage.there.mr.at_provider.get("tags") or {}
+    return all(life.done() for life in stage.both) and "stage" in tags
 
 
-def _is_as_changed(stage: Stage) -> bool:
+def as_changed(stage: Stage) -> bool:
+    """AWS has what the update asked for."""
     seen = stage.aws.calls.get_tenant(NAME)
     tags = stage.aws.calls.tags(seen.arn)
     return (

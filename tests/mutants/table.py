@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from tests.mutants.mutation import Mutation
 from tests.mutants.provider_aws import PROVIDER_AWS
+from tests.mutants.provider_faults import PROVIDER_FAULTS
 from tests.mutants.runtime import RUNTIME
 from tests.mutants.runtime_kubernetes import RUNTIME_KUBERNETES
 
@@ -23,5 +24,5 @@ class Target:
 
 TARGETS: Mapping[str, Target] = {
     "runtime": Target("runtime", "edgetenants_runtime", "runtime/tests", (*RUNTIME, *RUNTIME_KUBERNETES)),
-    "provider": Target(".", "provider", "tests", PROVIDER_AWS),
+    "provider": Target(".", "provider", "tests", (*PROVIDER_AWS, *PROVIDER_FAULTS)),
 }
