@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from tests.mutants.mutation import Mutation
 from tests.mutants.provider_aws import PROVIDER_AWS
 from tests.mutants.provider_defects import PROVIDER_DEFECTS
+from tests.mutants.provider_faults import PROVIDER_FAULTS
 from tests.mutants.provider_guards import PROVIDER_GUARDS
 from tests.mutants.provider_ownership import PROVIDER_OWNERSHIP
 from tests.mutants.provider_readings import PROVIDER_READINGS
@@ -34,6 +35,7 @@ TARGETS: Mapping[str, Target] = {
         (
             *PROVIDER_AWS,
             *PROVIDER_DEFECTS,
+            *PROVIDER_FAULTS,
             *PROVIDER_GUARDS,
             *PROVIDER_OWNERSHIP,
             *PROVIDER_READINGS,

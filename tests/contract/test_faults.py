@@ -1,0 +1,189 @@
+"""Each call that the provider makes, disturbed each way, in each phase of the life of a tenant and group."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from edgetenants_emulator import EmulatorServer
+from provider.cloudfront.operations import OPERATIONS
+from tests.contract.faulty import (
+    BESIDES,
+    PHASES,
+    Disturbance,
+    Faulty,
+    Stage,
+    again,
+    as_changed,
+    begin,
+    check,
+    go,
+)
+from tests.contract.test_open_questions import ACCOUNT, DISTRIBUTION, LOST, switched
+
+EXCUSED = {
+    "GetCallerIdentity": "once for a provider config, by test_credentials",
+    "AssumeRole": "of the credentials, by test_credentials",
+    "AssumeRoleWithWebIdentity": "of the credentials, by test_credentials",
+    "UpdateDomainAssociation": "declared for moves of domains; no client calls it",
+}
+IF_MATCH = {
+    f"{verb}{kind}" for verb in ("Update", "Delete") for kind in ("DistributionTenant", "ConnectionGroup")
+}
+DISPENSABLE = {
+    "ListConnectionGroups": "only says where DNS must lead",
+    "GetDistribution": "a check beforehand, told in the event",
+    "GetDistributionTenantByDomain": "a check beforehand, told in the event",
+    "ListDomainConflicts": "a check beforehand, told in the event",
+    "VerifyDnsConfiguration": "only says where DNS leads",
+    "DescribeCertificate": "only says why and until when",
+    "ListTagsForResource": "tags are written by what is known of them",
+    "ListDistributionTenants": "CloudFront itself refuses to delete a group with tenants",
+}
+"""What the life goes on without, and why. Every other refusal is told."""
+ALL = {**PHASES, **BESIDES}
+SEED = int(os.environ.get("EDGETENANTS_SEED", "20260101"))
+SAMPLE = 24
+
+Begin = tuple[Any, list[dict[str, Any]]]
+"""The emulator's snapshot and the objects when a phase begins."""
+
+
+@pytest.fixture(scope="module")
+def aws() -> Iterator[Faulty]:
+    with EmulatorServer(rate=0) as running:
+        yield Faulty(running.url)
+
+
+def seed(aws: Faulty) -> None:
+    row = {
+        "id": DISTRIBUTION,
+        "certificateDomains": ["*.example.com"],
+        "parameters": [{"name": "tenantName"}],
+    }
+    aws.admin("POST", "seed", {"account": ACCOUNT, "distributions": [row]})
+
+
+@pytest.fixture(scope="module")
+def empty(aws: Faulty) -> Any:
+    return aws.admin("GET", "snapshot")
+
+
+@pytest.fixture(scope="module")
+def begins(aws: Faulty, empty: Any) -> dict[str, Begin]:
+    """Of an undisturbed life."""
+    aws.admin("PUT", "snapshot", empty)
+    seed(aws)
+    stage, found = begin(aws), {}
+    for name, phase in PHASES.items():
+        found[name] = (aws.admin("GET", "snapshot"), stage.objects())
+        phase.act(stage)
+        go(stage, phase)
+        check(stage, phase)
+    return found | dict.fromkeys(BESIDES, found["create"])
+
+
+def at(aws: Faulty, start: Begin) -> Stage:
+    aws.permit()
+    aws.admin("PUT", "snapshot", start[0])
+    aws.sent, aws.deaths = [], 0
+    return again(aws, start[1])
+
+
+def ways(operation: str) -> list[Disturbance]:
+    return [way for way in Disturbance if way is not Disturbance.OUTDATED or operation in IF_MATCH]
+
+
+CASES = [
+    (name, operation, way)
+    for name, phase in ALL.items()
+    for operation in sorted(phase.calls.split())
+    for way in ways(operation)
+]
+
+
+def test_no_operation_is_forgotten() -> None:
+    assert {operation for _, operation, _ in CASES} == set(OPERATIONS) - set(EXCUSED)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_undisturbed(aws: Faulty, begins: dict[str, Begin], name: str) -> None:
+    stage = at(aws, begins[name])
+    ALL[name].act(stage)
+    go(stage, ALL[name])
+    check(stage, ALL[name])
+    assert {operation for operation, _ in aws.sent} == set(ALL[name].calls.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "operation", "way"), [pytest.param(*case, id=", ".join(case)) for case in CASES]
+)
+def test_disturbed(
+    aws: Faulty, begins: dict[str, Begin], name: str, operation: str, way: Disturbance
+) -> None:
+    stage = at(aws, begins[name])
+    suffer(stage, name, operation, way)
+    assert made_once(aws)
+
+
+def suffer(stage: Stage, name: str, operation: str, way: Disturbance) -> None:
+    """A phase with a disturbed call."""
+    stage.aws.disturb(operation, way)
+    ALL[name].act(stage)
+    if way is Disturbance.DENIED:
+        refused(stage, name, operation)
+    go(stage, ALL[name])
+    assert stage.aws.struck
+    stage.aws.permit()
+    check(stage, ALL[name])
+    assert name != "update" or as_changed(stage)
+
+
+def refused(stage: Stage, name: str, operation: str) -> None:
+    """It is told, and permitted then; or the phase ends without it."""
+    if operation in DISPENSABLE:
+        go(stage, ALL[name])
+    else:
+        met = [error for _ in range(6) for error in stage.step()]
+        assert any("AccessDenied" in error for error in met), met
+    assert stage.aws.struck
+    stage.aws.forgive()
+
+
+def made_once(aws: Faulty) -> bool:
+    good = [operation for operation, status in aws.sent if status < 300]
+    return all(good.count(f"Create{kind}") <= 1 for kind in ("DistributionTenant", "ConnectionGroup"))
+
+
+def sample() -> Iterator[tuple[str, Any, str, str, Disturbance]]:
+    drawn = random.Random(SEED)
+    switches = [each for each in switched() if each != LOST]
+    life = [case for case in CASES if case[0] in PHASES]
+    for _ in range(SAMPLE):
+        yield (*drawn.choice(switches), *drawn.choice(life))
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, id=f"{SEED}: {', '.join(map(str, case))}") for case in sample()]
+)
+def test_disturbed_under_another_reading(
+    aws: Faulty, empty: Any, case: tuple[str, Any, str, str, Disturbance]
+) -> None:
+    switch, value, name, operation, way = case
+    at(aws, (empty, [begin(aws).group.obj]))
+    seed(aws)
+    aws.admin("PATCH", "settings", {switch: value})
+    stage = begin(aws)
+    for each, phase in PHASES.items():
+        if each == name:
+            suffer(stage, name, operation, way)
+            aws.permit()
+            continue
+        phase.act(stage)
+        go(stage, phase)
+        check(stage, phase)
+    assert made_once(aws)
