@@ -15,7 +15,7 @@ from botocore.config import Config
 
 from edgetenants_runtime.errors import ExternalError
 from provider.cloudfront.calls import CloudFrontCalls
-from tests.contract.test_open_questions import DISTRIBUTION, DOMAIN, KEYS, GroupLife, Life, Recorded
+from tests.contract.lives import DISTRIBUTION, KEYS, GroupLife, Life, Recorded
 from tests.unit.provider.fakecloudfront import Killed
 from tests.unit.provider.test_connectiongroup import manifest
 from tests.unit.provider.world import managed
@@ -23,6 +23,7 @@ from tests.unit.provider.world import managed
 FRONT, NAME = "shop.front", "shop.acme"
 ADDED = "shop.example.com"
 PASSES = 40
+DOMAIN = "www.customer.test"
 _NO_RETRY = Config(retries={"mode": "standard", "total_max_attempts": 1})
 
 

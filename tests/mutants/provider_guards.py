@@ -148,9 +148,9 @@ PROVIDER_GUARDS = (
     Mutation(
         "an update that changes nothing is no reason",
         "cloudfront/conditions.py",
-        "TenantReadyReason.UPDATE_INEFFECTIVE if blamed else finding.reason",
-        "finding.reason",
-        "Ready says that the tenant is disabled, and not why that stays so",
+        "    _without_effect,\n",
+        "",
+        "Ready does not say why a tenant that is disabled stays so",
         _GUARDS,
     ),
     Mutation(

@@ -11,7 +11,7 @@ from tests.unit.provider.proofs import Row
 UNIT, WIRE = "tests/unit/provider", "tests/contract"
 D, T, C = f"{UNIT}/test_defects.py", f"{UNIT}/test_tenant.py", f"{UNIT}/test_certificates.py"
 E, P, O = (f"{UNIT}/test_{name}.py" for name in ("errors", "preflight", "ownership"))  # noqa: E741
-READINGS = f"{WIRE}/test_open_questions.py::test_under_each_other_reading"
+READINGS = f"{WIRE}/test_open_questions.py::test_a_life_under_each_reading"
 
 FACTS = (
     Row(
