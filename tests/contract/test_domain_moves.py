@@ -45,7 +45,7 @@ def test_cloudfront_may_want_the_tenant_that_gives_disabled(aws):
     takes.reconcile()
     assert "IllegalUpdate" in takes.error.message
     assert "set spec.forProvider.enabled to false there" in takes.error.message
-    assert takes.ready() == ("True", "Available"), "what it has is served"
+    assert takes.ready() == ("False", "DomainConflict"), "one of its domains is not served here"
     gives.edit(enabled=False)
     gives.settle()
     takes.settle()
