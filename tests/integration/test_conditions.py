@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import boto3
 import pytest
 
 from apis.conditions import (
@@ -21,94 +20,26 @@ from apis.conditions import (
 from edgetenants_runtime.api.conditions import ReadyReason
 from sandbox.world import World
 from tests.integration.claims import Claims
+from tests.integration.stage import (
+    DEFAULT_CONFIG,
+    REFUSALS,
+    ROWS,
+    TABLES,
+    UNREACHED,
+    Stage,
+    cloudfront,
+    distribution,
+    from_backup,
+    reached,
+    states,
+)
 from tests.integration.test_certificates import SELF_HOSTED, admin, certificate, settle
 from tests.integration.test_configs_in_use import Team, secret
 from tests.integration.test_references import DISTRIBUTION, look_again, says, tenant
-from tests.integration.watching import Object, Watch, condition, is_true
-
-TABLES: dict[str, type] = {
-    "Ready": TenantReadyReason,
-    "Deployed": DeployedReason,
-    "InSync": InSyncReason,
-    "CertificateReady": CertificateReason,
-    "DNSReady": DnsReason,
-}
-TRUE = {
-    ("Ready", ReadyReason.AVAILABLE),
-    ("Deployed", DeployedReason.DEPLOYED),
-    ("InSync", InSyncReason.IN_SYNC),
-    ("CertificateReady", CertificateReason.VALIDATED),
-    ("CertificateReady", CertificateReason.NOT_CONFIGURED),
-    ("DNSReady", DnsReason.DNS_NOT_CONFIGURED),
-    ("DNSReady", DnsReason.DNS_READY),
-}
-"""What is good; every other row is False."""
-ROWS = {
-    *((type_, reason) for type_, reasons in TABLES.items() for reason in reasons),
-    *(("Ready", reason) for reason in (ReadyReason.AVAILABLE, ReadyReason.CREATING, ReadyReason.DELETING)),
-}
-UNREACHED = {
-    # The provider makes no records yet.
-    ("DNSReady", DnsReason.DNS_READY),
-    ("DNSReady", DnsReason.DNS_RECORD_CREATING),
-    ("DNSReady", DnsReason.DNS_PROPAGATING),
-    # Nothing makes the emulator ignore a change of what a tenant needs to serve; tests/unit has it.
-    ("Ready", TenantReadyReason.UPDATE_INEFFECTIVE),
-}
-NAMESPACED_CONFIG = "providerconfigs.m.edgetenants.io"
-DEFAULT_CONFIG = "clusterproviderconfigs.m.edgetenants.io"
+from tests.integration.watching import Watch, condition, is_true
 
 RATE = 60
 """Virtual seconds for each real one: twice as fast as elsewhere, as every test here waits for CloudFront."""
-reached: set[tuple[str, str]] = set()
-"""By all tests of this file; the last one holds it against ROWS."""
-
-
-class Stage(Claims):
-    """Managed resources without claims, in the namespace of a test, and all their states."""
-
-    def __init__(self, claims: Claims, watch: Watch) -> None:
-        self.world, self.namespace, self._watch = claims.world, claims.namespace, watch
-
-    def reach(self, name: str, *rows: tuple[str, str], seconds: float = 60) -> list[str]:
-        """Wait until each row was seen on the resource; the messages that it had."""
-        return [self._reach(name, type_, reason, seconds) for type_, reason in rows]
-
-    def _reach(self, name: str, type_: str, reason: str, seconds: float) -> str:
-        status = "True" if (type_, reason) in TRUE else "False"
-
-        def found() -> Object | None:
-            states = [o for o in self._watch.of(name) if o["metadata"]["namespace"] == self.namespace]
-            said = (condition(o, type_) for o in reversed(states))
-            return next((c for c in said if (c.get("status"), c.get("reason")) == (status, reason)), None)
-
-        seen = self.wait(f"{type_} {status} {reason} of {name}", found, seconds)
-        reached.add((type_, reason))
-        return str(seen.get("message", ""))
-
-    def make(self, name: str, **fields: Any) -> None:
-        self.apply(tenant(self, name, **fields))
-
-    def serve(self, *names: str) -> None:
-        """Wait until each serves and is rolled out."""
-        for name in names:
-            serves = lambda name=name: all(is_true(self.get(name, "edt"), t) for t in ("Ready", "Deployed"))  # noqa: E731
-            self.wait(f"{name} to serve", serves, 90)
-
-    def patch_spec(self, name: str, spec: Object) -> None:
-        self._patch("edt", name, "-n", self.namespace, body={"spec": spec})
-
-    def patch_config(self, body: Object) -> None:
-        self._patch(DEFAULT_CONFIG, "default", body=body)
-
-    def _patch(self, *arguments: str, body: Object) -> None:
-        self.world.kubectl("patch", *arguments, "--type=merge", "-p", json.dumps(body))
-
-    def remove(self, name: str) -> None:
-        self.world.kubectl("delete", "edt", name, "-n", self.namespace, "--wait=false")
-
-    def edit_in_aws(self, name: str, **changes: Any) -> None:
-        self.world.emulator.edit_tenant(f"{self.namespace}.{name}", changes)
 
 
 @pytest.fixture(scope="module")
@@ -125,23 +56,6 @@ def stage(claims: Claims, watch: Watch, world: World) -> Iterator[Stage]:
     admin(world, "PATCH", "settings", before)
     world.emulator.clear_faults()
     world.kubectl("delete", "edt", "--all", "-n", claims.namespace, "--wait=false")
-
-
-def cloudfront(world: World) -> Any:
-    """The account as somebody at a console has it."""
-    variables = world.environment()
-    return boto3.client(
-        "cloudfront",
-        endpoint_url=world.emulator.endpoint,
-        region_name=variables["AWS_REGION"],
-        aws_access_key_id=variables["AWS_ACCESS_KEY_ID"],
-        aws_secret_access_key=variables["AWS_SECRET_ACCESS_KEY"],
-    )
-
-
-def distribution(world: World, id_: str, **more: Any) -> str:
-    world.emulator.seed({"distributions": [{"id": id_, **more}]})
-    return id_
 
 
 READY, DEPLOYED, IN_SYNC, CERTIFICATE, DNS = TABLES
@@ -234,15 +148,6 @@ def test_what_cannot_work(stage: Stage, world: World) -> None:
     stage.serve("theirs")
 
 
-REFUSALS = {
-    "denied": ({"code": "AccessDenied", "status": 403}, TenantReadyReason.ACCESS_DENIED),
-    "invalid": ({"code": "InvalidArgument", "status": 400}, TenantReadyReason.INVALID_SPEC),
-    "quota": ({"code": "EntityLimitExceeded", "status": 400}, TenantReadyReason.QUOTA_EXCEEDED),
-    "broken": ({"code": "InternalError", "status": 500}, TenantReadyReason.AWS_ERROR),
-    "throttled": ({"code": "Throttling", "status": 400}, TenantReadyReason.THROTTLED),
-}
-
-
 @pytest.mark.parametrize("name", REFUSALS)
 def test_what_aws_refuses(stage: Stage, world: World, name: str) -> None:
     error, reason = REFUSALS[name]
@@ -254,11 +159,6 @@ def test_what_aws_refuses(stage: Stage, world: World, name: str) -> None:
     world.emulator.clear_faults()
     look_again(stage, name, "1")
     stage.serve(name)
-
-
-def states(stage: Stage, name: str) -> set[str]:
-    """Of the records to be made."""
-    return {each["state"] for each in stage.get(name, "edt")["status"].get("dnsInstructions", ())}
 
 
 def test_a_managed_certificate(stage: Stage, world: World) -> None:
@@ -457,19 +357,12 @@ def test_what_is_applied_again_finds_its_tenant(stage: Stage, world: World) -> N
         call for call in world.emulator.calls()["by_operation"] if call.startswith(("Create", "Update"))
     ]
 
-    # A cluster restored from a backup: the same objects, without status, of other uids.
-    backup = {k: again[k] for k in ("apiVersion", "kind", "spec")}
-    kept = {
-        k: again["metadata"][k]
-        for k in ("name", "namespace", "annotations", "labels")
-        if k in again["metadata"]
-    }
     world.processes.stop("provider")
     body = json.dumps({"metadata": {"finalizers": None}})
     world.kubectl("delete", "edt", "again", "-n", stage.namespace, "--wait=false")
     world.kubectl("patch", "edt", "again", "-n", stage.namespace, "--type=merge", "-p", body)
     world.emulator.reset_calls()
-    stage.apply({**backup, "metadata": kept})
+    stage.apply(from_backup(again))
     world.processes.start("provider")
     stage.serve("again")
     assert stage.get("again", "edt")["metadata"]["uid"] != again["metadata"]["uid"]
