@@ -18,6 +18,7 @@ from apis.conditions import (
 )
 from sandbox.world import World
 from tests.integration.claims import Claims
+from tests.integration.conftest import FAST
 from tests.integration.test_certificates import admin
 from tests.integration.test_configs_in_use import Team, secret
 from tests.integration.test_references import DISTRIBUTION, look_again, says, tenant
@@ -80,6 +81,8 @@ def watch(world: World) -> Iterator[Watch]:
 @pytest.fixture
 def stage(claims: Claims, watch: Watch, world: World) -> Iterator[Stage]:
     before = admin(world, "GET", "settings")
+    # Twice as fast as elsewhere, as every test here waits for CloudFront.
+    world.emulator.set_rate(2 * FAST)
     yield Stage(claims, watch)
     admin(world, "PATCH", "settings", before)
     world.emulator.clear_faults()

@@ -1,0 +1,78 @@
+"""Moves of domains over the wire, whatever CloudFront wants of the tenant that gives."""
+
+from __future__ import annotations
+
+import pytest
+
+from provider.cloudfront.domainmoves import TAKE_ANNOTATION
+from tests.contract.emulated import DISTRIBUTION
+from tests.unit.provider.world import World, managed
+
+GIVEN = "moves.example.com"
+
+
+def two(aws) -> tuple[World, World]:
+    """One tenant that has the domain, and one that is to have it."""
+    worlds = []
+    for name, domains in (("gives", ["gives.example.com", GIVEN]), ("takes", ["takes.example.com"])):
+        annotations = {"crossplane.io/external-name": f"shop.{name}"}
+        asked = {"distributionId": DISTRIBUTION, "domains": domains, "enabled": True}
+        worlds.append(World(managed(asked, annotations=annotations, uid=name), aws))
+        worlds[-1].settle()
+    gives, takes = worlds
+    takes.obj["metadata"]["annotations"][TAKE_ANNOTATION] = gives.status["atProvider"]["id"]
+    takes.edit(domains=["takes.example.com", GIVEN])
+    return gives, takes
+
+
+def domains(aws, name: str) -> set[str]:
+    return set(aws.get_tenant(f"shop.{name}").domains)
+
+
+def test_it_is_moved_in_one_step(aws):
+    aws.admin("PATCH", "settings", {"domain_move_needs_disabled_source": False})
+    _, takes = two(aws)
+    takes.settle()
+    assert domains(aws, "takes") == {"takes.example.com", GIVEN}
+    assert domains(aws, "gives") == {"gives.example.com"}
+    assert takes.ready() == ("True", "Available")
+    assert aws.journal.count("UpdateDomainAssociation") == 1
+
+
+def test_cloudfront_may_want_the_tenant_that_gives_disabled(aws):
+    aws.admin("PATCH", "settings", {"domain_move_needs_disabled_source": True})
+    gives, takes = two(aws)
+    takes.reconcile()
+    assert "IllegalUpdate" in takes.error.message
+    assert "set spec.forProvider.enabled to false there" in takes.error.message
+    assert takes.ready() == ("False", "DomainConflict"), "one of its domains is not served here"
+    gives.edit(enabled=False)
+    gives.settle()
+    takes.settle()
+    gives.edit(enabled=True, domains=["gives.example.com"])
+    gives.settle()
+    assert domains(aws, "takes") == {"takes.example.com", GIVEN}
+    assert gives.ready() == takes.ready() == ("True", "Available")
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(
+    ("action", "error"),
+    [
+        ("fail", {"code": "Throttling", "status": 400}),
+        ("fail", {"code": "InternalError", "status": 500}),
+        ("fail", {"code": "PreconditionFailed", "status": 412}),
+        ("reset", {}),
+    ],
+)
+def test_a_move_that_is_disturbed_ends_as_asked(aws, when, action, error):
+    aws.admin("PATCH", "settings", {"domain_move_needs_disabled_source": False})
+    _, takes = two(aws)
+    aws.fault("UpdateDomainAssociation", when=when, action=action, **error)
+    for _ in range(4):
+        takes.reconcile()
+        aws.deploy()
+    takes.settle()
+    assert domains(aws, "takes") == {"takes.example.com", GIVEN}
+    assert domains(aws, "gives") == {"gives.example.com"}
+    assert takes.condition("InSync")[0] == "True"
