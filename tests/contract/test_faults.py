@@ -46,7 +46,6 @@ DISPENSABLE = {
 }
 """What the life goes on without, and why. Every other refusal is told."""
 ALL = {**PHASES, **BESIDES}
-SAMPLE = 24
 
 Begin = tuple[Any, list[dict[str, Any]]]
 """The emulator's snapshot and the objects when a phase begins."""
@@ -159,15 +158,19 @@ def made_once(aws: Faulty) -> bool:
 
 
 def sample() -> Iterator[tuple[dict[str, Any], str, str, Disturbance]]:
+    """One disturbance, drawn by chance, under each reading."""
     drawn = random.Random(readings.SEED)
-    switches = list(readings.single())
     life = [case for case in CASES if case[0] in PHASES]
-    for _ in range(SAMPLE):
-        yield (drawn.choice(switches), *drawn.choice(life))
+    for reading in (*readings.single(), *readings.combined()):
+        yield (reading, *drawn.choice(life))
 
 
 @pytest.mark.parametrize(
-    "case", [pytest.param(case, id=f"{readings.SEED}: {', '.join(map(str, case))}") for case in sample()]
+    "case",
+    [
+        pytest.param(case, id=f"{readings.SEED}-{number}, {', '.join(case[1:])}")
+        for number, case in enumerate(sample())
+    ],
 )
 def test_disturbed_under_another_reading(
     aws: Faulty, empty: Any, case: tuple[dict[str, Any], str, str, Disturbance]
