@@ -1,10 +1,17 @@
-"""One emulator in this process, emptied after each test: its start and boto3's cost more than a test."""
+"""One emulator in this process, emptied after each test: its start and boto3's cost more than a test. Fresh
+ones, and ministack, for what is compared."""
 
 from __future__ import annotations
 
+import json
+import urllib.request
+
 import pytest
 
+from edgetenants_emulator import certificates
 from edgetenants_emulator.server import EmulatorServer
+from tests.contract import ministack
+from tests.contract.account import SESSION, Account
 from tests.contract.emulated import Emulated
 
 
@@ -24,3 +31,37 @@ def aws(emulated):
     emulated.admin("DELETE", "calls")
     yield emulated
     emulated.empty()
+
+
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+@pytest.fixture
+def ours():
+    """Account number to account, at a fresh emulator of ours: domains are unique over all accounts."""
+    with EmulatorServer(rate=0) as server:
+
+        def deploy() -> None:
+            body = json.dumps({"step": 3600}).encode()
+            _DIRECT.open(urllib.request.Request(f"{server.url}/_edgetenants/clock", body)).close()
+
+        yield lambda number: Account(server.url, number, certificates.issue, deploy)
+
+
+@pytest.fixture(scope="module")
+def theirs(tmp_path_factory):
+    """Account number to account, at ministack, where all is deployed at once."""
+    with ministack.running(tmp_path_factory.mktemp("ministack")) as url:
+
+        def issue(number: str, names: list[str]) -> str:
+            acm = SESSION.client(
+                "acm",
+                endpoint_url=url,
+                region_name="us-east-1",
+                aws_access_key_id=number,
+                aws_secret_access_key="any",
+            )
+            asked = acm.request_certificate(DomainName=names[0], SubjectAlternativeNames=names)
+            return asked["CertificateArn"]
+
+        yield lambda number: Account(url, number, issue, lambda: None)
