@@ -231,7 +231,8 @@ def as_changed(stage: Stage) -> bool:
         and set(seen.domains) == {DOMAIN, ADDED}
         and tags.get("stage") == "live"
         and "team" not in tags
-        and not stage.aws.calls.get_group(FRONT).ipv6_enabled
+        and not (group := stage.aws.calls.get_group(FRONT)).ipv6_enabled
+        and stage.aws.calls.tags(group.arn).get("a") == "1"
     )
 
 

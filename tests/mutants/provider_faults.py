@@ -2,6 +2,8 @@
 
 from tests.mutants.mutation import Mutation
 
+_DENIED = "contract/test_faults.py::test_disturbed[update, ListTagsForResource, denied]"
+
 PROVIDER_FAULTS = (
     Mutation(
         "tags that cannot be read are not written",
@@ -10,7 +12,7 @@ PROVIDER_FAULTS = (
         "error=str(error))\n"
         "            return self._compare(mr, asked, replace(seen, tags=None), certificate)\n",
         "a change of tags is lost, and the tenant says that it is in sync",
-        ("contract/test_faults.py",),
+        (_DENIED,),
     ),
     Mutation(
         "a group's tags that cannot be read are not written",
@@ -18,6 +20,6 @@ PROVIDER_FAULTS = (
         "error=str(error))\n            return state\n",
         "error=str(error))\n            fresh = replace(seen, tags=None)\n",
         "a change of tags is lost, and the group says that it is in sync",
-        ("contract/test_faults.py",),
+        ("unit/provider/test_connectiongroup.py",),
     ),
 )

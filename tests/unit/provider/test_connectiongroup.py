@@ -220,3 +220,11 @@ def test_a_death_loses_and_doubles_nothing(index, when):
         world.settle(passes=20)
     assert world.gone
     assert list(world.cloudfront.groups) == [DEFAULT_GROUP]
+
+
+def test_tags_that_cannot_be_read_are_written_by_what_is_known_of_them():
+    world = settled({"tags": {"team": "edge"}})
+    world.cloudfront.refuse["ListTagsForResource"] = AwsError("ListTagsForResource", "AccessDenied", "no")
+    world.edit(tags={"team": "core"})
+    world.reconcile()
+    assert world.group.tags["team"] == "core"
