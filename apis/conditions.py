@@ -103,8 +103,8 @@ class TenantReadyReason(StrEnum):
     provider runs with --hold-deletions. Whoever is sure confirms as the message says; does not clear by
     itself."""
     RECREATION_HELD = "RecreationHeld"
-    """The tenant is gone from AWS, and is not made anew: for one poll interval, as others are looked at
-    first, and then only while too many of the account's tenants are gone at once, which looks like an
+    """The tenant or connection group is gone from AWS, and is not made anew: for one poll interval, as others
+    are looked at first, and then only while too many of the account's are gone at once, which looks like an
     accident. Whoever finds that it is none sets the annotation edgetenants.io/confirm of the ProviderConfig
     as the message says; tenants that come back clear it by themselves. Under driftPolicy Report and Suspend
     it is left so until the policy is Enforce."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from itertools import chain
 from typing import Any
 
 import click
@@ -103,7 +103,7 @@ def wire(client: KubeClient, clock: Clock, settings: Settings, policy: Policy) -
                 drift_policy=policy.drift,
                 read_only=policy.read_only,
                 peers=namesakes(controllers),
-                everyone=partial(resources, controllers),
+                everyone=lambda: chain(resources(tenants), resources(groups)),
                 poll_seconds=settings.poll_interval,
             )
             controllers.append(manager.manage(managed_kind(kind), connector, configs))

@@ -77,10 +77,13 @@ class GroupClient:
         """
         guards.check_identity(mr, self._with.account, self._with.config)
         seen = self._get(mr)
-        owned = self._owned(mr, seen) if seen else None
+        if seen is None:
+            return self._absent(mr)
+        self._memory.vanished.is_there(mr.uid)
+        owned = self._owned(mr, seen)
         if owned is None:
-            self._memory.forget(mr.uid)
-            return Observation(exists=False, conditions=() if mr.deleted else groupreport.absent())
+            # Being deleted, and not ours to delete: whoever owns it keeps it.
+            return self._absent(mr)
         if mr.deleted:
             return Observation(exists=True, conditions=groupreport.removing(owned), state=owned)
         return self._observation(mr, self._assess(mr, owned))
@@ -98,6 +101,14 @@ class GroupClient:
         if seen.id == mr.at_provider.get("id"):
             return replace(seen, tags=mr.at_provider.get("tags"))
         return seen
+
+    def _absent(self, mr: Managed) -> Observation:
+        self._memory.forget(mr.uid)
+        if mr.deleted:
+            self._memory.vanished.forget(mr.uid)
+            return Observation(exists=False)
+        guards.check_vanished(mr, self._with)
+        return Observation(exists=False, conditions=groupreport.absent())
 
     def _owned(self, mr: Managed, seen: ObservedGroup) -> ObservedGroup | None:
         """The group with its tags, when it is ours or is only looked at; None when it is let go.
@@ -177,7 +188,6 @@ class GroupClient:
             ExternalError: AWS refuses it.
         """
         guards.check_frozen(mr, self._with.frozen)
-        guards.check_left(mr, self._with.drift_policy)
         name = str(mr.external_name)
         try:
             asked = groupstate.at_creation(mr, installation=self._with.installation, name=name)

@@ -40,8 +40,8 @@ class _Connector:
         everyone: Callable[[], Iterable[Managed]] = lambda: (),
         poll_seconds: float = 60.0,
     ) -> None:
-        """`peers` finds the other managed resources that lead to the same external one, `everyone` all of the
-        kind; the rest is the provider's flags."""
+        """`peers` finds the other managed resources that lead to the same external one, `everyone` those
+        of all kinds; the rest is the provider's flags."""
         self._configs = configs
         self._accounts = accounts
         self._installation = installation

@@ -35,7 +35,7 @@ class Context:
     peers: Peers = lambda *_: ()
     """Those that lead to the same external resource."""
     everyone: Callable[[], Iterable[Managed]] = lambda: ()
-    """All managed resources of the kind."""
+    """The managed resources of all kinds."""
     confirmed: str = ""
     """What somebody confirmed on the provider config."""
     poll_seconds: float = 60.0

@@ -29,7 +29,6 @@ __all__ = [
     "check_frozen",
     "check_identity",
     "check_import",
-    "check_left",
     "check_peers",
     "check_protection",
     "check_vanished",
@@ -127,7 +126,7 @@ def check_frozen(mr: Managed, frozen: str) -> None:
         raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.FROZEN, words),))
 
 
-def check_left(mr: Managed, default: DriftPolicy) -> None:
+def _check_left(mr: Managed, default: DriftPolicy) -> None:
     """What somebody deleted in AWS is drift like any other: it is made anew under Enforce only.
 
     Args:
@@ -158,7 +157,7 @@ def check_left(mr: Managed, default: DriftPolicy) -> None:
 
 
 def check_vanished(mr: Managed, having: Context) -> None:
-    """A tenant that was known is gone. It is made anew unless many are: nothing is made before that is known.
+    """What was known is gone. It is made anew unless many are: nothing is made before that is known.
 
     Raises:
         NotYet: its drift policy leaves it so, others have to be looked at first, or somebody has to confirm.
@@ -170,27 +169,29 @@ def check_vanished(mr: Managed, having: Context) -> None:
     if having.frozen or not permissions(mr.management_policies, mr.deletion_policy).create:
         # Nothing is made anyway, and what holds it is told.
         return
-    check_left(mr, having.drift_policy)
+    _check_left(mr, having.drift_policy)
     home = account_of(mr.at_provider.get("arn") or "")
     known = having.memory.shared(f"known tenants {home}", lambda: count_known(having.everyone(), home))
     verdict = vanished.verdict(mr.uid, known, having.poll_seconds)
     if verdict is Verdict.HELD and having.confirmed == vanished.token(having.config):
         vanished.confirm(having.config)
         verdict = Verdict.MAKE
-    gone = f"tenant {mr.external_name} ({id_}) is gone from AWS"
+    gone = f"{noun(mr)} {mr.external_name} ({id_}) is gone from AWS"
     if verdict is Verdict.WAIT:
         words = f"{gone}; it is made anew in {having.poll_seconds:.0f} s unless many others are gone too"
         raise _recreation_held(words, min(_HELD_SECONDS, having.poll_seconds))
     if verdict is Verdict.HELD:
-        many = f"more than {limit(known)} of the {known} known tenants of account {home}"
+        many = (
+            f"more than {limit(known)} of the {known} known tenants and connection groups of account {home}"
+        )
         raise _recreation_held(f"{gone}, and so are {many}: {_confirmation(having)}", _HELD_SECONDS)
 
 
 def _confirmation(having: Context) -> str:
     token = having.memory.vanished.token(having.config)
     return (
-        "none is made anew. Check that the account and its endpoint are the right ones; to have the tenants "
-        f"made anew all the same, set the annotation {CONFIRM_ANNOTATION} of {having.config} to {token}"
+        "none is made anew. Check that the account and its endpoint are the right ones; to have them made "
+        f"anew all the same, set the annotation {CONFIRM_ANNOTATION} of {having.config} to {token}"
     )
 
 

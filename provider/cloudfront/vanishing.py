@@ -1,7 +1,8 @@
 """Many tenants that are gone at once: an accident, until somebody says that it is none.
 
 Somebody emptied the account, restored an old state of it, or the endpoint leads elsewhere. To make thousands
-of tenants anew would be the second accident, as others may have their domains by now.
+of tenants anew would be the second accident, as others may have their domains by now. Connection groups count
+like tenants: one that is made anew has another endpoint, and DNS leads to the old one.
 
     known tenant is gone ─▶ wait a poll interval ─▶ few were ─▶ made anew
                                                 └─▶ many were ─▶ held until the provider config confirms
@@ -39,7 +40,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True)
 class Gone:
-    """A tenant that was known, and is not there."""
+    """A tenant or connection group that was known, and is not there."""
 
     id: str
     config: str
@@ -73,7 +74,7 @@ def judge(gone: int, known: int, looked_at: int, *, waited: bool) -> Verdict:
 
 
 def count_known(resources: Iterable[Managed], account: str | None) -> int:
-    """The tenants of an account that these managed resources had."""
+    """The tenants and connection groups of an account that these managed resources had."""
     ids = {
         mr.at_provider["id"]
         for mr in resources
@@ -83,7 +84,7 @@ def count_known(resources: Iterable[Managed], account: str | None) -> int:
 
 
 class Vanished:
-    """The tenants of one account that are gone. Thread-safe."""
+    """The tenants and connection groups of one account that are gone. Thread-safe."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -58,6 +58,14 @@ PROVIDER_GUARDS = (
         _VANISHING,
     ),
     Mutation(
+        "a connection group is made anew at once",
+        "cloudfront/connectiongroup.py",
+        "        guards.check_vanished(mr, self._with)\n",
+        "",
+        "in an emptied account it gets another endpoint, and DNS leads to the old one",
+        _VANISHING,
+    ),
+    Mutation(
         "those that nobody wants still count",
         "cloudfront/tenant.py",
         "            self._memory.vanished.forget(mr.uid)\n",

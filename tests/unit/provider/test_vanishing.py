@@ -12,6 +12,7 @@ from edgetenants_runtime.managed import Managed
 from provider.cloudfront.memory import Memory
 from provider.cloudfront.vanishing import Verdict, judge, limit
 from tests.unit.provider.fakecloudfront import FakeCloudFront
+from tests.unit.provider.test_connectiongroup import Groups
 from tests.unit.provider.world import World, managed
 
 POLL = 60.0
@@ -47,12 +48,18 @@ class Fleet:
     """Many managed resources of one account, in one process."""
 
     size: int
+    groups: int = 0
+    """Of these, connection groups."""
     clock: FakeClock = field(default_factory=FakeClock)
     cloudfront: FakeCloudFront = field(default_factory=FakeCloudFront)
     worlds: list[World] = field(default_factory=list)
 
     def __post_init__(self):
-        for number in range(self.size):
+        for number in range(self.groups):
+            world = Groups({}, self.cloudfront, name=f"shop.g{number}")
+            world.obj["metadata"]["uid"] = f"uid-g{number}"
+            self.worlds.append(world)
+        for number in range(self.size - self.groups):
             asked = {"distributionId": "E1EDGETENANTS", "domains": [f"t{number}.example.com"]}
             obj = managed(
                 asked,
@@ -68,7 +75,7 @@ class Fleet:
         self.restart()
         self.poll()
         self.poll()
-        assert len(self.cloudfront.tenants) == self.size
+        assert len(self.cloudfront.tenants) == self.size - self.groups
 
     def restart(self):
         memory = Memory(self.clock)
@@ -87,6 +94,10 @@ class Fleet:
     def lose(self, number):
         for id_ in list(self.cloudfront.tenants)[:number]:
             del self.cloudfront.tenants[id_]
+
+    def lose_groups(self):
+        for id_ in [group.id for group in self.cloudfront.groups.values() if not group.is_default]:
+            del self.cloudfront.groups[id_]
 
     @property
     def held(self):
@@ -126,7 +137,7 @@ def test_of_many_none_is_made_anew_until_it_is_confirmed():
     assert len(fleet.held) == 6
     status, _, message = fleet.held[0].condition("Ready")
     assert status == "False"
-    assert "more than 5 of the 8 known tenants of account 123456789012" in message
+    assert "more than 5 of the 8 known tenants and connection groups of account 123456789012" in message
     fleet.confirm(fleet.token)
     fleet.poll()
     fleet.poll()
@@ -233,3 +244,30 @@ def test_credentials_of_another_account_look_like_nothing_is_gone():
     fleet.poll()
     assert {world.ready()[1] for world in fleet.worlds} <= {"Available", "AccountMismatch"}
     assert fleet.creations() == 8
+
+
+def test_connection_groups_count_and_are_held_like_tenants():
+    fleet = Fleet(8, groups=3)
+    fleet.lose(4)
+    fleet.lose_groups()
+    for _ in range(3):
+        fleet.poll()
+    assert len(fleet.held) == 7
+    assert "connection group shop.g0" in fleet.held[0].condition("Ready")[2]
+    assert fleet.cloudfront.journal.count("CreateConnectionGroup") == 3
+    fleet.confirm(fleet.token)
+    fleet.poll()
+    fleet.poll()
+    assert fleet.cloudfront.journal.count("CreateConnectionGroup") == 6
+    assert not fleet.held
+
+
+def test_a_connection_group_that_is_gone_alone_is_made_anew():
+    fleet = Fleet(8, groups=1)
+    fleet.lose_groups()
+    fleet.poll()
+    assert fleet.cloudfront.journal.count("CreateConnectionGroup") == 1
+    fleet.poll()
+    fleet.poll()
+    assert fleet.cloudfront.journal.count("CreateConnectionGroup") == 2
+    assert not fleet.held
