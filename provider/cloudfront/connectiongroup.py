@@ -23,7 +23,7 @@ from provider.cloudfront import (
     groupreport,
     groupstate,
     guards,
-    identity,
+    ownerlook,
     ownership,
     plan,
 )
@@ -40,7 +40,6 @@ from provider.cloudfront.groupplan import (
     UpdateGroup,
 )
 from provider.cloudfront.groupstate import Group, ObservedGroup
-from provider.cloudfront.ownership import Ownership
 from provider.cloudfront.report import Shown
 
 __all__ = ["GroupClient"]
@@ -80,9 +79,9 @@ class GroupClient:
         if seen is None:
             return self._absent(mr)
         self._memory.vanished.is_there(mr.uid)
-        owned = self._owned(mr, seen)
+        # The default group is the account's, and CloudFront lets nobody delete it.
+        owned = None if mr.deleted and seen.is_default else ownerlook.look(mr, seen, self._with)
         if owned is None:
-            # Being deleted, and not ours to delete: whoever owns it keeps it.
             return self._absent(mr)
         if mr.deleted:
             return Observation(exists=True, conditions=groupreport.removing(owned), state=owned)
@@ -98,45 +97,12 @@ class GroupClient:
             guards.check_import(mr)
             return None
         self._memory.note_endpoint(seen.id, seen.routing_endpoint)
-        if seen.id == mr.at_provider.get("id"):
-            return replace(seen, tags=mr.at_provider.get("tags"))
-        return seen
+        return ownerlook.with_known_tags(mr, seen)
 
     def _absent(self, mr: Managed) -> Observation:
         self._memory.forget(mr.uid)
-        if mr.deleted:
-            self._memory.vanished.forget(mr.uid)
-            return Observation(exists=False)
         guards.check_vanished(mr, self._with)
-        return Observation(exists=False, conditions=groupreport.absent())
-
-    def _owned(self, mr: Managed, seen: ObservedGroup) -> ObservedGroup | None:
-        """The group with its tags, when it is ours or is only looked at; None when it is let go.
-
-        Raises:
-            ExternalError: it is not ours (AdoptionRefused), or its tags cannot be read.
-        """
-        if mr.deleted and seen.is_default:
-            # It is the account's, and CloudFront lets nobody delete it.
-            return None
-        if not ownership.writes(mr) or ownership.recorded(mr, seen):
-            return seen
-        tags = self._read_tags(mr, seen)
-        peers = tuple(self._with.peers(mr, ownership.names(seen)))
-        verdict = ownership.judge(mr, seen, tags, self._with.installation, peers)
-        if mr.deleted:
-            ours = verdict is Ownership.OURS and ownership.rival(mr, seen, peers) is None
-            return replace(seen, tags=tags) if ours else None
-        if verdict in (Ownership.OURS, Ownership.GIVEN):
-            guards.check_peers(mr, seen, peers)
-            return replace(seen, tags=tags)
-        raise guards.adoption_refused(mr, seen, verdict, tags.get(identity.OWNER_TAG))
-
-    def _read_tags(self, mr: Managed, seen: ObservedGroup) -> dict[str, str]:
-        try:
-            return self._cloudfront.tags(seen.arn)
-        except AwsError as error:
-            raise self._explained(mr, error, f"read tags of connection group {seen.name}") from error
+        return Observation(exists=False, conditions=() if mr.deleted else groupreport.absent())
 
     def _assess(self, mr: Managed, seen: ObservedGroup) -> GroupState:
         asked = self._asked(mr, seen.name)

@@ -163,7 +163,9 @@ def check_vanished(mr: Managed, having: Context) -> None:
         NotYet: its drift policy leaves it so, others have to be looked at first, or somebody has to confirm.
     """
     id_, vanished = mr.at_provider.get("id"), having.memory.vanished
-    if not id_:
+    if mr.deleted:
+        vanished.forget(mr.uid)
+    if mr.deleted or not id_:
         return
     vanished.found_gone(mr.uid, id_, having.config)
     if having.frozen or not permissions(mr.management_policies, mr.deletion_policy).create:

@@ -32,8 +32,8 @@ from provider.cloudfront import (
     desired,
     dnsinstructions,
     guards,
-    identity,
     lateinit,
+    ownerlook,
     ownership,
     plan,
     preflight,
@@ -48,7 +48,6 @@ from provider.cloudfront.context import Context
 from provider.cloudfront.dnslook import DnsLook
 from provider.cloudfront.errors import AwsError, explain
 from provider.cloudfront.observed import ObservedTenant
-from provider.cloudfront.ownership import Ownership
 from provider.cloudfront.report import Dns, Shown
 
 __all__ = ["TenantClient"]
@@ -81,9 +80,8 @@ class TenantClient:
         if seen is None:
             return self._absent(mr)
         self._memory.vanished.is_there(mr.uid)
-        owned = self._owned(mr, seen)
+        owned = ownerlook.look(mr, seen, self._with)
         if owned is None:
-            # Being deleted, and never ours: whoever owns it keeps it.
             return self._absent(mr)
         if mr.deleted:
             return Observation(exists=True, conditions=conditions.removing(owned), state=owned)
@@ -98,16 +96,13 @@ class TenantClient:
                 raise self._explained(mr, error, f"get tenant {name}") from error
             guards.check_import(mr)
             return None
-        if seen.id == mr.at_provider.get("id"):
-            return replace(seen, tags=mr.at_provider.get("tags"))
-        return seen
+        return ownerlook.with_known_tags(mr, seen)
 
     def _absent(self, mr: Managed) -> Observation:
         self._memory.forget(mr.uid)
-        if mr.deleted:
-            self._memory.vanished.forget(mr.uid)
-            return Observation(exists=False)
         guards.check_vanished(mr, self._with)
+        if mr.deleted:
+            return Observation(exists=False)
         # Where the domains must lead is said beforehand: CloudFront may refuse to create the tenant until
         # they do.
         asked = self._asked(mr, str(mr.external_name))
@@ -135,34 +130,6 @@ class TenantClient:
             poll_after=plan.look_after(state.seen, state.certificate),
             state=state,
         )
-
-    # Whose it is.
-
-    def _owned(self, mr: Managed, seen: ObservedTenant) -> ObservedTenant | None:
-        """The tenant with its tags, when it is ours or is only looked at; None when it is not ours and is let
-        go.
-
-        Raises:
-            ExternalError: it is not ours (AdoptionRefused), or its tags cannot be read.
-        """
-        if not ownership.writes(mr) or ownership.recorded(mr, seen):
-            return seen
-        tags = self._read_tags(mr, seen)
-        peers = tuple(self._with.peers(mr, ownership.names(seen)))
-        verdict = ownership.judge(mr, seen, tags, self._with.installation, peers)
-        if mr.deleted:
-            ours = verdict is Ownership.OURS and ownership.rival(mr, seen, peers) is None
-            return replace(seen, tags=tags) if ours else None
-        if verdict in (Ownership.OURS, Ownership.GIVEN):
-            guards.check_peers(mr, seen, peers)
-            return replace(seen, tags=tags)
-        raise guards.adoption_refused(mr, seen, verdict, tags.get(identity.OWNER_TAG))
-
-    def _read_tags(self, mr: Managed, seen: ObservedTenant) -> dict[str, str]:
-        try:
-            return self._cloudfront.tags(seen.arn)
-        except AwsError as error:
-            raise self._explained(mr, error, f"read tags of tenant {seen.name}") from error
 
     # What it should be.
 

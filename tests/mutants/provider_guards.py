@@ -67,9 +67,9 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "those that nobody wants still count",
-        "cloudfront/tenant.py",
-        "            self._memory.vanished.forget(mr.uid)\n",
-        "",
+        "cloudfront/guards.py",
+        "        vanished.forget(mr.uid)\n",
+        "        pass\n",
         "a fleet that was deleted holds up what stays",
         _VANISHING,
     ),
