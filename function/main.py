@@ -7,6 +7,8 @@ Exit codes: 0 stopped by SIGTERM or SIGINT, 1 could not start, 2 wrong flags.
 import gc
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -61,29 +63,42 @@ def main(  # noqa: PLR0913, PLR0917 - one for each flag
             "expected --tls-server-certs-dir DIRECTORY (or TLS_SERVER_CERTS_DIR) for mTLS, or --insecure"
         )
     try:
-        settings = Settings(
-            address=address,
-            credentials=None if insecure else server.load_credentials(Path(tls_certs_dir or "")),
-            max_receive_bytes=max_recv_message_size * MEBIBYTE,
-            max_send_bytes=(max_send_message_size or max_recv_message_size) * MEBIBYTE,
-        )
-        metrics, tracer = Metrics(), tracing.tracer(os.environ)
-        if metrics_address:
-            _log.info("serving metrics", port=metrics.serve(metrics_address))
-        serve(Server(settings, metrics=metrics, tracer=tracer), address)
-        tracer.stop()
+        with signals_blocked():
+            settings = Settings(
+                address=address,
+                credentials=None if insecure else server.load_credentials(Path(tls_certs_dir or "")),
+                max_receive_bytes=max_recv_message_size * MEBIBYTE,
+                max_send_bytes=(max_send_message_size or max_recv_message_size) * MEBIBYTE,
+            )
+            metrics, tracer = Metrics(), tracing.tracer(os.environ)
+            if metrics_address:
+                _log.info("serving metrics", port=metrics.serve(metrics_address))
+            serve(Server(settings, metrics=metrics, tracer=tracer), address)
+            tracer.stop()
     except StartupFailed as error:
         raise click.ClickException(str(error)) from error
 
 
+@contextmanager
+def signals_blocked() -> Iterator[None]:
+    """Block the signals that stop, in this thread and in those that it starts, so that `serve` receives them.
+
+    Around all that uses gRPC: its threads start with the first credentials, and a signal that comes while the
+    main thread does something else goes to any thread that does not block it.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def serve(running: Server, address: str) -> None:
-    """Serve until a signal asks to stop, then drain.
+    """Serve until a signal asks to stop, then drain. The signals are blocked by now.
 
     Raises:
         StartupFailed: the address cannot be listened on.
     """
-    # Blocked before any thread starts, so that none of them takes the signal, and waited for here.
-    signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     port = running.start()
     # What is loaded by now stays; a collection that went through it would hold up a call.
     gc.collect()

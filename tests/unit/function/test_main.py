@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -11,7 +12,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -61,11 +62,24 @@ def _started(*flags: str, **env: str) -> Iterator[tuple[subprocess.Popen[str], i
         process.wait()
 
 
+def _threads_that_would_take(number: signal.Signals, pid: int) -> list[str]:
+    """Threads beside the main one, which waits for the signal, that do not block it."""
+    found = []
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):  # it may end meanwhile
+            status = (thread / "status").read_text()
+            blocked = re.search(r"^SigBlk:\s*(\w+)", status, re.MULTILINE)
+            if thread.name != str(pid) and not (blocked and int(blocked[1], 16) & 1 << (number - 1)):
+                found.append((thread / "comm").read_text().strip())
+    return found
+
+
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
 def test_serves_until_a_signal_and_exits_with_0(pki: Pki, stop: signal.Signals) -> None:
     with _started(TLS_SERVER_CERTS_DIR=str(pki.directory)) as (process, port):
         with grpc.secure_channel(f"127.0.0.1:{port}", pki.crossplane) as channel:
             rsp = grpcv1.FunctionRunnerServiceStub(channel).RunFunction(building.request(), timeout=SECONDS)
+        assert not _threads_that_would_take(stop, process.pid)
         process.send_signal(stop)
         _, log = process.communicate(timeout=SECONDS)
 
