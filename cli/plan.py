@@ -16,6 +16,7 @@ from apis import kinds
 from apis.drift import DriftPolicy
 from cli.aws import NoConfig, Reach
 from cli.documents import Document, UnreadableFile, read_all
+from cli.files import takes_files
 from edgetenants_runtime.api.annotations import EXTERNAL_NAME
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import ExternalClient
@@ -75,12 +76,10 @@ class _Row:
 
 
 @click.command()
-@click.option(
-    "-f", "--file", "files", multiple=True, required=True,
-    type=click.Path(path_type=Path, allow_dash=True),
-    help="DistributionTenants and ConnectionGroups, from kubectl get -o yaml or from your repository; - is "
-    "standard input.",
-)  # fmt: skip
+@takes_files(
+    "DistributionTenants and ConnectionGroups, from kubectl get -o yaml or from your repository; - is "
+    "standard input."
+)
 @click.option(
     "--provider-config", "config_files", multiple=True, type=click.Path(path_type=Path),
     help="The provider configs that they name, and their Secrets. Without it, AWS's usual environment "

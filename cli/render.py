@@ -11,9 +11,10 @@ import click
 import yaml
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 
-from apis import kinds
+from apis import crds, kinds
 from apis.errors import InvalidInput
 from cli.documents import Document, UnreadableFile, read_all
+from cli.files import takes_files
 from function import explain, fn, offline, structs
 from function.errors import Refused
 from function.offline import Pricelist
@@ -24,13 +25,16 @@ _STATUS = {fnv1.STATUS_CONDITION_TRUE: "True", fnv1.STATUS_CONDITION_FALSE: "Fal
 
 
 @click.command()
+@takes_files("TenantClaims, and plans where --plans names none; - is standard input.")
 @click.option(
-    "-f", "--file", "claim_files", multiple=True, required=True,
-    type=click.Path(path_type=Path, allow_dash=True), help="TenantClaims; - is standard input.",
+    "--plans", "plan_files", multiple=True, type=click.Path(path_type=Path),
+    help="A Composition or TenantPlans. Where there is none here nor in the files: the Composition that "
+    "comes with edgetenants.",
 )  # fmt: skip
 @click.option(
-    "--plans", "plan_files", multiple=True, required=True, type=click.Path(path_type=Path),
-    help="A Composition or TenantPlans; and the EnvironmentConfigs of its plansFrom.",
+    "--required", "required_files", multiple=True, type=click.Path(path_type=Path),
+    help="What the plans are taken from: the EnvironmentConfigs of plansFrom. They may be among the other "
+    "files as well.",
 )  # fmt: skip
 @click.option(
     "--observed", "observed_files", multiple=True, type=click.Path(path_type=Path),
@@ -41,24 +45,51 @@ _STATUS = {fnv1.STATUS_CONDITION_TRUE: "True", fnv1.STATUS_CONDITION_FALSE: "Fal
     "--why/--no-why", default=True, show_default=True, help="Say who made each choice, in comments."
 )
 def render(
-    claim_files: tuple[Path, ...], plan_files: tuple[Path, ...], observed_files: tuple[Path, ...], why: bool
+    files: tuple[Path, ...],
+    plan_files: tuple[Path, ...],
+    required_files: tuple[Path, ...],
+    observed_files: tuple[Path, ...],
+    why: bool,
 ) -> None:
     """Print what claims become: status and conditions of each, its managed resources, and why they are so.
 
     The output is YAML; what is not an object stands in comments. Exits with 1 when a claim is refused.
     """
     try:
-        offered = Pricelist.of([document.value for document in read_all(plan_files)])
-        claims = [document for document in read_all(claim_files) if _is_claim(document)]
+        asked = read_all(files)
+        claims = [document for document in asked if _is_claim(document)]
+        if not claims:
+            raise click.UsageError(
+                f"expected a {kinds.TENANT_CLAIM.kind} in the files; found {_found(asked)}"
+            )
+        offered = _offered(asked, read_all(plan_files), read_all(required_files))
         observed = [document.value for document in read_all(observed_files)]
-        if offered is None or not claims:
-            raise click.UsageError("expected at least one TenantClaim in -f, and plans in --plans")
         answers = [_answer(document, offered, observed) for document in claims]
     except (UnreadableFile, InvalidInput) as error:
         raise click.UsageError(str(error)) from error
     for document, answer in zip(claims, answers, strict=True):
         _show(document, answer, offered, why=why)
     sys.exit(1 if any(answer.refused for answer in answers) else 0)
+
+
+def _offered(asked: list[Document], named: list[Document], required: list[Document]) -> Pricelist:
+    """The plans: of --plans, else those among the files, else those that come with edgetenants."""
+    others = [
+        document.value for document in (*asked, *named, *required) if offline.is_required(document.value)
+    ]
+    inputs = _with_plans(named) or _with_plans(asked)
+    if not (inputs or named):
+        _comment("plans: of the Composition that comes with edgetenants; name others by --plans")
+        inputs = [crds.composition(kinds.TENANT_CLAIM, "tenantclaims")]
+    return Pricelist.of([*inputs, *others])
+
+
+def _with_plans(documents: list[Document]) -> list[dict[str, Any]]:
+    return [document.value for document in documents if offline.has_plans(document.value)]
+
+
+def _found(documents: list[Document]) -> str:
+    return ", ".join(sorted({document.kind or "objects without kind" for document in documents})) or "nothing"
 
 
 def _is_claim(document: Document) -> bool:

@@ -13,6 +13,7 @@ import click
 from apis import errors, kinds, tenantclaim, tenantplans, tenantreport
 from apis.errors import InvalidInput, Problem
 from cli.documents import Document, UnreadableFile, read_all
+from cli.files import takes_files
 from function import offline
 from function.errors import Refused
 
@@ -49,7 +50,7 @@ class Refusal(Problem):
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
+@takes_files("As FILES.")
 @click.option(
     "--plans",
     "plan_files",
@@ -84,7 +85,7 @@ def validate(files: tuple[Path, ...], plan_files: tuple[Path, ...], as_json: boo
 def _check_all(documents: list[Document], plan_files: list[Document]) -> list[dict[str, Any]]:
     """A row for each problem, and one without a problem for each object that is sound."""
     try:
-        pricelist = offline.Pricelist.of([document.value for document in plan_files])
+        pricelist = offline.Pricelist.of([document.value for document in plan_files]) if plan_files else None
     except InvalidInput as error:
         raise click.UsageError(f"--plans: {error}") from error
     rows: list[dict[str, Any]] = []

@@ -33,19 +33,27 @@ class Pricelist:
     """What Crossplane would find when the function requires it."""
 
     @classmethod
-    def of(cls, objects: Sequence[Json]) -> "Pricelist | None":
-        """From a Composition or TenantPlans and, beside it, EnvironmentConfigs; None where there is nothing.
+    def of(cls, objects: Sequence[Json]) -> "Pricelist":
+        """From a Composition or TenantPlans and, beside it, EnvironmentConfigs.
 
         Raises:
             InvalidInput: there is no such object among others, or there are several.
         """
         inputs = [found for value in objects for found in _inputs(value)]
-        if not objects:
-            return None
         if len(inputs) != 1:
             expected = f"one {tenantplans.KIND}, or one Composition with a step of function-edgetenants"
             raise errors.InvalidInput((errors.Problem("", expected, f"{len(inputs)} of them"),))
-        return cls(inputs[0], tuple(value for value in objects if value.get("kind") == plansources.KIND))
+        return cls(inputs[0], tuple(filter(is_required, objects)))
+
+
+def has_plans(value: Json) -> bool:
+    """Whether it is the function's input, or a Composition with a step of the function."""
+    return any(True for _ in _inputs(value))
+
+
+def is_required(value: Json) -> bool:
+    """Whether it is of the kind that the function requires."""
+    return bool(value.get("kind") == plansources.KIND)
 
 
 def _inputs(value: Json) -> Iterator[Json]:

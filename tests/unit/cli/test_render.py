@@ -121,6 +121,38 @@ def test_plans_from_environment_configs_beside_them(put: Any) -> None:
     assert "EnvironmentConfig shelf does not exist" in missing.output
 
 
+def test_all_in_one_file_given_as_an_argument(put: Any) -> None:
+    _, tenant = objects(run(put("all.yaml", SHELF, CLAIM, SOURCED)))
+    assert tenant["spec"]["forProvider"]["distributionId"] == "E1SHELF"
+
+
+def test_required_resources_from_a_file_of_their_own(put: Any) -> None:
+    plans, shelf = put("plans.yaml", SOURCED), put("shelf.yaml", SHELF)
+    _, tenant = objects(run("-f", put("claim.yaml", CLAIM), "--plans", plans, "--required", shelf))
+    assert tenant["spec"]["forProvider"]["distributionId"] == "E1SHELF"
+
+
+def test_without_plans_those_of_the_package(put: Any) -> None:
+    done = run("-f", put("claim.yaml", {**CLAIM, "spec": {"plan": "standard", "domains": ["a.example.com"]}}))
+
+    assert "# plans: of the Composition that comes with edgetenants; name others by --plans" in done.output
+    _, tenant = objects(done)
+    assert tenant["spec"]["forProvider"]["distributionId"] == "E1EDGETENANTS"
+
+
+def test_plans_that_are_named_come_before_those_among_the_files(put: Any) -> None:
+    other = {**PLANS, "plans": {"gold": {"distributionId": "E1OTHER"}}}
+    _, tenant = objects(run("-f", put("all.yaml", CLAIM, PLANS), "--plans", put("plans.yaml", other)))
+    assert tenant["spec"]["forProvider"]["distributionId"] == "E1OTHER"
+
+
+@pytest.mark.parametrize("command", ["render", "validate", "plan"])
+def test_no_files_at_all(command: str) -> None:
+    done = CliRunner().invoke(cli, [command])
+    assert done.exit_code == 2
+    assert "expected files: YAML files, folders, or - for standard input" in done.output
+
+
 def test_a_refusal_is_told_and_is_the_exit_code(put: Any) -> None:
     wrong = {**CLAIM, "spec": {"plan": "silver", "domains": ["a.example.com"]}}
 
@@ -136,7 +168,7 @@ def test_a_refusal_is_told_and_is_the_exit_code(put: Any) -> None:
     [
         ([CLAIM], [CLAIM], "one TenantPlans, or one Composition"),
         ([CLAIM], [PLANS, PLANS], "got 2 of them"),
-        ([SHELF], [PLANS], "at least one TenantClaim"),
+        ([SHELF], [PLANS], "expected a TenantClaim in the files; found EnvironmentConfig"),
         (["text"], [PLANS], "expected an object, got 'text'"),
     ],
 )

@@ -54,6 +54,7 @@ def test_every_problem_with_its_line(put: Any) -> None:
     done = run(file)
 
     assert done.exit_code == 1
+    assert run("-f", file).output == done.output
     lines = done.output.splitlines()
     assert lines[0].startswith(f"{file}:10:7: TenantClaim acme: spec.domains[1]: expected")
     assert lines[1].startswith(f"{file}:11:13: TenantClaim acme: spec.sspended: expected suspended")

@@ -1,0 +1,40 @@
+"""The files that a command is about: as arguments, as `cat` takes them, or by -f, as kubectl does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+import click
+
+__all__ = ["takes_files"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_PATH = click.Path(path_type=Path, allow_dash=True)
+
+
+def takes_files(what: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Give the command all its files, in their order, as `files`; without any it is called wrongly.
+
+    Args:
+        what: what is expected in them, for the help.
+    """
+
+    def decorate(command: Callable[P, R]) -> Callable[P, R]:
+        @click.argument("arguments", metavar="[FILES]...", nargs=-1, type=_PATH)
+        @click.option("-f", "--file", "named", metavar="PATH", multiple=True, type=_PATH, help=what)
+        @wraps(command)
+        def merged(*args: P.args, **kwargs: P.kwargs) -> R:
+            named, arguments = kwargs.pop("named"), kwargs.pop("arguments")
+            kwargs["files"] = (*named, *arguments)  # type: ignore[misc]  # both are tuples of paths
+            if not kwargs["files"]:
+                raise click.UsageError("expected files: YAML files, folders, or - for standard input")
+            return command(*args, **kwargs)
+
+        return merged
+
+    return decorate
