@@ -55,9 +55,9 @@ def sandbox() -> None:
 @click.option("--i-own-this-cluster", is_flag=True, help="Go on though Crossplane runs in that cluster.")
 @click.option(
     "--crossplane",
-    type=click.Choice([*Crossplane]),
+    type=click.Choice([each.value for each in Crossplane]),
     callback=lambda _context, _option, named: Crossplane(named),
-    default=Crossplane.V2,
+    default=Crossplane.V2.value,
     show_default=True,
     help="Which core; with v1 the claim is the legacy one.",
 )

@@ -1,10 +1,9 @@
 """Claims of Crossplane v1: a composite beside the namespaces for each claim, with cluster-scoped tenants.
 
-Crossplane v2 serves them still, by its LegacyCluster composites.
+Crossplane v2 serves them still, by its LegacyCluster composites. test_crossplane_v1.py has these cases on v1.
 """
 
 import base64
-import json
 import os
 from collections.abc import Iterator
 
@@ -12,26 +11,11 @@ import pytest
 
 from sandbox.choice import Options
 from sandbox.world import World
-from tests.integration.claims import Claims
+from tests.integration.claims import Claims, LegacyClaims
 from tests.integration.conftest import CACHE, FAST, ROOT
-from tests.integration.watching import Object, Watch, condition, is_true
+from tests.integration.watching import Watch, condition, is_true
 
-LEGACY = "distributiontenants.cloudfront.edgetenants.io"
-COMPOSITES = "xtenantclaims.platform.edgetenants.io"
-
-
-class LegacyClaims(Claims):
-    """Claims whose managed resources are beside the namespaces."""
-
-    def composite(self, name: str) -> Object:
-        """The composite that was made for a claim."""
-        found = self.get(name).get("spec", {}).get("resourceRef", {}).get("name")
-        return self.get(found, COMPOSITES) if found else {}
-
-    def managed(self, name: str) -> Object:
-        labels = f"crossplane.io/claim-name={name},crossplane.io/claim-namespace={self.namespace}"
-        items = json.loads(self.world.kubectl("get", LEGACY, "-l", labels, "-o", "json"))["items"]
-        return items[0] if items else {}
+COMPOSITES = LegacyClaims.COMPOSITES
 
 
 @pytest.fixture(scope="module")
@@ -57,11 +41,8 @@ def world() -> Iterator[World]:
 
 
 @pytest.fixture
-def claims(world: World, request: pytest.FixtureRequest) -> Iterator[LegacyClaims]:
-    made = LegacyClaims(world, f"legacy-{len(request.node.name)}")
-    yield made
-    world.kubectl("delete", "tenantclaims", "--all", "-n", made.namespace, "--wait=false")
-    made.wait("everything to be deleted", lambda: not world.kubectl("get", LEGACY, "-o", "name").strip())
+def kind_of_claims() -> type[Claims]:
+    return LegacyClaims
 
 
 def test_a_claims_whole_life(claims: LegacyClaims, world: World) -> None:
@@ -84,9 +65,13 @@ def test_a_claims_whole_life(claims: LegacyClaims, world: World) -> None:
         claims.patch("acme", {"suspended": True})
         claims.wait("the suspension", lambda: is_true(claims.get("acme"), "Suspended"))
         claims.wait("Live to tell", lambda: reason(claims, "acme") == "Suspended")
+        [tenant] = claims.tenants("acme")
+        assert not tenant["Enabled"]
         claims.delete("acme")
         claims.wait_gone(["acme"])
         claims.wait("the Secret to go", lambda: not claims.get("acme-edge", "secret"))
+    assert len(watched.events) > 2
+    # Only v2 has a circuit breaker, and this condition.
     assert [o for _, o in watched.events if condition(o, "Responsive").get("status") == "False"] == []
 
 
@@ -102,8 +87,44 @@ def test_a_refusal_is_told_on_the_claim(claims: LegacyClaims) -> None:
     claims.wait_ready("lost")
 
 
+def test_what_serves_serves_on_without_the_function(claims: LegacyClaims, world: World) -> None:
+    claims.apply(claims.claim("steady"))
+    [before] = claims.wait_ready("steady") and claims.tenants("steady")
+    world.processes.kill("function")
+    try:
+        claims.patch("steady", {"parameters": {"tenantName": "changed"}})
+        world.kubectl("annotate", "ledt", "--all", "crossplane.io/reconcile-requested-at=now")
+        claims.wait(
+            "the provider to look",
+            lambda: claims.managed("steady")["status"].get("lastHandledReconcileAt") == "now",
+        )
+        assert claims.tenants("steady") == [before]
+    finally:
+        world.processes.ensure_running("function")
+    claims.wait("the change", lambda: parameters(claims, "steady").get("tenantName") == "changed")
+    claims.wait_ready("steady")
+
+
+def test_claims_of_one_name_in_two_namespaces_have_a_tenant_each(claims: LegacyClaims, world: World) -> None:
+    other = LegacyClaims(world, f"{claims.namespace}-too")
+    try:
+        for each, domain in ((claims, "one.example.com"), (other, "two.example.com")):
+            each.apply(each.claim("shop", domains=[domain]))
+        for each in (claims, other):
+            each.wait_ready("shop")
+            assert len(each.tenants("shop")) == 1
+            assert each.managed("shop")["status"]["atProvider"]["id"] == each.tenants("shop")[0]["Id"]
+    finally:
+        other.delete_all()
+
+
 def reason(claims: LegacyClaims, name: str) -> str:
     return str(condition(claims.get(name), "Live").get("reason"))
+
+
+def parameters(claims: LegacyClaims, name: str) -> dict[str, str]:
+    [tenant] = claims.tenants(name)
+    return {each["Name"]: each["Value"] for each in tenant["Parameters"]}
 
 
 def secret(claims: LegacyClaims, name: str) -> dict[str, str]:
