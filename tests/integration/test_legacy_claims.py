@@ -4,6 +4,7 @@ Crossplane v2 serves them still, by its LegacyCluster composites. test_crossplan
 """
 
 import base64
+import json
 import os
 from collections.abc import Iterator
 
@@ -13,6 +14,7 @@ from sandbox.choice import Options
 from sandbox.world import World
 from tests.integration.claims import Claims, LegacyClaims
 from tests.integration.conftest import CACHE, FAST, ROOT
+from tests.integration.test_bad_claims import added_plans
 from tests.integration.watching import Watch, condition, is_true
 
 COMPOSITES = LegacyClaims.COMPOSITES
@@ -116,6 +118,25 @@ def test_claims_of_one_name_in_two_namespaces_have_a_tenant_each(claims: LegacyC
             assert each.managed("shop")["status"]["atProvider"]["id"] == each.tenants("shop")[0]["Id"]
     finally:
         other.delete_all()
+
+
+def test_tenants_with_a_connection_group_of_their_own(claims: LegacyClaims, world: World) -> None:
+    groups = lambda: json.loads(world.kubectl("get", "lecg", "-o", "json"))["items"]  # noqa: E731
+    plan = {"distributionId": "E1EDGETENANTS", "connection": {"dedicated": True}}
+    with added_plans(world, {"own": plan}):
+        domains = [f"{name}.example.com" for name in ("left", "right")]
+        claims.apply(claims.claim("pair", plan="own", isolation="PerDomain", domains=domains))
+        claims.wait_ready("pair")
+
+        [group] = groups()
+        assert group["metadata"]["labels"]["crossplane.io/claim-name"] == "pair"
+        made = claims.all_managed()
+        assert sorted(each["spec"]["forProvider"]["domains"] for each in made) == [[d] for d in domains]
+        assert {each["spec"]["forProvider"]["connectionGroupId"] for each in made} == {
+            group["status"]["atProvider"]["id"]
+        }
+        claims.delete("pair")
+        claims.wait("everything to go", lambda: not (claims.all_managed() or groups() or claims.get("pair")))
 
 
 def reason(claims: LegacyClaims, name: str) -> str:
