@@ -98,7 +98,7 @@ def test_at_last_v2_takes_over_and_the_tenant_stays(claims: LegacyClaims, world:
 
 
 def put_v2_in_its_place(world: World) -> None:
-    """Take v1's core away and start v2's on the same objects; say of the function what its package would say."""
+    """Start v2's core instead of v1's on the same objects; say of the function what its package would say."""
     world.processes.stop("crossplane")
     v2, ports = build(CACHE, print), world.state.ports
     world.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(v2.crossplane_crds))

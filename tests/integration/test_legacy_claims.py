@@ -14,10 +14,11 @@ from sandbox.choice import Options
 from sandbox.world import World
 from tests.integration.claims import Claims, LegacyClaims
 from tests.integration.conftest import CACHE, FAST, ROOT
-from tests.integration.test_bad_claims import added_plans
+from tests.integration.test_bad_claims import added_plans, composition, patch, set_plans
 from tests.integration.watching import Watch, condition, is_true
 
 COMPOSITES = LegacyClaims.COMPOSITES
+MODERN = "tenantclaims.platform.edgetenants.io"
 
 
 @pytest.fixture(scope="module")
@@ -31,11 +32,7 @@ def world() -> Iterator[World]:
     )
     try:
         running.emulator.set_rate(FAST)
-        running.kubectl("delete", "compositions", "--all")
-        running.kubectl("delete", "xrd", "tenantclaims.platform.edgetenants.io", "--timeout=60s")
-        package = ROOT / "package"
-        for file in ("xrds/legacy/xtenantclaim.yaml", "composition-legacy.yaml"):
-            running.kubectl("apply", "-f", str(package / file))
+        install(running, "xrds/legacy/xtenantclaim.yaml", "composition-legacy.yaml", instead_of=MODERN)
         running.kubectl("wait", "xrd", COMPOSITES, "--for=condition=Offered", "--timeout=60s")
         yield running
     finally:
@@ -125,8 +122,12 @@ def test_tenants_with_a_connection_group_of_their_own(claims: LegacyClaims, worl
     plan = {"distributionId": "E1EDGETENANTS", "connection": {"dedicated": True}}
     with added_plans(world, {"own": plan}):
         domains = [f"{name}.example.com" for name in ("left", "right")]
-        claims.apply(claims.claim("pair", plan="own", isolation="PerDomain", domains=domains))
+        secret_of_pair = {"writeConnectionSecretToRef": {"name": "pair-edge"}}
+        claims.apply(
+            claims.claim("pair", plan="own", isolation="PerDomain", domains=domains, **secret_of_pair)
+        )
         claims.wait_ready("pair")
+        assert secret(claims, "pair-edge") == {}, "of two tenants neither is the one"
 
         [group] = groups()
         assert group["metadata"]["labels"]["crossplane.io/claim-name"] == "pair"
@@ -137,6 +138,37 @@ def test_tenants_with_a_connection_group_of_their_own(claims: LegacyClaims, worl
         }
         claims.delete("pair")
         claims.wait("everything to go", lambda: not (claims.all_managed() or groups() or claims.get("pair")))
+
+
+def test_at_last_a_claim_of_v2_takes_the_tenant_over(claims: LegacyClaims, world: World) -> None:
+    """As docs/how-to/use-crossplane-v1.md says."""
+    moving = {"distributionId": "E1EDGETENANTS", "allow": {"onDelete": ["Orphan"], "adopt": True}}
+    set_plans(world, {"moving": moving})
+    claims.apply(claims.claim("mover", plan="moving"))
+    claims.wait_ready("mover")
+    [before] = claims.tenants("mover")
+    claims.delete("mover")
+    claims.wait("the claim to go", lambda: not (claims.get("mover") or claims.managed("mover")))
+    assert claims.tenants("mover") == [before]
+
+    pipeline = composition(world)["spec"]["pipeline"]
+    install(world, "xrds/tenantclaim.yaml", "composition.yaml", instead_of=COMPOSITES)
+    world.kubectl("wait", "xrd", MODERN, "--for=condition=Established", "--timeout=60s")
+    patch(world, pipeline)
+    modern = Claims(world, claims.namespace)
+    modern.apply(modern.claim("mover", plan="moving", adopt={"tenantId": before["Id"]}))
+    modern.wait_ready("mover")
+    assert modern.managed("mover")["apiVersion"].startswith("cloudfront.m.edgetenants.io/")
+    [after] = modern.tenants("mover")
+    assert (after["Id"], after["Domains"]) == (before["Id"], before["Domains"])
+
+
+def install(world: World, *files: str, instead_of: str) -> None:
+    """Put an XRD of package/ and its Composition in the place of another XRD and all Compositions."""
+    world.kubectl("delete", "compositions", "--all")
+    world.kubectl("delete", "xrd", instead_of, "--timeout=60s")
+    for file in files:
+        world.kubectl("apply", "-f", str(ROOT / "package" / file))
 
 
 def reason(claims: LegacyClaims, name: str) -> str:
