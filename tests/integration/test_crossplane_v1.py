@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from sandbox import manifests, pki
+from sandbox import inventory, manifests, pki
 from sandbox.build import build
 from sandbox.choice import Options
 from sandbox.programs import Programs
@@ -26,7 +26,6 @@ from tests.integration.test_legacy_claims import (
 )
 from tests.integration.test_main_job import (
     test_a_changed_parameter_is_rolled_out_while_the_claim_stays_ready,
-    test_a_tenant_deleted_in_aws_comes_back_under_the_same_name,
     test_a_tenant_disabled_in_aws_is_noticed_and_repaired,
 )
 from tests.integration.test_plans import (
@@ -68,6 +67,8 @@ def test_deletions_are_held_where_the_provider_is_told_to(claims: LegacyClaims, 
     claims.apply(claims.claim("kept"))
     claims.wait_ready("kept")
     [before] = claims.tenants("kept")
+    seen = {each["kind"] for each in inventory.take(world).kubernetes}
+    assert seen == {"TenantClaim", "XTenantClaim", "DistributionTenant"}
     world.processes.stop("provider")
     world.add_provider("holding", "--no-leader-election", "--hold-deletions")
     try:
