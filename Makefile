@@ -20,7 +20,7 @@ demo: $(READY) ## Watch a claim become a live tenant, change, drift, be repaired
 	@$(BIN)/edgetenants demo $(DEMO_FLAGS)
 
 test: $(READY) ## All tests: units, contracts, and the whole on a real control plane
-	@$(BIN)/python -m sandbox.build --cache $(CACHE) --cli
+	@$(BIN)/python -m sandbox.build --cache $(CACHE) --cli --crossplane-v1
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_FLAGS)
 
 test-unit: $(READY) ## The tests that need no control plane

@@ -14,7 +14,7 @@ from sandbox import inventory as stock
 from sandbox import logs as log_files
 from sandbox import report
 from sandbox.errors import WorldError
-from sandbox.state import Layout, default_cache, sandboxes
+from sandbox.state import Crossplane, Layout, default_cache, sandboxes
 from sandbox.world import Options, World, take_down
 
 __all__ = ["sandbox"]
@@ -53,6 +53,14 @@ def sandbox() -> None:
 )
 @click.option("--context", help="The context of --kubeconfig to use.")
 @click.option("--i-own-this-cluster", is_flag=True, help="Go on though Crossplane runs in that cluster.")
+@click.option(
+    "--crossplane",
+    type=click.Choice([each.value for each in Crossplane]),
+    callback=lambda _context, _option, named: Crossplane(named),
+    default=Crossplane.V2.value,
+    show_default=True,
+    help="Which core; with v1 the claim is the legacy one.",
+)
 @click.option("--legacy", is_flag=True, help="Activate the cluster-scoped managed resources too.")
 @click.option("--control-plane-only", is_flag=True, help="Only an API server with its collector.")
 @click.option(

@@ -13,6 +13,7 @@ from sandbox import manifests
 from sandbox.errors import WorldError
 from sandbox.kubectl import Kubectl, KubernetesObject
 from sandbox.manifests import Manifest, Package
+from sandbox.state import Crossplane
 
 __all__ = ["Bootstrap"]
 
@@ -40,7 +41,8 @@ class Bootstrap:
     def accounts(self) -> None:
         """Namespace, ServiceAccounts, and the provider's rules."""
         all_kinds = (*self._package.crds, *self._package.inactive)
-        self._apply((*manifests.accounts(), *manifests.provider_role(all_kinds)))
+        role = manifests.provider_role(all_kinds, reads_crds=self._package.crossplane is Crossplane.V2)
+        self._apply((*manifests.accounts(), *role))
 
     def kinds(self, crossplane_crds: Path, abandon: threading.Event) -> None:
         """The CRDs of Crossplane and of our package, established."""
@@ -63,19 +65,21 @@ class Bootstrap:
         """A revision of the function, and where it is served."""
         revision = manifests.function_revision()
         self._apply((revision,))
-        status = json.dumps(manifests.function_status(port))
+        status = json.dumps(manifests.function_status(port, self._package.crossplane))
         name = revision["metadata"]["name"]
         self._kubectl.run(
             "patch", "functionrevision", name, "--subresource=status", "--type=merge", "-p", status
         )
 
-    def credentials(self, endpoint: str, *, legacy: bool) -> None:
+    def credentials(self, endpoint: str) -> None:
         """How the provider reaches the emulator."""
-        self._apply(manifests.credentials(endpoint, legacy=legacy))
+        self._apply(manifests.credentials(endpoint, legacy=self._package.legacy))
 
     def claims_served(self, abandon: threading.Event) -> None:
-        """Wait until core has established the claim's kind."""
-        self._wait_established("xrd", {self._package.xrd["metadata"]["name"]}, abandon)
+        """Wait until core serves the claim's kind."""
+        xrd = self._package.xrd
+        served = "Offered" if "claimNames" in xrd["spec"] else "Established"
+        self._wait_established("xrd", {xrd["metadata"]["name"]}, abandon, condition=served)
 
     def _apply(self, objects: Iterable[Manifest]) -> None:
         wanted = list(objects)
@@ -97,14 +101,16 @@ class Bootstrap:
         self._record((), tuple(str(o) for o in there))
         return [m for m in wanted if _key(m) not in names]
 
-    def _wait_established(self, resource: str, names: set[str], abandon: threading.Event) -> None:
+    def _wait_established(
+        self, resource: str, names: set[str], abandon: threading.Event, *, condition: str = "Established"
+    ) -> None:
         deadline = time.monotonic() + _ESTABLISHED_WITHIN
-        while missing := names - self._kubectl.with_condition(resource, "Established"):
+        while missing := names - self._kubectl.with_condition(resource, condition):
             if abandon.is_set():
                 raise WorldError("no longer waiting")
             if time.monotonic() > deadline:
                 listed = ", ".join(sorted(missing))
-                raise WorldError(f"not established after {_ESTABLISHED_WITHIN} s: {listed}")
+                raise WorldError(f"not {condition.lower()} after {_ESTABLISHED_WITHIN} s: {listed}")
             time.sleep(0.1)
 
 

@@ -19,7 +19,7 @@ import shutil
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sandbox import golang
@@ -28,10 +28,14 @@ from sandbox.golang import BuildError, Go, Progress
 MODULE = Path(__file__).resolve().parent / "controlplane"
 CLI_MODULE = Path(__file__).resolve().parent / "crossplane-cli"
 """A Go module of its own: what the CLI needs moves no version of the control plane."""
+V1_MODULE = Path(__file__).resolve().parent / "crossplane-v1"
+"""A Go module of its own: the last core of v1 needs libraries of Kubernetes that are older."""
 GENERATED = Path("internal/openapi/zz_generated.openapi.go")
 CROSSPLANE = "github.com/crossplane/crossplane/v2"
+CROSSPLANE_V1 = "github.com/crossplane/crossplane"
 CROSSPLANE_CLI = "github.com/crossplane/cli/v2"
 CROSSPLANE_VERSION = "github.com/crossplane/crossplane-runtime/v2/pkg/version.version"
+CROSSPLANE_V1_VERSION = "github.com/crossplane/crossplane/internal/version.version"
 
 DESCRIBED = (
     "k8s.io/api/admissionregistration/v1",
@@ -78,6 +82,37 @@ class _Target:
     """Go variables that hold the version. Without it core refuses packages and kubectl compares none."""
 
 
+@dataclass(frozen=True)
+class _Alone:
+    """One program with a Go module of its own, and a stamp of its own."""
+
+    what: str
+    """What is built, in front of each line."""
+    module: Path
+    source: str
+    """The Go module that it comes from."""
+    target: _Target
+    stamped: str
+    crds: str = ""
+    """Folder in the cache for the CRDs of `source`; empty where it has none."""
+
+    def hash_sources(self) -> str:
+        """A hash of all that the program is made of but Go."""
+        digest = hashlib.sha256(repr(self.target).encode())
+        for name in ("go.mod", "go.sum"):
+            digest.update((self.module / name).read_bytes())
+        return digest.hexdigest()
+
+    def is_fresh(self, cache: Path, sources: str, go: Go | None) -> bool:
+        """True where all stands as built from these sources."""
+        made = [cache / "bin" / self.target.name, *([cache / self.crds] if self.crds else [])]
+        return golang.is_built(self.stamp(cache), sources, go) and all(path.exists() for path in made)
+
+    def stamp(self, cache: Path) -> Path:
+        """The file that says what it was built from."""
+        return cache / "bin" / f".built-{self.stamped}.json"
+
+
 def build(cache: Path, progress: Progress) -> Binaries:
     """Build what is missing or stale into `<cache>/bin` and say where everything is.
 
@@ -109,18 +144,36 @@ def build_cli(cache: Path, progress: Progress) -> Path:
 
     Raises BuildError.
     """
-    cache, progress = cache.resolve(), golang.about("Crossplane CLI", progress)
-    program, stamp, sources = cache / "bin" / "crossplane-cli", cache / "bin" / ".built-cli.json", _hash_cli()
-    if program.exists() and golang.is_built(stamp, sources, golang.find(cache)):
+    return _build_alone(cache.resolve(), _cli(), progress)
+
+
+def build_crossplane_v1(cache: Path, binaries: Binaries, progress: Progress) -> Binaries:
+    """Build the last core of Crossplane v1 where it is missing or stale.
+
+    The first build takes about two minutes. Returns `binaries` with that core and its CRDs.
+
+    Raises BuildError.
+    """
+    cache, alone = cache.resolve(), _crossplane_v1()
+    program = _build_alone(cache, alone, progress)
+    return replace(binaries, crossplane=program, crossplane_crds=cache / alone.crds)
+
+
+def _build_alone(cache: Path, alone: _Alone, progress: Progress) -> Path:
+    progress, program = golang.about(alone.what, progress), cache / "bin" / alone.target.name
+    sources = alone.hash_sources()
+    if alone.is_fresh(cache, sources, golang.find(cache)):
         return program
     with golang.only_one(cache, progress):
         go = golang.find(cache)
-        if not (program.exists() and golang.is_built(stamp, sources, go)):
-            go = go or golang.install(cache, CLI_MODULE, progress)
-            progress(f"building {_cli().title} with {go.version} (some two minutes, once)")
+        if not alone.is_fresh(cache, sources, go):
+            go = go or golang.install(cache, alone.module, progress)
+            progress(f"building {alone.target.title} with {go.version} (some two minutes, once)")
             program.parent.mkdir(exist_ok=True)
-            _build_one(cache, go, CLI_MODULE, _cli(), [], progress)
-            golang.write_stamp(stamp, sources, go)
+            _build_one(cache, go, alone.module, alone.target, [], progress)
+            if alone.crds:
+                _copy_crds(go, alone.module, alone.source, cache / alone.crds, progress)
+            golang.write_stamp(alone.stamp(cache), sources, go)
     return program
 
 
@@ -165,10 +218,18 @@ def _targets() -> tuple[_Target, ...]:
     )
 
 
-def _cli() -> _Target:
+def _cli() -> _Alone:
     version = golang.required_version(CLI_MODULE, CROSSPLANE_CLI)
-    told = {CROSSPLANE_VERSION: version}
-    return _Target("crossplane-cli", f"{CROSSPLANE_CLI}/cmd/crossplane", f"Crossplane's CLI {version}", told)
+    told, title = {CROSSPLANE_VERSION: version}, f"Crossplane's CLI {version}"
+    target = _Target("crossplane-cli", f"{CROSSPLANE_CLI}/cmd/crossplane", title, told)
+    return _Alone("Crossplane CLI", CLI_MODULE, CROSSPLANE_CLI, target, "cli")
+
+
+def _crossplane_v1() -> _Alone:
+    version = golang.required_version(V1_MODULE, CROSSPLANE_V1)
+    told, title = {CROSSPLANE_V1_VERSION: version}, f"Crossplane core {version}"
+    target = _Target("crossplane-v1", f"{CROSSPLANE_V1}/cmd/crossplane", title, told)
+    return _Alone("Crossplane v1", V1_MODULE, CROSSPLANE_V1, target, "v1", crds="crossplane-v1-crds")
 
 
 # What is there already
@@ -181,13 +242,6 @@ def _hash_sources() -> str:
         if not file.name.endswith("_test.go") and file.relative_to(MODULE) != GENERATED:
             digest.update(f"\0{file.relative_to(MODULE)}\0".encode())
             digest.update(file.read_bytes())
-    return digest.hexdigest()
-
-
-def _hash_cli() -> str:
-    digest = hashlib.sha256(repr(_cli()).encode())
-    for name in ("go.mod", "go.sum"):
-        digest.update((CLI_MODULE / name).read_bytes())
     return digest.hexdigest()
 
 
@@ -219,7 +273,7 @@ def _build_all(cache: Path, go: Go, progress: Progress) -> None:
         progress(step)
         _build_one(cache, go, MODULE, target, [f"-overlay={overlay}"], progress)
         progress(f"{step}: built in {time.monotonic() - started:.0f} s")
-    _copy_crds(cache, go, progress)
+    _copy_crds(go, MODULE, CROSSPLANE, cache / "crossplane-crds", progress)
 
 
 def _describe_kinds(cache: Path, go: Go, progress: Progress) -> Path:
@@ -254,20 +308,20 @@ def _build_one(
     new.replace(cache / "bin" / target.name)  # one that runs keeps its file
 
 
-def _copy_crds(cache: Path, go: Go, progress: Progress) -> None:
+def _copy_crds(go: Go, module: Path, core: str, to: Path, progress: Progress) -> None:
     """Keep core's CRDs beside the programs: later starts need neither Go nor its module cache."""
-    list_ = ["list", "-mod=readonly", "-m", "-f", "{{.Dir}}", CROSSPLANE]
-    folder = go.run(MODULE, "go list", list_, progress).strip()
+    list_ = ["list", "-mod=readonly", "-m", "-f", "{{.Dir}}", core]
+    folder = go.run(module, "go list", list_, progress).strip()
     crds = sorted((Path(folder) / "cluster" / "crds").glob("*.yaml"))
     if not crds:
-        raise BuildError(f"{CROSSPLANE} has no CRDs in cluster/crds")
-    new = cache / "crossplane-crds.new"
+        raise BuildError(f"{core} has no CRDs in cluster/crds")
+    new = to.with_name(f"{to.name}.new")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir()
     for file in crds:
         shutil.copyfile(file, new / file.name)  # not its mode: the module cache is read-only
-    shutil.rmtree(cache / "crossplane-crds", ignore_errors=True)
-    new.rename(cache / "crossplane-crds")
+    shutil.rmtree(to, ignore_errors=True)
+    new.rename(to)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -275,6 +329,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m sandbox.build", description=main.__doc__)
     parser.add_argument("--cache", type=Path, default=Path(os.environ.get("EDGETENANTS_CACHE", ".cache")))
     parser.add_argument("--cli", action="store_true", help="also build Crossplane's CLI")
+    parser.add_argument("--crossplane-v1", action="store_true", help="also build the last core of v1")
     parser.add_argument("--test", action="store_true", help="also vet and test the Go module")
     options = parser.parse_args(arguments)
 
@@ -282,9 +337,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(line, file=sys.stderr, flush=True)
 
     try:
-        built = dict(vars(build(options.cache, say)))
+        binaries = build(options.cache, say)
+        built = dict(vars(binaries))
         if options.cli:
             built["crossplane_cli"] = build_cli(options.cache, say)
+        if options.crossplane_v1:
+            v1 = build_crossplane_v1(options.cache, binaries, say)
+            built |= {"crossplane_v1": v1.crossplane, "crossplane_v1_crds": v1.crossplane_crds}
         if options.test:
             test(options.cache, say)
     except BuildError as problem:

@@ -17,7 +17,7 @@ from pathlib import Path
 from sandbox import kubeconfig
 from sandbox.errors import Refused, WorldError
 from sandbox.kubectl import Kubectl
-from sandbox.state import ControlPlane
+from sandbox.state import ControlPlane, Crossplane
 
 __all__ = ["Choice", "Options", "choose", "notices", "refuse_unsafe"]
 
@@ -38,6 +38,8 @@ class Options:
     context: str | None = None
     i_own_this_cluster: bool = False
     """Go on though Crossplane runs in the cluster."""
+    crossplane: Crossplane = Crossplane.V2
+    """Which core runs. With v1 the claim is the legacy one, and all managed resources are active."""
     legacy: bool = False
     """Activate the cluster-scoped managed resources too."""
     control_plane_only: bool = False

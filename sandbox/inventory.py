@@ -8,13 +8,17 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from sandbox.report import process_rows, processes_table, table
+from sandbox.state import Crossplane
 from sandbox.world import World
 
 __all__ = ["Inventory", "take"]
 
 JsonObject = dict[str, Any]
 
-_KINDS = "tenantclaims,distributiontenants,connectiongroups"
+# By short names: the namespaced kinds have their other names in common with the cluster-scoped ones.
+_KINDS = ("tenantclaims", "edt", "ecg")
+_LEGACY_KINDS = ("ledt", "lecg")
+_COMPOSITES = "xtenantclaims"
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,9 @@ def take(world: World) -> Inventory:
 
 
 def _claims_and_managed(world: World) -> list[JsonObject]:
-    found = json.loads(world.kubectl("get", _KINDS, "-A", "-o", "json"))["items"]
+    v1 = world.state.crossplane is Crossplane.V1
+    kinds = (*_KINDS, *(_LEGACY_KINDS if v1 or world.state.legacy else ()), *((_COMPOSITES,) if v1 else ()))
+    found = json.loads(world.kubectl("get", ",".join(kinds), "-A", "-o", "json"))["items"]
     return [
         {
             "kind": obj["kind"],

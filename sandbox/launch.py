@@ -88,7 +88,8 @@ class Launch:
         todo = [] if self.foreign else self._api_server()
         if self.options.control_plane_only:
             return todo
-        package = manifests.Package.load(state.ROOT, legacy=self.options.legacy)
+        core, legacy = self.options.crossplane, self.options.legacy
+        package = manifests.Package.load(state.ROOT, core, legacy=legacy)
         bootstrap = Bootstrap(self.kubectl, package, foreign=self.foreign, remember=self.remember)
         emulator, function = self.programs.emulator(), self.programs.function()
         return [*todo, self._process(emulator), self._process(function), *self._world(bootstrap)]
@@ -107,7 +108,7 @@ class Launch:
         ]
 
     def _world(self, bootstrap: Bootstrap) -> list[Step]:
-        programs, port, legacy = self.programs, self.programs.ports["function"], self.options.legacy
+        programs, port = self.programs, self.programs.ports["function"]
         caller = without_cluster(os.environ) if self.foreign else {}
         installation = installation_in(self.choice.kind, self.layout.name)
         kinds = ("kinds",)
@@ -123,7 +124,7 @@ class Launch:
             self._process(programs.provider(installation), "provider's kubeconfig"),
             Step("claim's definition", bootstrap.composition, kinds),
             Step("function's revision", lambda: bootstrap.function(port), kinds),
-            Step("credentials", lambda: bootstrap.credentials(programs.endpoint, legacy=legacy), kinds),
+            Step("credentials", lambda: bootstrap.credentials(programs.endpoint), kinds),
             Step("seeded account", self._seed, ("emulator",)),
             Step(
                 "claims served",
@@ -169,7 +170,7 @@ class Launch:
         server = json.loads(self.kubectl.run("get", "--raw", "/version"))
         return {
             "kubernetes": server["gitVersion"],
-            "crossplane": "v2.3.4",
+            "crossplane": _version(self.binaries.crossplane),
             "edgetenants": metadata.version("edgetenants"),
         }
 
@@ -252,7 +253,12 @@ def _state(
         cluster=choice.context,
         legacy=options.legacy,
         control_plane_only=options.control_plane_only,
+        crossplane=options.crossplane,
     )
+
+
+def _version(core: Path) -> str:
+    return subprocess.run([core, "--version"], capture_output=True, text=True, check=False).stdout.strip()
 
 
 def write_admin_kubeconfig(layout: Layout, choice: Choice, kubectl: Path) -> None:

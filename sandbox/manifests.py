@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from sandbox.errors import WorldError
+from sandbox.state import Crossplane
 
 __all__ = [
     "CREDENTIALS",
@@ -45,20 +46,30 @@ class Package:
     """Of those that are not: core would keep them as definitions, with rules for the provider."""
     xrd: Manifest
     composition: Manifest
+    crossplane: Crossplane = Crossplane.V2
 
     @classmethod
-    def load(cls, root: Path, *, legacy: bool) -> Package:
-        """Read them from `root`/package; the cluster-scoped tree only when `legacy`.
+    def load(cls, root: Path, crossplane: Crossplane = Crossplane.V2, *, legacy: bool) -> Package:
+        """Read from `root`/package what this Crossplane is given.
+
+        v1 has the legacy claim and no managed resource that is not active; v2 has the namespaced claim, and
+        the cluster-scoped tree only when `legacy`.
 
         Raises:
             WorldError: a file or folder is missing or is not YAML.
         """
         package = root / "package"
         namespaced, cluster = (_crds(package / folder) for folder in ("crds", "crds-legacy"))
-        active, inactive = ((*namespaced, *cluster), ()) if legacy else (namespaced, cluster)
-        [xrd] = documents(package / "xrds" / "tenantclaim.yaml")
-        [composition] = documents(package / "composition.yaml")
-        return cls(active, inactive, xrd, composition)
+        v1 = crossplane is Crossplane.V1
+        active, inactive = ((*namespaced, *cluster), ()) if legacy or v1 else (namespaced, cluster)
+        [xrd] = documents(package / "xrds" / ("legacy/xtenantclaim.yaml" if v1 else "tenantclaim.yaml"))
+        [composition] = documents(package / ("composition-legacy.yaml" if v1 else "composition.yaml"))
+        return cls(active, inactive, xrd, composition, crossplane)
+
+    @property
+    def legacy(self) -> bool:
+        """The cluster-scoped tree is active."""
+        return not self.inactive
 
 
 def accounts() -> tuple[Manifest, ...]:
@@ -70,11 +81,12 @@ def accounts() -> tuple[Manifest, ...]:
     )
 
 
-def provider_role(crds: Iterable[Mapping[str, Any]]) -> tuple[Manifest, Manifest]:
+def provider_role(crds: Iterable[Mapping[str, Any]], *, reads_crds: bool = True) -> tuple[Manifest, Manifest]:
     """The ClusterRole that Crossplane's RBAC manager would give a provider with these CRDs, and its binding.
 
     Rule for rule what crossplane/internal/controller/rbac/provider/roles/roles.go renders for a revision
-    with the capability safe-start: no delete, no namespaces, no events.k8s.io.
+    with the capability safe-start: no delete, no namespaces, no events.k8s.io. v1 knows no capabilities, and
+    so gives no right to read CRDs.
     """
     resources: dict[str, list[str]] = {}
     for crd in sorted(crds, key=lambda c: c["spec"]["names"]["plural"] + c["spec"]["group"]):
@@ -84,8 +96,9 @@ def provider_role(crds: Iterable[Mapping[str, Any]]) -> tuple[Manifest, Manifest
     rules += [
         _rule(list(resources), ["*/finalizers"], ["update"]),
         _rule(["", "coordination.k8s.io"], ["secrets", "configmaps", "events", "leases"], ["*"]),
-        _rule(["apiextensions.k8s.io"], ["customresourcedefinitions"], _READ),
     ]
+    if reads_crds:
+        rules.append(_rule(["apiextensions.k8s.io"], ["customresourcedefinitions"], _READ))
     kind = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": ROLE}}
     role = {**kind, "kind": "ClusterRole", "rules": rules}
     binding = {
@@ -115,9 +128,10 @@ def function_revision() -> Manifest:
     }
 
 
-def function_status(port: int) -> Manifest:
-    """The status by which core finds the function and sees that it may be used in compositions."""
-    return {"status": {"endpoint": f"dns:///127.0.0.1:{port}", "capabilities": ["composition", "operation"]}}
+def function_status(port: int, crossplane: Crossplane = Crossplane.V2) -> Manifest:
+    """The status by which core finds the function and, from v2 on, sees that it may be used for claims."""
+    capabilities = {"capabilities": ["composition", "operation"]} if crossplane is Crossplane.V2 else {}
+    return {"status": {"endpoint": f"dns:///127.0.0.1:{port}", **capabilities}}
 
 
 def credentials(endpoint: str, *, legacy: bool) -> tuple[Manifest, ...]:

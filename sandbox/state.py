@@ -16,7 +16,7 @@ from pathlib import Path
 from sandbox.errors import WorldError
 from sandbox.kubectl import KubernetesObject
 
-__all__ = ["ROOT", "ControlPlane", "Layout", "Phase", "State", "default_cache", "sandboxes"]
+__all__ = ["ROOT", "ControlPlane", "Crossplane", "Layout", "Phase", "State", "default_cache", "sandboxes"]
 
 ROOT = Path(__file__).resolve().parent.parent
 """The repository, where package/ stands."""
@@ -34,6 +34,15 @@ class ControlPlane(StrEnum):
     """etcd and kube-apiserver from the folder that KUBEBUILDER_ASSETS names."""
     BUILT = "built"
     """Built from the published Kubernetes libraries."""
+
+
+class Crossplane(StrEnum):
+    """Which Crossplane core runs."""
+
+    V1 = "v1"
+    """The last of v1: claims with cluster-scoped composites and managed resources, nothing namespaced."""
+    V2 = "v2"
+    """v2: claims are namespaced composites."""
 
 
 class Phase(StrEnum):
@@ -56,6 +65,7 @@ class State:
     phase: Phase = Phase.STARTING
     cluster: str = ""
     """Of a given cluster: its context."""
+    crossplane: Crossplane = Crossplane.V2
     legacy: bool = False
     control_plane_only: bool = False
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -70,9 +80,9 @@ class State:
         data = json.loads(text)
         data["created"] = tuple(KubernetesObject(**o) for o in data["created"])
         data["kept"] = tuple(data["kept"])
-        return cls(
-            **{**data, "control_plane": ControlPlane(data["control_plane"]), "phase": Phase(data["phase"])}
-        )
+        data["control_plane"], data["phase"] = ControlPlane(data["control_plane"]), Phase(data["phase"])
+        data["crossplane"] = Crossplane(data.get("crossplane", Crossplane.V2))
+        return cls(**data)
 
     def to_json(self) -> str:
         """As JSON."""

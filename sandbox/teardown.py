@@ -34,6 +34,8 @@ _OBJECTS_WITHIN = 30.0
 _UNATTENDED_WITHIN = 3.0
 """Seconds that objects get without core: the API server and its collector need a moment."""
 _SERVED = "CompositeResourceDefinition"
+_CLAIMS = ("tenantclaims.", "xtenantclaims.")
+_MANAGED = ("distributiontenants.", "connectiongroups.")
 _WITH_CORE = frozenset(
     {_SERVED, "Composition", "FunctionRevision", "ClusterProviderConfig", "ProviderConfig"}
 )
@@ -116,7 +118,7 @@ class Removal:
         kinds = self._own_kinds()
         if not kinds:
             return
-        claims = [k for k in kinds if k.startswith("tenantclaims.")]
+        claims = [k for k in kinds if k.startswith(_CLAIMS)]
         for group in (claims, [k for k in kinds if k not in claims]):
             if group:
                 self.kubectl.run("delete", ",".join(group), "--all", "-A", "--wait=false", check=False)
@@ -126,10 +128,13 @@ class Removal:
             self._release(kinds)
 
     def _own_kinds(self) -> list[str]:
-        """plural.group of claims and managed resources whose definitions `up` made."""
+        """plural.group of claims and managed resources whose definitions `up` made.
+
+        A legacy definition is named after its composites, whose claims are of another kind.
+        """
         ours = {o.name for o in self.state.created if o.kind in {_SERVED, "CustomResourceDefinition"}}
-        managed = ("tenantclaims.", "distributiontenants.", "connectiongroups.")
-        wanted = sorted(name for name in ours if name.startswith(managed))
+        ours |= {name.removeprefix("x") for name in ours if name.startswith("xtenantclaims.")}
+        wanted = sorted(name for name in ours if name.startswith((*_CLAIMS, *_MANAGED)))
         return [name for name in wanted if self.kubectl.exists("crd", name)]
 
     def _instances(self, kinds: Iterable[str]) -> list[str]:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sandbox import launch, pki, ports, state, steps, teardown
-from sandbox.build import build
+from sandbox.build import Binaries, build, build_crossplane_v1
 from sandbox.choice import Choice, Options, choose, notices, refuse_unsafe
 from sandbox.emulator_admin import EmulatorAdmin
 from sandbox.errors import ProcessDied, Refused, SupervisorGone, WorldError
@@ -29,7 +29,7 @@ from sandbox.golang import BuildError
 from sandbox.kubectl import Kubectl
 from sandbox.processes import Processes, obituary
 from sandbox.programs import Programs, installation_in, provider_ports
-from sandbox.state import ControlPlane, Layout, Phase, State, default_cache, sandboxes
+from sandbox.state import ControlPlane, Crossplane, Layout, Phase, State, default_cache, sandboxes
 from sandbox.steps import Progress
 
 __all__ = ["Options", "ProcessDied", "Refused", "SupervisorGone", "World", "WorldError"]
@@ -66,7 +66,7 @@ class World:
         layout = Layout((cache or default_cache()).absolute(), name)
         choice = choose(options)
         with layout.locked():
-            running = _running(layout, choice, progress)
+            running = _running(layout, choice, options, progress)
             return running or cls(layout, _start(layout, choice, options, progress))
 
     @classmethod
@@ -252,11 +252,12 @@ def take_down(layout: Layout, progress: Progress, *, forget_cluster: bool = Fals
         teardown.take_down(layout, progress, forget_cluster=forget_cluster)
 
 
-def _running(layout: Layout, choice: Choice, progress: Progress) -> World | None:
+def _running(layout: Layout, choice: Choice, options: Options, progress: Progress) -> World | None:
     """The sandbox if it is up and healthy; what is left of one that is gone is cleared away.
 
     Raises:
-        WorldError: it is up but not healthy, has another control plane, or left objects in a given cluster.
+        WorldError: it is up but not healthy, has another control plane or core, or left objects in a given
+            cluster.
     """
     state = layout.load()
     if state is None:
@@ -277,6 +278,9 @@ def _running(layout: Layout, choice: Choice, progress: Progress) -> World | None
         raise WorldError(
             f"sandbox {layout.name} is up with another control plane; `{world.hint('down')}` first"
         )
+    if state.crossplane is not options.crossplane:
+        wanted = f"Crossplane {state.crossplane}, not {options.crossplane}"
+        raise WorldError(f"sandbox {layout.name} is up with {wanted}; `{world.hint('down')}` first")
     progress(f"sandbox {layout.name} is up already")
     return world
 
@@ -297,7 +301,7 @@ def _start(layout: Layout, choice: Choice, options: Options, progress: Progress)
     for line in (*notices(), choice.says):
         progress(line)
     try:
-        binaries = build(layout.cache, progress)
+        binaries = _build(layout.cache, options, progress)
     except BuildError as e:
         raise WorldError(f"the control plane cannot be built: {e}") from e
     if choice.kubeconfig is not None:
@@ -307,6 +311,13 @@ def _start(layout: Layout, choice: Choice, options: Options, progress: Progress)
         state = launch.begin(layout, choice, options, binaries, progress).run()
     progress(steps.timed(f"sandbox {layout.name} is ready", time.monotonic() - start))
     return state
+
+
+def _build(cache: Path, options: Options, progress: Progress) -> Binaries:
+    binaries = build(cache, progress)
+    if options.crossplane is Crossplane.V1 and not options.control_plane_only:
+        return build_crossplane_v1(cache, binaries, progress)
+    return binaries
 
 
 def _failed_logs(layout: Layout) -> Path:

@@ -48,17 +48,16 @@ class Claims:
 
     def managed(self, name: str) -> Object:
         """The managed resource composed for a claim; empty when there is none."""
-        selector = f"crossplane.io/composite={name}"
-        out = self.world.kubectl("get", "edt", "-n", self.namespace, "-l", selector, "-o", "json")
-        items = json.loads(out)["items"]
+        items = self.all_managed(self._selector(name))
         assert len(items) <= 1, f"{len(items)} managed resources for one claim"
         return items[0] if items else {}
 
+    def all_managed(self, selector: str = "") -> list[Object]:
+        """The managed resources in the namespace, or those of them with these labels."""
+        return self._list("edt", "-n", self.namespace, "-l", selector)
+
     def events(self) -> list[Object]:
-        items: list[Object] = json.loads(
-            self.world.kubectl("get", "events", "-n", self.namespace, "-o", "json")
-        )["items"]
-        return items
+        return self._list("events", "-n", self.namespace)
 
     def tenants(self, name: str) -> list[Object]:
         """The external resources of a claim's name, in every account."""
@@ -96,9 +95,8 @@ class Claims:
         """What a person would look at first."""
         seen = self.world.kubectl("get", "tenantclaims,edt", "-n", self.namespace, "-o", "wide", check=False)
         conditions = [
-            f"{kind} {o['metadata']['name']}: {c['type']}={c['status']}/{c['reason']} {c.get('message', '')}"
-            for kind in ("tenantclaims", "edt")
-            for o in json.loads(self.world.kubectl("get", kind, "-n", self.namespace, "-o", "json"))["items"]
+            f"{o['kind']} {o['metadata']['name']}: {c['type']}={c['status']}/{c['reason']} {c.get('message')}"
+            for o in (*self._list("tenantclaims", "-n", self.namespace), *self.all_managed())
             for c in o.get("status", {}).get("conditions", [])
         ]
         events = [f"{e['type']} {e['reason']} {e['message']}" for e in self.events()[-12:]]
@@ -108,6 +106,33 @@ class Claims:
         self.world.kubectl(
             "delete", "tenantclaims", "--all", "-n", self.namespace, "--wait=false", check=False
         )
-        gone = lambda: not self.world.kubectl("get", "edt", "-n", self.namespace, "-o", "name").strip()  # noqa: E731
-        self.wait("everything to be deleted", gone)
+        self.wait("everything to be deleted", lambda: not self.all_managed())
         self.world.kubectl("delete", "namespace", self.namespace, "--wait=false", check=False)
+
+    def _selector(self, name: str) -> str:
+        return f"crossplane.io/composite={name}"
+
+    def _list(self, resource: str, *where: str) -> list[Object]:
+        items: list[Object] = json.loads(self.world.kubectl("get", resource, *where, "-o", "json"))["items"]
+        return items
+
+
+class LegacyClaims(Claims):
+    """Claims as in Crossplane v1: their composites and managed resources are beside the namespaces."""
+
+    COMPOSITES = "xtenantclaims.platform.edgetenants.io"
+
+    def composite(self, name: str) -> Object:
+        """The composite that was made for a claim; empty where there is none."""
+        found = self.get(name).get("spec", {}).get("resourceRef", {}).get("name")
+        return self.get(found, self.COMPOSITES) if found else {}
+
+    def all_managed(self, selector: str = "") -> list[Object]:
+        own = f"crossplane.io/claim-namespace={self.namespace}"
+        return self._list("ledt", "-l", ",".join(filter(None, (own, selector))))
+
+    def events(self) -> list[Object]:
+        return [*self._list("events", "-n", "default"), *super().events()]
+
+    def _selector(self, name: str) -> str:
+        return f"crossplane.io/claim-name={name}"

@@ -36,14 +36,20 @@ def world() -> Iterator[World]:
 
 
 @pytest.fixture
-def claims(world: World, request: pytest.FixtureRequest) -> Iterator[Claims]:
+def kind_of_claims() -> type[Claims]:
+    """Claims as the world of the module has them."""
+    return Claims
+
+
+@pytest.fixture
+def claims(world: World, kind_of_claims: type[Claims], request: pytest.FixtureRequest) -> Iterator[Claims]:
     """Claims in a namespace of the test's own, deleted afterwards; the clock fast, no fault armed, the
     provider running."""
     words = re.sub(r"[^a-z0-9]+", "-", request.node.name.removeprefix("test_").lower())
     namespace = f"t{next(NUMBERS)}-{words[:30]}".rstrip("-")
     world.emulator.clear_faults()
     world.emulator.set_rate(FAST)
-    made = Claims(world, namespace)
+    made = kind_of_claims(world, namespace)
     try:
         yield made
     finally:

@@ -1,6 +1,6 @@
 """Claims of Crossplane v1: a composite beside the namespaces for each claim, with cluster-scoped tenants.
 
-Crossplane v2 serves them still, by its LegacyCluster composites.
+Crossplane v2 serves them still, by its LegacyCluster composites. test_crossplane_v1.py has these cases on v1.
 """
 
 import base64
@@ -12,26 +12,13 @@ import pytest
 
 from sandbox.choice import Options
 from sandbox.world import World
-from tests.integration.claims import Claims
+from tests.integration.claims import Claims, LegacyClaims
 from tests.integration.conftest import CACHE, FAST, ROOT
-from tests.integration.watching import Object, Watch, condition, is_true
+from tests.integration.test_bad_claims import added_plans, composition, patch, set_plans
+from tests.integration.watching import Watch, condition, is_true
 
-LEGACY = "distributiontenants.cloudfront.edgetenants.io"
-COMPOSITES = "xtenantclaims.platform.edgetenants.io"
-
-
-class LegacyClaims(Claims):
-    """Claims whose managed resources are beside the namespaces."""
-
-    def composite(self, name: str) -> Object:
-        """The composite that was made for a claim."""
-        found = self.get(name).get("spec", {}).get("resourceRef", {}).get("name")
-        return self.get(found, COMPOSITES) if found else {}
-
-    def managed(self, name: str) -> Object:
-        labels = f"crossplane.io/claim-name={name},crossplane.io/claim-namespace={self.namespace}"
-        items = json.loads(self.world.kubectl("get", LEGACY, "-l", labels, "-o", "json"))["items"]
-        return items[0] if items else {}
+COMPOSITES = LegacyClaims.COMPOSITES
+MODERN = "tenantclaims.platform.edgetenants.io"
 
 
 @pytest.fixture(scope="module")
@@ -45,11 +32,7 @@ def world() -> Iterator[World]:
     )
     try:
         running.emulator.set_rate(FAST)
-        running.kubectl("delete", "compositions", "--all")
-        running.kubectl("delete", "xrd", "tenantclaims.platform.edgetenants.io", "--timeout=60s")
-        package = ROOT / "package"
-        for file in ("xrds/legacy/xtenantclaim.yaml", "composition-legacy.yaml"):
-            running.kubectl("apply", "-f", str(package / file))
+        install(running, "xrds/legacy/xtenantclaim.yaml", "composition-legacy.yaml", instead_of=MODERN)
         running.kubectl("wait", "xrd", COMPOSITES, "--for=condition=Offered", "--timeout=60s")
         yield running
     finally:
@@ -57,11 +40,8 @@ def world() -> Iterator[World]:
 
 
 @pytest.fixture
-def claims(world: World, request: pytest.FixtureRequest) -> Iterator[LegacyClaims]:
-    made = LegacyClaims(world, f"legacy-{len(request.node.name)}")
-    yield made
-    world.kubectl("delete", "tenantclaims", "--all", "-n", made.namespace, "--wait=false")
-    made.wait("everything to be deleted", lambda: not world.kubectl("get", LEGACY, "-o", "name").strip())
+def kind_of_claims() -> type[Claims]:
+    return LegacyClaims
 
 
 def test_a_claims_whole_life(claims: LegacyClaims, world: World) -> None:
@@ -84,9 +64,13 @@ def test_a_claims_whole_life(claims: LegacyClaims, world: World) -> None:
         claims.patch("acme", {"suspended": True})
         claims.wait("the suspension", lambda: is_true(claims.get("acme"), "Suspended"))
         claims.wait("Live to tell", lambda: reason(claims, "acme") == "Suspended")
+        [tenant] = claims.tenants("acme")
+        assert not tenant["Enabled"]
         claims.delete("acme")
         claims.wait_gone(["acme"])
         claims.wait("the Secret to go", lambda: not claims.get("acme-edge", "secret"))
+    assert len(watched.events) > 2
+    # Only v2 has a circuit breaker, and this condition.
     assert [o for _, o in watched.events if condition(o, "Responsive").get("status") == "False"] == []
 
 
@@ -102,8 +86,98 @@ def test_a_refusal_is_told_on_the_claim(claims: LegacyClaims) -> None:
     claims.wait_ready("lost")
 
 
+def test_what_serves_serves_on_without_the_function(claims: LegacyClaims, world: World) -> None:
+    claims.apply(claims.claim("steady"))
+    [before] = claims.wait_ready("steady") and claims.tenants("steady")
+    world.processes.kill("function")
+    try:
+        claims.patch("steady", {"parameters": {"tenantName": "changed"}})
+        world.kubectl("annotate", "ledt", "--all", "crossplane.io/reconcile-requested-at=now")
+        claims.wait(
+            "the provider to look",
+            lambda: claims.managed("steady")["status"].get("lastHandledReconcileAt") == "now",
+        )
+        assert claims.tenants("steady") == [before]
+    finally:
+        world.processes.ensure_running("function")
+    claims.wait("the change", lambda: parameters(claims, "steady").get("tenantName") == "changed")
+    claims.wait_ready("steady")
+
+
+def test_claims_of_one_name_in_two_namespaces_have_a_tenant_each(claims: LegacyClaims, world: World) -> None:
+    other = LegacyClaims(world, f"{claims.namespace}-too")
+    try:
+        for each, domain in ((claims, "one.example.com"), (other, "two.example.com")):
+            each.apply(each.claim("shop", domains=[domain]))
+        for each in (claims, other):
+            each.wait_ready("shop")
+            assert len(each.tenants("shop")) == 1
+            assert each.managed("shop")["status"]["atProvider"]["id"] == each.tenants("shop")[0]["Id"]
+    finally:
+        other.delete_all()
+
+
+def test_tenants_with_a_connection_group_of_their_own(claims: LegacyClaims, world: World) -> None:
+    groups = lambda: json.loads(world.kubectl("get", "lecg", "-o", "json"))["items"]  # noqa: E731
+    plan = {"distributionId": "E1EDGETENANTS", "connection": {"dedicated": True}}
+    with added_plans(world, {"own": plan}):
+        domains = [f"{name}.example.com" for name in ("left", "right")]
+        secret_of_pair = {"writeConnectionSecretToRef": {"name": "pair-edge"}}
+        claims.apply(
+            claims.claim("pair", plan="own", isolation="PerDomain", domains=domains, **secret_of_pair)
+        )
+        claims.wait_ready("pair")
+        assert secret(claims, "pair-edge") == {}, "of two tenants neither is the one"
+
+        [group] = groups()
+        assert group["metadata"]["labels"]["crossplane.io/claim-name"] == "pair"
+        made = claims.all_managed()
+        assert sorted(each["spec"]["forProvider"]["domains"] for each in made) == [[d] for d in domains]
+        assert {each["spec"]["forProvider"]["connectionGroupId"] for each in made} == {
+            group["status"]["atProvider"]["id"]
+        }
+        claims.delete("pair")
+        claims.wait("everything to go", lambda: not (claims.all_managed() or groups() or claims.get("pair")))
+
+
+def test_at_last_a_claim_of_v2_takes_the_tenant_over(claims: LegacyClaims, world: World) -> None:
+    """As docs/how-to/use-crossplane-v1.md says."""
+    moving = {"distributionId": "E1EDGETENANTS", "allow": {"onDelete": ["Orphan"], "adopt": True}}
+    set_plans(world, {"moving": moving})
+    claims.apply(claims.claim("mover", plan="moving"))
+    claims.wait_ready("mover")
+    [before] = claims.tenants("mover")
+    claims.delete("mover")
+    claims.wait("the claim to go", lambda: not (claims.get("mover") or claims.managed("mover")))
+    assert claims.tenants("mover") == [before]
+
+    pipeline = composition(world)["spec"]["pipeline"]
+    install(world, "xrds/tenantclaim.yaml", "composition.yaml", instead_of=COMPOSITES)
+    world.kubectl("wait", "xrd", MODERN, "--for=condition=Established", "--timeout=60s")
+    patch(world, pipeline)
+    modern = Claims(world, claims.namespace)
+    modern.apply(modern.claim("mover", plan="moving", adopt={"tenantId": before["Id"]}))
+    modern.wait_ready("mover")
+    assert modern.managed("mover")["apiVersion"].startswith("cloudfront.m.edgetenants.io/")
+    [after] = modern.tenants("mover")
+    assert (after["Id"], after["Domains"]) == (before["Id"], before["Domains"])
+
+
+def install(world: World, *files: str, instead_of: str) -> None:
+    """Put an XRD of package/ and its Composition in the place of another XRD and all Compositions."""
+    world.kubectl("delete", "compositions", "--all")
+    world.kubectl("delete", "xrd", instead_of, "--timeout=60s")
+    for file in files:
+        world.kubectl("apply", "-f", str(ROOT / "package" / file))
+
+
 def reason(claims: LegacyClaims, name: str) -> str:
     return str(condition(claims.get(name), "Live").get("reason"))
+
+
+def parameters(claims: LegacyClaims, name: str) -> dict[str, str]:
+    [tenant] = claims.tenants(name)
+    return {each["Name"]: each["Value"] for each in tenant["Parameters"]}
 
 
 def secret(claims: LegacyClaims, name: str) -> dict[str, str]:

@@ -19,6 +19,7 @@ from cli.main import cli
 ROOT = Path(__file__).resolve().parents[3]
 HOW_TO = ROOT / "docs" / "how-to"
 PAGES = [HOW_TO / "write-your-own-composition.md", HOW_TO / "author-plans.md"]
+OTHERS = [HOW_TO / "use-crossplane-v1.md", ROOT / "README.md"]
 READMES = [ROOT / "examples" / "README.md", *sorted((ROOT / "examples").glob("*/README.md"))]
 
 
@@ -68,7 +69,9 @@ def test_python_on_the_page_is_python() -> None:
     compile(textwrap.dedent(source), "page", "exec")
 
 
-@pytest.mark.parametrize("page", [*PAGES, *READMES], ids=lambda page: f"{page.parent.name}/{page.name}")
+@pytest.mark.parametrize(
+    "page", [*PAGES, *OTHERS, *READMES], ids=lambda page: f"{page.parent.name}/{page.name}"
+)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]*)(?:#[^)]*)?\)", page.read_text()):
         assert not target or (page.parent / target).exists(), target

@@ -12,7 +12,7 @@ from sandbox import build, launch
 from sandbox.processes import Processes
 from sandbox.specs import ProcessSpec
 from sandbox.state import Layout
-from tests.unit.sandbox.machine import CLI_GO_MOD, GO_MOD, Machine
+from tests.unit.sandbox.machine import CLI_GO_MOD, GO_MOD, V1_GO_MOD, Machine
 
 MakeSpec = Callable[..., ProcessSpec]
 
@@ -57,11 +57,13 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     crds.mkdir(parents=True)
     (crds / "xrds.yaml").write_text("kind: CustomResourceDefinition\n")
     (crds / "xrds.yaml").chmod(stat.S_IRUSR)  # as in the module cache
-    m.cli_module.mkdir()
-    (m.cli_module / "go.mod").write_text(CLI_GO_MOD)
-    (m.cli_module / "go.sum").write_text("")
+    for module, text in ((m.cli_module, CLI_GO_MOD), (m.v1_module, V1_GO_MOD)):
+        module.mkdir()
+        (module / "go.mod").write_text(text)
+        (module / "go.sum").write_text("")
     m.go()
     monkeypatch.setattr(build, "MODULE", m.module)
     monkeypatch.setattr(build, "CLI_MODULE", m.cli_module)
+    monkeypatch.setattr(build, "V1_MODULE", m.v1_module)
     monkeypatch.setenv("PATH", str(tmp_path / "path"))
     return m

@@ -23,6 +23,12 @@ require (
 	github.com/crossplane/cli/v2 v2.5.0 // indirect
 )
 """
+V1_GO_MOD = """module edgetenants.io/sandbox/crossplane-v1
+
+require (
+	github.com/crossplane/crossplane v1.20.11 // indirect
+)
+"""
 PYTHON = sys.executable
 
 FAKE_GO = """#!{python} -IS
@@ -68,8 +74,17 @@ class Machine:
     def cli_module(self) -> Path:
         return self.root / "cli"
 
+    @property
+    def v1_module(self) -> Path:
+        return self.root / "v1"
+
     def build_cli(self) -> Path:
         return build.build_cli(self.cache, self.said.append)
+
+    def build_v1(self) -> build.Binaries:
+        """The last core of v1, beside a control plane that nobody has built."""
+        nowhere = build.Binaries(*(self.root / "nowhere" for _ in range(5)))
+        return build.build_crossplane_v1(self.cache, nowhere, self.said.append)
 
     def build(self) -> build.Binaries:
         return build.build(self.cache, self.said.append)

@@ -7,7 +7,7 @@ import pytest
 from sandbox.bootstrap import Bootstrap
 from sandbox.errors import WorldError
 from sandbox.manifests import Package
-from sandbox.state import ROOT
+from sandbox.state import ROOT, Crossplane
 from tests.unit.sandbox.clusters import Cluster
 
 
@@ -30,8 +30,8 @@ def remembered():
 
 @pytest.fixture
 def make(remembered):
-    def bootstrap(cluster, *, foreign):
-        package = Package.load(ROOT, legacy=False)
+    def bootstrap(cluster, *, foreign, crossplane=Crossplane.V2):
+        package = Package.load(ROOT, crossplane, legacy=False)
         return Bootstrap(
             cluster, package, foreign=foreign, remember=lambda made, kept: remembered.append((made, kept))
         )
@@ -78,6 +78,17 @@ def test_kinds_that_are_not_established_are_named(make, crossplane_crds, monkeyp
     monkeypatch.setattr(cluster, "with_condition", lambda *_: frozenset({"locks.pkg.crossplane.io"}))
     with pytest.raises(WorldError, match=r"not established.*distributiontenants.cloudfront.m.edgetenants.io"):
         make(cluster, foreign=False).kinds(crossplane_crds, threading.Event())
+
+
+@pytest.mark.parametrize(
+    ("crossplane", "served"), [(Crossplane.V2, "Established"), (Crossplane.V1, "Offered")]
+)
+def test_claims_are_served_when_their_own_kind_is(make, monkeypatch, crossplane, served):
+    cluster, asked = Cluster(), []
+    names = frozenset({"tenantclaims.platform.edgetenants.io", "xtenantclaims.platform.edgetenants.io"})
+    monkeypatch.setattr(cluster, "with_condition", lambda *what: asked.append(what) or names)
+    make(cluster, foreign=False, crossplane=crossplane).claims_served(threading.Event())
+    assert asked == [("xrd", served)]
 
 
 def test_waiting_ends_when_nobody_waits_any_more(make, monkeypatch):

@@ -6,7 +6,9 @@ import pytest
 from click.testing import CliRunner
 
 from cli.main import cli
-from sandbox.state import ControlPlane, Phase, State
+from sandbox.errors import WorldError
+from sandbox.state import ControlPlane, Crossplane, Phase, State
+from sandbox.world import World
 
 
 @pytest.fixture
@@ -39,6 +41,25 @@ def test_wrong_input_is_answered_in_words(run, case):
     assert done.exit_code == 1
     assert words in done.stderr
     assert "Traceback" not in done.output
+
+
+@pytest.mark.parametrize(
+    ("flags", "crossplane"), [((), Crossplane.V2), (("--crossplane", "v1"), Crossplane.V1)]
+)
+def test_the_core_is_v2s_unless_v1_is_asked_for(run, monkeypatch, flags, crossplane):
+    asked = []
+
+    def up(**what):
+        asked.append(what["options"])
+        raise WorldError("not today")
+
+    monkeypatch.setattr(World, "up", up)
+    assert "not today" in run("up", *flags).stderr
+    assert [options.crossplane for options in asked] == [crossplane]
+
+
+def test_a_core_that_there_is_not_is_refused(run):
+    assert "'v3' is not one of 'v1', 'v2'" in run("up", "--crossplane", "v3").stderr
 
 
 def test_down_of_nothing_is_fine(run):

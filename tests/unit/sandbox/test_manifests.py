@@ -6,7 +6,7 @@ import yaml
 from sandbox import manifests
 from sandbox.errors import WorldError
 from sandbox.manifests import Package
-from sandbox.state import ROOT
+from sandbox.state import ROOT, Crossplane
 
 
 def crd(group, plural):
@@ -41,6 +41,29 @@ def test_the_providers_rules_are_those_of_crossplanes_rbac_manager():
     assert binding["subjects"] == [
         {"kind": "ServiceAccount", "namespace": "crossplane-system", "name": "provider-edgetenants"}
     ]
+
+
+def test_v1_gives_the_provider_no_right_to_read_crds():
+    with_them, without = (
+        manifests.provider_role([], reads_crds=reads)[0]["rules"] for reads in (True, False)
+    )
+    assert [rule for rule in with_them if rule not in without] == [with_them[-1]]
+    assert with_them[-1]["resources"] == ["customresourcedefinitions"]
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+def test_v1_has_the_legacy_claim_and_every_kind(legacy):
+    package = Package.load(ROOT, Crossplane.V1, legacy=legacy)
+    assert package.legacy
+    assert package.xrd["metadata"]["name"] == "xtenantclaims.platform.edgetenants.io"
+    assert package.xrd["apiVersion"] == "apiextensions.crossplane.io/v1"
+    assert "scope" not in package.xrd["spec"]
+    assert package.composition["spec"]["compositeTypeRef"]["kind"] == "XTenantClaim"
+
+
+def test_capabilities_of_functions_are_told_to_v2_only():
+    assert "capabilities" in manifests.function_status(9443, Crossplane.V2)["status"]
+    assert "capabilities" not in manifests.function_status(9443, Crossplane.V1)["status"]
 
 
 @pytest.mark.parametrize("legacy", [False, True])

@@ -95,6 +95,21 @@ def test_instances_of_our_kinds_go_first(cluster, created):
     assert cluster.journal[0] == f"kubectl delete {MANAGED} --all"
 
 
+def test_legacy_claims_and_their_composites_go_before_what_they_would_compose_again(cluster):
+    group = "platform.edgetenants.io"
+    created = [
+        cluster.add("CustomResourceDefinition", MANAGED),
+        cluster.add("CompositeResourceDefinition", f"xtenantclaims.{group}"),
+    ]
+    for name in ("tenantclaims", "xtenantclaims"):
+        cluster.add("CustomResourceDefinition", f"{name}.{group}")  # made by core
+    remove(cluster, given(created))
+    assert cluster.journal[:2] == [
+        f"kubectl delete tenantclaims.{group},xtenantclaims.{group} --all",
+        f"kubectl delete {MANAGED} --all",
+    ]
+
+
 def test_what_does_not_go_is_named(cluster, created):
     cluster.stuck.add("crossplane-system")
     cluster.refuses_patches = True

@@ -9,7 +9,7 @@ from sandbox.build import Binaries
 from sandbox.errors import ProcessDied, WorldError
 from sandbox.golang import BuildError
 from sandbox.kubectl import KubernetesObject
-from sandbox.state import ControlPlane, Layout, Phase, State, default_cache, sandboxes
+from sandbox.state import ControlPlane, Crossplane, Layout, Phase, State, default_cache, sandboxes
 from sandbox.world import Options, World
 
 
@@ -62,12 +62,29 @@ def test_a_sandbox_with_a_dead_process_is_not_taken_for_one_that_runs(tmp_path, 
     [
         ({"phase": Phase.STARTING}, "is starting; `.*sandbox down"),
         ({"control_plane": ControlPlane.GIVEN, "cluster": "prod"}, "another control plane"),
+        ({"crossplane": Crossplane.V1}, "is up with Crossplane v1, not v2; `.*sandbox down"),
     ],
 )
 def test_a_sandbox_in_another_state_is_not_used(tmp_path, layout, processes, state, words):
     saved(layout, **state)
     with pytest.raises(WorldError, match=words):
         up(tmp_path)
+
+
+def test_a_sandbox_with_v1_is_used_by_those_who_ask_for_v1(tmp_path, layout, processes):
+    saved(layout, crossplane=Crossplane.V1)
+    assert up(tmp_path, options=Options(crossplane=Crossplane.V1)).state.crossplane is Crossplane.V1
+
+
+def test_the_core_of_v1_is_built_for_those_who_ask_for_v1(tmp_path, binaries, monkeypatch):
+    def built(*_):
+        raise BuildError("no v1 today")
+
+    monkeypatch.setattr(module, "build_crossplane_v1", built)
+    with pytest.raises(WorldError, match="apiserver cannot be started"):  # the binaries here are none
+        up(tmp_path)
+    with pytest.raises(WorldError, match="cannot be built: no v1 today"):
+        up(tmp_path, options=Options(crossplane=Crossplane.V1))
 
 
 def test_two_commands_at_once_do_not_meet(tmp_path, layout):
@@ -143,7 +160,12 @@ def test_a_name_becomes_a_folder(tmp_path, name):
 def test_a_state_survives_the_disk(layout):
     obj = KubernetesObject("v1", "Secret", "ns", "s", "uid")
     state = saved(
-        layout, created=(obj,), kept=("Namespace/x",), ports={"emulator": 5}, versions={"kubernetes": "v1"}
+        layout,
+        created=(obj,),
+        kept=("Namespace/x",),
+        ports={"emulator": 5},
+        versions={"kubernetes": "v1"},
+        crossplane=Crossplane.V1,
     )
     assert layout.load() == state
     assert [found.name for found in sandboxes(layout.cache)] == ["test"]
