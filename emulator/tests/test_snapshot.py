@@ -11,7 +11,7 @@ import pytest
 from moto.acm.models import acm_backends
 from moto.route53.models import route53_backends
 
-from edgetenants_emulator import EmulatorServer
+from edgetenants_emulator import EmulatorServer, certificates
 
 DOMAIN = "shop.customer.test"
 
@@ -119,6 +119,21 @@ def test_an_inherited_certificate(aws, admin, peer, inherited):
     acm_backends[aws.account]["us-east-1"].delete_certificate(inherited[aws.account])
     there_admin("PUT", "snapshot", saved)
     assert there.tenant()["DistributionTenant"]["Domains"][0]["Status"] == "active"
+
+
+@pytest.mark.parametrize("another", [False, True], ids=["tagged", "another in its place"])
+def test_a_certificate_that_is_there_is_again_as_it_was(aws, admin, peer, inherited, another):
+    _, there_admin = peer
+    acm, arn = aws.client("acm"), inherited[aws.account]
+    bundles = acm_backends[aws.account]["us-east-1"]._certificates
+    first, saved = bundles[arn].cert, admin("GET", "snapshot")
+    if another:
+        bundles[arn] = bundles[certificates.issue(aws.account, ["another.test"])]
+    else:
+        acm.add_tags_to_certificate(CertificateArn=arn, Tags=[{"Key": "a", "Value": "b"}])
+    there_admin("PUT", "snapshot", saved)
+    assert bundles[arn].cert == first
+    assert acm.list_tags_for_certificate(CertificateArn=arn)["Tags"] == []
 
 
 @pytest.mark.parametrize("saved", [{}, {"format": 2}, {"format": 1}])
