@@ -66,7 +66,8 @@ def wanted(order: Order, seen: Mapping[str, ObservedTenant]) -> Wanted:
     tenants, waiting = _isolated(order, held)
     tenants, moved = _on_distribution(order, tenants, held)
     dedicated, regrouped = _connected(order, tenants, held)
-    tenants = tuple(replace(each, dedicated=dedicated) for each in tenants)
+    if dedicated != order.terms.dedicated:
+        tenants = tuple(replace(each, dedicated=dedicated) for each in tenants)
     return Wanted(tenants, dedicated, (*waiting, *moved, *regrouped))
 
 
@@ -110,13 +111,16 @@ def _on_distribution(
 ) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...]]:
     asked = order.chosen.plan.distribution_id
     present = {each: _present(held.get(each.resource_name), asked) for each in tenants}
+    others = {old for old in present.values() if old != asked}
+    if not others:
+        return tenants, ()
     moves = {
         old: Move(
             f"{order.chosen.path('distributionId')} asks for distribution {asked}, and {old} serves the "
             "domains. The move changes origin, certificate and rules at once.",
             naming.digest(f"distribution {old} {asked}"),
         )
-        for old in sorted({old for old in present.values() if old != asked})
+        for old in sorted(others)
     }
     waiting = {old: move for old, move in moves.items() if move.token not in order.composite.confirmed}
     kept = (replace(each, distribution_id=old) if old in waiting else each for each, old in present.items())
