@@ -134,13 +134,15 @@ def order(req: fnv1.RunFunctionRequest, composite: Composite, offered: Plans) ->
     """
     if not composite.name:
         raise Refused(LiveReason.INVALID_CLAIM, "metadata.name: expected a name, got nothing")
-    return _agree(composite.without_conditions(), claim.read(req.observed.composite), offered)
+    return _agree(composite, claim.read(req.observed.composite), offered)
 
 
 @lru_cache(maxsize=_ORDERS)
 def _agree(composite: Composite, asked: Claim, offered: Plans) -> Order:
+    # Composites that differ in conditions share an order, so it must not hold those of one of them.
+    bare = composite.without_conditions()
     chosen = plans.choose(offered, asked.spec.plan)
-    return Order(composite, asked, chosen, terms.agree(composite, asked, chosen))
+    return Order(bare, asked, chosen, terms.agree(bare, asked, chosen))
 
 
 @dataclass(frozen=True, eq=False)

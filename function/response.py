@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Final
 
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+from google.protobuf.duration_pb2 import Duration
 from google.protobuf.struct_pb2 import Struct
 
 from apis.conditions import BlockedReason, ClaimConditionType, DegradedReason
@@ -16,6 +17,7 @@ from function.live import Finding
 
 LONGEST_MESSAGE: Final = 4096
 """Characters of a message; a claim can have 500 wrong domains, and nobody reads further."""
+_DURATIONS: Final = 64
 _CONDITIONS: Final = 256
 """Conditions that are kept; most claims have the same four."""
 
@@ -36,7 +38,14 @@ def begin(req: fnv1.RunFunctionRequest, ttl: float) -> fnv1.RunFunctionResponse:
 
 def set_ttl(rsp: fnv1.RunFunctionResponse, seconds: float) -> None:
     """Say how long the answer may be reused."""
-    rsp.meta.ttl.FromMilliseconds(round(seconds * 1000))
+    rsp.meta.ttl.CopyFrom(_duration(seconds))
+
+
+@lru_cache(maxsize=_DURATIONS)
+def _duration(seconds: float) -> Duration:
+    duration = Duration()
+    duration.FromMilliseconds(round(seconds * 1000))
+    return duration
 
 
 def want(rsp: fnv1.RunFunctionResponse, resources: bytes, status: Struct) -> None:

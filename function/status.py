@@ -53,9 +53,17 @@ def _url(served: Sequence[str], tenants: Sequence[ObservedTenant]) -> str | None
 # Lists in protobuf's form are joined like bytes, so what is remembered of each tenant costs nothing to write.
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def _row(domain: str, serving: ObservedTenant | None) -> bytes:
-    return _list([_domain(domain, serving)])
+    if serving is None:
+        return _domain(domain, None, None, None)
+    state, record = serving.domain_states[domain], _record_state(domain, serving)
+    return _domain(domain, state, serving.certificate, record)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _domain(domain: str, state: str | None, certificate: str | None, record: str | None) -> bytes:
+    fields = {"domain": domain, "state": state, "certificate": certificate, "dns": record}
+    return _list([{key: value for key, value in fields.items() if value}])
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -68,16 +76,6 @@ def _list(objects: Iterable[Mapping[str, Any]]) -> bytes:
     for each in objects:
         found.add_struct().update(dict(each))
     return found.SerializeToString(deterministic=True)
-
-
-def _domain(domain: str, serving: ObservedTenant | None) -> Mapping[str, str]:
-    fields = {
-        "domain": domain,
-        "state": serving.domain_states[domain] if serving else None,
-        "certificate": serving.certificate if serving else None,
-        "dns": _record_state(domain, serving) if serving else None,
-    }
-    return {key: value for key, value in fields.items() if value}
 
 
 def _record_state(domain: str, tenant: ObservedTenant) -> str | None:
