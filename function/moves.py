@@ -110,10 +110,10 @@ def _on_distribution(
     order: Order, tenants: tuple[WantedTenant, ...], held: Mapping[str, ObservedTenant]
 ) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...]]:
     asked = order.chosen.plan.distribution_id
-    present = {each: _present(held.get(each.resource_name), asked) for each in tenants}
-    others = {old for old in present.values() if old != asked}
+    others = {_present(held.get(each.resource_name), asked) for each in tenants} - {asked}
     if not others:
         return tenants, ()
+    present = {each: _present(held.get(each.resource_name), asked) for each in tenants}
     moves = {
         old: Move(
             f"{order.chosen.path('distributionId')} asks for distribution {asked}, and {old} serves the "

@@ -53,6 +53,7 @@ def _url(served: Sequence[str], tenants: Sequence[ObservedTenant]) -> str | None
 # Lists in protobuf's form are joined like bytes, so what is remembered of each tenant costs nothing to write.
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def _row(domain: str, serving: ObservedTenant | None) -> bytes:
     if serving is None:
         return _domain(domain, None, None, None)
@@ -60,6 +61,7 @@ def _row(domain: str, serving: ObservedTenant | None) -> bytes:
     return _domain(domain, state, serving.certificate, record)
 
 
+# Of a tenant that has changed the row mostly is as before.
 @lru_cache(maxsize=_REMEMBERED)
 def _domain(domain: str, state: str | None, certificate: str | None, record: str | None) -> bytes:
     fields = {"domain": domain, "state": state, "certificate": certificate, "dns": record}
