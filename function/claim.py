@@ -4,11 +4,11 @@ A namespaced composite (Crossplane v2) is the claim itself. A cluster-scoped one
 the claim that spec.claimRef names, or by hand.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
-from google.protobuf.struct_pb2 import Struct
+from google.protobuf.struct_pb2 import Struct, Value
 
 from apis import tenantclaim
 from apis.conditions import ClaimConditionType, LiveReason
@@ -39,10 +39,10 @@ class Composite:
     """Namespace and name of the claim of a legacy composite."""
     secret_namespace: str | None
     """Namespace of the connection Secret of a legacy composite that wants one."""
-    conditions: tuple[tuple[str, tuple[str, str]], ...]
-    """Type, status and reason of the conditions, as last written."""
     confirmed: frozenset[str]
     """Tokens of the steps that its author has confirmed."""
+    conditions: tuple[tuple[str, tuple[str, str]], ...] = field(compare=False)
+    """Type, status and reason of the conditions, as last written. What was told is no part of who asks."""
 
     def condition(self, type_: str) -> tuple[str, str] | None:
         """Status and reason of a condition, as last written; None where it was not."""
@@ -89,17 +89,18 @@ class Claim:
 
 def identify(resource: Struct) -> Composite:
     """Read who the composite is; never fails, so that a refusal can be addressed."""
+    metadata, spec = structs.child(resource, "metadata"), structs.child(resource, "spec")
     return Composite(
         api_version=structs.text(resource, "apiVersion"),
         kind=structs.text(resource, "kind"),
-        name=structs.text(resource, "metadata", "name"),
-        namespace=structs.text(resource, "metadata", "namespace"),
-        uid=structs.text(resource, "metadata", "uid"),
-        labels=tuple(sorted(structs.text_map(resource, "metadata", "labels").items())),
-        claim=_claim_ref(structs.child(resource, "spec", "claimRef")),
-        secret_namespace=structs.text(resource, "spec", "writeConnectionSecretToRef", "namespace") or None,
-        conditions=_conditions(resource),
-        confirmed=_tokens(structs.text(resource, "metadata", "annotations", CONFIRM)),
+        name=structs.text(metadata, "name"),
+        namespace=structs.text(metadata, "namespace"),
+        uid=structs.text(metadata, "uid"),
+        labels=tuple(sorted(structs.text_map(metadata, "labels").items())),
+        claim=_claim_ref(structs.child(spec, "claimRef")),
+        secret_namespace=structs.text(spec, "writeConnectionSecretToRef", "namespace") or None,
+        confirmed=_tokens(structs.text(metadata, "annotations", CONFIRM)),
+        conditions=_conditions(structs.serialized(resource, "status", "conditions")),
     )
 
 
@@ -108,10 +109,11 @@ def _claim_ref(reference: Struct | None) -> tuple[str, str] | None:
     return (structs.text(reference, "namespace"), name) if name else None
 
 
-def _conditions(resource: Struct) -> tuple[tuple[str, tuple[str, str]], ...]:
+@lru_cache(maxsize=_REMEMBERED)
+def _conditions(listed: bytes) -> tuple[tuple[str, tuple[str, str]], ...]:
     return tuple(
         (structs.text(each, "type"), (structs.text(each, "status"), structs.text(each, "reason")))
-        for each in structs.objects(resource, "status", "conditions")
+        for each in structs.objects_of(Value.FromString(listed))
     )
 
 
@@ -128,14 +130,18 @@ def read(observed: fnv1.Resource) -> Claim:
     spec = structs.child(observed.resource, "spec")
     if spec is None:
         raise Refused(LiveReason.INVALID_CLAIM, "spec: expected an object, got nothing")
-    own = Struct()
-    for key, item in spec.fields.items():
-        if key not in CORE_FIELDS:
-            own.fields[key].CopyFrom(item)
     try:
-        return _parse(own.SerializeToString(deterministic=True))
+        return _own(spec.SerializeToString(deterministic=True))
     except InvalidInput as error:
         raise Refused(LiveReason.INVALID_CLAIM, str(error), problems=error.problems) from None
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _own(spec: bytes) -> Claim:
+    own = Struct.FromString(spec)
+    for key in CORE_FIELDS & own.fields.keys():
+        del own.fields[key]
+    return _parse(own.SerializeToString(deterministic=True))
 
 
 @lru_cache(maxsize=_REMEMBERED)

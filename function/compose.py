@@ -4,6 +4,7 @@ on. Core applies them server-side and takes back what is left out later."""
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from apis import kinds
@@ -45,6 +46,8 @@ KEEP: Final = (
 )
 """Everything but Delete: how a namespaced managed resource says that what it made outlives it."""
 LONGEST_SECRET_NAME: Final = 253
+_ORDERS: Final = 256
+"""Orders whose tenants are kept: their names are digests."""
 
 _TOKEN_HOSTS: Final = {Validation.CLOUDFRONT: "cloudfront", Validation.SELF_HOSTED: "self-hosted"}
 
@@ -78,6 +81,7 @@ class WantedTenant:
     """It is reached by the claim's own connection group."""
 
 
+@lru_cache(maxsize=_ORDERS)
 def tenants(order: Order, isolation: Isolation) -> tuple[WantedTenant, ...]:
     """The tenants that serve the claim: one for all its domains, or one for each."""
     if isolation is Isolation.SHARED:

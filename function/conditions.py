@@ -4,6 +4,7 @@ is it blocked. Derived like Live from what was observed in this call.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from apis.conditions import (
     BlockedReason,
@@ -44,6 +45,28 @@ class Looked:
     seen: ObservedTenant | None
     finding: Finding
 
+    # A tenant that has not changed is looked at once, and asked with each of the others.
+
+    @cached_property
+    def new(self) -> bool:
+        """It is not in CloudFront yet."""
+        return self.seen is None or not self.seen.exists
+
+    @cached_property
+    def changing(self) -> bool:
+        """A change of it is on its way."""
+        return self.seen is not None and _changes(self.wanted, self.seen)
+
+    @cached_property
+    def trouble(self) -> tuple[DegradedReason, str] | None:
+        """Why it needs attention, and what is said of that."""
+        return _trouble(self)
+
+    @cached_property
+    def frozen(self) -> bool:
+        """A change of it waits because nothing may be written."""
+        return self.seen is not None and _is_frozen(self.seen)
+
 
 def derive(tenants: Sequence[Looked], waiting: Sequence[Move], *, suspended: bool) -> tuple[Told, ...]:
     """The conditions of a claim that is composed."""
@@ -73,13 +96,11 @@ def _stable() -> Told:
 
 def _reconciling(tenants: Iterable[Looked]) -> Told:
     going = [each for each in tenants if not each.finding.failed]
-    new = [each for each in going if each.seen is None or not each.seen.exists]
-    changing = [each for each in going if each.seen is not None and _changes(each.wanted, each.seen)]
     # Which ones is not said: a message that moved with each of many tenants would wake core each time.
-    if new:
+    if any(each.new for each in going):
         message = "Tenants are being created."
         return Told(ClaimConditionType.RECONCILING, True, ReconcilingReason.CREATING, message)
-    if changing:
+    if any(each.changing for each in going):
         message = "A change is being rolled out."
         return Told(ClaimConditionType.RECONCILING, True, ReconcilingReason.UPDATING, message)
     return _stable()
@@ -108,9 +129,8 @@ def _rolls_out(seen: ObservedTenant) -> bool:
 
 def _degraded(tenants: Iterable[Looked]) -> Told:
     for each in tenants:
-        trouble = _trouble(each)
-        if trouble is not None:
-            reason, message = trouble
+        if each.trouble is not None:
+            reason, message = each.trouble
             return Told(ClaimConditionType.DEGRADED, True, reason, f"{_domains([each])}: {message}")
     message = "Nothing needs attention."
     return Told(ClaimConditionType.DEGRADED, False, DegradedReason.RECOVERED, message)
@@ -145,7 +165,7 @@ def _blocked(tenants: Iterable[Looked], waiting: Sequence[Move]) -> Told:
     if waiting:
         message = " ".join(move.message for move in waiting)
         return Told(ClaimConditionType.BLOCKED, True, BlockedReason.AWAITING_APPROVAL, message)
-    if any(each.seen is not None and _is_frozen(each.seen) for each in tenants):
+    if any(each.frozen for each in tenants):
         message = (
             "A change waits, as nothing may be written to AWS for the moment. The platform team lifts that."
         )

@@ -134,13 +134,15 @@ def order(req: fnv1.RunFunctionRequest, composite: Composite, offered: Plans) ->
     """
     if not composite.name:
         raise Refused(LiveReason.INVALID_CLAIM, "metadata.name: expected a name, got nothing")
-    return _agree(composite.without_conditions(), claim.read(req.observed.composite), offered)
+    return _agree(composite, claim.read(req.observed.composite), offered)
 
 
 @lru_cache(maxsize=_ORDERS)
 def _agree(composite: Composite, asked: Claim, offered: Plans) -> Order:
+    # Composites that differ in conditions share an order, so it must not hold those of one of them.
+    bare = composite.without_conditions()
     chosen = plans.choose(offered, asked.spec.plan)
-    return Order(composite, asked, chosen, terms.agree(composite, asked, chosen))
+    return Order(bare, asked, chosen, terms.agree(bare, asked, chosen))
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +150,11 @@ class Composed:
     """What becomes of an order beside what exists. It is remembered, so nobody may write into it."""
 
     tenants: tuple[WantedTenant, ...]
-    state: fnv1.State
+    resources: bytes
+    """As protobuf has them."""
+    status: Struct
+    held_up: bool
+    """The claim is not ready, though all that is composed is."""
     finding: Finding
     told: tuple[Told, ...]
     conditions: tuple[fnv1.Condition, ...]
@@ -159,7 +165,9 @@ def _compose(
 ) -> Finding:
     # Nothing is written before all is known to be right: nothing is composed by half.
     composed = _derive(order, tuple(sorted(_observed(req).items())))
-    response.want(rsp, composed.state)
+    response.want(rsp, composed.resources, composed.status)
+    if composed.held_up:
+        rsp.desired.composite.ready = fnv1.READY_FALSE
     rsp.conditions.extend(composed.conditions)
     response.tell(rsp, composite, composed.finding, composed.told)
     _pass_connection_details(req, rsp, composite, composed.tenants)
@@ -172,28 +180,27 @@ def _derive(order: Order, existing: tuple[tuple[str, ObservedTenant], ...]) -> C
     seen = dict(existing)
     wanted = moves.wanted(order, seen)
     looked = [_look(each, seen.get(each.resource_name), order) for each in wanted.tenants]
-    state = _state(order, looked, seen, dedicated=wanted.dedicated)
-    finding = live.summary({each.wanted: each.finding for each in looked})
-    if finding.live and (waiting := wanted.unserved(order.claim.domains)):
+    resources = [
+        _tenant(order, each.wanted, _name_of(each.seen), ready=each.finding.satisfied)
+        for each in pacing.admitted(looked)
+    ]
+    if wanted.dedicated:
+        resources.append(_connection_group(order, seen.get(compose.CONNECTION_GROUP)))
+    finding = live.summary([(each.wanted, each.finding) for each in looked])
+    waiting = wanted.unserved(order.claim.domains) if finding.live else []
+    if waiting:
         finding = live.held_up(waiting)
-        state.composite.ready = fnv1.READY_FALSE
     present = [each.seen for each in looked if each.seen is not None]
-    response.set_status(state, status.derive(order.claim.domains, present, finding))
     told = conditions.derive(looked, wanted.waiting, suspended=order.claim.spec.suspended)
-    written = response.conditions(order.composite, finding, told)
-    return Composed(wanted.tenants, state, finding, told, written)
-
-
-def _state(
-    order: Order, looked: list[Looked], seen: Mapping[str, ObservedTenant], *, dedicated: bool
-) -> fnv1.State:
-    state = fnv1.State()
-    for each in pacing.admitted(looked):
-        resource = _tenant(order, each.wanted, _name_of(each.seen))
-        response.put(state, each.wanted.resource_name, resource, ready=each.finding.satisfied)
-    if dedicated:
-        _put_connection_group(state, order, seen.get(compose.CONNECTION_GROUP))
-    return state
+    return Composed(
+        tenants=wanted.tenants,
+        resources=b"".join(resources),
+        status=status.derive(order.claim.domains, present, finding),
+        held_up=bool(waiting),
+        finding=finding,
+        told=told,
+        conditions=response.conditions(order.composite, finding, told),
+    )
 
 
 def _observed(req: fnv1.RunFunctionRequest) -> dict[str, ObservedTenant]:
@@ -217,14 +224,15 @@ def _name_of(seen: ObservedTenant | None) -> str | None:
 
 
 @lru_cache(maxsize=_TENANTS)
-def _tenant(order: Order, wanted: WantedTenant, external_name: str | None) -> Struct:
-    return structs.of(compose.tenant(order, wanted, external_name))
+def _tenant(order: Order, wanted: WantedTenant, external_name: str | None, *, ready: bool) -> bytes:
+    resource = structs.of(compose.tenant(order, wanted, external_name))
+    return response.composed(wanted.resource_name, resource, ready=ready)
 
 
-def _put_connection_group(state: fnv1.State, order: Order, seen: ObservedTenant | None) -> None:
+def _connection_group(order: Order, seen: ObservedTenant | None) -> bytes:
     ready = seen is not None and seen.ready.holds
     group = structs.of(compose.connection_group(order, _name_of(seen)))
-    response.put(state, compose.CONNECTION_GROUP, group, ready=ready)
+    return response.composed(compose.CONNECTION_GROUP, group, ready=ready)
 
 
 def _pass_connection_details(

@@ -105,9 +105,9 @@ def judge(wanted: WantedTenant, seen: ObservedTenant | None, plan: ChosenPlan) -
     return next((found for check in CHECKS if (found := check(view))), _CREATING)
 
 
-def summary(findings: Mapping[WantedTenant, Finding]) -> Finding:
+def summary(findings: Sequence[tuple[WantedTenant, Finding]]) -> Finding:
     """What is found of the claim."""
-    wanted, worst = max(findings.items(), key=lambda item: _urgency(item[1].reason))
+    wanted, worst = max(findings, key=lambda item: _urgency(item[1].reason))
     if len(findings) == 1 or worst.live:
         return worst
     if worst.reason in _TELLING_NOBODY:
@@ -126,9 +126,11 @@ _SHOWN: Final = 5
 """Domains that are named; a claim can have hundreds."""
 
 
+_URGENCY: Final = {reason: place for place, reason in enumerate(PHASES)}
+
+
 def _urgency(reason: Reason) -> int:
-    order = list(PHASES)
-    return order.index(reason) if reason in PHASES else len(order)
+    return _URGENCY.get(reason, len(_URGENCY))
 
 
 # The checks, in the order of what must be so first.

@@ -66,7 +66,8 @@ def wanted(order: Order, seen: Mapping[str, ObservedTenant]) -> Wanted:
     tenants, waiting = _isolated(order, held)
     tenants, moved = _on_distribution(order, tenants, held)
     dedicated, regrouped = _connected(order, tenants, held)
-    tenants = tuple(replace(each, dedicated=dedicated) for each in tenants)
+    if dedicated != order.terms.dedicated:
+        tenants = tuple(replace(each, dedicated=dedicated) for each in tenants)
     return Wanted(tenants, dedicated, (*waiting, *moved, *regrouped))
 
 
@@ -109,6 +110,9 @@ def _on_distribution(
     order: Order, tenants: tuple[WantedTenant, ...], held: Mapping[str, ObservedTenant]
 ) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...]]:
     asked = order.chosen.plan.distribution_id
+    others = {_present(held.get(each.resource_name), asked) for each in tenants} - {asked}
+    if not others:
+        return tenants, ()
     present = {each: _present(held.get(each.resource_name), asked) for each in tenants}
     moves = {
         old: Move(
@@ -116,7 +120,7 @@ def _on_distribution(
             "domains. The move changes origin, certificate and rules at once.",
             naming.digest(f"distribution {old} {asked}"),
         )
-        for old in sorted({old for old in present.values() if old != asked})
+        for old in sorted(others)
     }
     waiting = {old: move for old, move in moves.items() if move.token not in order.composite.confirmed}
     kept = (replace(each, distribution_id=old) if old in waiting else each for each, old in present.items())

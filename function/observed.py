@@ -3,9 +3,10 @@ it was asked for when it said so."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import Any
 
-from google.protobuf.struct_pb2 import Struct
+from google.protobuf.struct_pb2 import Struct, Value
 
 from apis.conditions import TenantConditionType
 from edgetenants_runtime.api.annotations import EXTERNAL_CREATE_SUCCEEDED, EXTERNAL_NAME
@@ -14,6 +15,8 @@ from function import structs
 
 _REMEMBERED = 2048
 """Tenants whose parsed form is kept; some 8 kB each."""
+_CONDITIONS = 4096
+"""Conditions whose parsed form is kept: of a tenant's six, one at a time changes."""
 
 ACTIVE = "active"
 """Status of a domain for which CloudFront answers."""
@@ -59,6 +62,7 @@ class ObservedTenant:
     name: str
     """metadata.name, for messages."""
     external_name: str | None
+    """What it carries; where somebody took that away, the name under which the provider saw it last."""
     exists: bool
     """It is in CloudFront, as far as is known: it has an id there, or its creation has succeeded, though the
     id is lost (a backup that was restored without status)."""
@@ -96,20 +100,10 @@ class ObservedTenant:
         """The reason of CertificateReady."""
         return self.condition(TenantConditionType.CERTIFICATE_READY).reason or None
 
-    @property
+    @cached_property
     def active(self) -> frozenset[str]:
         """The domains for which CloudFront answers."""
         return frozenset(name for name, state in self.domain_states.items() if state == ACTIVE)
-
-
-def external_name(resource: Struct) -> str | None:
-    """The external name that a managed resource carries; where somebody took it away, the name under which
-    the provider saw it last."""
-    return (
-        structs.text(resource, "metadata", "annotations", EXTERNAL_NAME)
-        or structs.text(resource, "status", "atProvider", "name")
-        or None
-    )
 
 
 def read(resource: Struct) -> ObservedTenant:
@@ -150,21 +144,20 @@ _READ = _Memory(_REMEMBERED)
 
 
 def _parse(resource: Struct) -> ObservedTenant:
-    status = structs.child(resource, "status")
-    at_provider = structs.child(status, "atProvider")
+    metadata, status = structs.child(resource, "metadata"), structs.child(resource, "status")
+    annotations, at_provider = structs.child(metadata, "annotations"), structs.child(status, "atProvider")
+    created = structs.text(at_provider, "id") or structs.text(annotations, EXTERNAL_CREATE_SUCCEEDED)
     return ObservedTenant(
-        name=structs.text(resource, "metadata", "name"),
-        external_name=external_name(resource),
-        exists=bool(
-            structs.text(at_provider, "id")
-            or structs.text(resource, "metadata", "annotations", EXTERNAL_CREATE_SUCCEEDED)
+        name=structs.text(metadata, "name"),
+        external_name=structs.text(annotations, EXTERNAL_NAME) or structs.text(at_provider, "name") or None,
+        exists=bool(created),
+        deleted=bool(structs.text(metadata, "deletionTimestamp")),
+        generation=structs.whole_number(metadata, "generation"),
+        asked=_asked(structs.serialized(resource, "spec", "forProvider")),
+        conditions=dict(
+            _condition(each.SerializeToString(deterministic=True))
+            for each in structs.objects(status, "conditions")
         ),
-        deleted=bool(structs.text(resource, "metadata", "deletionTimestamp")),
-        generation=structs.whole_number(resource, "metadata", "generation"),
-        asked=_asked(structs.child(resource, "spec", "forProvider")),
-        conditions={
-            structs.text(each, "type"): _condition(each) for each in structs.objects(status, "conditions")
-        },
         enabled=structs.flag(at_provider, "enabled"),
         domain_states={
             structs.text(each, "domain"): structs.text(each, "status")
@@ -175,7 +168,9 @@ def _parse(resource: Struct) -> ObservedTenant:
     )
 
 
-def _asked(parameters: Struct | None) -> Asked:
+@lru_cache(maxsize=_REMEMBERED)
+def _asked(serialized: bytes) -> Asked:
+    parameters = Value.FromString(serialized).struct_value
     return Asked(
         domains=frozenset(structs.texts(parameters, "domains")),
         enabled=structs.flag(parameters, "enabled"),
@@ -183,13 +178,14 @@ def _asked(parameters: Struct | None) -> Asked:
     )
 
 
-def _condition(condition: Struct) -> ObservedCondition:
-    generation = condition.fields.get("observedGeneration")
-    return ObservedCondition(
+@lru_cache(maxsize=_CONDITIONS)
+def _condition(serialized: bytes) -> tuple[str, ObservedCondition]:
+    condition = Struct.FromString(serialized)
+    return structs.text(condition, "type"), ObservedCondition(
         status=structs.text(condition, "status"),
         reason=structs.text(condition, "reason"),
         message=structs.text(condition, "message"),
-        generation=structs.whole_number(condition, "observedGeneration") if generation is not None else None,
+        generation=structs.whole_number(condition, "observedGeneration"),
     )
 
 

@@ -1,9 +1,11 @@
 """The answer: what was found and what is wanted, written into protobuf."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final
 
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+from google.protobuf.duration_pb2 import Duration
 from google.protobuf.struct_pb2 import Struct
 
 from apis.conditions import BlockedReason, ClaimConditionType, DegradedReason
@@ -15,6 +17,9 @@ from function.live import Finding
 
 LONGEST_MESSAGE: Final = 4096
 """Characters of a message; a claim can have 500 wrong domains, and nobody reads further."""
+_DURATIONS: Final = 64
+_CONDITIONS: Final = 256
+"""Conditions that are kept; most claims have the same four."""
 
 
 def begin(req: fnv1.RunFunctionRequest, ttl: float) -> fnv1.RunFunctionResponse:
@@ -33,26 +38,37 @@ def begin(req: fnv1.RunFunctionRequest, ttl: float) -> fnv1.RunFunctionResponse:
 
 def set_ttl(rsp: fnv1.RunFunctionResponse, seconds: float) -> None:
     """Say how long the answer may be reused."""
-    rsp.meta.ttl.FromMilliseconds(round(seconds * 1000))
+    rsp.meta.ttl.CopyFrom(_duration(seconds))
 
 
-def want(rsp: fnv1.RunFunctionResponse, state: fnv1.State) -> None:
-    """Want this beside what earlier steps want: its composed resources instead of theirs of the same names,
-    its fields of the composite's status beside theirs."""
-    rsp.desired.resources.MergeFrom(state.resources)
-    told = structs.child(state.composite.resource, "status")
-    if told is not None:
-        rsp.desired.composite.resource.get_or_create_struct("status").fields.MergeFrom(told.fields)
-    if state.composite.ready:
-        rsp.desired.composite.ready = state.composite.ready
+@lru_cache(maxsize=_DURATIONS)
+def _duration(seconds: float) -> Duration:
+    duration = Duration()
+    duration.FromMilliseconds(round(seconds * 1000))
+    return duration
 
 
-def put(state: fnv1.State, name: str, resource: Struct, *, ready: bool) -> None:
-    """Want a composed resource, instead of what an earlier step wanted under its name."""
-    wanted = state.resources[name]
-    wanted.Clear()
-    wanted.resource.CopyFrom(resource)
-    wanted.ready = fnv1.READY_TRUE if ready else fnv1.READY_FALSE
+def want(rsp: fnv1.RunFunctionResponse, resources: bytes, status: Struct) -> None:
+    """Want this beside what earlier steps want: composed resources instead of theirs of the same names,
+    fields of the composite's status beside theirs.
+
+    Args:
+        rsp: the answer.
+        resources: the composed ones, of `composed`.
+        status: the fields of the composite's status.
+    """
+    rsp.desired.MergeFromString(resources)
+    rsp.desired.composite.resource.get_or_create_struct("status").fields.MergeFrom(status.fields)
+
+
+def composed(name: str, resource: Struct, *, ready: bool) -> bytes:
+    """A state with this one composed resource, serialized. Such states are joined like bytes."""
+    return _state(name, resource, ready=ready).SerializeToString(deterministic=True)
+
+
+def _state(name: str, resource: Struct, *, ready: bool) -> fnv1.State:
+    wanted = fnv1.Resource(resource=resource, ready=fnv1.READY_TRUE if ready else fnv1.READY_FALSE)
+    return fnv1.State(resources={name: wanted})
 
 
 def keep(state: fnv1.State, name: str, seen: Struct, *, ready: bool) -> None:
@@ -64,21 +80,16 @@ def keep(state: fnv1.State, name: str, seen: Struct, *, ready: bool) -> None:
     annotations = structs.child(seen, "metadata", "annotations")
     if annotations is not None:
         kept.get_or_create_struct("metadata").get_or_create_struct("annotations").CopyFrom(annotations)
-    put(state, name, kept, ready=ready)
-
-
-def set_status(state: fnv1.State, fields: Mapping[str, Any]) -> None:
-    """Want these fields of the composite's status."""
-    state.composite.resource.get_or_create_struct("status").update(dict(fields))
+    state.resources.MergeFrom(_state(name, kept, ready=ready).resources)
 
 
 def conditions(composite: Composite, finding: Finding, told: Iterable[Told]) -> tuple[fnv1.Condition, ...]:
     """The conditions Live and those beside it."""
-    says = (finding.reason, finding.message)
-    live = _condition(composite, ClaimConditionType.LIVE, finding.live, says)
+    target = _target(composite)
+    live = _condition(target, ClaimConditionType.LIVE, finding.live, (finding.reason, finding.message))
     return (
         live,
-        *(_condition(composite, each.type, each.holds, (each.reason, each.message)) for each in told),
+        *(_condition(target, each.type, each.holds, (each.reason, each.message)) for each in told),
     )
 
 
@@ -112,15 +123,16 @@ def refuse(
     _result(rsp, composite, fnv1.SEVERITY_FATAL, refusal.reason, refusal.message)
 
 
+@lru_cache(maxsize=_CONDITIONS)
 def _condition(
-    composite: Composite, type_: ClaimConditionType, holds: bool, says: tuple[str, str]
+    target: fnv1.Target, type_: ClaimConditionType, holds: bool, says: tuple[str, str]
 ) -> fnv1.Condition:
     return fnv1.Condition(
         type=type_.value,
         status=fnv1.STATUS_CONDITION_TRUE if holds else fnv1.STATUS_CONDITION_FALSE,
         reason=str(says[0]),
         message=_cut(says[1]),
-        target=_target(composite),
+        target=target,
     )
 
 

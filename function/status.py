@@ -5,15 +5,21 @@ and again.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
+
+from google.protobuf.struct_pb2 import ListValue, Struct
 
 from apis.dns import RecordPurpose
-from function import domains
+from function import domains, structs
 from function.live import Finding, phase
 from function.observed import ObservedTenant
 
+_REMEMBERED: Final = 2048
+"""Rows of domains, and tenants' records, that are kept as they are written."""
 
-def derive(served: Sequence[str], tenants: Iterable[ObservedTenant], finding: Finding) -> dict[str, Any]:
+
+def derive(served: Sequence[str], tenants: Iterable[ObservedTenant], finding: Finding) -> Struct:
     """The status fields that are the function's, without those that are unknown.
 
     Args:
@@ -26,10 +32,15 @@ def derive(served: Sequence[str], tenants: Iterable[ObservedTenant], finding: Fi
         "phase": phase(finding.reason),
         "url": _url(served, tenants),
         "routingEndpoint": next((each.routing_endpoint for each in tenants if each.routing_endpoint), None),
-        "domains": [_domain(domain, tenants) for domain in sorted(served)],
-        "dnsInstructions": [dict(record) for each in tenants for record in each.instructions] or None,
     }
-    return {key: value for key, value in fields.items() if value is not None}
+    status = structs.of({key: value for key, value in fields.items() if value is not None})
+    # Of two tenants that know a domain the first is asked.
+    serving = {domain: each for each in reversed(tenants) for domain in each.domain_states}
+    rows = (_row(domain, serving.get(domain)) for domain in sorted(served))
+    status.fields["domains"].list_value.MergeFromString(b"".join(rows))
+    if records := b"".join(_records(each) for each in tenants if each.instructions):
+        status.fields["dnsInstructions"].list_value.MergeFromString(records)
+    return status
 
 
 def _url(served: Sequence[str], tenants: Sequence[ObservedTenant]) -> str | None:
@@ -39,15 +50,34 @@ def _url(served: Sequence[str], tenants: Sequence[ObservedTenant]) -> str | None
     return f"https://{first}" if first in active else None
 
 
-def _domain(domain: str, tenants: Sequence[ObservedTenant]) -> Mapping[str, str]:
-    serving = next((each for each in tenants if domain in each.domain_states), None)
-    fields = {
-        "domain": domain,
-        "state": serving.domain_states[domain] if serving else None,
-        "certificate": serving.certificate if serving else None,
-        "dns": _record_state(domain, serving) if serving else None,
-    }
-    return {key: value for key, value in fields.items() if value}
+# Lists in protobuf's form are joined like bytes, so what is remembered of each tenant costs nothing to write.
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _row(domain: str, serving: ObservedTenant | None) -> bytes:
+    if serving is None:
+        return _domain(domain, None, None, None)
+    state, record = serving.domain_states[domain], _record_state(domain, serving)
+    return _domain(domain, state, serving.certificate, record)
+
+
+# Of a tenant that has changed the row mostly is as before.
+@lru_cache(maxsize=_REMEMBERED)
+def _domain(domain: str, state: str | None, certificate: str | None, record: str | None) -> bytes:
+    fields = {"domain": domain, "state": state, "certificate": certificate, "dns": record}
+    return _list([{key: value for key, value in fields.items() if value}])
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _records(tenant: ObservedTenant) -> bytes:
+    return _list(tenant.instructions)
+
+
+def _list(objects: Iterable[Mapping[str, Any]]) -> bytes:
+    found = ListValue()
+    for each in objects:
+        found.add_struct().update(dict(each))
+    return found.SerializeToString(deterministic=True)
 
 
 def _record_state(domain: str, tenant: ObservedTenant) -> str | None:

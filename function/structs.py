@@ -56,10 +56,21 @@ def flag(struct: Struct | None, *path: str) -> bool | None:
 
 def objects(struct: Struct | None, *path: str) -> Iterator[Struct]:
     """The objects in the list at `path`, in order; what is no object is passed over."""
-    found = value(struct, *path)
-    for item in found.list_value.values if found is not None else ():
+    return objects_of(value(struct, *path))
+
+
+def objects_of(listed: Value | None) -> Iterator[Struct]:
+    """The objects in a list, in order; what is no object is passed over."""
+    for item in listed.list_value.values if listed is not None else ():
         if item.HasField("struct_value"):
             yield item.struct_value
+
+
+def serialized(struct: Struct | None, *path: str) -> bytes:
+    """What stands at `path`, as a Value in bytes that equal values have in common; a value without a kind,
+    which is empty, where there is nothing. What is read often and changes rarely is remembered by these."""
+    found = value(struct, *path)
+    return found.SerializeToString(deterministic=True) if found is not None else b""
 
 
 def texts(struct: Struct | None, *path: str) -> Iterator[str]:
