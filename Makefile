@@ -4,8 +4,9 @@ CACHE := .cache
 VENV := $(CACHE)/venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# Test files run in so many processes; each that needs a world has one of its own.
-WORKERS ?= 2
+# Test files run in so many processes; each that needs a world has one of its own. Worlds mostly wait, so that
+# two cores carry four.
+WORKERS ?= 4
 
 export EDGETENANTS_CACHE := $(CURDIR)/$(CACHE)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
