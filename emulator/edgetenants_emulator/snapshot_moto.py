@@ -6,7 +6,6 @@ The rest of moto's state (IAM, STS, other services) is not saved.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from copy import copy
 from typing import Any
 
 from moto.acm.models import CertBundle, TagHolder, acm_backends
@@ -69,9 +68,12 @@ def _again(there: CertBundle | None, saved: Mapping[str, Any], kind: type[CertBu
     """The certificate as it was, where ACM has it still: to parse a key is to prove it, for tens of
     milliseconds each."""
     as_saved = (saved["certificate"].encode(), saved["key"].encode())
-    if there is None or type(there) is not kind or (there.cert, there.key) != as_saved:
+    if there is None or (there.cert, there.key) != as_saved:
         return None
-    bundle = copy(there)
+    bundle: CertBundle = kind.__new__(
+        kind
+    )  # what was managed by another emulator is not by this one, and the reverse
+    bundle.__dict__.update(there.__dict__)
     bundle.type, bundle.status, bundle.cert_options = saved["type"], saved["status"], dict(saved["options"])
     bundle.tags, bundle.in_use_by = TagHolder(), []
     return bundle

@@ -28,6 +28,8 @@ __all__ = ["Gone", "Vanished", "Verdict", "count_known", "judge", "limit"]
 
 _FEW: Final = 5
 _SHARE: Final = 0.02
+_PATIENCE: Final = 10
+"""Poll intervals after which others that were not looked at, as they are paused, are not waited for."""
 
 
 class Verdict(Enum):
@@ -54,7 +56,7 @@ def limit(known: int) -> int:
     return max(_FEW, int(known * _SHARE))
 
 
-def judge(gone: int, known: int, looked_at: int, *, waited: bool) -> Verdict:
+def judge(gone: int, known: int, looked_at: int, *, waited: float) -> Verdict:
     """Decide (pure).
 
     Args:
@@ -62,15 +64,19 @@ def judge(gone: int, known: int, looked_at: int, *, waited: bool) -> Verdict:
         known: tenants of the account that were known.
         looked_at: those that were looked at in the last poll interval. Where AWS's rate does not allow for
             all of them, they stand for the others.
-        waited: a poll interval has passed since this one was found gone.
+        waited: how many poll intervals have passed since this one was found gone.
     """
     if gone > limit(known):
         return Verdict.HELD
     if known <= _FEW:
         return Verdict.MAKE
-    if not waited:
+    if waited < 1:
         return Verdict.WAIT
-    return Verdict.HELD if gone > limit(min(known, looked_at)) else Verdict.MAKE
+    if gone > limit(min(known, looked_at)):
+        return Verdict.HELD
+    # None that is there was seen lately: a provider that is behind has not come to the others yet.
+    unseen = looked_at <= gone < known
+    return Verdict.WAIT if unseen and waited < _PATIENCE else Verdict.MAKE
 
 
 def count_known(resources: Iterable[Managed], account: str | None) -> int:
@@ -123,7 +129,8 @@ class Vanished:
             now = self._clock.now()
             while self._looks and next(iter(self._looks.values())) < now - seconds:
                 self._looks.popitem(last=False)
-            verdict = judge(len(self._gone), known, len(self._looks), waited=now >= gone.since + seconds)
+            waited = (now - gone.since) / seconds
+            verdict = judge(len(self._gone), known, len(self._looks), waited=waited)
             if verdict is Verdict.MAKE:
                 self._clear(uid)
             return verdict
