@@ -34,6 +34,14 @@ PROVIDER_GUARDS = (
         _VANISHING,
     ),
     Mutation(
+        "a look at none that is there is enough",
+        "cloudfront/vanishing.py",
+        "if unseen and waited < _PATIENCE",
+        "if False",
+        "a provider that is behind makes a whole account anew, five by five",
+        _VANISHING,
+    ),
+    Mutation(
         "any word confirms",
         "cloudfront/guards.py",
         "having.confirmed == vanished.token(having.config)",
