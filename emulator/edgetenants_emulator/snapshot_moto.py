@@ -6,7 +6,7 @@ The rest of moto's state (IAM, STS, other services) is not saved.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import Any
 
 from moto.acm.models import CertBundle, TagHolder, acm_backends
 from moto.route53.models import FakeZone, route53_backends
@@ -71,7 +71,7 @@ def _again(there: CertBundle | None, saved: Mapping[str, Any], kind: type[CertBu
     if there is None or (there.cert, there.key) != as_saved:
         return None
     # What was managed by another emulator is not by this one, and the reverse.
-    bundle = cast("CertBundle", object.__new__(kind))
+    bundle = object.__new__(kind)
     bundle.__dict__.update(there.__dict__)
     bundle.type, bundle.status, bundle.cert_options = saved["type"], saved["status"], dict(saved["options"])
     bundle.tags, bundle.in_use_by = TagHolder(), []
