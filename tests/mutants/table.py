@@ -3,14 +3,22 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tests.mutants.function_domains import FUNCTION_DOMAINS
+from tests.mutants.function_moves import FUNCTION_MOVES
 from tests.mutants.mutation import Mutation
 from tests.mutants.provider_aws import PROVIDER_AWS
 from tests.mutants.provider_defects import PROVIDER_DEFECTS
+from tests.mutants.provider_edits import PROVIDER_EDITS
 from tests.mutants.provider_faults import PROVIDER_FAULTS
+from tests.mutants.provider_group_safety import PROVIDER_GROUP_SAFETY
 from tests.mutants.provider_guards import PROVIDER_GUARDS
+from tests.mutants.provider_held_domains import PROVIDER_HELD_DOMAINS
+from tests.mutants.provider_owner_proof import PROVIDER_OWNER_PROOF
 from tests.mutants.provider_ownership import PROVIDER_OWNERSHIP
+from tests.mutants.provider_plan import PROVIDER_PLAN
 from tests.mutants.provider_readings import PROVIDER_READINGS
 from tests.mutants.runtime import RUNTIME
+from tests.mutants.runtime_bounds import RUNTIME_BOUNDS
 from tests.mutants.runtime_kubernetes import RUNTIME_KUBERNETES
 
 
@@ -27,7 +35,9 @@ class Target:
 
 
 TARGETS: Mapping[str, Target] = {
-    "runtime": Target("runtime", "edgetenants_runtime", "runtime/tests", (*RUNTIME, *RUNTIME_KUBERNETES)),
+    "runtime": Target(
+        "runtime", "edgetenants_runtime", "runtime/tests", (*RUNTIME, *RUNTIME_BOUNDS, *RUNTIME_KUBERNETES)
+    ),
     "provider": Target(
         ".",
         "provider",
@@ -35,10 +45,16 @@ TARGETS: Mapping[str, Target] = {
         (
             *PROVIDER_AWS,
             *PROVIDER_DEFECTS,
+            *PROVIDER_EDITS,
             *PROVIDER_FAULTS,
+            *PROVIDER_GROUP_SAFETY,
             *PROVIDER_GUARDS,
+            *PROVIDER_HELD_DOMAINS,
+            *PROVIDER_OWNER_PROOF,
             *PROVIDER_OWNERSHIP,
+            *PROVIDER_PLAN,
             *PROVIDER_READINGS,
         ),
     ),
+    "function": Target(".", "function", "tests", (*FUNCTION_DOMAINS, *FUNCTION_MOVES)),
 }

@@ -1,0 +1,5 @@
+"""Mutations of which domains a plan lets a claim ask for."""
+
+from tests.mutants.mutation import Mutation
+
+FUNCTION_DOMAINS: tuple[Mutation, ...] = ()

@@ -1,0 +1,5 @@
+"""Mutations of how ownership is proven, before writes, deletions and moves."""
+
+from tests.mutants.mutation import Mutation
+
+PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = ()
