@@ -147,8 +147,7 @@ class Accounts:
         if opened is None or opened.fingerprint != fingerprint or self.clock.now() >= opened.until:
             return None
         if opened.failure is not None:
-            failure = opened.failure
-            raise ExternalError(failure.message, conditions=failure.conditions, retry=failure.retry)
+            raise opened.failure.but()
         return opened.account
 
     def _reopen(self, config: ResolvedConfig, fingerprint: str) -> Account:
@@ -157,7 +156,8 @@ class Accounts:
         except ExternalError as error:
             # A thousand resources that use the config learn it from this one attempt.
             until = self.clock.now() + _FAILURE_SECONDS
-            self._note(config.uid, _Opened(fingerprint, None, error, until))
+            # A copy: the raised one holds on to the frames that it came through, and what they hold.
+            self._note(config.uid, _Opened(fingerprint, None, error.but(), until))
             raise
         self._note(config.uid, _Opened(fingerprint, account))
         return account

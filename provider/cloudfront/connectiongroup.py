@@ -28,7 +28,7 @@ from provider.cloudfront import (
     plan,
 )
 from provider.cloudfront.context import Context
-from provider.cloudfront.errors import AwsError, explain
+from provider.cloudfront.errors import AwsError, before_creation, explain
 from provider.cloudfront.groupplan import (
     CreateGroup,
     DeleteGroup,
@@ -155,21 +155,26 @@ class GroupClient:
         """
         guards.check_frozen(mr, self._with.frozen)
         name = str(mr.external_name)
-        try:
-            asked = groupstate.at_creation(mr, installation=self._with.installation, name=name)
-        except InvalidInput as error:
-            raise guards.invalid(str(error)) from error
+        with before_creation():
+            asked = self._asked_first(mr, name)
         effects = _Effects(None)
         try:
             self._run((CreateGroup(asked),), effects)
         except AwsError as error:
             if error.code == "EntityAlreadyExists":
                 words = f"connection group {name} exists already; looking whose it is"
-                raise NotYet(words, after=1.0) from error
-            raise explain(error, f"create connection group {name}", serving=False) from error
+                raise NotYet(words, after=1.0, made_nothing=error.made_nothing) from error
+            what = f"create connection group {name}"
+            raise explain(error, what, serving=False, creating=True) from error
         state = groupplan.assess(mr, self._asked(mr, name), _there(effects), self._with.drift_policy)
         shown = groupreport.show(state, served=False, written=True)
         return _change(shown, f"{', '.join(effects.story)} ({state.seen.id})")
+
+    def _asked_first(self, mr: Managed, name: str) -> Group:
+        try:
+            return groupstate.at_creation(mr, installation=self._with.installation, name=name)
+        except InvalidInput as error:
+            raise guards.invalid(str(error)) from error
 
     def update(self, mr: Managed, seen: Observation) -> Change:
         """Write what differs. A group that moved meanwhile is looked at again, once.

@@ -67,8 +67,7 @@ class _Connector:
             return self._accounts.of(config)
         except ExternalError as error:
             # Credentials that ran out say nothing of a tenant that serves.
-            error.conditions = () if was_ready(mr) else error.conditions
-            raise
+            raise error.but(conditions=() if was_ready(mr) else None) from error
 
     def _context(self, mr: Managed, config: ResolvedConfig, account: Account) -> Context:
         return Context(

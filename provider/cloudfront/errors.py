@@ -14,14 +14,16 @@ operations used, with those that any AWS API may answer
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
 from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType
-from edgetenants_runtime.errors import ExternalError, NotYet, Retry
+from edgetenants_runtime.errors import ExternalError, Frozen, NotYet, Retry
+from provider.cloudfront import operations
 
 __all__ = [
     "CODES",
@@ -31,6 +33,7 @@ __all__ = [
     "AwsError",
     "ErrorClass",
     "Verdict",
+    "before_creation",
     "classify",
     "explain",
     "not_ready",
@@ -163,6 +166,10 @@ STALE_CREDENTIALS: Final = frozenset(
 _NOT_OWNED: Final = re.compile("verify domain name ownership", re.IGNORECASE)
 """CloudFront answers InvalidArgument for a domain that does not lead to it yet, told apart by these words."""
 
+_NEVER_SENT: Final = frozenset({PAUSED, FORBIDDEN, "ParamValidation", "Credentials"})
+_REFUSALS: Final = frozenset(range(400, 500)) - {408}
+_MAYBE_MADE: Final = frozenset({"EntityAlreadyExists", "RequestTimeout"})
+"""Something of that name is there, which an earlier call may have made; the request came in part."""
 _SERVER_FAULTS: Final = range(500, 600)
 _VALIDATION_SECONDS: Final = 300.0
 _QUOTA_SECONDS: Final = 600.0
@@ -170,10 +177,10 @@ _ROLL_OUT_SECONDS: Final = 5.0
 _IN_USE_SECONDS: Final = 60.0
 
 
-class AwsError(Exception):
+class AwsError(Frozen):
     """A call to AWS failed or was refused."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of an answer, by name
         self,
         operation: str,
         code: str,
@@ -182,6 +189,7 @@ class AwsError(Exception):
         status: int = 0,
         request_id: str = "",
         after: float | None = None,
+        sent: bool = True,
     ) -> None:
         super().__init__(f"{operation}: {code}: {words}")
         self.operation = operation
@@ -194,6 +202,8 @@ class AwsError(Exception):
         self.request_id = request_id
         self.after = after
         """Seconds of the injected clock after which it is worth another try; None where that is not known."""
+        self.sent = sent and code not in _NEVER_SENT
+        """The request may have reached AWS."""
         self.verdict = classify(code, words, status)
 
     @classmethod
@@ -213,6 +223,18 @@ class AwsError(Exception):
     def throttled(self) -> bool:
         """AWS says that requests come too fast."""
         return self.verdict is _BUSY
+
+    @property
+    def made_nothing(self) -> bool:
+        """Of a call that creates: AWS clearly refused it, or it never got there.
+
+        Uncertain are no answer, one that cannot be read, and 5xx: the call may have had its effect, or have
+        it yet, as AWS goes on when nobody listens any more.
+        """
+        if not self.sent or not operations.writes(self.operation):
+            # What failed is a call before it, such as that for a role's credentials.
+            return True
+        return self.status in _REFUSALS and self.code not in _MAYBE_MADE
 
     @property
     def conflict(self) -> bool:
@@ -242,7 +264,12 @@ def classify(code: str, words: str, status: int = 0) -> Verdict:
 
 
 def explain(
-    error: AwsError, what: str, *, serving: bool, meanwhile: tuple[Condition, ...] = ()
+    error: AwsError,
+    what: str,
+    *,
+    serving: bool,
+    meanwhile: tuple[Condition, ...] = (),
+    creating: bool = False,
 ) -> ExternalError | NotYet:
     """The error for the runtime: `<what>: <code>: <AWS's words>`, with the request id apart.
 
@@ -251,19 +278,36 @@ def explain(
         what: what was tried, such as `create tenant shop.acme`.
         serving: the tenant serves all the same, so that Ready is left alone.
         meanwhile: what else is known after the failure.
+        creating: the call was to create, so that it matters whether it made something.
     """
     message = f"{what}: {error.code}: {error.words}"
     conditions = meanwhile if serving else (*meanwhile, not_ready(error.verdict.reason, message))
     match error.verdict.class_:
         case ErrorClass.WAIT:
-            return NotYet(message, after=_wait_of(error), conditions=conditions)
+            made_nothing = not creating or error.made_nothing
+            return NotYet(message, after=_wait_of(error), conditions=conditions, made_nothing=made_nothing)
         case ErrorClass.QUOTA:
             retry = Retry.after(_QUOTA_SECONDS)
         case ErrorClass.TERMINAL:
             retry = Retry.poll()
         case _:
             retry = Retry.backoff()
-    return ExternalError(message, conditions=conditions, retry=retry, request_id=error.request_id)
+    return ExternalError(
+        message,
+        conditions=conditions,
+        retry=retry,
+        request_id=error.request_id,
+        made_nothing=creating and error.made_nothing,
+    )
+
+
+@contextmanager
+def before_creation() -> Iterator[None]:
+    """What fails in the block fails before anything is created."""
+    try:
+        yield
+    except ExternalError as error:
+        raise error.but(made_nothing=True) from error
 
 
 def _wait_of(error: AwsError) -> float:

@@ -29,6 +29,12 @@ _CODES: Final = (
     (botocore_errors.BotoCoreError, "Endpoint"),
 )
 """The first that fits; the last is every other failure on the way."""
+_UNREACHED: Final = (
+    botocore_errors.EndpointConnectionError,
+    botocore_errors.ConnectTimeoutError,
+    botocore_errors.ProxyConnectionError,
+)
+"""No connection: the request was not sent. After any other failure on the way it may have been."""
 _STILL_EXPIRED: Final = "refreshed credentials are still expired"
 """Of botocore, which has no exception of its own for it: a clock that is wrong, mostly."""
 
@@ -53,6 +59,8 @@ def translated(operation: str, error: Exception) -> AwsError | None:
         return error
     if isinstance(error, botocore_errors.ClientError):
         return AwsError.of(error.operation_name, error.response)
+    if isinstance(error, _UNREACHED):
+        return AwsError(operation, "Endpoint", str(error), sent=False)
     code = next((code for kinds, code in _CODES if isinstance(error, kinds)), None)
     if isinstance(error, RuntimeError) and _STILL_EXPIRED in str(error):
         code = "Credentials"

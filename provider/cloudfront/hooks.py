@@ -100,7 +100,12 @@ class _Call:
     watch: Stopwatch
 
 
-def _retry(caught_exception: Exception | None, attempts: int, **_: Any) -> float | None:
+def _retry(
+    caught_exception: Exception | None, attempts: int, operation: Any = None, **_: Any
+) -> float | None:
+    if operation is not None and operations.creates(operation.name):
+        # Answered for the second request alone, nobody would know what the first one made.
+        return None
     # Once, at once, where a kept connection was closed under the request. Everything longer is the queue's
     # to wait for, on the injected clock.
     return 0.0 if attempts == 1 and isinstance(caught_exception, ConnectionClosedError) else None

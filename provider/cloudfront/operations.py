@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-__all__ = ["OPERATIONS", "Feature", "Grant", "Operation", "Resource", "writes"]
+__all__ = ["OPERATIONS", "Feature", "Grant", "Operation", "Resource", "creates", "writes"]
 
 
 class Feature(StrEnum):
@@ -183,3 +183,8 @@ def writes(name: str) -> bool:
     """The operation changes something in AWS; one that is not declared is taken to."""
     operation = OPERATIONS.get(name)
     return operation is None or operation.writes
+
+
+def creates(name: str) -> bool:
+    """The operation makes something new, which a second call would make again or refuse."""
+    return writes(name) and name.startswith("Create")

@@ -92,9 +92,9 @@ class PatientClient:
         try:
             return call()
         except ExternalError as error:
-            if error.retry.mode is RetryMode.POLL:
-                error.retry = self._patience.refused(mr, self._config)
-            raise
+            if error.retry.mode is not RetryMode.POLL:
+                raise
+            raise error.but(retry=self._patience.refused(mr, self._config)) from error
 
 
 def _asked(mr: Managed) -> tuple[object, ...]:

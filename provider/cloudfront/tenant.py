@@ -46,7 +46,7 @@ from provider.cloudfront.certificates import Certificate
 from provider.cloudfront.checks import Checks
 from provider.cloudfront.context import Context
 from provider.cloudfront.dnslook import DnsLook
-from provider.cloudfront.errors import AwsError, explain
+from provider.cloudfront.errors import AwsError, before_creation, explain
 from provider.cloudfront.observed import ObservedTenant
 from provider.cloudfront.report import Dns, Shown
 
@@ -213,8 +213,9 @@ class TenantClient:
         """
         guards.check_frozen(mr, self._with.frozen)
         name = str(mr.external_name)
-        asked = self._asked_first(mr, name)
-        passed = self._checks.creation(mr, asked)
+        with before_creation():
+            asked = self._asked_first(mr, name)
+            passed = self._checks.creation(mr, asked)
         # Other tenants' domains are moved once there is something to move them to.
         asked = replace(asked, domains=(asked.domains or frozenset()) - passed.moves.keys())
         try:
@@ -238,10 +239,10 @@ class TenantClient:
     def _creation_failed(self, asked: desired.Tenant, error: AwsError) -> Exception:
         if error.code == "EntityAlreadyExists":
             words = f"tenant {asked.name} exists already; looking whose it is"
-            return NotYet(words, after=1.0)
+            return NotYet(words, after=1.0, made_nothing=error.made_nothing)
         if error.absent:
-            return preflight.missing_parent(asked, error)
-        return explain(error, f"create tenant {asked.name}", serving=False)
+            return preflight.missing_parent(asked, error).but(made_nothing=error.made_nothing)
+        return explain(error, f"create tenant {asked.name}", serving=False, creating=True)
 
     # Update.
 

@@ -17,7 +17,7 @@ import urllib.error
 import urllib.request
 from collections import Counter
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Final, Protocol
 from urllib.parse import urlencode
 
 import structlog
@@ -36,6 +36,9 @@ __all__ = [
 ]
 
 _log = structlog.get_logger("edgetenants_runtime.clock")
+
+_LONGEST_SLEEP: Final = 24 * 3600.0
+"""Seconds. Python refuses waits of some centuries; who is woken early looks at the time and sleeps on."""
 
 
 class Clock(Protocol):
@@ -75,7 +78,7 @@ class SystemClock:
         if deadline is None:
             condition.wait()
             return
-        condition.wait(max(0.0, deadline - self.now()))
+        condition.wait(max(0.0, min(deadline - self.now(), _LONGEST_SLEEP)))
 
 
 class _Sleepers:
@@ -195,7 +198,7 @@ class RemoteClock:
             if missing <= 0:
                 return 0.0
             # A clock that stands still passes no deadline; a step will wake the sleeper.
-            return missing / self._rate if self._rate > 0 else None
+            return min(missing / self._rate, _LONGEST_SLEEP) if self._rate > 0 else None
 
     def _follow(self) -> None:
         while not self._stopping.is_set():

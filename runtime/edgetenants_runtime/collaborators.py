@@ -31,6 +31,9 @@ class Pace:
     creation_grace: float = 30.0
     """Real seconds after a creation in which an absent external resource is taken for one that does not
     show yet."""
+    uncertain_grace: float = 120.0
+    """Real seconds for which a deletion waits for what a creation that nobody knows the end of may yet make.
+    It covers the longest reconcile (60 s) and a call that goes on outside after its client has given up."""
 
 
 @dataclass(frozen=True)

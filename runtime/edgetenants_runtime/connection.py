@@ -5,11 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from edgetenants_runtime.api.annotations import CONNECTION_SECRET_TYPE, LABEL_OWNER_UID
+from edgetenants_runtime.bounds import excerpt
 from edgetenants_runtime.clock import Stopwatch
 from edgetenants_runtime.errors import ExternalError, Retry
 from edgetenants_runtime.kube.errors import NotFound
@@ -20,6 +22,8 @@ from edgetenants_runtime.writer import Objects
 __all__ = ["ConnectionPublisher", "controller_reference"]
 
 _KUBERNETES_STORE = "default"
+_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
+"""Close to Kubernetes' own rule; whatever is no name at all must not become part of a path."""
 
 
 @dataclass(frozen=True)
@@ -58,29 +62,41 @@ class ConnectionPublisher:
         """`namespace` is the provider's: spec.publishConnectionDetailsTo names none."""
         self._objects, self._namespace = objects, namespace
         self._published: dict[str, _Published] = {}
+        self._unpublished: dict[str, Mapping[str, bytes]] = {}
+
+    def keep(self, mr: Managed, details: Mapping[str, bytes]) -> None:
+        """Remember details until they are published: a creation tells them once. Lost with the process, as
+        with crossplane-runtime."""
+        if details and _wanted(mr):
+            self._unpublished[mr.uid] = {**self._unpublished.get(mr.uid, {}), **details}
 
     def publish(self, mr: Managed, details: Mapping[str, bytes]) -> None:
-        """Bring the Secrets to the details. Nothing happens where the resource names none or there are no
-        details.
+        """Bring the Secrets to the details, and to those that were kept. Nothing happens where the resource
+        names none or there are no details.
 
         Raises KubeError, and ExternalError for a Secret that is not this resource's own and for a store that
         is not served.
         """
-        targets = tuple(_targets(mr, self._namespace))
-        if not targets or not details:
+        self.keep(mr, details)
+        details = self._unpublished.get(mr.uid, {})
+        targets = tuple(_targets(mr, self._namespace)) if details else ()
+        if not targets:
             return
         digest = _digest(targets, details)
         known = self._published.get(mr.uid)
         if known and known.digest == digest and known.since.elapsed() < self.RECHECK_SECONDS:
+            self._unpublished.pop(mr.uid, None)
             return
         data = {name: base64.b64encode(value).decode() for name, value in details.items()}
         for target in targets:
             self._write(mr, target, data)
         self._published[mr.uid] = _Published(digest, Stopwatch())
+        self._unpublished.pop(mr.uid, None)
 
     def forget(self, uid: str) -> None:
         """The resource is gone."""
         self._published.pop(uid, None)
+        self._unpublished.pop(uid, None)
 
     def _write(self, mr: Managed, target: _Target, data: Mapping[str, str]) -> None:
         try:
@@ -111,12 +127,17 @@ def controller_reference(mr: Managed) -> dict[str, Any]:
     }
 
 
+def _wanted(mr: Managed) -> bool:
+    older = mr.spec.get("publishConnectionDetailsTo")
+    return bool(mr.spec.get("writeConnectionSecretToRef") or (older and not mr.namespace))
+
+
 def _targets(mr: Managed, provider_namespace: str) -> Iterator[_Target]:
     ref = mr.spec.get("writeConnectionSecretToRef")
     if ref:
         # A namespaced resource writes to its own namespace only.
-        key = ObjectKey(mr.namespace or ref.get("namespace") or "default", ref["name"])
-        yield _Target("spec.writeConnectionSecretToRef", key)
+        path = "spec.writeConnectionSecretToRef"
+        yield _Target(path, ObjectKey(mr.namespace or ref.get("namespace") or "default", _name(path, ref)))
     to = mr.spec.get("publishConnectionDetailsTo")
     if not to or mr.namespace:
         return
@@ -131,12 +152,23 @@ def _targets(mr: Managed, provider_namespace: str) -> Iterator[_Target]:
     metadata = to.get("metadata") or {}
     yield _Target(
         path,
-        ObjectKey(provider_namespace, to["name"]),
+        ObjectKey(provider_namespace, _name(path, to)),
         type=metadata.get("type") or CONNECTION_SECRET_TYPE,
         type_path=f"{path}.metadata.type",
         labels=metadata.get("labels") or {},
         annotations=metadata.get("annotations") or {},
     )
+
+
+def _name(path: str, ref: Mapping[str, Any]) -> str:
+    name = str(ref.get("name") or "")
+    if not _NAME.fullmatch(name):
+        raise ExternalError(
+            f"{path}.name: expected the name of a Secret (lower case letters, digits, - and .), got "
+            f"{excerpt(name)}",
+            retry=Retry.poll(),
+        )
+    return name
 
 
 def _owned(mr: Managed, target: _Target, stored: Mapping[str, Any]) -> bool:

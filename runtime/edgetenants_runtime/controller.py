@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 import traceback
@@ -35,6 +36,9 @@ __all__ = [
 ]
 
 _log = structlog.get_logger("edgetenants_runtime.controller")
+
+_QUEUE_SECONDS = 1.0
+"""Real seconds after which a worker that the queue failed asks again."""
 
 BY_PROVIDER_CONFIG = "providerConfig"
 """Index of the managed resources by the provider config that they use."""
@@ -245,19 +249,33 @@ class Controller:
 
     def _work(self) -> None:
         me = threading.current_thread()
-        while (key := self.queue.get()) is not None:
+        while (key := self._next()) is not None:
             try:
-                self._process(key)
-            except StandDown as stand_down:
-                _log.info("left to the next leader", **self._names(key), before=str(stand_down))
-            except Exception:  # noqa: BLE001 - a bug in one reconcile must not end the worker
-                self._instruments.reconciles.stumbled()
-                _log.exception("reconcile raised, backing off", **self._names(key))
-                self.queue.retry(key)
+                self._attempt(key)
             finally:
                 self.queue.done(key)
             if self._superfluous(me):
                 return
+
+    def _next(self) -> ObjectKey | None:
+        while True:
+            try:
+                return self.queue.get()
+            except Exception:  # noqa: BLE001 - all keys wait for the workers
+                _log.exception("cannot take the next resource from the queue", kind=self.kind.kind)
+                self._stopping.wait(_QUEUE_SECONDS)
+
+    def _attempt(self, key: ObjectKey) -> None:
+        try:
+            self._process(key)
+        except StandDown as stand_down:
+            _log.info("left to the next leader", **self._names(key), before=str(stand_down))
+        except BaseException:  # noqa: BLE001 - whatever one resource does, SystemExit too, the worker lives
+            # First the back-off: to tell of it may fail as well, where memory is short or a text is broken.
+            self.queue.retry(key)
+            with contextlib.suppress(Exception):
+                self._instruments.reconciles.stumbled()
+                _log.exception("reconcile raised, backing off", **self._names(key))
 
     def _superfluous(self, worker: threading.Thread) -> bool:
         with self._lock:
@@ -286,8 +304,8 @@ class Controller:
         with self._lock:
             self._under_way[worker] = _Reconcile(mr.key, began, worker)
         self._instruments.reconciles.began()
-        self._instruments.resources.before(mr)
         try:
+            self._instruments.resources.before(mr)
             with deadline.within(self._limits.timeout, self._clock):
                 outcome = self._reconciler.reconcile(mr)
             result = _result(outcome)

@@ -49,8 +49,8 @@ def remaining() -> float:
     return float("inf") if deadline is None else max(0.0, deadline.moment - deadline.clock.now())
 
 
-def check(before: str) -> None:
-    """Let `before`, a few words, begin only in time.
+def check(before: str, *, made_nothing: bool = False) -> None:
+    """Let `before`, a few words, begin only in time. `made_nothing`: see ExternalError.
 
     Raises:
         ExternalError: the reconcile has used up its time; it is retried with back-off.
@@ -58,5 +58,6 @@ def check(before: str) -> None:
     deadline = _current.get()
     if deadline is not None and deadline.clock.now() >= deadline.moment:
         raise ExternalError(
-            f"the reconcile took longer than its time-out of {deadline.seconds:g} s: {before} was not begun"
+            f"the reconcile took longer than its time-out of {deadline.seconds:g} s: {before} was not begun",
+            made_nothing=made_nothing,
         )

@@ -1,8 +1,9 @@
 """What implementers raise.
 
 Exception
-├── NotYet          the world is not ready; nobody's fault
-├── ExternalError   the external API, the spec or the configuration refuses
+├── Frozen          an error is a value: once made, nobody changes it
+│   ├── NotYet          the world is not ready; nobody's fault
+│   └── ExternalError   the external API, the spec or the configuration refuses
 └── anything else   a bug: logged with its traceback, retried with back-off
 """
 
@@ -13,8 +14,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from edgetenants_runtime.api.conditions import Condition
+from edgetenants_runtime.bounds import wait
 
-__all__ = ["ExternalError", "NotYet", "Retry", "RetryMode"]
+__all__ = ["ExternalError", "Frozen", "NotYet", "Retry", "RetryMode"]
 
 
 class RetryMode(StrEnum):
@@ -36,7 +38,10 @@ class Retry:
 
     mode: RetryMode
     seconds: float = 0.0
-    """Of the injected clock; for AFTER only."""
+    """Of the injected clock; for AFTER only. Bounded, see `bounds.wait`."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "seconds", wait(self.seconds))
 
     @classmethod
     def backoff(cls) -> Retry:
@@ -59,17 +64,38 @@ class Retry:
         return cls(RetryMode.POLL)
 
 
-class NotYet(Exception):  # noqa: N818 - a state of the world, not an error
-    """The world is not ready. Retried after `after` seconds; never a Warning event; Synced stays True."""
+class Frozen(Exception):  # noqa: N818 - says what it is like
+    """An exception whose attributes are set once: one that is kept may be raised to many."""
 
-    def __init__(self, message: str, *, after: float, conditions: Sequence[Condition] = ()) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
+        # Python's own (__traceback__ and its like) do not stand in __dict__ and may change.
+        if name in self.__dict__:
+            raise AttributeError(f"{name} of {type(self).__name__} is set once; make another error")
+        super().__setattr__(name, value)
+
+
+class NotYet(Frozen):
+    """The world is not ready. Retried after `after` seconds; never a Warning event; Synced stays True.
+
+    Raised by `create`, it says that nothing was made, unless it says `made_nothing=False`.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        after: float,
+        conditions: Sequence[Condition] = (),
+        made_nothing: bool = True,
+    ) -> None:
         super().__init__(message)
         self.message = message
-        self.after = after
+        self.after = wait(after)
         self.conditions = tuple(conditions)
+        self.made_nothing = made_nothing
 
 
-class ExternalError(Exception):
+class ExternalError(Frozen):
     """The step failed for a reason that people can understand.
 
     Synced becomes False with ReconcileError and the message, and a Warning event with crossplane-runtime's
@@ -78,8 +104,9 @@ class ExternalError(Exception):
     request id, is given apart: it is appended as ` (request id: …)`, a suffix that comparisons of status
     and events ignore.
 
-    Raised by `create`, it says that nothing was made. Where that is not known, after a time-out for example,
-    it is raised `uncertain`: a creation that cannot be repeated safely then stops until people have looked.
+    Raised by `create`, it leaves open whether something was made: an answer may be lost, and a call may still
+    run. A clear refusal says `made_nothing=True`. After any other failure a deletion waits for what may yet
+    show, and a creation that cannot be repeated safely stops until people have looked.
     """
 
     def __init__(
@@ -89,11 +116,26 @@ class ExternalError(Exception):
         conditions: Sequence[Condition] = (),
         retry: Retry | None = None,
         request_id: str = "",
-        uncertain: bool = False,
+        made_nothing: bool = False,
     ) -> None:
         text = f"{message} (request id: {request_id})" if request_id else message
         super().__init__(text)
         self.message = text
         self.conditions = tuple(conditions)
         self.retry = retry or Retry.backoff()
-        self.uncertain = uncertain
+        self.made_nothing = made_nothing
+
+    def but(
+        self,
+        *,
+        conditions: Sequence[Condition] | None = None,
+        retry: Retry | None = None,
+        made_nothing: bool | None = None,
+    ) -> ExternalError:
+        """The same error with these instead; without any, a fresh one to raise."""
+        return ExternalError(
+            self.message,
+            conditions=self.conditions if conditions is None else conditions,
+            retry=retry or self.retry,
+            made_nothing=self.made_nothing if made_nothing is None else made_nothing,
+        )

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from edgetenants_runtime.api.conditions import Condition
+from edgetenants_runtime.bounds import wait
 from edgetenants_runtime.managed import Managed
 
 __all__ = [
@@ -94,6 +95,10 @@ class Observation:
     state: Any = field(default=None, repr=False)
     """Anything; handed back in `seen` to create, update or delete of the same reconcile."""
 
+    def __post_init__(self) -> None:
+        if self.poll_after is not None:
+            object.__setattr__(self, "poll_after", wait(self.poll_after))
+
     @property
     def busy(self) -> bool:
         """The outside world is at work on the external resource."""
@@ -124,6 +129,10 @@ class Change:
     message: str = ""
     """Appended to the event that tells of the change."""
 
+    def __post_init__(self) -> None:
+        if self.requeue_after is not None:
+            object.__setattr__(self, "requeue_after", wait(self.requeue_after))
+
 
 class ExternalClient(Protocol):
     """The external resources of one kind, reached with the credentials of one managed resource.
@@ -143,8 +152,10 @@ class ExternalClient(Protocol):
 
         `mr.external_name` is set. The finalizer and the external-create-pending annotation have been
         written. Where names are deterministic, a creation that finds the resource already made by an
-        earlier attempt is a success. Where it cannot be told whether something was made, after a time-out
-        for example, raise ExternalError with `uncertain=True`.
+        earlier attempt is a success. A clear refusal is ExternalError with `made_nothing=True`. Any other
+        ExternalError, and a bug, leaves open whether something was made: after a time-out, a reset connection
+        or an answer 5xx the call may have had its effect, or have it yet. NotYet says that nothing was made,
+        unless it says otherwise.
         """
         ...
 

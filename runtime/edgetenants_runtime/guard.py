@@ -46,7 +46,7 @@ class GuardedConnector:
     def _begin(self, write: str) -> None:
         if not self._may_act():
             raise StandDown(write)
-        deadline.check(write)
+        deadline.check(write, made_nothing=True)
 
 
 class _Guarded:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from pydantic import ValidationError
+
 from edgetenants_runtime.api import annotations as names
-from edgetenants_runtime.api.conditions import Condition
+from edgetenants_runtime.api.conditions import Condition, ConditionType, ReadyReason
 from edgetenants_runtime.api.references import ReferenceField
 from edgetenants_runtime.clock import parse_rfc3339
 from edgetenants_runtime.paths import patched
@@ -180,6 +182,12 @@ class Managed:
         return parse_rfc3339(moment) if moment else None
 
     @property
+    def deletion_began(self) -> bool:
+        """It is being deleted, and Ready says so, which is said only where the external resource was seen."""
+        ready = self.condition(ConditionType.READY) if self.deleted else None
+        return ready is not None and ready.reason == ReadyReason.DELETING
+
+    @property
     def asked_for(self) -> tuple[Any, ...]:
         """What people ask for. A change of status alone is our own doing, or nobody's business."""
         kept = ("uid", "generation", "deletionTimestamp", "annotations", "labels", "finalizers")
@@ -255,8 +263,12 @@ class Managed:
         return Managed({**self.raw, "metadata": metadata})
 
     def condition(self, type_: str) -> Condition | None:
-        """The status condition of that type, None when it was never set."""
+        """The status condition of that type, None when it was never set, or somebody wrote there what is
+        none."""
         for condition in self.status.get("conditions") or ():
             if condition.get("type") == type_:
-                return Condition.model_validate(condition)
+                try:
+                    return Condition.model_validate(condition)
+                except ValidationError:
+                    return None
         return None

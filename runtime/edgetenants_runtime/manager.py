@@ -62,6 +62,9 @@ class Settings:
     """The least that the annotation crossplane.io/poll-interval can ask for."""
     creation_grace: float = 30.0
     """Real seconds in which an external resource that was just created may not show yet."""
+    uncertain_grace: float = 120.0
+    """Real seconds for which a deletion waits for what a creation whose answer was lost may yet make. Longer
+    than `timeout` and a call that goes on outside after its client gave up."""
     workers: int = 8
     """Reconciles at once, for each kind."""
     namespace: str = "crossplane-system"
@@ -303,6 +306,7 @@ class Manager:
                 poll_interval=settings.poll_interval,
                 shortest_poll=settings.shortest_poll,
                 creation_grace=settings.creation_grace,
+                uncertain_grace=settings.uncertain_grace,
             ),
             deletion_held=DeletionHold(
                 crd_leaves=partial(crds.leaves, self._client, kind),

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api.conditions import Condition, ReadyReason
+from edgetenants_runtime.bounds import excerpt, wait
 from edgetenants_runtime.clock import parse_rfc3339, rfc3339_micro
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "parse_duration",
     "poll_interval",
     "with_finalizer",
+    "within",
     "without_finalizer",
 ]
 
@@ -54,7 +56,7 @@ class Creation:
 
     def succeeded_within(self, seconds: float, now: datetime) -> bool:
         """A creation succeeded less than that many seconds ago."""
-        return self.succeeded is not None and (now - self.succeeded).total_seconds() < seconds
+        return self.succeeded is not None and within(seconds, self.succeeded, now)
 
     def seen_since(self, ready: Condition | None) -> bool:
         """Ready has moved since the creation, to something that only a look at the external resource can
@@ -62,14 +64,23 @@ class Creation:
         unseen = (ReadyReason.CREATING, ReadyReason.UNKNOWN)
         if ready is None or ready.reason in unseen or not ready.last_transition_time:
             return False
+        try:
+            moved = parse_rfc3339(ready.last_transition_time)
+        except ValueError:
+            return False
         # Conditions have whole seconds. Equal counts as after: nobody creates the same thing twice in one.
-        moved = parse_rfc3339(ready.last_transition_time)
         return self.succeeded is not None and moved >= self.succeeded.replace(microsecond=0)
 
 
 def _after(moment: datetime | None, begun: datetime) -> bool:
     # Equal counts as after: other runtimes write whole seconds.
     return moment is not None and moment >= begun
+
+
+def within(seconds: float, moment: datetime, now: datetime) -> bool:
+    """The moment is less than that many seconds ago. One that lies further ahead than clocks differ is not
+    waited for."""
+    return -seconds < (now - moment).total_seconds() < seconds
 
 
 def creation(annotations: Mapping[str, str]) -> Creation:
@@ -91,7 +102,7 @@ def _moment(annotations: Mapping[str, str], name: str) -> datetime | None:
     try:
         return parse_rfc3339(text)
     except ValueError:
-        raise MalformedAnnotation(f"annotation {name} is not an RFC 3339 time: {text!r}") from None
+        raise MalformedAnnotation(f"annotation {name} is not an RFC 3339 time: {excerpt(text)}") from None
 
 
 def creation_pending(now: datetime) -> dict[str, str]:
@@ -120,7 +131,9 @@ def without_finalizer(finalizers: Sequence[str]) -> list[str]:
 
 
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
-_DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(h|ms|m|s|us|µs|ns)")
+_DURATION = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(h|ms|m|s|us|µs|ns)")
+_LONGEST_DURATION = 64
+"""Characters. The time to read a long one grows with its square."""
 
 
 def parse_duration(text: str) -> float:
@@ -131,15 +144,15 @@ def parse_duration(text: str) -> float:
 
     Raises ValueError.
     """
-    parts = _DURATION.findall(text)
+    parts = _DURATION.findall(text) if len(text) <= _LONGEST_DURATION else []
     if not parts or "".join(number + unit for number, unit in parts) != text:
-        raise ValueError(f"not a duration such as 30s, 5m or 1h30m: {text!r}")
+        raise ValueError(f"not a duration such as 30s, 5m or 1h30m: {excerpt(text)}")
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 
 def poll_interval(annotations: Mapping[str, str], *, default: float, shortest: float) -> float:
-    """Seconds between two looks: the annotation crossplane.io/poll-interval, not below `shortest`, else
-    `default`.
+    """Seconds between two looks: the annotation crossplane.io/poll-interval, not below `shortest` and bounded
+    as every wait, else `default`.
 
     Raises MalformedAnnotation.
     """
@@ -147,6 +160,6 @@ def poll_interval(annotations: Mapping[str, str], *, default: float, shortest: f
     if not text:
         return default
     try:
-        return max(shortest, parse_duration(text))
+        return max(shortest, wait(parse_duration(text)))
     except ValueError as error:
         raise MalformedAnnotation(f"annotation {names.POLL_INTERVAL} is {error}") from None

@@ -18,6 +18,7 @@ from collections.abc import Callable, Hashable
 from enum import IntEnum
 from typing import Generic, Protocol, TypeVar
 
+from edgetenants_runtime.bounds import wait
 from edgetenants_runtime.clock import Clock, SystemClock
 from edgetenants_runtime.lanes import Lane
 
@@ -253,6 +254,7 @@ class WorkQueue(Generic[Key]):
             return [now - started for started in self._processing.values()]
 
     def _delay(self, delays: _Delays[Key], key: Key, delay: float, priority: Priority) -> None:
+        delay = wait(delay)
         with self._changed:
             if delay <= 0:
                 self._make_ready(key, priority)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 import structlog
 
@@ -57,41 +59,49 @@ class Reconciler:
         self._with.connections.forget(uid)
 
 
+@dataclass(frozen=True)
+class _Creations:
+    """What this process knows of the creations of one external resource."""
+
+    seen: bool = False
+    """Seen since the last creation began: its absence is no delay of the outside."""
+    refused: bool = False
+    """Each creation since the last success was clearly refused: there is nothing to show."""
+    unanswered_at: datetime | None = None
+    """When the last creation ended of which nobody knows what it made."""
+
+
 class _Known:
-    """What only this process knows of external resources, so that it need not wait for what may yet show."""
-
-    def __init__(self) -> None:
-        self.seen = _Uids()
-        """Seen since the last creation: its absence is no delay of the outside."""
-        self.refused = _Uids()
-        """The last creation was refused: there is nothing to show."""
-
-    def begin_creation(self, uid: str) -> None:
-        self.forget(uid)
-
-    def forget(self, uid: str) -> None:
-        self.seen.discard(uid)
-        self.refused.discard(uid)
-
-
-class _Uids:
-    """A set of resources that threads share."""
+    """What only this process knows of external resources, so that it need not wait for what may yet show.
+    Thread-safe for different resources."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._uids: set[str] = set()
+        self._creations: dict[str, _Creations] = {}
 
-    def add(self, uid: str) -> None:
+    def of(self, uid: str) -> _Creations:
         with self._lock:
-            self._uids.add(uid)
+            return self._creations.get(uid, _Creations())
 
-    def discard(self, uid: str) -> None:
-        with self._lock:
-            self._uids.discard(uid)
+    def saw(self, uid: str) -> None:
+        self._note(uid, replace(self.of(uid), seen=True))
 
-    def __contains__(self, uid: str) -> bool:
+    def begin_creation(self, uid: str) -> None:
+        self._note(uid, replace(self.of(uid), seen=False, refused=False))
+
+    def refused(self, uid: str) -> None:
+        self._note(uid, replace(self.of(uid), refused=True))
+
+    def unanswered(self, uid: str, now: datetime) -> None:
+        self._note(uid, replace(self.of(uid), refused=False, unanswered_at=now))
+
+    def forget(self, uid: str) -> None:
         with self._lock:
-            return uid in self._uids
+            self._creations.pop(uid, None)
+
+    def _note(self, uid: str, known: _Creations) -> None:
+        with self._lock:
+            self._creations[uid] = known
 
 
 class _Pass(Telling):
@@ -101,10 +111,13 @@ class _Pass(Telling):
         super().__init__(kind, having, mr)
         self.known = known
         self.may = Permissions(create=False, update=False, delete=False, late_initialize=False)
+        self.none_is_open = False
+        """No earlier creation is left of which nobody knows what it made."""
 
     def run(self) -> Outcome:
         try:
-            outcome = self.steps()
+            with step(Step.RECONCILE):
+                outcome = self.steps()
         except StepFailed as failure:
             outcome = self.failed(failure)
         return Outcome(Next.SOON) if self.overtaken else outcome
@@ -192,7 +205,7 @@ class _Pass(Telling):
         self.seen = seen = client.observe(self.mr)
         self.looked = True
         if seen.exists:
-            self.known.seen.add(self.mr.uid)
+            self.known.saw(self.mr.uid)
         elif not self.may.create and not self.mr.deleted and not seen.busy:
             policy = ", ".join(self.mr.management_policies)
             raise ExternalError(
@@ -203,16 +216,28 @@ class _Pass(Telling):
             )
 
     def may_not_show_yet(self) -> bool:
-        if self.seen.exists or self.seen.busy or self.mr.uid in self.known.seen:
+        if self.seen.exists or self.seen.busy:
             return False
-        creation = meta.creation(self.mr.annotations)
-        if creation.seen_since(self.mr.condition(ConditionType.READY)):
+        if self.mr.deleted and self.may_yet_be_made():
+            return True
+        creation, ready = meta.creation(self.mr.annotations), self.mr.condition(ConditionType.READY)
+        if self.known.of(self.mr.uid).seen or creation.attempted_since_success or creation.seen_since(ready):
             return False
-        now, grace = self.having.now(), self.having.pace.creation_grace
-        if self.mr.deleted_at and creation.attempted_since_success and self.mr.uid not in self.known.refused:
-            # Nobody knows how the last creation ended. It began before the deletion was asked for.
-            return (now - self.mr.deleted_at).total_seconds() < grace
-        return creation.succeeded_within(grace, now)
+        return creation.succeeded_within(self.having.pace.creation_grace, self.having.now())
+
+    def may_yet_be_made(self) -> bool:
+        """Nobody knows what the last creation made, and its call may still run: once let go, nobody would
+        know of what it makes."""
+        now, longest = self.having.now(), self.having.pace.uncertain_grace
+        known = self.known.of(self.mr.uid)
+        if known.unanswered_at and meta.within(longest, known.unanswered_at, now):
+            return True
+        if known.seen or known.refused or self.mr.deletion_began:
+            return False
+        # What another process knew is lost. It began the creation before the deletion was asked for.
+        asked = self.mr.deleted_at
+        uncertain = meta.creation(self.mr.annotations).attempted_since_success
+        return uncertain and asked is not None and meta.within(longest, asked, now)
 
     def await_existence(self) -> Outcome:
         self.tell(EventReason.PENDING, "Waiting for external resource existence to be confirmed")
@@ -259,10 +284,13 @@ class _Pass(Telling):
             with step(Step.CREATE):
                 change = client.create(self.mr, self.seen)
         except StepFailed as failure:
-            if _nothing_was_made(failure.cause):
-                self.known.refused.add(self.mr.uid)
-                self.note_failed_creation()
+            self.creation_failed(failure.cause)
             raise
+        except BaseException:
+            # The process stands down or ends: the call may have been made.
+            self.known.unanswered(self.mr.uid, self.having.now())
+            raise
+        self.having.connections.keep(self.mr, change.connection_details)
         with step(Step.ANNOTATE):
             self.save_creation(change)
         with step(Step.PUBLISH):
@@ -275,12 +303,26 @@ class _Pass(Telling):
         # Before the call, and it must fail on a conflict: if we die after the call, the annotation is all
         # that says that an external resource may exist, and the finalizer all that keeps it from being
         # forgotten.
-        self.known.begin_creation(self.mr.uid)
         creation = meta.creation(self.mr.annotations)
+        # One refusal says nothing of the attempts before it, of which another process may have made some.
+        self.none_is_open = not creation.attempted_since_success or self.known.of(self.mr.uid).refused
+        self.known.begin_creation(self.mr.uid)
         annotations = dict(self.unsaved)
         if not (self.kind.deterministic_name and creation.attempted_since_success):
             annotations |= meta.creation_pending(self.having.now())
         self.save(annotations)
+
+    def creation_failed(self, cause: Exception) -> None:
+        if not _nothing_was_made(cause):
+            # Not noted as a failure: it would be tried again, and a generated name would have two external
+            # resources.
+            self.known.unanswered(self.mr.uid, self.having.now())
+        elif self.none_is_open:
+            self.known.refused(self.mr.uid)
+            self.note_failed_creation()
+        elif not self.kind.deterministic_name:
+            # Begun anew since the last one, which had ended.
+            self.note_failed_creation()
 
     def note_failed_creation(self) -> None:
         creation = meta.creation(self.mr.annotations)
@@ -347,6 +389,5 @@ class _Pass(Telling):
 
 
 def _nothing_was_made(cause: Exception) -> bool:
-    # A bug or a lost answer may have come after the creation. Noted as a failure, it would be tried again,
-    # and a generated name would have two external resources.
-    return isinstance(cause, NotYet) or (isinstance(cause, ExternalError) and not cause.uncertain)
+    # A bug or a lost answer may have come after the creation.
+    return isinstance(cause, (NotYet, ExternalError)) and cause.made_nothing

@@ -47,7 +47,7 @@ def next_status(old: Mapping[str, Any], report: Report, *, generation: int, now:
     status = {name: value for name, value in status.items() if value is not None}
     if report.at_provider is not None:
         status["atProvider"] = plain(report.at_provider)
-    kept = [c for c in old.get("conditions") or () if c["type"] not in report.withdrawn - _types(report)]
+    kept = [c for c in old.get("conditions") or () if c.get("type") not in report.withdrawn - _types(report)]
     status["conditions"] = _merge_conditions(kept, report.conditions, generation, now)
     status["observedGeneration"] = generation
     return status
@@ -101,7 +101,7 @@ def _types(report: Report) -> frozenset[str]:
 def _merge_conditions(
     old: Iterable[Mapping[str, Any]], reported: Iterable[Condition], generation: int, now: datetime
 ) -> list[Mapping[str, Any]]:
-    merged: dict[str, Mapping[str, Any]] = {str(condition["type"]): condition for condition in old}
+    merged: dict[str, Mapping[str, Any]] = {str(c["type"]): c for c in old if c.get("type")}
     latest = {str(condition.type): condition for condition in reported}
     for type_, condition in latest.items():
         merged[type_] = _transition(merged.get(type_), condition, generation, now)

@@ -60,6 +60,8 @@ class Says:
 class Step(Enum):
     """What a reconcile does, in order."""
 
+    RECONCILE = Says(EventReason.CANNOT_INITIALIZE, "reconcile failed")
+    """Anything between the steps."""
     POLICIES = Says(EventReason.INVALID_MANAGEMENT_POLICY)
     INITIALIZE = Says(EventReason.CANNOT_INITIALIZE)
     CREATION_GUARD = Says(EventReason.CANNOT_INITIALIZE, ready=creating())

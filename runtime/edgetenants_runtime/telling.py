@@ -15,7 +15,7 @@ from edgetenants_runtime.collaborators import Collaborators
 from edgetenants_runtime.errors import NotYet
 from edgetenants_runtime.events import EventReason, EventType
 from edgetenants_runtime.external import Change, Observation
-from edgetenants_runtime.kube.errors import Conflict, KubeError, NotFound
+from edgetenants_runtime.kube.errors import Conflict, KubeError, NotFound, TooLarge
 from edgetenants_runtime.managed import Managed, ManagedKind
 from edgetenants_runtime.status import Report
 from edgetenants_runtime.steps import Explanation, Next, Outcome, Step, StepFailed, explain, outcome_of, step
@@ -63,16 +63,21 @@ class Telling:
     def report(self, *said: Condition, change: Change | None = None, synced: Condition | None = None) -> None:
         """Bring the status to what was observed, then to `said`, then to the change."""
         change = change or Change()
-        under_way = operations.told(self.mr, self.seen, change.operation) if self.looked else ()
-        outcome = synced or conditions.reconcile_success()
-        report = Report(
-            conditions=(*self.seen.conditions, *said, *change.conditions, *under_way, outcome),
-            at_provider=self.seen.at_provider if change.at_provider is None else change.at_provider,
-            fields={**self.seen.status, **change.status, **self.handled_request()},
-            withdrawn=frozenset({ConditionType.UNKNOWN}),
-        )
         with step(Step.REPORT):
-            self.wrote(self.having.writer.write_status(self.mr, report), over=self.mr)
+            under_way = operations.told(self.mr, self.seen, change.operation) if self.looked else ()
+            outcome = synced or conditions.reconcile_success()
+            self.write(
+                Report(
+                    conditions=(*self.seen.conditions, *said, *change.conditions, *under_way, outcome),
+                    at_provider=self.seen.at_provider if change.at_provider is None else change.at_provider,
+                    fields={**self.seen.status, **change.status, **self.handled_request()},
+                    withdrawn=frozenset({ConditionType.UNKNOWN}),
+                )
+            )
+
+    def write(self, report: Report) -> None:
+        """Bring the status to the report."""
+        self.wrote(self.having.writer.write_status(self.mr, report), over=self.mr)
 
     def wrote(self, written: Managed, *, over: Managed) -> None:
         """Go on from what is stored now. A write that does not insist on the version takes in what others
@@ -133,7 +138,7 @@ class Telling:
         _log.warning("reconcile failed", step=failure.step.name, error=why.message, exc_info=why.bug)
         self.tell(failure.step.value.reason, why.message, type_=EventType.WARNING)
         if failure.step is Step.REPORT:
-            return Outcome(Next.REAL_BACKOFF, failed=True)
+            return self.unreported(failure, why)
         try:
             self.report(
                 *self.unseen(failure, why), *why.conditions, synced=conditions.reconcile_error(why.message)
@@ -141,6 +146,15 @@ class Telling:
         except StepFailed as second:
             return self.failed(second)
         return outcome_of(why.retry, self.poll_seconds)
+
+    def unreported(self, failure: StepFailed, why: Explanation) -> Outcome:
+        """The status could not be written. One that is too large is left as it is, and Synced says so."""
+        if isinstance(failure.cause, TooLarge):
+            try:
+                self.write(Report(conditions=(conditions.reconcile_error(why.message),)))
+            except KubeError as error:
+                _log.warning("cannot write even Synced", error=str(error))
+        return Outcome(Next.REAL_BACKOFF, failed=True)
 
     def unseen(self, failure: StepFailed, why: Explanation) -> tuple[Condition, ...]:
         """Ready is Unknown where a bug kept us from ever looking."""

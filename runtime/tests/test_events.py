@@ -95,4 +95,5 @@ def test_an_event_says_of_whom_and_by_whom(told: Told, cluster: bool, namespace:
 def test_a_message_that_is_too_long_is_cut(told: Told) -> None:
     """Rule: events.reasons"""
     told.tell("x" * 5000)
-    assert len(told.writes[0][2]["message"]) == 1024
+    message = told.writes[0][2]["message"]
+    assert (len(message.encode()), message[-2:]) == (1024, "x…")

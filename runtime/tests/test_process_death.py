@@ -81,7 +81,7 @@ def test_an_uncertain_creation_of_a_generated_name_stops_with_the_well_known_mes
 def test_a_failed_creation_of_a_generated_name_is_tried_again() -> None:
     world = World(toy(), GENERATED)
     world.external.change = Change(external_name="toy-7")
-    world.external.refusing = {"create": [ExternalError("busy")]}
+    world.external.refusing = {"create": [ExternalError("busy", made_nothing=True)]}
     world.reconcile()
     world.reconcile()
     assert world.journal.count("metadata external-create-pending") == 1

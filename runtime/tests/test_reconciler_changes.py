@@ -46,7 +46,7 @@ DIFFERS = {"mr": SETTLED_MR, "toys": {"acme": 7}}
 
 
 def refused(call: str, **fields: object) -> dict[str, object]:
-    return {"refusing": {call: [ExternalError(REFUSED, **fields)]}}  # type: ignore[arg-type]
+    return {"refusing": {call: [ExternalError(REFUSED, made_nothing=True, **fields)]}}  # type: ignore[arg-type]
 
 
 CASES = [
@@ -237,7 +237,7 @@ def test_change(case: Case, variant: Variant) -> None:
 def test_repeated_failing_creations_of_a_deterministic_name_write_no_more_metadata() -> None:
     """Rule: creation.again"""
     world = World(toy())
-    world.external.refusing = {"create": [ExternalError("quota")] * 3}
+    world.external.refusing = {"create": [ExternalError("quota", made_nothing=True)] * 3}
     world.reconcile()
     first = len(world.journal)
     world.reconcile()

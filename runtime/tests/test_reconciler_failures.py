@@ -155,7 +155,7 @@ JUDGE = Row(
     {"acme": 1},
     ready="False/Deleting",
 )
-ELSEWHERE = {Step.POLICIES, Step.INITIALIZE, Step.CREATION_GUARD, Step.RESOLVE, Step.REPORT}
+ELSEWHERE = {Step.RECONCILE, Step.POLICIES, Step.INITIALIZE, Step.CREATION_GUARD, Step.RESOLVE, Step.REPORT}
 """Steps that fail in ways of their own, each in a case of its own."""
 
 

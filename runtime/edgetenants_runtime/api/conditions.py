@@ -8,7 +8,9 @@ beside its kinds.
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
+
+from edgetenants_runtime.bounds import LONGEST_MESSAGE, cut
 
 from .model import NOT_TEXT, ApiModel, Kube
 
@@ -105,6 +107,11 @@ class UnknownReason(StrEnum):
     the next reconcile that ends otherwise."""
 
 
+def _bounded(message: object) -> object:
+    # Cut and not refused: a condition that cannot be made is one that nobody reads.
+    return cut(message) if isinstance(message, str) else message
+
+
 class Condition(ApiModel):
     """One observation about an object, in the form that Kubernetes uses everywhere."""
 
@@ -114,7 +121,7 @@ class Condition(ApiModel):
     """Whether it is so: True, False or Unknown."""
     reason: Annotated[str, Field(max_length=1024)]
     """Why, as one word out of the type's closed list."""
-    message: Annotated[str, Field(max_length=32768)] = ""
+    message: Annotated[str, Field(max_length=LONGEST_MESSAGE), BeforeValidator(_bounded)] = ""
     """The finding, its cause in the outside world's own words, and what to do next. May be empty."""
     last_transition_time: Annotated[
         str | None, Field(json_schema_extra={"format": "date-time"}), Kube(required=True)

@@ -50,8 +50,8 @@ class Calls:
     def reach(self, what: str, effect: Callable[[], T], *, writes: bool = False) -> T:
         """A call of the external API."""
         errors: dict[Trouble, Exception] = {
-            Trouble.FAILS: ExternalError("denied"),
-            Trouble.UNANSWERED: ExternalError("time-out", uncertain=True),
+            Trouble.FAILS: ExternalError("denied", made_nothing=True),
+            Trouble.UNANSWERED: ExternalError("time-out"),
             Trouble.REFUSED: NotYet("not ready", after=5.0),
             Trouble.BUG: RuntimeError("bug"),
         }

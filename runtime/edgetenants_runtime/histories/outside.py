@@ -114,7 +114,7 @@ class Outside:
         self._judge("create", mr)
         known = self.named(mr.external_name)
         if known is not None and known.owner != mr.name:
-            raise ExternalError(f"{known.name} is taken", retry=Retry.poll())
+            raise ExternalError(f"{known.name} is taken", retry=Retry.poll(), made_nothing=True)
         if known is not None and not self._setting.generated:
             return known
         self._made += 1

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from kubernetes import client as library
 from kubernetes import config as loader
@@ -15,7 +16,8 @@ from urllib3.exceptions import HTTPError
 from urllib3.response import BaseHTTPResponse
 from urllib3.util import Retry
 
-from edgetenants_runtime.kube.errors import Forbidden, KubeError, Operation, refusal, why
+from edgetenants_runtime.bounds import wait
+from edgetenants_runtime.kube.errors import Forbidden, Invalid, KubeError, Operation, refusal, why
 from edgetenants_runtime.kube.watch import Watch
 from edgetenants_runtime.managed import ObjectKey, ResourceKind
 
@@ -35,6 +37,8 @@ _TIMEOUT = (5.0, 30.0)
 _SILENCE = 180.0
 """Bookmarks come each minute or so; a watch that says nothing for three is taken for dead."""
 _CONNECTIONS = 64
+_LONGEST_RETRY_AFTER = 300.0
+"""Seconds. Whoever stands before the API server may say anything."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +193,7 @@ class KubeClient:
     ) -> JsonObject:
         """JSON merge patch; one that carries metadata.resourceVersion raises Conflict when that is not
         current."""
-        operation = Operation("patch", kind, subresource, key.name, key.namespace)
+        operation = _named(Operation("patch", kind, subresource, key.name, key.namespace))
         path = _path(kind, key, subresource)
         return self._json(_Request(operation, "PATCH", path, self._written, patch, content=_MERGE_PATCH))
 
@@ -251,13 +255,26 @@ class KubeClient:
 
 def _path(kind: ResourceKind, key: ObjectKey | None = None, subresource: str = "") -> str:
     root = f"/apis/{kind.api_version}" if kind.group else f"/api/{kind.version}"
-    namespace = f"/namespaces/{key.namespace}" if key and key.namespace else ""
-    name = f"/{key.name}" if key and key.name else ""
+    namespace = f"/namespaces/{_segment(key.namespace)}" if key and key.namespace else ""
+    name = f"/{_segment(key.name)}" if key and key.name else ""
     return f"{root}{namespace}/{kind.plural}{name}" + (f"/{subresource}" if subresource else "")
 
 
+def _segment(name: str) -> str:
+    """The name as part of a path. Names come from specs: one that climbs (`../../kube-system/secrets/x`)
+    must not lead to another namespace's object."""
+    return quote(name, safe="")
+
+
 def _operation(verb: str, kind: ResourceKind, key: ObjectKey) -> Operation:
-    return Operation(verb, kind, name=key.name, namespace=key.namespace)
+    operation = Operation(verb, kind, name=key.name, namespace=key.namespace)
+    return _named(operation) if verb != "create" else operation
+
+
+def _named(operation: Operation) -> Operation:
+    if {operation.name, operation.namespace} & {".", ".."} or not operation.name:
+        raise Invalid(operation, 422, f"{operation.namespace}/{operation.name} is not the name of an object")
+    return operation
 
 
 def _status(response: BaseHTTPResponse) -> Mapping[str, Any]:
@@ -270,6 +287,6 @@ def _status(response: BaseHTTPResponse) -> Mapping[str, Any]:
 
 def _retry_after(response: BaseHTTPResponse) -> float:
     try:
-        return float(response.headers.get("Retry-After", 0))
+        return min(_LONGEST_RETRY_AFTER, wait(float(response.headers.get("Retry-After", 0))))
     except ValueError:
         return 0.0

@@ -6,6 +6,7 @@ KubeError           code 0: no answer at all (connection, time-out)
 ├── AlreadyExists   409 on a creation
 ├── Conflict        409: the object has moved on since it was read
 ├── Gone            410: the resource version or the continue token is too old
+├── TooLarge        413, or the same in etcd's words: no server stores so large an object
 ├── Forbidden       403: RBAC; the message names the rule that is missing
 └── Invalid         422: the object breaks its schema or a rule of it
 """
@@ -29,11 +30,14 @@ __all__ = [
     "NotFound",
     "NotServed",
     "Operation",
+    "TooLarge",
     "refusal",
     "why",
 ]
 
 _LONGEST_MESSAGE = 512
+_TOO_LARGE = ("etcdserver: request is too large", "trying to send message larger than max")
+"""What etcd and its client say of an object that is too large, which the API server answers as 500."""
 _ADDRESS = re.compile(r" (?:object )?at 0x[0-9a-f]+")
 
 
@@ -113,6 +117,15 @@ class Forbidden(KubeError):  # noqa: N818
         )
 
 
+class TooLarge(KubeError):  # noqa: N818
+    """The object is larger than the API server or its store takes; it has to shrink first."""
+
+    @property
+    def transient(self) -> bool:
+        """Never, although the answer may be 500."""
+        return False
+
+
 class Invalid(KubeError):  # noqa: N818
     """The object breaks its schema; the message names the field."""
 
@@ -122,6 +135,7 @@ _BY_CODE: Mapping[int, type[KubeError]] = {
     404: NotFound,
     409: Conflict,
     410: Gone,
+    413: TooLarge,
     422: Invalid,
 }
 
@@ -136,6 +150,8 @@ def refusal(
 
 
 def _class(code: int, status: Mapping[str, Any]) -> type[KubeError]:
+    if code >= 500 and any(words in str(status.get("message")) for words in _TOO_LARGE):
+        return TooLarge
     if status.get("reason") == "AlreadyExists":
         return AlreadyExists
     if code == 404 and not (status.get("details") or {}).get("name"):

@@ -13,6 +13,7 @@ from typing import Any
 
 import structlog
 
+from edgetenants_runtime.bounds import cut_bytes
 from edgetenants_runtime.clock import Clock, SystemClock, rfc3339, utc_now
 from edgetenants_runtime.events import EventReason, EventType
 from edgetenants_runtime.kube.client import KubeClient
@@ -25,8 +26,8 @@ __all__ = ["EventRecorder", "EventWriter"]
 
 _log = structlog.get_logger("edgetenants_runtime.kube.events")
 
-_LONGEST_MESSAGE = 1024
-"""The API server refuses longer ones."""
+_LONGEST_NAME = 230
+"""Characters of the object's name in the event's: it has room for 253."""
 _REMEMBERED = 20_000
 
 
@@ -42,8 +43,10 @@ class _Told:
         # Deterministic: a restarted process counts on where its predecessor stopped.
         said = "\n".join((self.mr.uid, self.type, self.reason, without_request_id(self.message)))
         digest = hashlib.sha256(said.encode()).hexdigest()[:16]
+        # A name may be cut in the middle, and no part of one ends with a dash or is empty.
+        name = self.mr.name[:_LONGEST_NAME].rstrip("-.")
         # Events of cluster-scoped objects live in "default", as with Kubernetes' own recorder.
-        return ObjectKey(self.mr.namespace or "default", f"{self.mr.name[:230]}.{digest}")
+        return ObjectKey(self.mr.namespace or "default", f"{name}.{digest}")
 
 
 @dataclass
@@ -164,7 +167,7 @@ def _body(told: _Told, now: str) -> dict[str, Any]:
         | ({"namespace": mr.namespace} if mr.namespace else {}),
         "type": str(told.type),
         "reason": str(told.reason),
-        "message": told.message[:_LONGEST_MESSAGE],
+        "message": cut_bytes(told.message),
         "source": {"component": component},
         "reportingComponent": component,
         "firstTimestamp": now,
