@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Final
 
 import botocore.exceptions as botocore_errors
+from botocore.parsers import ResponseParserError
 
 from provider.cloudfront.errors import AwsError
 
@@ -27,8 +28,10 @@ _CODES: Final = (
     (botocore_errors.SSLError, "TLS"),
     (_CREDENTIALS, "Credentials"),
     (botocore_errors.BotoCoreError, "Endpoint"),
+    # Not of that family: an answer that is no answer of AWS, such as a proxy's page.
+    (ResponseParserError, "Endpoint"),
 )
-"""The first that fits; the last is every other failure on the way."""
+"""The first that fits; the last two are every other failure on the way."""
 _UNREACHED: Final = (
     botocore_errors.EndpointConnectionError,
     botocore_errors.ConnectTimeoutError,

@@ -68,13 +68,27 @@ def test_credentials_and_endpoints_that_fail_are_told_on_what_does_not_serve(mon
         assert [(c.type, str(c.status), c.reason) for c in caught.value.conditions] == [
             ("Ready", "False", reason)
         ], "and so the second time, when it is not asked again"
-    serving = {**managed(), "status": {"conditions": [{"type": "Ready", "status": "True", **AVAILABLE}]}}
     with pytest.raises(ExternalError) as caught:
-        connector.connect(Managed(serving))
+        connector.connect(Managed(SERVING))
     assert caught.value.conditions == (), "it serves all the same"
 
 
+def test_one_resource_takes_nothing_from_what_the_others_are_told(monkeypatch):
+    def refused(_):
+        raise AwsError("GetCallerIdentity", "ExpiredToken", "words")
+
+    monkeypatch.setattr(aws.CloudFrontCalls, "caller", refused)
+    connector = TenantConnector(Configs(), aws.Accounts(FakeClock()), installation="i")
+    told = []
+    for obj in (SERVING, managed(uid="2"), SERVING, managed(uid="3")):
+        with pytest.raises(ExternalError) as caught:
+            connector.connect(Managed(obj))
+        told.append([c.reason for c in caught.value.conditions])
+    assert told == [[], ["AccessDenied"], [], ["AccessDenied"]]
+
+
 AVAILABLE = {"reason": "Available", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+SERVING = {**managed(), "status": {"conditions": [{"type": "Ready", "status": "True", **AVAILABLE}]}}
 
 
 def inner(client):

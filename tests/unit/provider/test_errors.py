@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import botocore.exceptions
+import botocore.parsers
 import botocore.session
 import pytest
 
@@ -158,3 +159,71 @@ def test_no_exception_of_botocore_passes(raised, code):
     with pytest.raises(AwsError) as caught, failing("GetDistributionTenant"):
         raise raised
     assert caught.value.code == code
+
+
+def lost(error, operation="CreateDistributionTenant"):
+    """The error that an exception of botocore becomes."""
+    with pytest.raises(AwsError) as caught, failing(operation):
+        raise error
+    return caught.value
+
+
+def answered(code, status, operation="CreateDistributionTenant"):
+    answer = {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    return lost(botocore.exceptions.ClientError(answer, operation))
+
+
+URL = {"endpoint_url": "https://cloudfront.amazonaws.com"}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        *(
+            answered(code, 400)
+            for code in ("InvalidArgument", "InvalidTagging", "Throttling", "NeverHeardOf")
+        ),
+        *(answered(code, 403) for code in ("AccessDenied", "ExpiredToken", "SignatureDoesNotMatch")),
+        *(answered(code, 404) for code in ("NoSuchDistribution", "EntityNotFound")),
+        answered("CNAMEAlreadyExists", 409),
+        answered("TooManyRequests", 429),
+        answered("InternalFailure", 500, "AssumeRole"),
+        lost(botocore.exceptions.ReadTimeoutError(**URL), "AssumeRoleWithWebIdentity"),
+        lost(botocore.exceptions.EndpointConnectionError(**URL)),
+        lost(botocore.exceptions.ConnectTimeoutError(**URL)),
+        lost(botocore.exceptions.ParamValidationError(report="no")),
+        lost(botocore.exceptions.NoCredentialsError()),
+        AwsError("CreateDistributionTenant", PAUSED, "words"),
+    ],
+    ids=str,
+)
+def test_a_clear_refusal_of_a_creation_made_nothing(error):
+    assert error.made_nothing
+    assert explain(error, "create", serving=False, creating=True).made_nothing
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        *(answered(code, status) for code, status in [("InternalError", 500), ("ServiceUnavailable", 503)]),
+        *(answered(code, 503) for code in ("Throttling", "SlowDown", "AccessDenied")),
+        *(answered("NeverHeardOf", status) for status in (0, 200, 301, 408, 502, 504)),
+        answered("EntityAlreadyExists", 409),
+        answered("RequestTimeout", 400),
+        lost(botocore.exceptions.ReadTimeoutError(**URL)),
+        lost(botocore.exceptions.ConnectionClosedError(**URL)),
+        lost(botocore.exceptions.HTTPClientError(error="reset by peer")),
+        lost(botocore.exceptions.IncompleteReadError(actual_bytes=1, expected_bytes=2)),
+        lost(botocore.exceptions.SSLError(error="bad record", **URL)),
+        lost(botocore.parsers.ResponseParserError("no XML")),
+    ],
+    ids=str,
+)
+def test_any_other_answer_leaves_open_what_a_creation_made(error):
+    assert not error.made_nothing
+    explained = explain(error, "create", serving=False, creating=True)
+    assert not explained.made_nothing
+
+
+def test_of_a_call_that_creates_nothing_it_is_not_said():
+    assert not explain(answered("AccessDenied", 403), "update", serving=False).made_nothing

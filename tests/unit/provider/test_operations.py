@@ -5,7 +5,7 @@ from __future__ import annotations
 import botocore.session
 import pytest
 
-from provider.cloudfront.operations import OPERATIONS, writes
+from provider.cloudfront.operations import OPERATIONS, creates, writes
 
 
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=str)
@@ -20,3 +20,8 @@ def test_what_nobody_declared_is_taken_to_write():
     assert writes("DeleteEverything")
     assert writes("TagResource")
     assert not writes("GetDistributionTenant")
+
+
+def test_what_creates_is_told_by_its_name():
+    made = {name for name in OPERATIONS if creates(name)}
+    assert made == {"CreateDistributionTenant", "CreateConnectionGroup"}

@@ -65,6 +65,14 @@ def test_the_first_comes_at_the_poll_interval_and_later_ones_later(client, patie
     assert failures(client, patient, mr) == ["Poll", 120, 240, 480, 600, 600]
 
 
+def test_the_error_that_many_are_told_stays_as_it_is(client, patient):
+    client.error = kept = terminal()
+    for uid in ("1", "2"):
+        for expected in ("Poll", 120):
+            assert refused(patient.create, Managed(managed(uid=uid)), client.seen) == expected
+    assert kept.retry == Retry.poll()
+
+
 def test_a_long_poll_interval_is_not_cut(client):
     patient = PatientClient(client, Patience(3600.0), "config")
     assert failures(client, patient, Managed(managed()), 3) == ["Poll", 3600, 3600]
