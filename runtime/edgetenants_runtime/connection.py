@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from edgetenants_runtime.api.annotations import CONNECTION_SECRET_TYPE, LABEL_OWNER_UID
 from edgetenants_runtime.bounds import excerpt
@@ -30,6 +30,28 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 class _Published:
     digest: str
     since: Stopwatch
+    stored: tuple[tuple[ObjectKey, str], ...]
+    """The Secrets with their versions; "" for one that is not watched."""
+
+
+class Watch(Protocol):
+    """Tells of Secrets that somebody else changed; see `publishedsecrets.PublishedSecrets`."""
+
+    def written(self, stored: Mapping[str, Any]) -> None:
+        """The Secret was written, or found to be as it should."""
+        ...
+
+    def stands(self, key: ObjectKey, version: str) -> bool | None:
+        """The Secret is there, and of no later version. None where that cannot be told now."""
+        ...
+
+
+class _Blind:
+    """Sees nothing."""
+
+    def written(self, stored: Mapping[str, Any]) -> None: ...
+
+    def stands(self, key: ObjectKey, version: str) -> bool | None: ...
 
 
 @dataclass(frozen=True)
@@ -55,12 +77,15 @@ class ConnectionPublisher:
     """
 
     RECHECK_SECONDS = 600.0
-    """Real seconds after which a Secret with unchanged details is looked at again: someone may have edited
-    it."""
+    """Real seconds after which a Secret that is not watched is looked at again: someone may have edited or
+    deleted it."""
 
-    def __init__(self, objects: Objects, namespace: str = "crossplane-system") -> None:
+    def __init__(
+        self, objects: Objects, namespace: str = "crossplane-system", watch: Watch | None = None
+    ) -> None:
         """`namespace` is the provider's: spec.publishConnectionDetailsTo names none."""
         self._objects, self._namespace = objects, namespace
+        self._watch: Watch = watch or _Blind()
         self._published: dict[str, _Published] = {}
         self._unpublished: dict[str, Mapping[str, bytes]] = {}
 
@@ -84,13 +109,12 @@ class ConnectionPublisher:
             return
         digest = _digest(targets, details)
         known = self._published.get(mr.uid)
-        if known and known.digest == digest and known.since.elapsed() < self.RECHECK_SECONDS:
+        if known and known.digest == digest and self._stands(known):
             self._unpublished.pop(mr.uid, None)
             return
         data = {name: base64.b64encode(value).decode() for name, value in details.items()}
-        for target in targets:
-            self._write(mr, target, data)
-        self._published[mr.uid] = _Published(digest, Stopwatch())
+        stored = tuple(self._written(target, self._write(mr, target, data)) for target in targets)
+        self._published[mr.uid] = _Published(digest, Stopwatch(), stored)
         self._unpublished.pop(mr.uid, None)
 
     def forget(self, uid: str) -> None:
@@ -98,12 +122,23 @@ class ConnectionPublisher:
         self._published.pop(uid, None)
         self._unpublished.pop(uid, None)
 
-    def _write(self, mr: Managed, target: _Target, data: Mapping[str, str]) -> None:
+    def _stands(self, known: _Published) -> bool:
+        """Nobody has deleted or changed what was published, as far as can be told."""
+        told = [self._watch.stands(key, version) if version else None for key, version in known.stored]
+        if False in told:
+            return False
+        return None not in told or known.since.elapsed() < self.RECHECK_SECONDS
+
+    def _written(self, target: _Target, stored: Mapping[str, Any]) -> tuple[ObjectKey, str]:
+        self._watch.written(stored)
+        watched = stored.get("type") == CONNECTION_SECRET_TYPE
+        return target.key, str(stored["metadata"].get("resourceVersion") or "") if watched else ""
+
+    def _write(self, mr: Managed, target: _Target, data: Mapping[str, str]) -> Mapping[str, Any]:
         try:
             stored = self._objects.get(SECRETS, target.key)
         except NotFound:
-            self._objects.create(SECRETS, _secret(mr, target, data))
-            return
+            return self._objects.create(SECRETS, _secret(mr, target, data))
         owned = _owned(mr, target, stored)
         metadata = _missing_metadata(target, stored["metadata"])
         if not owned:
@@ -112,7 +147,8 @@ class ConnectionPublisher:
         missing = _missing(data, stored.get("data"))
         if metadata or missing:
             metadata["resourceVersion"] = stored["metadata"]["resourceVersion"]
-            self._objects.patch(SECRETS, target.key, {"metadata": metadata, "data": missing})
+            return self._objects.patch(SECRETS, target.key, {"metadata": metadata, "data": missing})
+        return stored
 
 
 def controller_reference(mr: Managed) -> dict[str, Any]:

@@ -40,6 +40,7 @@ from edgetenants_runtime.leader import Election, Elector, own_identity
 from edgetenants_runtime.managed import ManagedKind, ObjectKey, ResourceKind
 from edgetenants_runtime.metrics import Metrics
 from edgetenants_runtime.providerconfigs import Access, ConfigKinds, ProviderConfigs
+from edgetenants_runtime.publishedsecrets import PublishedSecrets
 from edgetenants_runtime.queue import WorkQueue
 from edgetenants_runtime.reconciler import Reconciler
 from edgetenants_runtime.writer import ManagedWriter
@@ -113,6 +114,7 @@ class Manager:
         self._controllers: list[Controller] = []
         self._followed: list[Informer] = []
         self._targets = targets.Targets(client, self._informer_of)
+        self._published = PublishedSecrets(client, self._rng)
         self._servers = PageServers()
         self._stopped = threading.Event()
         self._watchdog = threading.Thread(target=self._watch, name="watchdog", daemon=True)
@@ -176,6 +178,7 @@ class Manager:
         self._follow_targets()
         self._recorder.start()
         self._crds.start()
+        self._published.informer.start()
         for informer in self._informers:
             informer.start()
         for controller in self._controllers:
@@ -204,7 +207,7 @@ class Manager:
             return False
         if self._elector is not None:
             self._elector.stop(release=all(ended))
-        for informer in (self._crds, *self._informers):
+        for informer in (self._crds, self._published.informer, *self._informers):
             informer.stop(timeout=0.5)
         self._recorder.stop(timeout=max(1.0, bound - elapsed.elapsed()))
         self._servers.stop()
@@ -298,7 +301,7 @@ class Manager:
         return Collaborators(
             connector=connector,
             writer=ManagedWriter(self._client, kind, informer.cache),
-            connections=ConnectionPublisher(self._client, self._settings.namespace),
+            connections=ConnectionPublisher(self._client, settings.namespace, self._published),
             recorder=self._recorder,
             rng=self._rng,
             resolve=lambda mr: references.resolve(mr, kind.references, self._targets),

@@ -110,11 +110,12 @@ class KubeClient:
         load(client_configuration=configuration)
         return cls(configuration, field_manager=field_manager)
 
-    def selecting(self, labels: Mapping[str, str]) -> KubeClient:
-        """The same client, whose lists and watches tell only of objects with all these labels."""
+    def selecting(self, labels: Mapping[str, str], *, fields: Mapping[str, str] | None = None) -> KubeClient:
+        """The same client, whose lists and watches tell only of objects with all these labels, and with
+        these values in fields that the API server can select by."""
         other = copy.copy(self)
-        selector = ",".join(f"{name}={value}" for name, value in sorted(labels.items()))
-        other._selection = {"labelSelector": selector}  # noqa: SLF001 - of the same class
+        chosen = {"labelSelector": _selector(labels), "fieldSelector": _selector(fields or {})}
+        other._selection = {name: value for name, value in chosen.items() if value}  # noqa: SLF001 - own class
         return other
 
     def bounded(self, seconds: float) -> KubeClient:
@@ -170,7 +171,7 @@ class KubeClient:
     def select(self, kind: ResourceKind, namespace: str, labels: Mapping[str, str]) -> list[JsonObject]:
         """The objects in the namespace ("": in all, or cluster-scoped ones) with all the labels."""
         found: list[JsonObject] = []
-        query = {"limit": "500", "labelSelector": ",".join(f"{n}={v}" for n, v in sorted(labels.items()))}
+        query = {"limit": "500", "labelSelector": _selector(labels)}
         operation = Operation("list", kind, namespace=namespace)
         while True:
             answer = self._json(_Request(operation, "GET", _path(kind, ObjectKey(namespace, "")), query))
@@ -258,6 +259,10 @@ def _path(kind: ResourceKind, key: ObjectKey | None = None, subresource: str = "
     namespace = f"/namespaces/{_segment(key.namespace)}" if key and key.namespace else ""
     name = f"/{_segment(key.name)}" if key and key.name else ""
     return f"{root}{namespace}/{kind.plural}{name}" + (f"/{subresource}" if subresource else "")
+
+
+def _selector(wanted: Mapping[str, str]) -> str:
+    return ",".join(f"{name}={value}" for name, value in sorted(wanted.items()))
 
 
 def _segment(name: str) -> str:
