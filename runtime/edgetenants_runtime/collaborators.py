@@ -33,7 +33,7 @@ class Pace:
     show yet."""
     uncertain_grace: float = 120.0
     """Real seconds for which a deletion waits for what a creation that nobody knows the end of may yet make.
-    It covers the longest reconcile (60 s) and a call that goes on outside after its client has given up."""
+    Longer than a reconcile and a call that goes on outside after its client has given up; see `Manager`."""
 
 
 @dataclass(frozen=True)

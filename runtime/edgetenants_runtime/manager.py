@@ -49,6 +49,8 @@ __all__ = ["Manager", "Settings"]
 
 _log = structlog.get_logger("edgetenants_runtime.manager")
 
+_CALL_SECONDS = 60.0
+"""Real seconds for which a call may go on outside after its client has given up."""
 _WATCHDOG_SECONDS = 1.0
 """Between two looks for reconciles that take too long."""
 
@@ -63,9 +65,6 @@ class Settings:
     """The least that the annotation crossplane.io/poll-interval can ask for."""
     creation_grace: float = 30.0
     """Real seconds in which an external resource that was just created may not show yet."""
-    uncertain_grace: float = 120.0
-    """Real seconds for which a deletion waits for what a creation whose answer was lost may yet make. Longer
-    than `timeout` and a call that goes on outside after its client gave up."""
     workers: int = 8
     """Reconciles at once, for each kind."""
     namespace: str = "crossplane-system"
@@ -309,7 +308,7 @@ class Manager:
                 poll_interval=settings.poll_interval,
                 shortest_poll=settings.shortest_poll,
                 creation_grace=settings.creation_grace,
-                uncertain_grace=settings.uncertain_grace,
+                uncertain_grace=settings.timeout + _CALL_SECONDS,
             ),
             deletion_held=DeletionHold(
                 crd_leaves=partial(crds.leaves, self._client, kind),

@@ -68,8 +68,8 @@ RECONCILER = (
     Mutation(
         "a lost answer counts as a failed creation",
         "reconciler.py",
-        "            if _nothing_was_made(failure.cause):\n",
-        "            if True:\n",
+        "        if not _nothing_was_made(cause):\n",
+        "        if False:\n",
         "a generated name would have two external resources",
         HISTORIES,
     ),
@@ -100,15 +100,15 @@ RECONCILER = (
     Mutation(
         "a deletion does not wait for an interrupted creation to show",
         "reconciler.py",
-        "        if self.mr.deleted_at and creation.attempted_since_success",
-        "        if False and self.mr.deleted_at and creation.attempted_since_success",
+        "return uncertain and asked is not None and meta.within(longest, asked, now)",
+        "return False",
         "its external resource would be an orphan",
         HISTORIES,
     ),
     Mutation(
         "a deletion waits although the creation was refused",
         "reconciler.py",
-        "                self.known.refused.add(self.mr.uid)\n",
+        "            self.known.refused(self.mr.uid)\n",
         "",
         "whoever made a mistake and deletes it would wait for nothing",
         ("test_histories.py::test_a_deletion_after_a_refused_creation_does_not_wait",),
@@ -398,7 +398,7 @@ RULES = (
     Mutation(
         "an unreadable time counts as none",
         "meta.py",
-        'raise MalformedAnnotation(f"annotation {name} is not an RFC 3339 time: {text!r}") from None',
+        'raise MalformedAnnotation(f"annotation {name} is not an RFC 3339 time: {excerpt(text)}") from None',
         "return None",
         "a creation of unknown result would be repeated",
         GUARDS,

@@ -185,8 +185,8 @@ CONNECTIONS = (
     Mutation(
         "a namespaced resource writes into any namespace",
         "connection.py",
-        'ObjectKey(mr.namespace or ref.get("namespace") or "default", ref["name"])',
-        'ObjectKey(ref.get("namespace") or mr.namespace or "default", ref["name"])',
+        'ObjectKey(mr.namespace or ref.get("namespace") or "default", _name(path, ref))',
+        'ObjectKey(ref.get("namespace") or mr.namespace or "default", _name(path, ref))',
         "a tenant could write Secrets of other tenants",
         ("test_writes.py",),
     ),

@@ -104,7 +104,7 @@ LEADING = (
     Mutation(
         "a write begins after the reconcile's time",
         "guard.py",
-        "        deadline.check(write)\n",
+        "        deadline.check(write, made_nothing=True)\n",
         "",
         "a hung call would be followed by a write that nobody waits for",
         ("test_guard.py",),
