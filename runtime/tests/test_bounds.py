@@ -47,6 +47,10 @@ def test_every_duration_is_bounded_where_it_enters(seconds: float) -> None:
     assert all(each is not None and 0 <= each <= LONGEST_WAIT for each in met)
 
 
+def test_what_is_no_number_is_neither_waited_for_nor_done_in_a_hot_loop() -> None:
+    assert 0 < NotYet("later", after=math.nan).after < 3600
+
+
 @pytest.mark.parametrize("text", [FOR_EVER, "9" * 60 + "h", "1000000h"])
 def test_a_poll_interval_is_bounded(text: str) -> None:
     given = poll_interval({names.POLL_INTERVAL: text}, default=60.0, shortest=10.0)
@@ -269,6 +273,13 @@ def test_hostile_values_that_mean_nothing_change_nothing(name: str) -> None:
     assert (outcome.next, outcome.failed) == (Next.AFTER, False)
     assert outcome.seconds <= LONGEST_WAIT
     assert conditions_of(world.mr) == {"Ready": "True/Available", "Synced": "True/ReconcileSuccess"}
+
+
+def test_a_condition_that_is_none_hides_nothing_that_has_to_be_done() -> None:
+    world = beside({"status": {"conditions": [{"type": "Ready", "status": 5}]}})
+    world.external.toys = {}
+    world.reconcile()
+    assert world.external.created == 1
 
 
 @pytest.mark.parametrize("name", REFUSED)
