@@ -44,6 +44,7 @@ def test_every_law_holds_in_histories_that_nobody_thought_of(seed: int) -> None:
 
 
 SLOW_TO_SHOW = Setting(shows_after=20.0)
+LATE = Setting(lands_after=90.0)
 GENERATED = Setting(generated=True)
 GENERATED_SLOW = Setting(generated=True, shows_after=20.0)
 
@@ -97,6 +98,31 @@ ONCE_BROKEN: dict[str, tuple[Action, ...]] = {
         Reconcile("a", at=(At(3, Trouble.FAILS),)),
         Reconcile("a", at=(At(2, Trouble.UNANSWERED),)),
         Delete("a"),
+        Reconcile("a"),
+    ),
+    "a call that goes on outside is waited for": (
+        LATE,
+        Apply("a"),
+        Reconcile("a", at=(At(3, Trouble.UNANSWERED),)),
+        Delete("a"),
+        Wait(60.0),
+        Reconcile("a"),
+    ),
+    "also by the next process": (
+        LATE,
+        Apply("a"),
+        Reconcile("a", at=(At(3, Trouble.DIES_AFTER),)),
+        Delete("a"),
+        Wait(60.0),
+        Reconcile("a"),
+    ),
+    "and after a refusal of the next attempt": (
+        LATE,
+        Apply("a"),
+        Reconcile("a", at=(At(3, Trouble.UNANSWERED),)),
+        Reconcile("a", at=(At(2, Trouble.FAILS),)),
+        Delete("a"),
+        Wait(60.0),
         Reconcile("a"),
     ),
     "a change that our write of status takes in wakes the resource": (

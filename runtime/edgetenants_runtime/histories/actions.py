@@ -69,6 +69,9 @@ class Setting(Action):
     """Seconds until a look sees what was created; below the grace after a creation."""
     goes_after: float = 0.0
     """Seconds that a deletion takes."""
+    lands_after: float = 0.0
+    """Seconds after which a creation has its effect whose answer was lost; below the grace after such a
+    creation."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -85,7 +85,11 @@ class Outside:
     def create(self, mr: Managed, seen: Observation) -> Change:
         """As `ExternalClient.create`."""
         del seen
-        thing = self._calls.reach(f"create {mr.external_name}", lambda: self._create(mr), writes=True)
+        try:
+            thing = self._calls.reach(f"create {mr.external_name}", lambda: self._create(mr), writes=True)
+        except BaseException:
+            self._still_runs(mr)
+            raise
         name = thing.name if self._setting.generated else None
         return Change(external_name=name, connection_details={"name": thing.name.encode()})
 
@@ -122,6 +126,12 @@ class Outside:
         shows = self._now() + timedelta(seconds=self._setting.shows_after)
         self._things[name] = Thing(name, mr.name, mr.uid, mr.for_provider["size"], shows)
         return self._things[name]
+
+    def _still_runs(self, mr: Managed) -> None:
+        """Nobody listens for the answer any more; what was asked for comes all the same."""
+        lands = self._now() + timedelta(seconds=self._setting.lands_after)
+        for thing in self.of_uid(mr.uid):
+            thing.shows_at = max(thing.shows_at, lands)
 
     def _update(self, mr: Managed) -> None:
         self._judge("update", mr)

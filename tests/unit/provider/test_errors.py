@@ -215,7 +215,6 @@ def test_a_clear_refusal_of_a_creation_made_nothing(error):
         lost(botocore.exceptions.HTTPClientError(error="reset by peer")),
         lost(botocore.exceptions.IncompleteReadError(actual_bytes=1, expected_bytes=2)),
         lost(botocore.exceptions.SSLError(error="bad record", **URL)),
-        lost(botocore.parsers.ResponseParserError("no XML")),
     ],
     ids=str,
 )
@@ -223,6 +222,11 @@ def test_any_other_answer_leaves_open_what_a_creation_made(error):
     assert not error.made_nothing
     explained = explain(error, "create", serving=False, creating=True)
     assert not explained.made_nothing
+
+
+def test_an_answer_that_cannot_be_read_leaves_it_open_too():
+    error = lost(botocore.parsers.ResponseParserError("no XML"))
+    assert (error.code, error.made_nothing) == ("Endpoint", False)
 
 
 def test_of_a_call_that_creates_nothing_it_is_not_said():
