@@ -193,6 +193,9 @@ class ClaimConditionType(StrEnum):
     """The claim's tenants are disabled, as asked."""
     BLOCKED = "Blocked"
     """Nothing goes on until somebody acts."""
+    NEEDS_REVIEW = "NeedsReview"
+    """Somebody should look at the claim's domains, though nothing waits for that. Only claims that have or
+    had something to review have this condition."""
 
 
 class LiveReason(StrEnum):
@@ -281,3 +284,16 @@ class BlockedReason(StrEnum):
     """A source of plans is missing or not readable. The platform team restores it; clears by itself then."""
     UNBLOCKED = "Unblocked"
     """Nothing is blocked."""
+
+
+class NeedsReviewReason(StrEnum):
+    """Reasons of type NeedsReview."""
+
+    PLAN_EXCEEDED = "PlanExceeded"
+    """The claim keeps domains that its plan does not allow, as they are in CloudFront already; the message
+    names them. The claim's author takes them out, or the platform team allows them."""
+    LOOKALIKE_DOMAIN = "LookalikeDomain"
+    """A domain mixes scripts, or looks like another one in plain ASCII; the message says which. It is served
+    as asked; somebody sees whether it is the name that was meant."""
+    NOTHING_TO_REVIEW = "NothingToReview"
+    """There is nothing to review any more."""

@@ -60,16 +60,20 @@ def normalise(domain: str) -> str:
         ValueError: the name cannot be a domain; the message says why.
     """
     wildcard, name = ("*.", domain[2:]) if domain.startswith("*.") else ("", domain)
-    try:
-        ascii_name = idna.encode(name, uts46=True, std3_rules=True, transitional=False).decode("ascii")
-    except idna.IDNAError as error:
-        raise ValueError(str(error)) from error
-    ascii_name = wildcard + ascii_name.removesuffix(".")
+    ascii_name = wildcard + _ascii(name)
     if "." not in ascii_name.removeprefix("*."):
         raise ValueError("it has no dot")
     if len(ascii_name) > 253:
         raise ValueError("it is longer than 253 characters in its ASCII form")
     return ascii_name
+
+
+def _ascii(name: str) -> str:
+    try:
+        encoded = idna.encode(name, uts46=True, std3_rules=True, transitional=False)
+    except idna.IDNAError as error:
+        raise ValueError(str(error)) from error
+    return encoded.decode("ascii").removesuffix(".")
 
 
 def _check_asked(domain: str) -> str:
@@ -111,3 +115,59 @@ AskedDomains = Annotated[
     Kube(list_type="set"),
 ]
 """The domains that a claim asks for; names that differ in case or script alone are one name."""
+
+
+NAMESPACE: Final = "{namespace}"
+"""A label of an allowed domain that stands for the namespace of the claim."""
+ONE_LABEL: Final = "*."
+"""Begins an allowed domain that means the names one label below the rest."""
+ANY_DEPTH: Final = "**."
+"""Begins an allowed domain that means all names below the rest."""
+
+_ALLOWED_LABEL = rf"([^{_FORBIDDEN}]+|\{{namespace\}})"
+_ALLOWED_PATTERN: Final = rf"^(\*\*?\.)?({_ALLOWED_LABEL}\.)*[^{_FORBIDDEN}]+\.?$"
+
+
+def _check_allowed(written: str) -> str:
+    begin = next((each for each in (ANY_DEPTH, ONE_LABEL) if written.startswith(each)), "")
+    try:
+        return begin + _allowed_name(written.removeprefix(begin), dotted=not begin)
+    except ValueError as error:
+        expectation = (
+            "expected a domain name, or *. (one label) or **. (any depth) before one, with "
+            f"{NAMESPACE} for a whole label but the last"
+        )
+        raise PydanticCustomError("domain", "{text}", {"text": f"{expectation} ({error})"}) from error
+
+
+def _allowed_name(written: str, *, dotted: bool) -> str:
+    *labels, last = written.removesuffix(".").split(".")
+    if dotted and not labels:
+        raise ValueError("it has no dot")
+    return ".".join([*(label if label == NAMESPACE else _ascii(label) for label in labels), _ascii(last)])
+
+
+AllowedDomain = Annotated[
+    str,
+    Field(min_length=3, max_length=253, json_schema_extra={"pattern": _ALLOWED_PATTERN}),
+    AfterValidator(_check_allowed),
+]
+"""Which domains claims may ask for: a name, or `*.` or `**.` before one; kept as CloudFront stores names."""
+
+
+def permits(allowed: str, namespace: str, domain: str) -> bool:
+    """Whether an allowed domain means this one, both in their stored form.
+
+    A wildcard serves names at any depth, so only an entry for any depth means it. A claim without namespace
+    is meant by no entry that has `{namespace}` in it.
+    """
+    if NAMESPACE in allowed and not namespace:
+        return False
+    allowed = allowed.replace(NAMESPACE, namespace)
+    if allowed.startswith(ANY_DEPTH):
+        return domain.endswith(allowed.removeprefix("**"))
+    if domain.startswith("*."):
+        return False
+    if allowed.startswith(ONE_LABEL):
+        return domain.partition(".")[2] == allowed.removeprefix(ONE_LABEL)
+    return domain == allowed

@@ -45,6 +45,7 @@ REASONS: Final[tuple[tuple[str, StrEnum, tuple[type[StrEnum], ...]], ...]] = (
     (_CLAIM, conditions.ClaimConditionType.DEGRADED, (conditions.DegradedReason,)),
     (_CLAIM, conditions.ClaimConditionType.SUSPENDED, (conditions.SuspendedReason,)),
     (_CLAIM, conditions.ClaimConditionType.BLOCKED, (conditions.BlockedReason,)),
+    (_CLAIM, conditions.ClaimConditionType.NEEDS_REVIEW, (conditions.NeedsReviewReason,)),
 )
 """For each condition type: the kinds that have it, and the enums of its reasons."""
 

@@ -21,6 +21,7 @@ from edgetenants_runtime.api.references import (
 
 from . import errors
 from .distributiontenant import AwsId
+from .domains import AllowedDomain
 from .drift import DriftPolicy
 from .tags import ParameterMap, Tags
 from .tenantchoices import CertificateChoice, CertificateMode, DnsMode, OnDelete, SecurityChoice
@@ -107,6 +108,16 @@ class Allowance(ApiModel):
     max_per_domain: Annotated[int, Field(ge=0, le=100), NOT_TEXT] = 10
     """Most domains of one claim with isolation PerDomain, where each has a tenant of its own; 0 to 100, 0
     forbids it."""
+    domains: Annotated[
+        tuple[AllowedDomain, ...] | None, Field(min_length=1, max_length=100), Kube(list_type="set")
+    ] = None
+    """The domains that a claim may ask for, 1 to 100 entries. `shop.example.com` means that name,
+    `*.example.com` the names one label below it, `**.example.com` all names below it. The label `{namespace}`
+    stands for the namespace of the claim. Unset: every domain that is no wildcard. What a claim has in
+    CloudFront already it keeps."""
+    wildcards: Bool = False
+    """true: a claim may ask for a wildcard domain (`*.acme.example.com`), where `domains` has a `**.` entry
+    that covers every name below it, or is unset. false: for none."""
 
 
 class PlanDns(ApiModel):

@@ -68,7 +68,7 @@ def render(
     except (UnreadableFile, InvalidInput) as error:
         raise click.UsageError(str(error)) from error
     for document, answer in zip(claims, answers, strict=True):
-        _show(document, answer, offered, why=why)
+        _show(document, answer, why=_why(document, offered, observed) if why else ())
     sys.exit(1 if any(answer.refused for answer in answers) else 0)
 
 
@@ -100,7 +100,7 @@ def _answer(document: Document, offered: Pricelist, observed: list[dict[str, Any
     return offline.run(offline.request(document.value, offered, observed), offered.others)
 
 
-def _show(document: Document, answer: fn.Answer, offered: Pricelist, *, why: bool) -> None:
+def _show(document: Document, answer: fn.Answer, *, why: Iterable[str]) -> None:
     rsp = answer.response
     for result in rsp.results:
         severity = fnv1.Severity.Name(result.severity).removeprefix("SEVERITY_").lower()
@@ -108,8 +108,7 @@ def _show(document: Document, answer: fn.Answer, offered: Pricelist, *, why: boo
     _print(_claim(document, rsp))
     if answer.refused:
         return
-    if why:
-        _comments(_why(document, offered))
+    _comments(why)
     for name, resource in sorted(rsp.desired.resources.items()):
         ready = "ready" if resource.ready == fnv1.READY_TRUE else "not ready"
         _comment(f"composed resource {name}, {ready}")
@@ -131,9 +130,9 @@ def _claim(document: Document, rsp: fnv1.RunFunctionResponse) -> dict[str, Any]:
     return _ordered({**document.value, "spec": None, "status": {**fields, "conditions": conditions}})
 
 
-def _why(document: Document, offered: Pricelist) -> Iterable[str]:
+def _why(document: Document, offered: Pricelist, observed: list[dict[str, Any]]) -> Iterable[str]:
     try:
-        found = explain.reasons(offline.order(document.value, offered))
+        found = explain.reasons(offline.order(document.value, offered, observed))
     except Refused:  # told already
         return
     width = max(len(each.what) for each in found)

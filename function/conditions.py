@@ -5,6 +5,7 @@ is it blocked. Derived like Live from what was observed in this call.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 from apis.conditions import (
     BlockedReason,
@@ -13,18 +14,20 @@ from apis.conditions import (
     DeployedReason,
     InSyncReason,
     LiveReason,
+    NeedsReviewReason,
     ReconcilingReason,
     SuspendedReason,
     TenantConditionType,
     TenantReadyReason,
 )
-from function.compose import WantedTenant
+from function import lookalikes
+from function.compose import Order, WantedTenant
 from function.errors import Refused
 from function.live import Finding
 from function.moves import Move
 from function.observed import ObservedTenant
 
-Reason = ReconcilingReason | DegradedReason | SuspendedReason | BlockedReason
+Reason = ReconcilingReason | DegradedReason | SuspendedReason | BlockedReason | NeedsReviewReason
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,34 @@ def derive(tenants: Sequence[Looked], waiting: Sequence[Move], *, suspended: boo
         _suspended(suspended=suspended),
         _blocked(tenants, waiting),
     )
+
+
+def review(order: Order) -> tuple[Told, ...]:
+    """The condition that somebody should look at the domains; none where there is nothing to look at."""
+    kept, alike = order.terms.kept, lookalikes.among(order.claim.domains)
+    told = []
+    if kept:
+        told.append(
+            f"Plan {order.chosen.name} does not allow {_names(kept)}. The claim has them in CloudFront "
+            "already and keeps them. Take them out of spec.domains, or have the plan allow them."
+        )
+    if alike:
+        named = "; ".join(map(str, alike[:_SHOWN]))
+        more = f"; and {len(alike) - _SHOWN} more" if len(alike) > _SHOWN else ""
+        told.append(f"{named}{more}. See that it is the name that is meant.")
+    if not told:
+        return ()
+    reason = NeedsReviewReason.PLAN_EXCEEDED if kept else NeedsReviewReason.LOOKALIKE_DOMAIN
+    return (Told(ClaimConditionType.NEEDS_REVIEW, True, reason, " ".join(told)),)
+
+
+REVIEWED: Final = Told(
+    ClaimConditionType.NEEDS_REVIEW,
+    False,
+    NeedsReviewReason.NOTHING_TO_REVIEW,
+    "There is nothing to review.",
+)
+"""What is told of a claim that had something to review."""
 
 
 def of_refused(refusal: Refused, *, suspended: bool) -> tuple[Told, ...]:
@@ -189,7 +220,10 @@ def _blocked_by(refusal: Refused) -> Told:
 
 
 def _domains(tenants: Iterable[Looked]) -> str:
-    names = [domain for each in tenants for domain in each.wanted.domains]
+    return _names([domain for each in tenants for domain in each.wanted.domains])
+
+
+def _names(names: Sequence[str]) -> str:
     shown = ", ".join(names[:_SHOWN])
     return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
 

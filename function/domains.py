@@ -1,11 +1,15 @@
-"""The domains of a claim, as CloudFront stores them."""
+"""The domains of a claim, as CloudFront stores them, and those that a plan allows."""
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
-from apis.domains import normalise
+from apis.domains import NAMESPACE, normalise, permits
 from apis.errors import Problem, shown
+from apis.tenantplans import Allowance
 
 WILDCARD = "*."
+_SHOWN: Final = 5
+"""Allowed domains that a message names; a plan can have a hundred."""
 
 
 def normalised(asked: Iterable[str]) -> tuple[str, ...]:
@@ -23,3 +27,20 @@ def wildcards(asked: Sequence[str]) -> Iterable[Problem]:
     for index, domain in enumerate(asked):
         if domain.startswith(WILDCARD):
             yield Problem(f"spec.domains[{index}]", "no wildcard with a managed certificate", shown(domain))
+
+
+def allows(allow: Allowance, namespace: str, domain: str) -> bool:
+    """Whether a plan allows a claim of the namespace to ask for the domain."""
+    if domain.startswith(WILDCARD) and not allow.wildcards:
+        return False
+    return allow.domains is None or any(permits(each, namespace, domain) for each in allow.domains)
+
+
+def allowed_in_words(allow: Allowance, namespace: str, domain: str) -> str:
+    """What a plan allows a claim of the namespace instead of the domain."""
+    if domain.startswith(WILDCARD) and not allow.wildcards:
+        return "no wildcard domain"
+    named = [each.replace(NAMESPACE, namespace or NAMESPACE) for each in allow.domains or ()]
+    more = f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else ""
+    only = " (and a wildcard only below one with **)" if domain.startswith(WILDCARD) else ""
+    return f"one of {', '.join(named[:_SHOWN])}{more}{only}"

@@ -66,7 +66,10 @@ def _reasons(order: Order) -> Iterator[Because]:
 def _domains(order: Order) -> Iterator[Because]:
     for asked, domain in zip(order.claim.spec.domains, order.claim.domains, strict=True):
         written = "" if asked == domain else f", written {asked}"
-        yield Because("domain", domain, f"{CLAIM}{written}")
+        kept = (
+            f", kept though plan {order.chosen.name} does not allow it" if domain in order.terms.kept else ""
+        )
+        yield Because("domain", domain, f"{CLAIM}{written}{kept}")
 
 
 def _who(*, set_: bool) -> str:

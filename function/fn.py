@@ -134,15 +134,32 @@ def order(req: fnv1.RunFunctionRequest, composite: Composite, offered: Plans) ->
     """
     if not composite.name:
         raise Refused(LiveReason.INVALID_CLAIM, "metadata.name: expected a name, got nothing")
-    return _agree(composite, claim.read(req.observed.composite), offered)
+    asked = claim.read(req.observed.composite)
+    beyond = _beyond(composite.owner[0], asked, offered)
+    return _agree(composite, asked, offered, beyond & _served(req) if beyond else beyond)
 
 
 @lru_cache(maxsize=_ORDERS)
-def _agree(composite: Composite, asked: Claim, offered: Plans) -> Order:
+def _beyond(namespace: str, asked: Claim, offered: Plans) -> frozenset[str]:
+    return terms.beyond(namespace, asked, plans.choose(offered, asked.spec.plan).plan)
+
+
+def _served(req: fnv1.RunFunctionRequest) -> frozenset[str]:
+    """The domains that the claim's tenants have in CloudFront, as the provider read them there."""
+    return frozenset(
+        domain
+        for each in _observed(req).values()
+        if each.exists and not each.deleted
+        for domain in each.domain_states
+    )
+
+
+@lru_cache(maxsize=_ORDERS)
+def _agree(composite: Composite, asked: Claim, offered: Plans, kept: frozenset[str]) -> Order:
     # Composites that differ in conditions share an order, so it must not hold those of one of them.
     bare = composite.without_conditions()
     chosen = plans.choose(offered, asked.spec.plan)
-    return Order(bare, asked, chosen, terms.agree(bare, asked, chosen))
+    return Order(bare, asked, chosen, terms.agree(bare, asked, chosen, kept))
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,6 +186,11 @@ def _compose(
     if composed.held_up:
         rsp.desired.composite.ready = fnv1.READY_FALSE
     rsp.conditions.extend(composed.conditions)
+    if composite.condition(conditions.REVIEWED.type) and not any(
+        each.type is conditions.REVIEWED.type for each in composed.told
+    ):
+        # Core keeps a condition that nobody tells of any more.
+        rsp.conditions.append(response.condition(composite, conditions.REVIEWED))
     response.tell(rsp, composite, composed.finding, composed.told)
     _pass_connection_details(req, rsp, composite, composed.tenants)
     return composed.finding
@@ -191,7 +213,10 @@ def _derive(order: Order, existing: tuple[tuple[str, ObservedTenant], ...]) -> C
     if waiting:
         finding = live.held_up(waiting)
     present = [each.seen for each in looked if each.seen is not None]
-    told = conditions.derive(looked, wanted.waiting, suspended=order.claim.spec.suspended)
+    told = (
+        *conditions.derive(looked, wanted.waiting, suspended=order.claim.spec.suspended),
+        *conditions.review(order),
+    )
     return Composed(
         tenants=wanted.tenants,
         resources=b"".join(resources),

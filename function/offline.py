@@ -122,13 +122,13 @@ def run(req: fnv1.RunFunctionRequest, others: Iterable[Json]) -> fn.Answer:
     return answer
 
 
-def order(composite: Json, offered: Pricelist) -> Order:
-    """The terms on which a claim would be served.
+def order(composite: Json, offered: Pricelist, observed: Iterable[Json] = ()) -> Order:
+    """The terms on which a claim would be served, beside what exists of it.
 
     Raises:
         Refused: it would be refused.
     """
-    req = request(composite, offered)
+    req = request(composite, offered, observed)
     _resolve(req, fn.run(req).response, offered.others)
     asked = plans.read(req.input)
     return fn.order(

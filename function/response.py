@@ -8,7 +8,7 @@ from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.struct_pb2 import Struct
 
-from apis.conditions import BlockedReason, ClaimConditionType, DegradedReason
+from apis.conditions import BlockedReason, ClaimConditionType, DegradedReason, NeedsReviewReason
 from function import structs
 from function.claim import Composite
 from function.conditions import Told
@@ -85,12 +85,14 @@ def keep(state: fnv1.State, name: str, seen: Struct, *, ready: bool) -> None:
 
 def conditions(composite: Composite, finding: Finding, told: Iterable[Told]) -> tuple[fnv1.Condition, ...]:
     """The conditions Live and those beside it."""
-    target = _target(composite)
-    live = _condition(target, ClaimConditionType.LIVE, finding.live, (finding.reason, finding.message))
-    return (
-        live,
-        *(_condition(target, each.type, each.holds, (each.reason, each.message)) for each in told),
-    )
+    says = (finding.reason, finding.message)
+    live = _condition(_target(composite), ClaimConditionType.LIVE, finding.live, says)
+    return (live, *(condition(composite, each) for each in told))
+
+
+def condition(composite: Composite, told: Told) -> fnv1.Condition:
+    """One condition beside Live."""
+    return _condition(_target(composite), told.type, told.holds, (told.reason, told.message))
 
 
 def tell(
@@ -107,7 +109,14 @@ def tell(
             _result(rsp, composite, fnv1.SEVERITY_WARNING, each.reason, each.message)
 
 
-_ALARMING: Final = frozenset({BlockedReason.AWAITING_APPROVAL, DegradedReason.DRIFTED})
+_ALARMING: Final = frozenset(
+    {
+        BlockedReason.AWAITING_APPROVAL,
+        DegradedReason.DRIFTED,
+        NeedsReviewReason.LOOKALIKE_DOMAIN,
+        NeedsReviewReason.PLAN_EXCEEDED,
+    }
+)
 
 
 def warn(rsp: fnv1.RunFunctionResponse, reason: str, message: str) -> None:

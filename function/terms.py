@@ -41,21 +41,39 @@ class Terms:
     parameters: Mapping[str, str]
     tags: Mapping[str, str]
     on_delete: OnDelete
+    kept: tuple[str, ...] = ()
+    """Domains that the plan does not allow and that the claim has in CloudFront already, sorted."""
 
 
-def agree(composite: Composite, claim: Claim, chosen: ChosenPlan) -> Terms:
+def beyond(namespace: str, claim: Claim, plan: Plan) -> frozenset[str]:
+    """The domains that the claim asks for and its plan does not allow."""
+    return frozenset(each for each in claim.domains if not domains.allows(plan.allow, namespace, each))
+
+
+def agree(composite: Composite, claim: Claim, chosen: ChosenPlan, kept: frozenset[str]) -> Terms:
     """What holds for the claim.
+
+    Args:
+        composite: who asks.
+        claim: what is asked for.
+        chosen: the claim's plan.
+        kept: domains that the plan does not allow, and that the claim has in CloudFront already: a plan that
+            is made narrower takes nothing down.
 
     Raises:
         Refused: with reason InvalidClaim and everything that the plan does not allow.
     """
-    terms = _merge(composite, claim.spec, chosen.plan)
-    denied = (*_not_allowed(claim.spec, chosen), *_too_many(claim, chosen))
+    terms = _merge(composite, claim.spec, chosen.plan, kept)
+    denied = (
+        *_not_allowed(claim.spec, chosen),
+        *_denied_domains(composite.owner[0], claim, chosen, kept),
+        *_too_many(claim, chosen),
+    )
     refuse_claim(_impossible(claim, chosen, terms), denied)
     return terms
 
 
-def _merge(composite: Composite, spec: TenantClaimSpec, plan: Plan) -> Terms:
+def _merge(composite: Composite, spec: TenantClaimSpec, plan: Plan, kept: frozenset[str]) -> Terms:
     own, planned = spec.security or SecurityChoice(), plan.security or SecurityChoice()
     return Terms(
         certificate=spec.certificate or plan.certificate,
@@ -66,6 +84,7 @@ def _merge(composite: Composite, spec: TenantClaimSpec, plan: Plan) -> Terms:
         parameters={**(plan.parameters or {}), **(spec.parameters or {})},
         tags={**(plan.tags or {}), **_from_labels(composite, plan), **(spec.tags or {})},
         on_delete=spec.on_delete or plan.allow.on_delete[0],
+        kept=tuple(sorted(kept)),
     )
 
 
@@ -102,6 +121,17 @@ def _not_allowed(spec: TenantClaimSpec, chosen: ChosenPlan) -> Iterator[Problem]
     if spec.on_delete and spec.on_delete not in allow.on_delete:
         expected = f"one of {', '.join(allow.on_delete)}, as plan {chosen.name} allows"
         yield Problem("spec.onDelete", expected, spec.on_delete)
+
+
+def _denied_domains(
+    namespace: str, claim: Claim, chosen: ChosenPlan, kept: frozenset[str]
+) -> Iterator[Problem]:
+    denied = beyond(namespace, claim, chosen.plan) - kept
+    for index, domain in enumerate(claim.domains):
+        if domain in denied:
+            instead = domains.allowed_in_words(chosen.plan.allow, namespace, domain)
+            # As it is stored: as it was written it may look just like one that is allowed.
+            yield Problem(f"spec.domains[{index}]", f"{instead}, as plan {chosen.name} allows", shown(domain))
 
 
 def _impossible(claim: Claim, chosen: ChosenPlan, terms: Terms) -> Iterator[Problem]:

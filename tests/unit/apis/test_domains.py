@@ -50,3 +50,77 @@ def test_what_is_no_domain(written: str) -> None:
 def test_the_pattern_on_claims_takes_what_people_write(written: str) -> None:
     pattern = re.sub(r"\\p\{[ZC]\}", "", domains.ASKED_PATTERN)
     assert re.search(pattern, written)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "domain"),
+    [
+        ("example.com", "example.com"),
+        ("*.example.com", "a.example.com"),
+        ("**.example.com", "a.example.com"),
+        ("**.example.com", "a.b.example.com"),
+        ("*.{namespace}.example.com", "a.shop.example.com"),
+        ("**.{namespace}.example.com", "a.b.shop.example.com"),
+        ("{namespace}.example.com", "shop.example.com"),
+        ("**.EXAMPLE.com.", "a.example.com"),
+        ("*.Bücher.example", "a.xn--bcher-kva.example"),
+        ("**.example.com", "*.example.com"),
+        ("**.example.com", "*.a.example.com"),
+        ("*.com", "acme.com"),
+    ],
+)
+def test_a_plan_permits(allowed, domain):
+    assert domains.permits(stored(allowed), "shop", domain)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "domain"),
+    [
+        ("example.com", "www.example.com"),
+        ("*.example.com", "example.com"),
+        ("*.example.com", "a.b.example.com"),
+        ("**.example.com", "example.com"),
+        ("**.example.com", "evilexample.com"),
+        ("*.example.com", "evilexample.com"),
+        ("**.example.com", "a.example.com.evil.com"),
+        ("example.com", "example.com.evil.com"),
+        ("**.{namespace}.example.com", "a.sales.example.com"),
+        ("**.{namespace}.example.com", "a.notshop.example.com"),
+        ("*.{namespace}.example.com", "shop.example.com"),
+        ("*.example.com", "*.example.com"),
+        ("*.example.com", "*.a.example.com"),
+        ("**.a.example.com", "*.example.com"),
+        ("**.bücher.example", "a.bücher.example"),
+    ],
+)
+def test_a_plan_does_not_permit(allowed, domain):
+    assert not domains.permits(stored(allowed), "shop", domain)
+
+
+def test_who_has_no_namespace_is_meant_by_no_entry_with_one():
+    assert not domains.permits("**.{namespace}.example.com", "", "a..example.com")
+    assert domains.permits("**.example.com", "", "a.example.com")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "com",
+        "*",
+        "**",
+        "*.",
+        "***.com",
+        "a.*.com",
+        "{name}.a.com",
+        "x{namespace}.a.com",
+        "a.{namespace}",
+        "a_b.c",
+    ],
+)
+def test_what_no_plan_may_say(written):
+    with pytest.raises(ValueError, match="expected a domain name, or"):
+        stored(written)
+
+
+def stored(allowed: str) -> str:
+    return domains._check_allowed(allowed)

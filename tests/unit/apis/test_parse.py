@@ -29,8 +29,8 @@ PLAN_CASES: dict[str, tuple[Any, list[str]]] = {
         {"plans": {"standard": {**PLAN, "allow": {"zzz": 1}}}},
         [
             (
-                "plans.standard.allow.zzz: expected one of adopt, maxDomains, maxPerDomain, onDelete, "
-                "override, got an unknown field"
+                "plans.standard.allow.zzz: expected one of adopt, domains, maxDomains, maxPerDomain, "
+                "onDelete, override, wildcards, got an unknown field"
             )
         ],
     ),
