@@ -68,7 +68,7 @@ class MoveDomain:
     name: str
     domain: str
     source: str
-    """Name of the tenant that has it."""
+    """The tenant that has it, as it may be named."""
 
     def __str__(self) -> str:
         return f"moved domain {self.domain} from tenant {self.source} to tenant {self.name}"

@@ -29,7 +29,7 @@ class Passed:
     unchecked: str = ""
     """What could not be checked, for the story."""
     moves: Mapping[str, str] = field(default_factory=dict)
-    """The domains to take from other tenants, with the names of these."""
+    """The domains to take from other tenants, with these as they may be named."""
 
 
 @dataclass(frozen=True)

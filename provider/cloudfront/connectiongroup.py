@@ -19,6 +19,7 @@ from edgetenants_runtime.managed import Managed
 from provider.cloudfront import (
     applied,
     conditions,
+    disclosure,
     groupplan,
     groupreport,
     groupstate,
@@ -245,7 +246,9 @@ class GroupClient:
             _log.warning("cannot list tenants", connection_group=group.name, error=str(error))
             return
         if tenants:
-            raise _waiting(group, f"for its tenants to be deleted or moved: {', '.join(tenants)}")
+            _log.info("waits for its tenants", connection_group=group.name, tenants=tenants)
+            named = disclosure.named_tenants(mr, tenants, self._with.everyone())
+            raise _waiting(group, f"for its tenants to be deleted or moved: {named}")
 
     def _deletion_failed(self, mr: Managed, effects: _Effects, error: AwsError) -> Change:
         if error.absent:

@@ -20,6 +20,7 @@ from provider.cloudfront.observed import ObservedTenant
 __all__ = ["Diff", "compare", "entries", "merge", "merge_tags", "text"]
 
 _NOTHING = "(none)"
+_ANOTHER = "(another)"
 _LONGEST = 1000
 """Characters of a value that are shown: five hundred domains are still one line of status."""
 
@@ -171,7 +172,11 @@ def entries(path: str, wanted: Mapping[str, str], there: Mapping[str, str]) -> I
     """The differences of two maps, as fields below a path."""
     for key in sorted(wanted.keys() | there.keys()):
         if wanted.get(key) != there.get(key):
-            yield FieldDiff(f"{path}.{key}", text(wanted.get(key)), text(there.get(key)))
+            # Whose a tenant was before is nothing to those whose it is now.
+            another = path == "tags" and key in identity.NAMING_TAGS and key in there
+            yield FieldDiff(
+                f"{path}.{key}", text(wanted.get(key)), _ANOTHER if another else text(there.get(key))
+            )
 
 
 def _listed(names: frozenset[str] | Mapping[str, str] | tuple[str, ...]) -> str:

@@ -13,7 +13,7 @@ from edgetenants_runtime.api.conditions import Condition, ConditionStatus
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.policies import permissions
-from provider.cloudfront import ownership
+from provider.cloudfront import disclosure, ownership
 from provider.cloudfront.conditions import was_ready
 from provider.cloudfront.context import Context
 from provider.cloudfront.errors import not_ready
@@ -81,19 +81,27 @@ def check_import(mr: Managed) -> None:
         )
 
 
-def adoption_refused(mr: Managed, seen: Resource, verdict: Ownership, owner: str | None) -> ExternalError:
+def adoption_refused(
+    mr: Managed, seen: Resource, verdict: Ownership, owner: str | None, installation: str
+) -> ExternalError:
     """A tenant of that name is there, and is not ours."""
+    known = disclosure.may_know(mr, installation, owner)
+    # By its id somebody may have named it whose name they do not know.
+    name = seen.name if known else str(mr.external_name)
+    which = name if name == seen.id else f"{name} ({seen.id})"
+    other_name = f"another name with the annotation {EXTERNAL_NAME}"
     if verdict is Ownership.OTHERS:
-        way_out = f"it belongs to {owner}. Choose another name with the annotation {EXTERNAL_NAME}"
+        which = which if known else name
+        whose = owner if known else f"another namespace or installation. {disclosure.HIDDEN}"
+        way_out = f"it belongs to {whose}. Choose {other_name}"
     else:
-        former = f" ({owner})" if verdict is Ownership.LEFT else ""
+        former = f" ({owner})" if verdict is Ownership.LEFT and known else ""
         way_out = (
             f"{verdict.value}{former}. To take it over, set the annotation {ADOPT_ANNOTATION} to {seen.id}; "
-            f"or choose another name with the annotation {EXTERNAL_NAME}"
+            f"or choose {other_name}"
         )
-    return _refused(
-        Reason.ADOPTION_REFUSED, f"{noun(mr)} {seen.name} ({seen.id}) exists in CloudFront, and {way_out}"
-    )
+    words = f"{noun(mr)} {which} exists in CloudFront, and {way_out}"
+    return _refused(Reason.ADOPTION_REFUSED, words)
 
 
 def check_peers(mr: Managed, seen: Resource, peers: Iterable[Managed]) -> None:

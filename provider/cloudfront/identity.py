@@ -13,9 +13,11 @@ from typing import Final
 from edgetenants_runtime.api.annotations import LABEL_CLAIM_NAMESPACE
 from edgetenants_runtime.managed import Managed
 
-__all__ = ["OWNER_TAG", "is_own_tag", "namespace_of", "noun", "own_tags", "owner_of"]
+__all__ = ["NAMING_TAGS", "OWNER_TAG", "is_own_tag", "namespace_of", "noun", "own_tags", "owner_of"]
 
 OWNER_TAG: Final = "edgetenants.io/owner"
+NAMING_TAGS: Final = frozenset({OWNER_TAG, "crossplane-name", "crossplane-namespace"})
+"""The tags that name a resource and its namespace."""
 _OWN_PREFIXES: Final = ("crossplane-", "edgetenants")
 
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeVar
 
+import structlog
+
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront import conditions, guards, identity, ownership
 from provider.cloudfront.context import Context
@@ -15,6 +17,8 @@ from provider.cloudfront.observed import ObservedTenant
 from provider.cloudfront.ownership import Ownership
 
 __all__ = ["look", "with_known_tags"]
+
+_log = structlog.get_logger("provider.cloudfront.ownerlook")
 
 Seen = TypeVar("Seen", ObservedTenant, ObservedGroup)
 
@@ -43,7 +47,9 @@ def look(mr: Managed, seen: Seen, having: Context) -> Seen | None:
     if verdict in (Ownership.OURS, Ownership.GIVEN):
         guards.check_peers(mr, seen, peers)
         return replace(seen, tags=tags)
-    raise guards.adoption_refused(mr, seen, verdict, tags.get(identity.OWNER_TAG))
+    owner = tags.get(identity.OWNER_TAG)
+    _log.warning("it exists and is not ours", name=seen.name, id=seen.id, owner=owner)
+    raise guards.adoption_refused(mr, seen, verdict, owner, having.installation)
 
 
 def _read_tags(mr: Managed, seen: Seen, having: Context) -> dict[str, str]:

@@ -14,11 +14,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, TypeVar
 
+import structlog
+
 from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.api.annotations import EXTERNAL_NAME
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront import certificates
+from provider.cloudfront import certificates, disclosure
 from provider.cloudfront.actions import MoveDomain
 from provider.cloudfront.calls import CloudFront
 from provider.cloudfront.certificates import Certificate
@@ -41,6 +43,8 @@ __all__ = [
     "of_update",
     "static_problems",
 ]
+
+_log = structlog.get_logger("provider.cloudfront.preflight")
 
 _NAME: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9.-]{1,126}[a-zA-Z0-9]")
 """CreateDistributionTenant's pattern for Name (API model)."""
@@ -70,7 +74,7 @@ class Result:
     unchecked: tuple[str, ...] = ()
     """Operations for which the permission lacks."""
     moves: Mapping[str, str] = field(default_factory=dict)
-    """The domains that may be taken from other tenants, with the names of these."""
+    """The domains that may be taken from other tenants, with these as they may be named."""
 
     @property
     def reason(self) -> Reason:
@@ -284,15 +288,19 @@ class Preflight:
     def _held(self, domain: str, holder: ObservedTenant) -> Iterator[Problem]:
         owner = (self._ask(lambda: self.cloudfront.tags(holder.arn)) or {}).get(OWNER_TAG)
         refusal = self.mover.refusal(holder, owner)
+        mr, installation = self.mover.mr, self.mover.installation
         if not refusal:
-            self.moves[domain] = holder.name
+            self.moves[domain] = disclosure.source(mr, installation, holder, owner)
             return
-        belongs = f", which belongs to {owner}" if owner else ""
-        yield Problem(
-            Reason.DOMAIN_CONFLICT,
-            f"{_FIELD}domains: {domain} is served by tenant {holder.name} ({holder.id}) of this "
-            f"account{belongs}. {refusal}",
+        _log.warning(
+            "a domain is served by another tenant",
+            domain=domain,
+            tenant=holder.name,
+            tenant_id=holder.id,
+            owner=owner,
         )
+        words = f"{domain} is served by {disclosure.holder(mr, installation, holder, owner)}. {refusal}"
+        yield Problem(Reason.DOMAIN_CONFLICT, f"{_FIELD}domains: {words}")
 
     def _elsewhere(self, domain: str, tenant: str) -> Iterator[Problem]:
         try:
@@ -368,7 +376,11 @@ def _mismatch(missing: tuple[str, ...], names: Iterable[str]) -> str:
 
 
 def _in_the_way(conflict: Conflict) -> str:
-    return (
-        f"{_FIELD}domains: {conflict.domain} is served by {conflict.kind} {conflict.id} of account "
-        f"{conflict.account}. Release it there, or remove it here"
-    )
+    who = f"{conflict.kind} {conflict.id} of account {conflict.account}"
+    if conflict.kind == "distribution-tenant" and "*" not in conflict.account:
+        # One of this account, which CloudFront does not mask; whose it is, is not known here.
+        _log.warning(
+            "a domain is served by another tenant", domain=conflict.domain, tenant_id=conflict.id, owner=None
+        )
+        who = f"another tenant of this account. {disclosure.HIDDEN}"
+    return f"{_FIELD}domains: {conflict.domain} is served by {who}. Release it there, or remove it here"
