@@ -15,8 +15,10 @@ import yaml
 from apis import kinds
 from apis.drift import DriftPolicy
 from cli.aws import NoConfig, Reach
+from cli.cluster import NoCluster, connect, look
 from cli.documents import Document, UnreadableFile, read_all
 from cli.files import takes_files
+from cli.logs import to_stderr
 from edgetenants_runtime.api.annotations import EXTERNAL_NAME
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import ExternalClient
@@ -29,6 +31,7 @@ from provider.cloudfront.context import Context
 from provider.cloudfront.errors import AwsError
 from provider.cloudfront.identity import OWNER_TAG
 from provider.cloudfront.rehearsal import Recorder, Rehearsal, rehearse
+from provider.cloudfront.sight import Sight
 from provider.cloudfront.tenant import TenantClient
 
 __all__ = ["plan"]
@@ -49,6 +52,8 @@ class _Row:
     account: str
     rehearsal: Rehearsal
     problem: str = ""
+    unseen: str = ""
+    """What was taken for absent because it could not be seen."""
 
     @property
     def title(self) -> str:
@@ -72,6 +77,7 @@ class _Row:
             ],
             "diff": [vars(each) for each in self.rehearsal.diff],
             "refusal": self.refusal,
+            "unseen": self.unseen,
         }
 
 
@@ -93,27 +99,41 @@ class _Row:
     "--drift-policy", type=click.Choice([policy.value for policy in DriftPolicy]),
     default=DriftPolicy.ENFORCE.value, show_default=True, help="As the provider's flag.",
 )  # fmt: skip
+@click.option(
+    "--kubeconfig", type=click.Path(path_type=Path),
+    help="Whose cluster is read for the other resources. Without it, the one that kubectl would use.",
+)  # fmt: skip
+@click.option("--context", help="The context of the kubeconfig to use.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
-def plan(
+def plan(  # noqa: PLR0913, PLR0917 - one for each option
     files: tuple[Path, ...],
     config_files: tuple[Path, ...],
     installation_id: str,
     drift_policy: str,
+    kubeconfig: Path | None,
+    context: str | None,
     as_json: bool,
 ) -> None:
     """Show the calls to AWS that the provider would make, with their parameters and why. Makes none that
     writes.
 
-    AWS is looked at for real. A resource without status, from a repository, is planned as one that is applied
-    anew. Exits with 1 when a resource would be refused, 2 when a file cannot be read.
+    AWS is looked at for real, and so are the other managed resources of the cluster, which are listed and
+    nothing else. What could not be seen is told. A resource without status, from a repository, is planned as
+    one that is applied anew. Exits with 1 when a resource would be refused, 2 when a file cannot be read.
     """
+    # What the provider would write to its log, names of others too, is for whoever may run this.
+    to_stderr()
     try:
         documents, configs = read_all(files), read_all(config_files)
     except UnreadableFile as error:
         raise click.UsageError(str(error)) from error
-    reach = Reach(configs, _note)
-    policy = DriftPolicy(drift_policy)
-    rows = list(_planned(documents, reach, installation_id, policy))
+    plans = _Plans(
+        Reach(configs, _note),
+        _seen(documents, kubeconfig, context),
+        installation_id,
+        DriftPolicy(drift_policy),
+    )
+    rows = list(plans.of(documents))
     if not rows:
         raise click.UsageError(f"expected at least one {' or '.join(_CLIENTS)} in -f")
     if as_json:
@@ -128,32 +148,67 @@ def _note(text: str) -> None:
     click.echo(f"note: {text}", err=True)
 
 
-def _planned(
-    documents: list[Document], reach: Reach, installation: str, policy: DriftPolicy
-) -> Iterator[_Row]:
-    for document in documents:
-        if document.api_version not in _GROUPS or document.kind not in _CLIENTS:
-            _note(f"{document.kind} {document.name} is none of {', '.join(_CLIENTS)}, and is passed over")
-            continue
-        yield _row(document, reach, installation, policy)
+def _seen(documents: list[Document], kubeconfig: Path | None, context: str | None) -> Sight:
+    """The managed resources of the cluster.
 
-
-def _row(document: Document, reach: Reach, installation: str, policy: DriftPolicy) -> _Row:
-    mr = _managed(document)
+    Raises:
+        click.UsageError: it was named, and cannot be read.
+    """
+    namespaces = {str(each.metadata.get("namespace") or "") for each in documents}
     try:
-        config, account = reach.account(mr.provider_config_ref)
-        recorder = Recorder(account.cloudfront)
-        context = Context(
-            cloudfront=recorder.as_cloudfront,
-            memory=account.rehearsals,
-            installation=installation or _installation(mr, account),
-            account=account.id,
-            config=str(config.key),
-            drift_policy=policy,
-        )
-        return _Row(document, account.id or "", rehearse(_CLIENTS[document.kind](context), mr, recorder))
-    except (NoConfig, ExternalError, NotYet, UnsupportedPolicies) as error:
-        return _Row(document, "", Rehearsal(), str(error))
+        return look(connect(kubeconfig, context), namespaces)
+    except NoCluster as error:
+        if kubeconfig or context:
+            raise click.UsageError(str(error)) from error
+        return Sight(unseen=(str(error),))
+
+
+@dataclass(frozen=True)
+class _Plans:
+    """Plans one resource after the other."""
+
+    reach: Reach
+    sight: Sight
+    installation: str
+    policy: DriftPolicy
+
+    def of(self, documents: list[Document]) -> Iterator[_Row]:
+        for document in documents:
+            if document.api_version not in _GROUPS or document.kind not in _CLIENTS:
+                _note(f"{document.kind} {document.name} is none of {', '.join(_CLIENTS)}, and is passed over")
+                continue
+            yield self._row(document)
+
+    def _row(self, document: Document) -> _Row:
+        mr = _managed(document)
+        sight = self._sight_of(mr)
+        mr = sight.placed(mr)
+        try:
+            config, account = self.reach.account(mr.provider_config_ref)
+            recorder = Recorder(account.cloudfront)
+            context = Context(
+                cloudfront=recorder.as_cloudfront,
+                memory=account.rehearsals,
+                installation=self.installation or _installation(mr, account),
+                account=account.id,
+                config=str(config.key),
+                drift_policy=self.policy,
+                peers=sight.peers,
+                everyone=sight.everyone,
+                unseen=sight.in_words,
+            )
+            found = rehearse(_CLIENTS[document.kind](context), mr, recorder)
+            return _Row(document, account.id or "", found, unseen=sight.rests_on)
+        except (NoConfig, ExternalError, NotYet, UnsupportedPolicies) as error:
+            return _Row(document, "", Rehearsal(), str(error))
+
+    def _sight_of(self, mr: Managed) -> Sight:
+        """As of a cluster that may be another one where the resource is not in it."""
+        seen = self.sight
+        if seen.unseen or not seen.lacks(mr):
+            return Sight(seen.resources, seen.unseen)
+        why = f"the cluster that was read has no {mr.kind} {mr.key} of this uid: it may be another cluster"
+        return Sight(seen.resources, (why,))
 
 
 def _managed(document: Document) -> Managed:
@@ -180,6 +235,8 @@ def _owner(mr: Managed, account: Account) -> str:
 def _show(row: _Row) -> None:
     where = f"  # AWS account {row.account}" if row.account else ""
     click.echo(f"{row.title}{where}")
+    if row.unseen:
+        click.echo(f"  not seen, and taken for absent: {row.unseen}")
     for number, call in enumerate(row.rehearsal.calls, 1):
         click.echo(f"  {number}. {call.operation} ({call.action})")
         click.echo(f"     why: {call.why}")

@@ -27,6 +27,7 @@ from edgetenants_runtime.managed import Managed, ManagedKind, ResourceKind
 from edgetenants_runtime.manager import Manager, Settings
 from edgetenants_runtime.providerconfigs import ConfigKinds
 from provider import installation, options
+from provider.cloudfront import sight
 from provider.cloudfront.aws import Accounts
 from provider.cloudfront.connector import GroupConnector, TenantConnector
 from provider.cloudfront.context import Peers
@@ -113,13 +114,7 @@ def wire(client: KubeClient, clock: Clock, settings: Settings, policy: Policy) -
 def namesakes(controllers: Sequence[Controller]) -> Peers:
     """Finds the other managed resources, of either tree, that lead to the same external resource."""
 
-    def find(mr: Managed, names: frozenset[str]) -> Iterable[Managed]:
-        for other in resources(controllers):
-            leads = (other.external_name or other.name) in names or other.at_provider.get("id") in names
-            if leads and other.uid != mr.uid:
-                yield other
-
-    return find
+    return lambda mr, names: sight.namesakes(mr, names, resources(controllers))
 
 
 def resources(controllers: Sequence[Controller]) -> Iterable[Managed]:

@@ -34,6 +34,7 @@ __all__ = [
     "check_vanished",
     "invalid",
     "is_dry_run",
+    "owner_unseen",
 ]
 
 DRY_RUN_ANNOTATION: Final = "edgetenants.io/dry-run"
@@ -102,6 +103,16 @@ def adoption_refused(
         )
     words = f"{noun(mr)} {which} exists in CloudFront, and {way_out}"
     return _refused(Reason.ADOPTION_REFUSED, words)
+
+
+def owner_unseen(mr: Managed, unseen: str) -> ExternalError:
+    """A tenant of that name is there, and its owner may be a resource that could not be seen."""
+    return _refused(
+        Reason.ADOPTION_REFUSED,
+        f"{noun(mr)} {mr.external_name} exists in CloudFront and has the owner tag of another resource of "
+        f"this installation. Whether that one is still there could not be seen ({unseen}), so the "
+        f"{noun(mr)} is not taken over",
+    )
 
 
 def check_peers(mr: Managed, seen: Resource, peers: Iterable[Managed]) -> None:

@@ -44,10 +44,12 @@ def look(mr: Managed, seen: Seen, having: Context) -> Seen | None:
     if mr.deleted:
         ours = verdict is Ownership.OURS and ownership.rival(mr, seen, peers) is None
         return replace(seen, tags=tags) if ours else None
+    owner = tags.get(identity.OWNER_TAG)
+    if having.unseen and owner and verdict in (Ownership.LEFT, Ownership.GIVEN):
+        raise guards.owner_unseen(mr, having.unseen)
     if verdict in (Ownership.OURS, Ownership.GIVEN):
         guards.check_peers(mr, seen, peers)
         return replace(seen, tags=tags)
-    owner = tags.get(identity.OWNER_TAG)
     _log.warning("it exists and is not ours", name=seen.name, id=seen.id, owner=owner)
     raise guards.adoption_refused(mr, seen, verdict, owner, having.installation)
 

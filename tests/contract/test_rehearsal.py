@@ -208,8 +208,12 @@ def config_file(aws, tmp_path):
 
 def plan(config_file, *objects, flags=()):
     text = yaml.safe_dump_all(objects)
+    # Not the cluster of whoever runs the tests; what is seen of one is in test_rehearsal_peers.py.
     return CliRunner().invoke(
-        cli, ["plan", "-f", "-", "--provider-config", str(config_file), *flags], input=text
+        cli,
+        ["plan", "-f", "-", "--provider-config", str(config_file), *flags],
+        input=text,
+        env={"KUBECONFIG": "/no/such/file"},
     )
 
 
@@ -239,7 +243,8 @@ def test_the_command_tells_what_stops_it(aws, config_file):
     result = plan(config_file, managed(), flags=["--installation-id", "another", "--json"])
     assert result.exit_code == 1
     (row,) = json.loads(result.stdout)
-    assert "it belongs to cluster-1/DistributionTenant/shop/shop.acme" in row["refusal"]
+    assert "it belongs to another namespace or installation" in row["refusal"]
+    assert "owner=cluster-1/DistributionTenant/shop/shop.acme" in result.stderr, "the log names it"
     assert row["calls"] == []
     unknown = managed(providerConfigRef={"kind": "ProviderConfig", "name": "other"})
     assert "ProviderConfig shop/other is not there" in plan(config_file, unknown).output

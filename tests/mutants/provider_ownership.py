@@ -14,7 +14,7 @@ PROVIDER_OWNERSHIP = (
     ),
     Mutation(
         "peers are found by the external name alone",
-        "main.py",
+        "cloudfront/sight.py",
         ' or other.at_provider.get("id") in names',
         "",
         "a resource that imports by id takes another's tenant",
