@@ -63,8 +63,8 @@ class TenantClaimSpec(ApiModel):
     """Name of the plan that says how the domains are served. Unset: the default plan, where there is one."""
     domains: AskedDomains
     """Domain names to serve, 1 to 500 here and as many as the plan allows. Upper case and international
-    characters are fine; no scheme, port or path. The first label may be `*` where the certificate covers
-    it."""
+    characters are fine; no scheme, port or path. The first label may be `*` where the plan allows it and
+    the certificate covers it."""
     isolation: Isolation = Isolation.SHARED
     """Shared: one tenant of CloudFront serves all domains. PerDomain: each domain has a tenant of its own, so
     that a bad one holds up no other; the plan limits how many (10 if it does not say)."""

@@ -50,7 +50,7 @@ def look(mr: Managed, seen: Seen, having: Context) -> Seen | None:
     if verdict in (Ownership.OURS, Ownership.GIVEN):
         guards.check_peers(mr, seen, peers)
         return replace(seen, tags=tags)
-    _log.warning("it exists and is not ours", name=seen.name, id=seen.id, owner=owner)
+    _log.warning("it exists and is not ours", resource=seen.name, resource_id=seen.id, owner=owner)
     raise guards.adoption_refused(mr, seen, verdict, owner, having.installation)
 
 

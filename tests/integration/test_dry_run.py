@@ -128,3 +128,38 @@ def test_whose_the_credentials_are_and_what_is_measured(claims: Claims, name: st
         r'edgetenants_aws_paused_seconds\{account="123456789012"\} 0',
     ):
         assert re.search(pattern, text), pattern
+
+
+def test_the_command_sees_the_owner_that_lives_and_says_what_it_could_not_see(
+    claims: Claims, name: str, world: World
+) -> None:
+    claims.apply(tenant(claims, name))
+    claims.wait("Ready", lambda: is_true(managed(claims, name), "Ready"))
+    there = managed(claims, name)["status"]["atProvider"]
+    installation = there["tags"]["edgetenants.io/owner"].partition("/")[0]
+    taking = tenant(claims, name, **{"edgetenants.io/adopt": there["id"]})
+    taking["metadata"]["namespace"] = "elsewhere"
+
+    def plan(**environment: str) -> tuple[dict[str, Any], str]:
+        result = subprocess.run(
+            [sys.executable, "-m", "cli.main", "plan", "-", "--json", "--installation-id", installation],
+            input=json.dumps(taking),
+            env={**os.environ, **world.environment(), **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert result.returncode == 1, result.stdout + result.stderr
+        [row] = json.loads(result.stdout)
+        assert row["calls"] == []
+        assert claims.namespace not in row["refusal"]
+        assert "no longer" not in row["refusal"]
+        return row, result.stderr
+
+    seen, logged = plan()
+    assert f"owner={installation}/DistributionTenant/{claims.namespace}/{name}" in logged
+    assert "it belongs to another namespace or installation" in seen["refusal"]
+    assert seen["unseen"] == ""
+    unseen, _ = plan(KUBECONFIG="/no/such/file")
+    assert "could not be seen" in unseen["refusal"]
+    assert "/no/such/file" in unseen["unseen"]

@@ -112,3 +112,26 @@ def test_a_move_to_another_distribution_waits_for_the_claims_word(
 def told(claim: Object, type_: str, reason: str) -> Object | None:
     found = condition(claim, type_)
     return found if found.get("reason") == reason else None
+
+
+def test_a_narrower_plan_takes_nothing_down_and_lets_nothing_new_in(claims: Claims, world: World) -> None:
+    claims.apply(claims.claim("acme"))
+    claims.wait_ready("acme")
+    narrow = {"distributionId": "E1EDGETENANTS", "allow": {"domains": ["**.{namespace}.example.com"]}}
+    with added_plans(world, {"narrow": narrow}):
+        claims.patch("acme", {"plan": "narrow"})
+        claims.wait("the review", lambda: reviewed(claims)["reason"] == "PlanExceeded")
+        assert is_true(claims.get("acme"), "Live")
+        assert "does not allow acme.example.com" in reviewed(claims)["message"]
+        claims.patch("acme", {"domains": ["acme.example.com", "more.example.com"]})
+        claims.wait("the refusal", lambda: condition(claims.get("acme"), "Live")["reason"] == "InvalidClaim")
+        message = condition(claims.get("acme"), "Live")["message"]
+        assert f"spec.domains[1]: expected one of **.{claims.namespace}.example.com" in message
+        [there] = claims.tenants("acme")
+        assert [each["Domain"] for each in there["Domains"]] == ["acme.example.com"]
+        claims.patch("acme", {"plan": "standard", "domains": ["acme.example.com"]})
+        claims.wait("nothing to review", lambda: reviewed(claims)["status"] == "False")
+
+
+def reviewed(claims: Claims) -> Object:
+    return condition(claims.get("acme"), "NeedsReview") or {"reason": "", "status": "", "message": ""}
