@@ -47,4 +47,4 @@ def named_tenants(mr: Managed, names: Iterable[str], everyone: Iterable[Managed]
     own = {each.at_provider.get("name") for each in everyone if identity.namespace_of(each) == namespace}
     known = sorted(name for name in names if name in own)
     hidden = len(set(names) - own)
-    return ", ".join([*known, f"{hidden} that are not this namespace's"] if hidden else known)
+    return ", ".join([*known, f"{hidden} more, which the provider's log names"] if hidden else known)

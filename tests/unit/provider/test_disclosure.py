@@ -195,6 +195,6 @@ def test_a_group_waits_for_its_tenants_and_names_those_of_its_namespace():
     world.delete()
     with capture_logs() as logged:
         world.reconcile()
-    assert "to be deleted or moved: shop.one, 2 that are not this namespace's" in told(world)
+    assert "to be deleted or moved: shop.one, 2 more, which the provider's log names" in told(world)
     assert "sales" not in told(world)
     assert SECRET in json.dumps(logged)
