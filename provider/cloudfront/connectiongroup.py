@@ -246,7 +246,8 @@ class GroupClient:
             _log.warning("cannot list tenants", connection_group=group.name, error=str(error))
             return
         if tenants:
-            _log.info("waits for its tenants", connection_group=group.name, tenants=tenants)
+            if self._memory.is_news(mr.uid, "tenants", frozenset(tenants)):
+                _log.info("waits for its tenants", connection_group=group.name, tenants=tenants)
             named = disclosure.named_tenants(mr, tenants, self._with.everyone())
             raise _waiting(group, f"for its tenants to be deleted or moved: {named}")
 

@@ -21,6 +21,8 @@ DEEP_CHECK_SECONDS: Final = 24 * 3600.0
 _ENDPOINT_SECONDS: Final = 3600.0
 _RETRY_SECONDS: Final = 60.0
 _SHARED_SECONDS: Final = 60.0
+_MOST_TOLD: Final = 10_000
+"""Things of which it is known that the log has them; a log line too many is no harm."""
 
 T = TypeVar("T")
 
@@ -54,6 +56,7 @@ class Memory:
         self._refusals: dict[str, tuple[str, str]] = {}
         self._waits: dict[str, tuple[Hashable, int, float]] = {}
         self._verified: dict[str, float] = {}
+        self._told: dict[tuple[str, str], Hashable] = {}
 
     def endpoint(self, group: str, read: Callable[[str], str | None]) -> str | None:
         """The routing endpoint of a connection group, read anew when an hour has passed.
@@ -127,6 +130,15 @@ class Memory:
                 return False
             self._deep_checks[uid] = now + DEEP_CHECK_SECONDS
             return True
+
+    def is_news(self, uid: str, topic: str, what: Hashable) -> bool:
+        """Whether this process has last told something else of a topic: a log has a line for each change."""
+        with self._lock:
+            if len(self._told) >= _MOST_TOLD:
+                self._told.clear()
+            before = self._told.get((uid, topic))
+            self._told[uid, topic] = what
+            return before != what
 
     def attempt(self, uid: str) -> Attempt | None:
         """The last update that left a difference."""

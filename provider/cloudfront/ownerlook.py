@@ -50,7 +50,8 @@ def look(mr: Managed, seen: Seen, having: Context) -> Seen | None:
     if verdict in (Ownership.OURS, Ownership.GIVEN):
         guards.check_peers(mr, seen, peers)
         return replace(seen, tags=tags)
-    _log.warning("it exists and is not ours", resource=seen.name, resource_id=seen.id, owner=owner)
+    if having.memory.is_news(mr.uid, "owner", (seen.id, owner)):
+        _log.warning("it exists and is not ours", resource=seen.name, resource_id=seen.id, owner=owner)
     raise guards.adoption_refused(mr, seen, verdict, owner, having.installation)
 
 

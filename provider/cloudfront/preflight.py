@@ -292,15 +292,14 @@ class Preflight:
         if not refusal:
             self.moves[domain] = disclosure.source(mr, installation, holder, owner)
             return
-        _log.warning(
-            "a domain is served by another tenant",
-            domain=domain,
-            tenant=holder.name,
-            tenant_id=holder.id,
-            owner=owner,
-        )
+        self._note(domain, tenant=holder.name, tenant_id=holder.id, owner=owner)
         words = f"{domain} is served by {disclosure.holder(mr, installation, holder, owner)}. {refusal}"
         yield Problem(Reason.DOMAIN_CONFLICT, f"{_FIELD}domains: {words}")
+
+    def _note(self, domain: str, **found: str | None) -> None:
+        """Tell those who run the provider what the message may not name."""
+        if self.memory.is_news(self.mover.mr.uid, f"domain {domain}", tuple(found.items())):
+            _log.warning("a domain is served by another tenant", domain=domain, **found)
 
     def _elsewhere(self, domain: str, tenant: str) -> Iterator[Problem]:
         try:
@@ -312,7 +311,15 @@ class Preflight:
             return
         for conflict in found:
             if conflict.domain == domain and conflict.id != tenant:
-                yield Problem(Reason.DOMAIN_CONFLICT, _in_the_way(conflict))
+                yield Problem(Reason.DOMAIN_CONFLICT, self._in_the_way(conflict))
+
+    def _in_the_way(self, conflict: Conflict) -> str:
+        who = f"{conflict.kind} {conflict.id} of account {conflict.account}"
+        if conflict.kind == "distribution-tenant" and "*" not in conflict.account:
+            # One of this account, which CloudFront does not mask; whose it is, is not known here.
+            self._note(conflict.domain, tenant_id=conflict.id)
+            who = f"another tenant of this account. {disclosure.HIDDEN}"
+        return f"{_FIELD}domains: {conflict.domain} is served by {who}. Release it there, or remove it here"
 
     # Asking.
 
@@ -373,14 +380,3 @@ def _mismatch(missing: tuple[str, ...], names: Iterable[str]) -> str:
         f"{_FIELD}domains: no certificate covers {', '.join(missing)}; those of the tenant and of its "
         f"distribution cover {on_it}. Use another certificate or domain, or add managedCertificateRequest"
     )
-
-
-def _in_the_way(conflict: Conflict) -> str:
-    who = f"{conflict.kind} {conflict.id} of account {conflict.account}"
-    if conflict.kind == "distribution-tenant" and "*" not in conflict.account:
-        # One of this account, which CloudFront does not mask; whose it is, is not known here.
-        _log.warning(
-            "a domain is served by another tenant", domain=conflict.domain, tenant_id=conflict.id, owner=None
-        )
-        who = f"another tenant of this account. {disclosure.HIDDEN}"
-    return f"{_FIELD}domains: {conflict.domain} is served by {who}. Release it there, or remove it here"

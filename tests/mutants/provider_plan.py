@@ -86,4 +86,12 @@ PROVIDER_PLAN: tuple[Mutation, ...] = (
         "a plan against the wrong context says that owners are gone",
         (_PEERS,),
     ),
+    Mutation(
+        "the log tells of others at each look",
+        "cloudfront/memory.py",
+        "            self._told[uid, topic] = what\n",
+        "",
+        "the log has a line for each poll",
+        (_DISCLOSURE,),
+    ),
 )

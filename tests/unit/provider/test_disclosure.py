@@ -69,6 +69,9 @@ def test_a_domain_of_others_is_refused_without_their_name_and_the_log_has_it(own
     assert SECRET not in told(world)
     assert "dt_1" not in told(world)
     [line] = [each for each in logged if each.get("domain") == HELD]
+    with capture_logs() as again:
+        world.reconcile()
+    assert not [each for each in again if each.get("domain") == HELD], "one line, not one for each look"
     assert (line["tenant"], line["tenant_id"], line["owner"]) == (SECRET, "dt_1", owner)
 
 
@@ -105,6 +108,8 @@ def test_a_tenant_that_is_found_by_its_id_is_not_named():
     world.context["peers"] = lambda *_: [tenant_of("sales", SECRET)]
     with capture_logs() as logged:
         world.reconcile()
+        world.reconcile()
+    assert len([each for each in logged if each["event"] == "it exists and is not ours"]) == 1
     assert world.ready() == ("False", "AdoptionRefused")
     assert "belongs to another namespace or installation" in told(world)
     assert SECRET not in told(world)
@@ -195,6 +200,8 @@ def test_a_group_waits_for_its_tenants_and_names_those_of_its_namespace():
     world.delete()
     with capture_logs() as logged:
         world.reconcile()
+        world.reconcile()
+    assert len([each for each in logged if each["event"] == "waits for its tenants"]) == 1
     assert "to be deleted or moved: shop.one, 2 more, which the provider's log names" in told(world)
     assert "sales" not in told(world)
     assert SECRET in json.dumps(logged)
