@@ -34,7 +34,7 @@ def is_terminating(config: Mapping[str, Any], *, used: bool) -> bool:
 def is_news(config: Mapping[str, Any], *, used: bool) -> bool:
     """The status does not say yet that the config is used, or no more, or that it therefore stays."""
     status = config.get("status") or {}
-    said = any(c["type"] == _TERMINATING.type for c in status.get("conditions") or ())
+    said = any(c.get("type") == _TERMINATING.type for c in status.get("conditions") or ())
     return bool(status.get("users")) != used or said != is_terminating(config, used=used)
 
 
@@ -56,5 +56,5 @@ def patch_for(config: Mapping[str, Any], fields: Mapping[str, Any], *, now: date
 def _released(status: Mapping[str, Any]) -> Mapping[str, Any]:
     # Used no more, but held by somebody else's finalizer: it must not go on saying InUse.
     conditions = status.get("conditions") or ()
-    kept = [c for c in conditions if c["type"] != ProviderConfigConditionType.TERMINATING]
+    kept = [c for c in conditions if c.get("type") != ProviderConfigConditionType.TERMINATING]
     return {**status, "conditions": kept}

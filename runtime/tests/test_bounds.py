@@ -195,6 +195,19 @@ def test_a_queue_that_fails_once_ends_no_worker(
         manager.stop()
 
 
+def test_an_object_of_another_shape_keeps_no_other_out(api: Any, client: KubeClient, until: Until) -> None:
+    outside = Client()
+    manager = Manager(client, SystemClock(), Settings(workers=1, stop_seconds=1))
+    manager.manage(TOY, outside)
+    odd = named("odd")
+    odd["spec"]["providerConfigRef"] = "default"
+    serve(api, odd, named("a"))
+    with capture_logs():
+        manager.start()
+        until(lambda: "a" in outside.observed)
+        manager.stop()
+
+
 # What people write on a resource.
 
 YEAR_9999 = "9999-12-31T23:59:59.999999-14:00"

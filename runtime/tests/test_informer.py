@@ -267,9 +267,9 @@ def test_a_raising_handler_does_not_end_the_informer(api: Any, client: KubeClien
             raise KeyError("bug")
 
     informer.add_handler(handle)
-    api.lists = [page(7, obj("a", 1)), page(8, obj("b", 2))]
+    api.lists = [page(7, obj("a", 1), obj("b", 2))]
     informer.start()
-    until(lambda: len(seen) >= 2)
+    until(lambda: [change.key.name for change in seen] == ["a", "b"])
     informer.stop()
 
 

@@ -88,6 +88,22 @@ RUNTIME_BOUNDS = (
         "Synced stays True while nothing is reconciled",
         BOUNDS,
     ),
+    Mutation(
+        "an object that cannot be indexed stops its kind",
+        "kube/cache.py",
+        "    except Exception:  # noqa: BLE001 - one object",
+        "    except KeyError:  # noqa: BLE001 - one object",
+        "no resource of the kind is reconciled any more",
+        BOUNDS,
+    ),
+    Mutation(
+        "a handler that fails hides the changes after it",
+        "kube/informer.py",
+        "            except Exception:  # noqa: BLE001 - what one object",
+        "            except OSError:  # noqa: BLE001 - what one object",
+        "resources wait for a poll that never comes",
+        ("test_informer.py",),
+    ),
     # Texts and names.
     Mutation(
         "a long message is not cut",

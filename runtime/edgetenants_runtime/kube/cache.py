@@ -9,9 +9,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+import structlog
+
 from edgetenants_runtime.managed import ObjectKey, key_of
 
 __all__ = ["Cache", "ChangeType", "ObjectChange"]
+
+_log = structlog.get_logger("edgetenants_runtime.kube.cache")
 
 JsonObject = Mapping[str, Any]
 Index = Callable[[JsonObject], str | tuple[str, ...]]
@@ -187,7 +191,11 @@ class Cache:
 
 
 def _values(index: Index, obj: JsonObject) -> tuple[str, ...]:
-    value = index(obj)
+    try:
+        value = index(obj)
+    except Exception:  # noqa: BLE001 - one object of another shape must not keep the others out
+        _log.warning("an object cannot be indexed", key=str(key_of(obj)), exc_info=True)
+        return ()
     return (value,) if isinstance(value, str) else value
 
 

@@ -138,7 +138,7 @@ class Informer:
                 self._rest(self._rng.uniform(0.0, 1.0))
             except KubeError as error:
                 self._failed(error)
-            except Exception:  # noqa: BLE001 - a bug in one handler must not end the following for good
+            except Exception:  # noqa: BLE001 - a bug must not end the following for good
                 _log.exception("cannot follow objects, listing anew", resource=self.kind.resource)
                 self._version = ""
                 self._rest(self.LONGEST_RETRY)
@@ -211,7 +211,10 @@ class Informer:
 
     def _tell(self, change: ObjectChange) -> None:
         for handler in self._handlers:
-            handler(change)
+            try:
+                handler(change)
+            except Exception:  # noqa: BLE001 - what one object does must not hide the others
+                _log.exception("a change was not taken in", resource=self.kind.resource, key=str(change.key))
 
     def _readable(self) -> None:
         if self._problem:
