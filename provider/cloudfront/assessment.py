@@ -74,7 +74,12 @@ def assess(
     """
     applied = records.read(mr.status)
     certificate = certificates.beside(certificate, seen.customizations.certificate_arn)
-    if asked.certificate_request and certificate and certificate.issued:
+    if (
+        asked.certificate_request
+        and certificate
+        and certificate.issued
+        and not _unfit(asked, seen, certificate)
+    ):
         asked = replace(asked, attached=certificate.arn)
     ignored = frozenset(mr.spec.get("ignoreDrift") or ())
     policy = DriftPolicy(mr.spec.get("driftPolicy") or default)
@@ -98,9 +103,14 @@ def _request(
     """What to ask CloudFront for now. Never while a request is pending."""
     if target.certificate_request is None or (certificate and certificate.pending):
         return None
-    wanting = certificates.wanting(certificate, seen.inactive_domains)
+    wanting = certificates.wanting(certificate, seen.inactive_domains) or _unfit(target, seen, certificate)
     needed = _lacking(target, seen, certificate) or (wanting and may_request)
     return target.certificate_request if needed else None
+
+
+def _unfit(asked: Tenant, seen: ObservedTenant, certificate: Certificate | None) -> bool:
+    served = set(seen.active_domains) & (asked.domains or seen.domains.keys())
+    return certificates.unfit(certificate, seen.customizations.certificate_arn, served)
 
 
 def _lacking(target: Tenant, seen: ObservedTenant, certificate: Certificate | None) -> tuple[str, ...]:

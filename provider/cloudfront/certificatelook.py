@@ -8,7 +8,7 @@ from dataclasses import replace
 import structlog
 
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront import certificates
+from provider.cloudfront import applied, certificates
 from provider.cloudfront.calls import CloudFront
 from provider.cloudfront.certificates import Certificate
 from provider.cloudfront.desired import Tenant
@@ -35,6 +35,9 @@ def look(
     before = certificates.known(mr.at_provider)
     if asked.certificate_request is None:
         return _custom(asked, seen, before, cloudfront, deep=deep)
+    if before and before.arn and applied.read(mr.status).wrote("customizations.certificate", before.arn):
+        # The custom one that the tenant had until now.
+        before = None
     if before and not deep and _settled(before, seen) and seen.etag == mr.at_provider.get("etag"):
         return before
     serves = before is not None and _settled(before, seen)
@@ -45,6 +48,9 @@ def look(
 
 def may_request(mr: Managed, certificate: Certificate | None, memory: Memory) -> bool:
     """Whether enough time has passed since the last request that came to nothing."""
+    if certificate and certificate.issued and memory.requested_lately(mr.uid, mr.generation):
+        # The one before, as nothing is to be seen of the next.
+        return False
     requests = certificate.requests if certificate else 0
     what = (certificate.arn, certificate.status, requests) if certificate else None
     return memory.waited(mr.uid, what, mr.generation, certificates.delay(requests))

@@ -27,6 +27,7 @@ __all__ = [
     "requested",
     "shown",
     "uncovered",
+    "unfit",
     "wanting",
 ]
 
@@ -134,6 +135,14 @@ def wanting(certificate: Certificate | None, inactive: Iterable[str]) -> bool:
     if certificate is None or certificate.lost or not certificate.status:
         return True
     return certificate.issued and bool(certificate.domains) and bool(uncovered(certificate.domains, inactive))
+
+
+def unfit(certificate: Certificate | None, attached: str | None, served: Iterable[str]) -> bool:
+    """An issued one that is not attached, and would take the certificate from a domain that is served: it was
+    asked for when the tenant had other domains."""
+    if certificate is None or not certificate.issued or certificate.arn == attached:
+        return False
+    return bool(certificate.domains) and bool(uncovered(certificate.domains, served))
 
 
 def news(details: Certificate | None, before: Certificate | None, *, serves: bool) -> Certificate:

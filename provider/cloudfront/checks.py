@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import structlog
 
+from apis.conditions import TenantReadyReason as Reason
+from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront import guards, plan, preflight
 from provider.cloudfront.assessment import Assessment
 from provider.cloudfront.calls import CloudFront
 from provider.cloudfront.desired import Tenant
 from provider.cloudfront.domainmoves import Mover
-from provider.cloudfront.errors import AwsError, explain
+from provider.cloudfront.errors import AwsError, explain, not_ready
+from provider.cloudfront.holders import Holders
+from provider.cloudfront.hooks import reads_only
 from provider.cloudfront.memory import Memory
-from provider.cloudfront.preflight import Result
+from provider.cloudfront.observed import ObservedTenant
+from provider.cloudfront.plan import NO_MOVES, Moves
+from provider.cloudfront.problems import Result
 
 __all__ = ["Checks", "Passed"]
 
@@ -28,8 +34,7 @@ class Passed:
 
     unchecked: str = ""
     """What could not be checked, for the story."""
-    moves: Mapping[str, str] = field(default_factory=dict)
-    """The domains to take from other tenants, with these as they may be named."""
+    moves: Moves = NO_MOVES
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,9 @@ class Checks:
             ExternalError: it cannot work, or a check failed.
         """
         try:
-            result = preflight.of_creation(asked, self._mover(mr), self.cloudfront, self.memory)
+            result = preflight.of_creation(
+                asked, self._mover(mr), self.cloudfront, self.memory, rehearsed=reads_only()
+            )
         except AwsError as error:
             raise explain(error, f"check tenant {asked.name} before its creation", serving=False) from error
         return _passed(result, serving=False)
@@ -69,11 +76,48 @@ class Checks:
             return Passed()
         try:
             result = preflight.of_update(
-                target, state.seen, changed, self._mover(mr), self.cloudfront, self.memory
+                target,
+                state.seen,
+                changed,
+                self._mover(mr),
+                self.cloudfront,
+                self.memory,
+                rehearsed=reads_only(),
             )
         except AwsError as error:
             raise explain(error, f"check the change of tenant {target.name}", serving=serving) from error
         return _passed(result, serving=serving)
+
+    def taken(
+        self, mr: Managed, asked: Tenant, seen: ObservedTenant | None, error: AwsError, *, serving: bool
+    ) -> ExternalError | NotYet | None:
+        """Why CloudFront says that a domain is taken: who has which. None where the tenant itself has them.
+
+        Args:
+            mr: the managed resource.
+            asked: the tenant that was refused.
+            seen: the tenant as it is; None before its creation.
+            error: the refusal.
+            serving: the tenant serves all the same.
+        """
+        what = f"{'update' if seen else 'create'} tenant {asked.name}"
+        holders = Holders(self.cloudfront, self.memory, self._mover(mr))
+        added = (asked.domains or frozenset()) - set(seen.domains if seen else ())
+        holders.forget_sources()
+        try:
+            problems = tuple(holders.conflicts(asked.name, added, seen.id if seen else None))
+        except AwsError as failed:
+            _log.warning("cannot look for who has a domain", tenant=asked.name, error=str(failed))
+            return explain(error, what, serving=serving)
+        if problems:
+            more = "; other domains may be taken, too" if holders.unfinished else ""
+            words = Result(problems).message + more
+            return guards.invalid(words, Reason.DOMAIN_CONFLICT, serving=serving)
+        if holders.ours:
+            return None
+        if holders.unfinished or holders.moves:
+            return _look_on(error, what, holders, serving=serving)
+        return explain(error, f"{what}{_unchecked(holders.permitted.denied)}", serving=serving)
 
     def _mover(self, mr: Managed) -> Mover:
         return Mover(mr, self.installation, self.everyone)
@@ -82,8 +126,20 @@ class Checks:
 def _passed(result: Result, *, serving: bool) -> Passed:
     if result.problems:
         raise guards.invalid(result.message, result.reason, serving=serving)
-    if not result.unchecked:
-        return Passed(moves=result.moves)
-    _log.warning("not checked for lack of permission", operations=result.unchecked)
-    words = f"; not checked for lack of permission: {', '.join(result.unchecked)}"
-    return Passed(words, result.moves)
+    moves = Moves(result.moves, covered_later=result.covered_later, more=result.unfinished)
+    if result.unchecked:
+        _log.warning("not checked for lack of permission", operations=result.unchecked)
+    return Passed(_unchecked(result.unchecked), moves)
+
+
+def _unchecked(operations: Iterable[str]) -> str:
+    told = ", ".join(operations)
+    return f"; not checked for lack of permission: {told}" if told else ""
+
+
+def _look_on(error: AwsError, what: str, holders: Holders, *, serving: bool) -> ExternalError:
+    taking = ", ".join(sorted(holders.moves))
+    then = f"{taking} is to be moved, which is tried again" if taking else "looking for who has which domain"
+    words = f"{what}: {error.code}: {error.words}; {then}"
+    conditions = () if serving else (not_ready(Reason.DOMAIN_CONFLICT, words),)
+    return ExternalError(words, conditions=conditions, retry=Retry.backoff(), request_id=error.request_id)

@@ -79,11 +79,11 @@ class GroupClient:
         seen = self._get(mr)
         if seen is None:
             return self._absent(mr)
-        self._memory.vanished.is_there(mr.uid)
         # The default group is the account's, and CloudFront lets nobody delete it.
         owned = None if mr.deleted and seen.is_default else ownerlook.look(mr, seen, self._with)
         if owned is None:
             return self._absent(mr)
+        self._memory.note_seen(mr.uid, owned.id)
         if mr.deleted:
             return Observation(exists=True, conditions=groupreport.removing(owned), state=owned)
         return self._observation(mr, self._assess(mr, owned))
@@ -164,7 +164,7 @@ class GroupClient:
         except AwsError as error:
             if error.code == "EntityAlreadyExists":
                 words = f"connection group {name} exists already; looking whose it is"
-                raise NotYet(words, after=1.0, made_nothing=error.made_nothing) from error
+                raise NotYet(words, after=self._memory.unseen(mr.uid), made_nothing=False) from error
             what = f"create connection group {name}"
             raise explain(error, what, serving=False, creating=True) from error
         state = groupplan.assess(mr, self._asked(mr, name), _there(effects), self._with.drift_policy)

@@ -219,6 +219,18 @@ class AwsError(Frozen):
             request_id=metadata.get("RequestId") or "",
         )
 
+    def copied(self) -> AwsError:
+        """The same, for another worker to raise."""
+        return AwsError(
+            self.operation,
+            self.code,
+            self.words,
+            status=self.status,
+            request_id=self.request_id,
+            after=self.after,
+            sent=self.sent,
+        )
+
     @property
     def throttled(self) -> bool:
         """AWS says that requests come too fast."""

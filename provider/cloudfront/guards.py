@@ -12,15 +12,15 @@ from edgetenants_runtime.api.annotations import EXTERNAL_NAME
 from edgetenants_runtime.api.conditions import Condition, ConditionStatus
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
-from edgetenants_runtime.policies import permissions
+from edgetenants_runtime.policies import UnsupportedPolicies, permissions
 from provider.cloudfront import disclosure, ownership
 from provider.cloudfront.conditions import was_ready
 from provider.cloudfront.context import Context
 from provider.cloudfront.errors import not_ready
-from provider.cloudfront.identity import noun
+from provider.cloudfront.identity import namespace_of, noun
 from provider.cloudfront.observed import account_of
 from provider.cloudfront.ownership import ADOPT_ANNOTATION, Ownership, Resource
-from provider.cloudfront.vanishing import Verdict, count_known, limit
+from provider.cloudfront.vanishing import Census, Verdict, limit, take_census
 
 __all__ = [
     "CONFIRM_ANNOTATION",
@@ -155,8 +155,8 @@ def _check_left(mr: Managed, default: DriftPolicy) -> None:
     Raises:
         NotYet: it was there, and the policy leaves it as it is.
     """
-    policy = DriftPolicy(mr.spec.get("driftPolicy") or default)
-    if policy is DriftPolicy.ENFORCE or not ownership.made(mr):
+    policy = _drift_policy(mr, default)
+    if not _leaves(mr, default):
         return
     words = (
         f"{noun(mr)} {mr.external_name} ({mr.at_provider['id']}) was deleted in AWS, and driftPolicy "
@@ -175,6 +175,26 @@ def _check_left(mr: Managed, default: DriftPolicy) -> None:
     raise NotYet(words, after=_HELD_SECONDS, conditions=tuple(said))
 
 
+def _leaves(mr: Managed, default: DriftPolicy) -> bool:
+    return _drift_policy(mr, default) is not DriftPolicy.ENFORCE and ownership.made(mr)
+
+
+def _drift_policy(mr: Managed, default: DriftPolicy) -> DriftPolicy:
+    return DriftPolicy(mr.spec.get("driftPolicy") or default)
+
+
+def _recreates(mr: Managed, default: DriftPolicy) -> bool:
+    """Whether what is gone would be made anew for this resource. Where not, it may be gone for good, and says
+    nothing about an accident."""
+    if mr.deleted or is_dry_run(mr) or _leaves(mr, default):
+        return False
+    try:
+        return permissions(mr.management_policies, mr.deletion_policy).create
+    except UnsupportedPolicies:
+        # Another resource's: the runtime does nothing with it, and says so there.
+        return False
+
+
 def check_vanished(mr: Managed, having: Context) -> None:
     """What was known is gone. It is made anew unless many are: nothing is made before that is known.
 
@@ -183,18 +203,22 @@ def check_vanished(mr: Managed, having: Context) -> None:
     """
     id_, vanished = mr.at_provider.get("id"), having.memory.vanished
     if mr.deleted:
-        vanished.forget(mr.uid)
+        having.memory.let_go(mr.uid)
     if mr.deleted or not id_:
         return
-    vanished.found_gone(mr.uid, id_, having.config)
+    if _recreates(mr, having.drift_policy):
+        vanished.found_gone(mr.uid, id_, having.config, namespace_of(mr))
+    else:
+        vanished.forget(mr.uid)
     if having.frozen or not permissions(mr.management_policies, mr.deletion_policy).create:
         # Nothing is made anyway, and what holds it is told.
         return
     _check_left(mr, having.drift_policy)
     home = account_of(mr.at_provider.get("arn") or "")
-    known = having.memory.shared(f"known tenants {home}", lambda: count_known(having.everyone(), home))
-    verdict = vanished.verdict(mr.uid, known, having.poll_seconds)
-    if verdict is Verdict.HELD and having.confirmed == vanished.token(having.config):
+    census = having.memory.shared(f"known tenants {home}", lambda: _census(having, home))
+    known = census.known
+    verdict = vanished.verdict(mr.uid, census, having.poll_seconds)
+    if verdict is Verdict.HELD and vanished.confirms(having.config, having.confirmed):
         vanished.confirm(having.config)
         verdict = Verdict.MAKE
     gone = f"{noun(mr)} {mr.external_name} ({id_}) is gone from AWS"
@@ -206,6 +230,11 @@ def check_vanished(mr: Managed, having: Context) -> None:
             f"more than {limit(known)} of the {known} known tenants and connection groups of account {home}"
         )
         raise _recreation_held(f"{gone}, and so are {many}: {_confirmation(having)}", _HELD_SECONDS)
+
+
+def _census(having: Context, account: str | None) -> Census:
+    recreated = (mr for mr in having.everyone() if _recreates(mr, having.drift_policy))
+    return take_census(recreated, account, having.memory.now())
 
 
 def _confirmation(having: Context) -> str:

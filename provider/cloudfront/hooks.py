@@ -24,7 +24,7 @@ from provider.cloudfront.failing import translated
 from provider.cloudfront.metrics import CallMetrics
 from provider.cloudfront.pace import Pace
 
-__all__ = ["UNKNOWN_ACCOUNT", "Hooks", "only_reading"]
+__all__ = ["UNKNOWN_ACCOUNT", "Hooks", "only_reading", "reads_only"]
 
 UNKNOWN_ACCOUNT: Final = "unknown"
 _WATCH: Final = "edgetenants-call"
@@ -39,6 +39,11 @@ def only_reading() -> Iterator[None]:
         yield
     finally:
         _reading.reset(token)
+
+
+def reads_only() -> bool:
+    """This is such a block: a rehearsal."""
+    return _reading.get()
 
 
 class Hooks:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from edgetenants_runtime.clock import Clock
+from provider.cloudfront.answers import Answers
+from provider.cloudfront.errors import AwsError
 from provider.cloudfront.vanishing import Vanished
 
 __all__ = ["DEEP_CHECK_SECONDS", "Attempt", "Memory"]
@@ -23,6 +25,13 @@ _RETRY_SECONDS: Final = 60.0
 _SHARED_SECONDS: Final = 60.0
 _MOST_TOLD: Final = 10_000
 """Things of which it is known that the log has them; a log line too many is no harm."""
+_FIRST_LOOK: Final = 1.0
+_LONGEST_LOOK: Final = 60.0
+_HELD_SECONDS: Final = 300.0
+"""That somebody has a domain is believed for so long: people release them."""
+_FREE_SECONDS: Final = 1800.0
+"""That nobody of the account has one: longer, as thousands may have to be asked for at a few a second. Only
+messages are made of it: whether a domain can be had, CloudFront says at each try."""
 
 T = TypeVar("T")
 
@@ -40,6 +49,18 @@ class Attempt:
     count: int
 
 
+@dataclass(frozen=True)
+class _Endpoint:
+    """Of a connection group."""
+
+    name: str | None
+    told: bool
+    """By the last look; else it is what was known before."""
+
+    def lasts(self) -> float:
+        return _ENDPOINT_SECONDS if self.told else _RETRY_SECONDS
+
+
 class Memory:
     """Thread-safe."""
 
@@ -47,52 +68,60 @@ class Memory:
         self._clock = clock
         self.vanished = vanished or Vanished(clock)
         self._lock = threading.Lock()
-        # Reentrant: who reads one thing may note another.
-        self._reading = threading.RLock()
-        self._endpoints: dict[str, tuple[str | None, float]] = {}
-        self._shared: dict[str, tuple[Any, float]] = {}
+        self._endpoints = Answers(clock)
+        self._shared = Answers(clock)
+        self._holders = Answers(clock)
         self._deep_checks: dict[str, float] = {}
         self._attempts: dict[str, Attempt] = {}
         self._refusals: dict[str, tuple[str, str]] = {}
         self._waits: dict[str, tuple[Hashable, int, float]] = {}
         self._verified: dict[str, float] = {}
         self._told: dict[tuple[str, str], Hashable] = {}
+        self._unseen: dict[str, int] = {}
+        self._requests: dict[str, tuple[int, float]] = {}
 
     def endpoint(self, group: str, read: Callable[[str], str | None]) -> str | None:
         """The routing endpoint of a connection group, read anew when an hour has passed.
 
         `read` answers None when it cannot tell; then what was known before is kept, and asked again soon.
         """
-        # One reader at a time: a thousand tenants that start at once share one call.
-        with self._reading:
-            known, until = self._endpoints.get(group, (None, float("-inf")))
-            if self._clock.now() < until:
-                return known
+        before = self._endpoints.last(group)
+
+        def ask() -> _Endpoint:
             answer = read(group)
-            lasts = _ENDPOINT_SECONDS if answer else _RETRY_SECONDS
-            self._endpoints[group] = (answer or known, self._clock.now() + lasts)
-            return answer or known
+            return _Endpoint(answer or (before.name if before else None), told=bool(answer))
+
+        try:
+            return self._endpoints.get(group, ask, _Endpoint.lasts).name
+        except AwsError:
+            # Another worker's call hangs.
+            return before.name if before else None
 
     def shared(self, what: str, read: Callable[[], T]) -> T:
-        """What many resources ask at the same time, read once a minute; what is not there is not kept."""
-        # One reader at a time, as above. What fails is not kept.
-        with self._reading:
-            known, until = self._shared.get(what, (None, float("-inf")))
-            if self._clock.now() < until:
-                answer: T = known
-                return answer
-            answer = read()
-            now = self._clock.now()
-            self._shared = {key: kept for key, kept in self._shared.items() if now < kept[1]}
-            if answer is not None:
-                self._shared[what] = (answer, now + _SHARED_SECONDS)
-            return answer
+        """What many resources ask at the same time, read once a minute; what is not there is not kept.
+
+        Raises:
+            AwsError: it cannot be read, or another worker's call for it hangs.
+        """
+        return self._shared.get(what, read, lambda answer: 0.0 if answer is None else _SHARED_SECONDS)
+
+    def holder(self, what: Hashable, read: Callable[[], T], *, free: Callable[[T], bool]) -> T:
+        """Who has a domain, or which domains somebody has: kept over several reconciles, as one may not
+        suffice to ask for all, and not for ever, as people release domains.
+
+        Raises:
+            AwsError: it cannot be read, or another worker's call for it hangs.
+        """
+        return self._holders.get(what, read, lambda found: _FREE_SECONDS if free(found) else _HELD_SECONDS)
+
+    def forget_holder(self, what: Hashable) -> None:
+        """What was found is not so any more."""
+        self._holders.forget(what)
 
     def note_endpoint(self, group: str, endpoint: str | None) -> None:
         """The routing endpoint of a connection group was read by the way."""
-        with self._reading:
-            if endpoint:
-                self._endpoints[group] = (endpoint, self._clock.now() + _ENDPOINT_SECONDS)
+        if endpoint:
+            self._endpoints.note(group, _Endpoint(endpoint, told=True), _ENDPOINT_SECONDS)
 
     def waited(self, uid: str, what: Hashable, generation: int, seconds: float) -> bool:
         """Whether so much time has passed since `what` was first met, by this process; at once when somebody
@@ -106,6 +135,18 @@ class Memory:
                 until = now
             self._waits[uid] = (what, generation, until)
             return now >= until
+
+    def note_request(self, uid: str, generation: int, seconds: float) -> None:
+        """A certificate was asked for. Until so many seconds have passed, nothing to be seen of it is no
+        reason to ask again, unless somebody changes the spec."""
+        with self._lock:
+            self._requests[uid] = (generation, self._clock.now() + seconds)
+
+    def requested_lately(self, uid: str, generation: int) -> bool:
+        """Whether a certificate was asked for not long ago, by this process."""
+        with self._lock:
+            of, until = self._requests.get(uid, (generation, float("-inf")))
+            return of == generation and self._clock.now() < until
 
     def verification_due(self, uid: str, every: float, *, never: bool) -> bool:
         """Whether to look at the DNS of a tenant now: at once where nobody ever did, else so often, spread
@@ -166,9 +207,38 @@ class Memory:
         with self._lock:
             return self._refusals.get(uid) == (id_, etag)
 
+    def now(self) -> float:
+        """On the injected clock."""
+        return self._clock.now()
+
+    def note_seen(self, uid: str, id_: str) -> None:
+        """The external resource is there, and the managed resource's own."""
+        self.vanished.is_there(uid, id_)
+        with self._lock:
+            self._unseen.pop(uid, None)
+
+    def unseen(self, uid: str) -> float:
+        """Seconds to the next look for what AWS says is there and does not show: doubled each time."""
+        with self._lock:
+            times = self._unseen[uid] = self._unseen.get(uid, 0) + 1
+        return float(min(_FIRST_LOOK * 2.0 ** min(times - 1, 30), _LONGEST_LOOK))
+
+    def let_go(self, uid: str) -> None:
+        """Nobody wants it any more."""
+        self.vanished.forget(uid)
+        with self._lock:
+            self._unseen.pop(uid, None)
+
     @property
     def _by_uid(self) -> tuple[dict[str, Any], ...]:
-        return (self._deep_checks, self._attempts, self._refusals, self._waits, self._verified)
+        return (
+            self._deep_checks,
+            self._attempts,
+            self._refusals,
+            self._waits,
+            self._verified,
+            self._requests,
+        )
 
     def forget(self, uid: str) -> None:
         """The external resource is gone."""

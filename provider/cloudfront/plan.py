@@ -10,9 +10,8 @@ is there then.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from types import MappingProxyType
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from provider.cloudfront.actions import (
@@ -38,6 +37,8 @@ from provider.cloudfront.observed import ObservedTenant
 __all__ = [
     "LOOK_AGAIN",
     "LOOK_AT_CERTIFICATE",
+    "NO_MOVES",
+    "Moves",
     "converge",
     "create",
     "look_after",
@@ -46,11 +47,25 @@ __all__ = [
     "whole",
 ]
 
-_NONE: Final[Mapping[str, str]] = MappingProxyType({})
 LOOK_AGAIN: Final = 5.0
 """Seconds between two looks while CloudFront rolls something out; it takes seconds to minutes."""
 LOOK_AT_CERTIFICATE: Final = 30.0
 """Seconds between two looks at a certificate that is being validated; it takes minutes once DNS is right."""
+
+
+@dataclass(frozen=True)
+class Moves:
+    """The domains to take from other tenants."""
+
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """Each with the tenant that has it, as it may be named."""
+    covered_later: bool = False
+    """A certificate covers them only once the tenant is as asked; CloudFront moves none before."""
+    more: bool = False
+    """Others may have to be moved, so no domain is added in another way yet."""
+
+
+NO_MOVES: Final = Moves()
 
 
 def create(asked: Tenant) -> tuple[Action, ...]:
@@ -64,7 +79,7 @@ def converge(
     request: Request | None = None,
     *,
     uncertain: bool = False,
-    moves: Mapping[str, str] = _NONE,
+    moves: Moves = NO_MOVES,
 ) -> tuple[Action, ...]:
     """Bring a tenant to what it should be. Empty when it is.
 
@@ -74,22 +89,60 @@ def converge(
         request: the certificate that has to be asked for now.
         uncertain: the attached certificate may be no good any more. CloudFront refuses an update that names
             it, so customizations that do not change are left out then, which keeps them.
-        moves: the domains to take from other tenants, with the names of these.
+        moves: the domains to take from other tenants.
     """
-    moving = _moving(diff, seen, moves)
-    for move in moving:
-        seen = seen.given(move.domain, seen.etag)
-    diff = compare(diff.target, seen) if moving else diff
-    update = _updates(_without_customizations(diff, seen) if uncertain else diff, seen, request)
     tagging = _tagging(diff.target, seen)
+    changing = tuple(_changing(diff, seen, request, moves, uncertain=uncertain))
     # A tenant that is taken over is marked before it is changed, so that nobody else takes it meanwhile.
     claims = any(isinstance(action, TagTenant) and OWNER_TAG in action.tags for action in tagging)
-    return (*tagging, *moving, *update) if claims else (*moving, *update, *tagging)
+    return (*tagging, *changing) if claims else (*changing, *tagging)
 
 
-def _moving(diff: Diff, seen: ObservedTenant, moves: Mapping[str, str]) -> tuple[MoveDomain, ...]:
+def _changing(
+    diff: Diff, seen: ObservedTenant, request: Request | None, moves: Moves, *, uncertain: bool
+) -> Iterator[Action]:
+    """The moves, and the update before or after them: CloudFront moves a domain only to a tenant with a
+    certificate for it, and adds none in an update that another tenant has."""
+    target, moving = diff.target, _moving(diff, seen, moves)
+    if moving and moves.covered_later:
+        ahead = replace(target, domains=_domains_before(target, seen, moves, request))
+        yield from _update(compare(ahead, seen), seen, None, uncertain=uncertain)
+        seen = _as_written(ahead, seen)
+    yield from moving
+    for move in moving:
+        seen = seen.given(move.domain, seen.etag)
+    if moves.more:
+        target, request = replace(target, domains=frozenset(seen.domains)), None
+    diff = compare(target, seen) if moving or moves.more else diff
+    yield from _update(diff, seen, request, uncertain=uncertain)
+
+
+def _moving(diff: Diff, seen: ObservedTenant, moves: Moves) -> tuple[MoveDomain, ...]:
+    sources = moves.sources
     added = (diff.target.domains or frozenset()) - set(seen.domains)
-    return tuple(MoveDomain(seen.id, seen.name, d, moves[d]) for d in sorted(added & moves.keys()))
+    return tuple(MoveDomain(seen.id, seen.name, d, sources[d]) for d in sorted(added & sources.keys()))
+
+
+def _domains_before(
+    target: Tenant, seen: ObservedTenant, moves: Moves, request: Request | None
+) -> frozenset[str]:
+    """The domains in the update that makes the moves possible: a tenant must have one."""
+    own = (target.domains or frozenset()) - moves.sources.keys()
+    # Those that a certificate is asked for with are taken with the request, afterwards.
+    return frozenset(seen.domains) if request or moves.more or not own else own
+
+
+def _as_written(target: Tenant, seen: ObservedTenant) -> ObservedTenant:
+    """The tenant as it is after an update to `target`."""
+    return replace(
+        seen,
+        distribution_id=target.distribution_id or seen.distribution_id,
+        connection_group_id=target.connection_group_id,
+        domains={domain: seen.domains.get(domain, "inactive") for domain in target.domains or ()},
+        enabled=bool(target.enabled),
+        parameters=target.parameters,
+        customizations=target.customizations,
+    )
 
 
 def only_attaches(diff: Diff) -> bool:
@@ -110,7 +163,10 @@ def _without_customizations(diff: Diff, seen: ObservedTenant) -> Diff:
     return replace(diff, target=replace(diff.target, customizations=INHERITED))
 
 
-def _updates(diff: Diff, seen: ObservedTenant, request: Request | None) -> tuple[Action, ...]:
+def _update(
+    diff: Diff, seen: ObservedTenant, request: Request | None, *, uncertain: bool
+) -> tuple[Action, ...]:
+    diff = _without_customizations(diff, seen) if uncertain else diff
     target = diff.target
     asking = (RequestCertificate(seen.id, target, request),) if request else ()
     if not diff.fields:
@@ -119,6 +175,9 @@ def _updates(diff: Diff, seen: ObservedTenant, request: Request | None) -> tuple
         return (AttachCertificate(seen.id, target, target.attached), *asking)
     kept = not any(d.field.startswith("customizations") for d in diff.fields)
     emptied = _emptied(target, seen, kept=kept)
+    if request and target.distribution_id != seen.distribution_id:
+        # Its certificate may not cover what the other's did, and its parameters are others.
+        return (UpdateTenant(seen.id, target, diff.fields, emptied, request),)
     if request is None or not (target.domains or frozenset()) - set(seen.domains):
         return (UpdateTenant(seen.id, target, diff.fields, emptied), *asking)
     # A domain without certificate is taken only together with the request for one, which CloudFront may

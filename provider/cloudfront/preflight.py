@@ -1,42 +1,38 @@
 """Everything that is wrong with a creation or a change, found before anything is written.
 
-    the request itself ─▶ distribution ─▶ its parameters ─▶ certificates ─▶ connection group ─▶ domains
+    the request itself ─▶ distribution ─▶ its parameters ─▶ certificates ─▶ connection group ─▶ moves
 
 All problems are told at once. A check that may not be made for lack of permission is left out and told of;
-one that fails for another reason ends the reconcile, which comes again.
+one that fails for another reason ends the reconcile, which comes again. Whether somebody else has a domain is
+not asked beforehand (see holders.py).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Final, TypeVar
-
-import structlog
 
 from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.api.annotations import EXTERNAL_NAME
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront import certificates, disclosure
+from provider.cloudfront import certificates
 from provider.cloudfront.actions import MoveDomain
 from provider.cloudfront.calls import CloudFront
 from provider.cloudfront.certificates import Certificate
 from provider.cloudfront.desired import Tenant
 from provider.cloudfront.distribution import Distribution
-from provider.cloudfront.domaincalls import Conflict
 from provider.cloudfront.domainmoves import Mover
 from provider.cloudfront.errors import AwsError, explain, not_ready
-from provider.cloudfront.identity import OWNER_TAG
+from provider.cloudfront.holders import Holders
 from provider.cloudfront.memory import Memory
 from provider.cloudfront.observed import ObservedTenant
+from provider.cloudfront.problems import Permitted, Problem, Result
 
 __all__ = [
     "Preflight",
-    "Problem",
-    "Result",
     "missing_parent",
     "not_moved",
     "of_creation",
@@ -44,11 +40,8 @@ __all__ = [
     "static_problems",
 ]
 
-_log = structlog.get_logger("provider.cloudfront.preflight")
-
 _NAME: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9.-]{1,126}[a-zA-Z0-9]")
 """CreateDistributionTenant's pattern for Name (API model)."""
-_DENIED: Final = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
 _FIELD: Final = "spec.forProvider."
 _ONLY_MOVED: Final = (
     f"{_FIELD}domains: CloudFront creates no tenant without a domain, and every one here is another "
@@ -58,38 +51,11 @@ _ONLY_MOVED: Final = (
 Answer = TypeVar("Answer")
 
 
-@dataclass(frozen=True)
-class Problem:
-    """One thing that cannot work."""
-
-    reason: Reason
-    message: str
-
-
-@dataclass(frozen=True)
-class Result:
-    """What was found."""
-
-    problems: tuple[Problem, ...] = ()
-    unchecked: tuple[str, ...] = ()
-    """Operations for which the permission lacks."""
-    moves: Mapping[str, str] = field(default_factory=dict)
-    """The domains that may be taken from other tenants, with these as they may be named."""
-
-    @property
-    def reason(self) -> Reason:
-        """Of all problems, where it is one; else ValidationFailed."""
-        reasons = {problem.reason for problem in self.problems}
-        return reasons.pop() if len(reasons) == 1 else Reason.VALIDATION_FAILED
-
-    @property
-    def message(self) -> str:
-        """All problems on one line."""
-        return "; ".join(problem.message for problem in self.problems)
-
-
-def of_creation(asked: Tenant, mover: Mover, cloudfront: CloudFront, memory: Memory) -> Result:
+def of_creation(
+    asked: Tenant, mover: Mover, cloudfront: CloudFront, memory: Memory, *, rehearsed: bool = False
+) -> Result:
     """Check a tenant that is to be created. Where the request itself is incomplete, AWS is not asked.
+    `rehearsed`: no call will be made that tells whether somebody else has a domain.
 
     Raises:
         AwsError: a check failed for another reason than a missing permission.
@@ -99,22 +65,28 @@ def of_creation(asked: Tenant, mover: Mover, cloudfront: CloudFront, memory: Mem
         return Result(problems)
     checks = Preflight(cloudfront, memory, mover)
     found = [*problems, *checks.parents(asked), *checks.coverage(asked, asked.domains)]
-    found += checks.conflicts(asked.name, asked.domains, None)
+    holders = checks.holders
+    found += holders.sources(asked.domains, None)
+    if rehearsed:
+        found += holders.conflicts(asked.name, asked.domains - holders.moves.keys(), None)
     found += checks.moved(asked)
-    if not asked.domains - checks.moves.keys():
+    if not asked.domains - holders.moves.keys():
         found.append(_invalid(_ONLY_MOVED))
-    return Result(tuple(found), checks.unchecked, checks.moves)
+    return checks.result(found)
 
 
-def of_update(
+def of_update(  # noqa: PLR0913 - what is checked, and with what
     target: Tenant,
     seen: ObservedTenant,
     changed: Iterable[str],
     mover: Mover,
     cloudfront: CloudFront,
     memory: Memory,
+    *,
+    rehearsed: bool = False,
 ) -> Result:
-    """Check what a change of the spec touches; `changed` are paths below spec.forProvider.
+    """Check what a change of the spec touches; `changed` are paths below spec.forProvider. `rehearsed` as
+    above.
 
     Raises:
         AwsError: a check failed for another reason than a missing permission.
@@ -132,9 +104,12 @@ def of_update(
         found += checks.coverage(target, domains)
     elif added:
         found += checks.coverage(target, added)
-    found += checks.conflicts(target.name, added, seen.id)
-    found += checks.moved(target)
-    return Result(tuple(found), checks.unchecked, checks.moves)
+    holders = checks.holders
+    found += holders.sources(added, seen.id)
+    if rehearsed:
+        found += holders.conflicts(target.name, added - holders.moves.keys(), seen.id)
+    found += checks.moved(target, seen)
+    return checks.result(found)
 
 
 def missing_parent(asked: Tenant, error: AwsError, *, serving: bool = False) -> ExternalError:
@@ -201,14 +176,22 @@ class Preflight:
     cloudfront: CloudFront
     memory: Memory
     mover: Mover
-    denied: set[str] = field(default_factory=set)
-    moves: dict[str, str] = field(default_factory=dict)
+    permitted: Permitted = field(default_factory=Permitted)
+    covered_later: bool = False
     """As in Result."""
 
-    @property
-    def unchecked(self) -> tuple[str, ...]:
-        """The operations that were not permitted."""
-        return tuple(sorted(self.denied))
+    def __post_init__(self) -> None:
+        self.holders = Holders(self.cloudfront, self.memory, self.mover, self.permitted)
+
+    def result(self, found: Iterable[Problem]) -> Result:
+        """With what was found by the way."""
+        return Result(
+            tuple(found),
+            self.permitted.denied,
+            self.holders.moves,
+            covered_later=self.covered_later,
+            unfinished=self.holders.unfinished,
+        )
 
     def parents(self, asked: Tenant) -> list[Problem]:
         """Distribution and connection group."""
@@ -237,7 +220,7 @@ class Preflight:
         if id_ is None:
             return
         try:
-            group = self._ask(lambda: self.cloudfront.get_group(id_))
+            _, group = self.permitted.ask(lambda: self.cloudfront.get_group(id_))
         except AwsError as error:
             if not error.absent:
                 raise
@@ -247,10 +230,25 @@ class Preflight:
         if group is not None:
             self.memory.note_endpoint(group.id, group.routing_endpoint)
 
-    def moved(self, asked: Tenant) -> Iterator[Problem]:
-        """CloudFront moves a domain only where a certificate covers it already."""
-        if self.moves:
-            yield from self.coverage(replace(asked, certificate_request=None), self.moves)
+    def moved(self, asked: Tenant, seen: ObservedTenant | None = None) -> Iterator[Problem]:
+        """CloudFront moves a domain only where a certificate covers it already: one that the tenant has, or
+        has once it is as asked."""
+        if self.holders.moves:
+            self.covered_later = seen is not None and self._covered_later(asked, seen)
+            yield from self.coverage(replace(asked, certificate_request=None), self.holders.moves)
+
+    def _covered_later(self, asked: Tenant, seen: ObservedTenant) -> bool:
+        now = replace(
+            asked,
+            distribution_id=seen.distribution_id,
+            customizations=seen.customizations,
+            certificate_request=None,
+            attached=None,
+        )
+        then = asked.attached or asked.customizations.certificate_arn
+        if (now.distribution_id, now.customizations.certificate_arn) == (asked.distribution_id, then):
+            return False
+        return bool(self.permitted.denied) or any(self.coverage(now, self.holders.moves))
 
     def coverage(self, asked: Tenant, domains: Iterable[str]) -> Iterator[Problem]:
         """A certificate that is issued covers each of the domains, or one is asked for with them."""
@@ -276,51 +274,6 @@ class Preflight:
         if known and missing:
             yield Problem(Reason.CERTIFICATE_SAN_MISMATCH, _mismatch(missing, names))
 
-    def conflicts(self, name: str, domains: Iterable[str], tenant: str | None) -> Iterator[Problem]:
-        """Nobody else has a domain. `tenant` is our own, by which other accounts' are found too."""
-        for domain in sorted(domains):
-            holder = self._ask(partial(self.cloudfront.tenant_of_domain, domain))
-            if holder is not None and holder.name != name:
-                yield from self._held(domain, holder)
-            elif tenant is not None:
-                yield from self._elsewhere(domain, tenant)
-
-    def _held(self, domain: str, holder: ObservedTenant) -> Iterator[Problem]:
-        owner = (self._ask(lambda: self.cloudfront.tags(holder.arn)) or {}).get(OWNER_TAG)
-        refusal = self.mover.refusal(holder, owner)
-        mr, installation = self.mover.mr, self.mover.installation
-        if not refusal:
-            self.moves[domain] = disclosure.source(mr, installation, holder, owner)
-            return
-        self._note(domain, tenant=holder.name, tenant_id=holder.id, owner=owner)
-        words = f"{domain} is served by {disclosure.holder(mr, installation, holder, owner)}. {refusal}"
-        yield Problem(Reason.DOMAIN_CONFLICT, f"{_FIELD}domains: {words}")
-
-    def _note(self, domain: str, **found: str | None) -> None:
-        """Tell those who run the provider what the message may not name."""
-        if self.memory.is_news(self.mover.mr.uid, f"domain {domain}", tuple(found.items())):
-            _log.warning("a domain is served by another tenant", domain=domain, **found)
-
-    def _elsewhere(self, domain: str, tenant: str) -> Iterator[Problem]:
-        try:
-            found = self._ask(lambda: self.cloudfront.conflicts(domain, tenant)) or ()
-        except AwsError as error:
-            if error.code != "InvalidArgument" and not error.absent:
-                raise
-            # No certificate of ours covers it, so CloudFront does not tell.
-            return
-        for conflict in found:
-            if conflict.domain == domain and conflict.id != tenant:
-                yield Problem(Reason.DOMAIN_CONFLICT, self._in_the_way(conflict))
-
-    def _in_the_way(self, conflict: Conflict) -> str:
-        who = f"{conflict.kind} {conflict.id} of account {conflict.account}"
-        if conflict.kind == "distribution-tenant" and "*" not in conflict.account:
-            # One of this account, which CloudFront does not mask; whose it is, is not known here.
-            self._note(conflict.domain, tenant_id=conflict.id)
-            who = f"another tenant of this account. {disclosure.HIDDEN}"
-        return f"{_FIELD}domains: {conflict.domain} is served by {who}. Release it there, or remove it here"
-
     # Asking.
 
     def _distribution(self, id_: str) -> tuple[bool, Distribution | None]:
@@ -331,22 +284,7 @@ class Preflight:
         return self._answer(f"certificate {arn}", lambda: self.cloudfront.certificate(arn))
 
     def _answer(self, what: str, ask: Callable[[], Answer | None]) -> tuple[bool, Answer | None]:
-        try:
-            return True, self.memory.shared(what, ask)
-        except AwsError as error:
-            if error.code not in _DENIED:
-                raise
-            self.denied.add(error.operation)
-            return False, None
-
-    def _ask(self, ask: Callable[[], Answer]) -> Answer | None:
-        try:
-            return ask()
-        except AwsError as error:
-            if error.code not in _DENIED:
-                raise
-            self.denied.add(error.operation)
-            return None
+        return self.permitted.ask(lambda: self.memory.shared(what, ask))
 
 
 def _parameters(asked: Tenant, distribution: Distribution) -> Iterator[Problem]:

@@ -12,7 +12,6 @@ call: the next look starts from what is there, and finds a tenant made by an ear
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import structlog
@@ -48,6 +47,7 @@ from provider.cloudfront.context import Context
 from provider.cloudfront.dnslook import DnsLook
 from provider.cloudfront.errors import AwsError, before_creation, explain
 from provider.cloudfront.observed import ObservedTenant
+from provider.cloudfront.plan import Moves
 from provider.cloudfront.report import Dns, Shown
 
 __all__ = ["TenantClient"]
@@ -79,10 +79,10 @@ class TenantClient:
         seen = self._get(mr)
         if seen is None:
             return self._absent(mr)
-        self._memory.vanished.is_there(mr.uid)
         owned = ownerlook.look(mr, seen, self._with)
         if owned is None:
             return self._absent(mr)
+        self._memory.note_seen(mr.uid, owned.id)
         if mr.deleted:
             return Observation(exists=True, conditions=conditions.removing(owned), state=owned)
         return self._observation(mr, self._assess(mr, owned))
@@ -217,11 +217,11 @@ class TenantClient:
             asked = self._asked_first(mr, name)
             passed = self._checks.creation(mr, asked)
         # Other tenants' domains are moved once there is something to move them to.
-        asked = replace(asked, domains=(asked.domains or frozenset()) - passed.moves.keys())
+        asked = replace(asked, domains=(asked.domains or frozenset()) - passed.moves.sources.keys())
         try:
             effects = apply.run(plan.create(asked), None, self._cloudfront)
         except ActionFailed as failure:
-            raise self._creation_failed(asked, failure.cause) from failure
+            raise self._creation_failed(mr, asked, failure.cause) from failure
         request = asked.certificate_request
         certificate = certificates.requested(None, request) if request else None
         state = assessment.assess(
@@ -236,13 +236,21 @@ class TenantClient:
         except InvalidInput as error:
             raise guards.invalid(str(error)) from error
 
-    def _creation_failed(self, asked: desired.Tenant, error: AwsError) -> Exception:
+    def _creation_failed(self, mr: Managed, asked: desired.Tenant, error: AwsError) -> Exception:
         if error.code == "EntityAlreadyExists":
-            words = f"tenant {asked.name} exists already; looking whose it is"
-            return NotYet(words, after=1.0, made_nothing=error.made_nothing)
+            return self._made_meanwhile(mr, asked)
+        if error.code == "CNAMEAlreadyExists":
+            taken = self._checks.taken(mr, asked, None, error, serving=False)
+            if isinstance(taken, ExternalError):
+                return taken.but(made_nothing=error.made_nothing)
+            return taken or self._made_meanwhile(mr, asked)
         if error.absent:
             return preflight.missing_parent(asked, error).but(made_nothing=error.made_nothing)
         return explain(error, f"create tenant {asked.name}", serving=False, creating=True)
+
+    def _made_meanwhile(self, mr: Managed, asked: desired.Tenant) -> NotYet:
+        words = f"tenant {asked.name} exists already; looking whose it is"
+        return NotYet(words, after=self._memory.unseen(mr.uid), made_nothing=False)
 
     # Update.
 
@@ -258,7 +266,7 @@ class TenantClient:
         try:
             effects = self._converge(mr, state, passed.moves)
         except ActionFailed as failure:
-            raise self._update_failed(state, failure, serving=serving) from failure
+            raise self._update_failed(mr, state, failure, serving=serving) from failure
         after = self._after(mr, state, effects)
         self._memory.note_attempt(mr.uid, assessment.attempt(after))
         # Not by what was last written down: a tenant that was found disabled does not serve yet.
@@ -270,9 +278,10 @@ class TenantClient:
         certificate, request = before.certificate, before.asked.certificate_request
         if effects.requested and request:
             certificate = certificates.requested(certificate, request)
+            self._memory.note_request(mr.uid, mr.generation, certificates.delay(certificate.requests))
         return assessment.assess(mr, before.asked, _there(effects), self._with.drift_policy, certificate)
 
-    def _converge(self, mr: Managed, state: Assessment, moves: Mapping[str, str]) -> Effects:
+    def _converge(self, mr: Managed, state: Assessment, moves: Moves) -> Effects:
         for tries_left in reversed(range(_CONFLICT_TRIES)):
             try:
                 actions = plan.converge(
@@ -290,14 +299,26 @@ class TenantClient:
             seen = self._cloudfront.get_tenant(before.seen.id)
         except AwsError as error:
             raise self._explained(mr, error, f"get tenant {before.seen.name}") from error
-        return self._compare(mr, before.asked, replace(seen, tags=before.seen.tags), before.certificate)
+        seen = replace(seen, tags=before.seen.tags)
+        again = self._compare(mr, before.asked, seen, before.certificate)
+        if again.request is None:
+            return again
+        # The request may have been what moved the tenant, its answer lost: each one sent may open another.
+        certificate = self._look_at_certificate(mr, before.asked, seen, deep=False)
+        return self._compare(mr, before.asked, seen, certificate)
 
-    def _update_failed(self, state: Assessment, failure: ActionFailed, *, serving: bool) -> Exception:
+    def _update_failed(
+        self, mr: Managed, state: Assessment, failure: ActionFailed, *, serving: bool
+    ) -> Exception:
         moved = {d.field for d in state.todo.fields} & {"distributionId", "connectionGroupId"}
         if failure.cause.absent and moved:
             return preflight.missing_parent(state.todo.target, failure.cause, serving=serving)
         if isinstance(failure.action, MoveDomain):
             return preflight.not_moved(failure.action, failure.cause, serving=serving)
+        if failure.cause.code == "CNAMEAlreadyExists":
+            target, seen = state.todo.target, failure.effects.tenant or state.seen
+            taken = self._checks.taken(mr, target, seen, failure.cause, serving=serving)
+            return taken or explain(failure.cause, f"update tenant {target.name}", serving=serving)
         return explain(failure.cause, f"update tenant {state.seen.name}", serving=serving)
 
     # Delete.

@@ -7,7 +7,10 @@ like tenants: one that is made anew has another endpoint, and DNS leads to the o
     known tenant is gone ─▶ wait a poll interval ─▶ few were ─▶ made anew
                                                 └─▶ many were ─▶ held until the provider config confirms
 
-Nothing of it is stored: a new process counts anew before it makes anything, and comes to the same end.
+Nothing of it is stored: a new process counts anew before it makes anything, and comes to the same end. So it
+has to believe what status says was there, which whoever may write status can make up. What this process has
+seen in AWS counts for everybody; what it has not seen counts in its own namespace, and for others as one for
+each namespace. An accident that met many namespaces is noticed, and nobody holds up the others alone.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.observed import account_of
 
-__all__ = ["Gone", "Vanished", "Verdict", "count_known", "judge", "limit"]
+__all__ = ["Census", "Gone", "Vanished", "Verdict", "judge", "limit", "take_census"]
 
 _FEW: Final = 5
 _SHARE: Final = 0.02
@@ -47,8 +50,24 @@ class Gone:
     id: str
     config: str
     """The provider config by which it was looked for."""
+    namespace: str
+    """Of the managed resource, or of the claim that it is for."""
+    seen: bool
+    """This process saw it in AWS before."""
     since: float
-    """When that was first seen, on the injected clock."""
+    """When its absence was first seen, on the injected clock."""
+
+
+@dataclass(frozen=True)
+class Census:
+    """The managed resources whose tenants and connection groups would be made anew."""
+
+    known: int
+    """How many of these one account had."""
+    uids: frozenset[str]
+    """All of them."""
+    taken: float
+    """When, on the injected clock."""
 
 
 def limit(known: int) -> int:
@@ -79,14 +98,15 @@ def judge(gone: int, known: int, looked_at: int, *, waited: float) -> Verdict:
     return Verdict.WAIT if unseen and waited < _PATIENCE else Verdict.MAKE
 
 
-def count_known(resources: Iterable[Managed], account: str | None) -> int:
-    """The tenants and connection groups of an account that these managed resources had."""
-    ids = {
-        mr.at_provider["id"]
-        for mr in resources
-        if mr.at_provider.get("id") and account_of(mr.at_provider.get("arn") or "") == account
-    }
-    return len(ids)
+def take_census(recreated: Iterable[Managed], account: str | None, now: float) -> Census:
+    """Count the tenants and connection groups of an account that these managed resources had."""
+    ids: set[str] = set()
+    uids: set[str] = set()
+    for mr in recreated:
+        uids.add(mr.uid)
+        if mr.at_provider.get("id") and account_of(mr.at_provider.get("arn") or "") == account:
+            ids.add(mr.at_provider["id"])
+    return Census(len(ids), frozenset(uids), now)
 
 
 class Vanished:
@@ -96,33 +116,38 @@ class Vanished:
         self._clock = clock
         self._lock = threading.Lock()
         self._gone: dict[str, Gone] = {}
+        self._met: dict[str, str] = {}
         self._cleared: dict[str, str] = {}
         self._looks: OrderedDict[str, float] = OrderedDict()
 
-    def is_there(self, uid: str) -> None:
-        """The tenant of that managed resource was seen."""
+    def is_there(self, uid: str, id_: str) -> None:
+        """The tenant of that managed resource was seen, and is its own."""
         with self._lock:
             self._looked(uid)
             self._drop(uid)
+            self._met[uid] = id_
 
     def forget(self, uid: str) -> None:
-        """Nobody wants it any more."""
+        """Nobody wants it any more, or would make it anew."""
         with self._lock:
             self._looks.pop(uid, None)
+            self._met.pop(uid, None)
             self._drop(uid)
 
-    def found_gone(self, uid: str, id_: str, config: str) -> None:
+    def found_gone(self, uid: str, id_: str, config: str, namespace: str = "") -> None:
         """The tenant of that managed resource is not there."""
         with self._lock:
             self._looked(uid)
             known = self._gone.get(uid)
             if self._cleared.get(uid) != id_ and (known is None or known.id != id_):
                 self._cleared.pop(uid, None)
-                self._gone[uid] = Gone(id_, config, self._clock.now())
+                seen = self._met.get(uid) == id_
+                self._gone[uid] = Gone(id_, config, namespace, seen, self._clock.now())
 
-    def verdict(self, uid: str, known: int, seconds: float) -> Verdict:
+    def verdict(self, uid: str, census: Census, seconds: float) -> Verdict:
         """What may be done about one that is gone. `seconds` is the poll interval."""
         with self._lock:
+            self._keep(census)
             gone = self._gone.get(uid)
             if gone is None:
                 return Verdict.MAKE
@@ -130,17 +155,36 @@ class Vanished:
             while self._looks and next(iter(self._looks.values())) < now - seconds:
                 self._looks.popitem(last=False)
             waited = (now - gone.since) / seconds
-            verdict = judge(len(self._gone), known, len(self._looks), waited=waited)
+            counted = self._counted(gone.namespace)
+            verdict = judge(counted, census.known, len(self._looks), waited=waited)
             if verdict is Verdict.MAKE:
                 self._clear(uid)
             return verdict
+
+    def _counted(self, namespace: str) -> int:
+        """Those that are gone, as far as they count for a namespace."""
+        believed = [gone for gone in self._gone.values() if gone.seen or gone.namespace == namespace]
+        others = {gone.namespace for gone in self._gone.values() if not gone.seen}
+        return len(believed) + len(others - {namespace})
+
+    def _keep(self, census: Census) -> None:
+        """Let go of those whose resource went, or came to leave things as they are, without another look."""
+        for uid, gone in list(self._gone.items()):
+            if uid not in census.uids and gone.since < census.taken:
+                del self._gone[uid]
+
+    def confirms(self, config: str, token: str) -> bool:
+        """Whether a token names one that is gone by this provider config. Not only the one that `token`
+        names now: others that are found gone meanwhile take nothing from what somebody confirmed."""
+        with self._lock:
+            return any(_token(gone.id) == token for gone in self._gone.values() if gone.config == config)
 
     def token(self, config: str) -> str:
         """Confirms that what is gone by this provider config may be made anew. It names these tenants, so
         that one left standing confirms nothing later; in another process it is the same."""
         with self._lock:
             first = min(gone.id for gone in self._gone.values() if gone.config == config)
-        return hashlib.sha256(first.encode()).hexdigest()[:8]
+        return _token(first)
 
     def confirm(self, config: str) -> None:
         """All that is gone by this provider config may be made anew."""
@@ -158,3 +202,7 @@ class Vanished:
     def _drop(self, uid: str) -> None:
         self._gone.pop(uid, None)
         self._cleared.pop(uid, None)
+
+
+def _token(id_: str) -> str:
+    return hashlib.sha256(id_.encode()).hexdigest()[:8]

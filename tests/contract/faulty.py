@@ -257,7 +257,7 @@ class Phase:
     """What is called in it, undisturbed."""
 
 
-_CREATING = """GetConnectionGroup GetDistributionTenant GetDistribution GetDistributionTenantByDomain
+_CREATING = """GetConnectionGroup GetDistributionTenant GetDistribution
     CreateDistributionTenant"""
 PHASES = {
     "group": Phase(_make_group, _group_made, 0, 1, "GetConnectionGroup CreateConnectionGroup"),
@@ -276,8 +276,8 @@ PHASES = {
         1,
         1,
         """GetConnectionGroup ListTagsForResource UpdateConnectionGroup TagResource GetDistributionTenant
-        GetDistribution GetDistributionTenantByDomain ListDomainConflicts UpdateDistributionTenant
-        UntagResource GetManagedCertificateDetails DescribeCertificate""",
+        GetDistribution UpdateDistributionTenant UntagResource GetManagedCertificateDetails
+        DescribeCertificate""",
     ),
     "delete": Phase(
         _delete_both,

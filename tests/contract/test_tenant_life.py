@@ -10,12 +10,7 @@ from tests.unit.provider.world import World, managed
 WEB_ACL = f"arn:aws:wafv2:us-east-1:{ACCOUNT}:global/webacl/edge/0a1b2c3d-1111-2222-3333-444455556666"
 
 
-PREFLIGHT = (
-    "GetDistribution",
-    "DescribeCertificate",
-    "GetDistributionTenantByDomain",
-    "GetDistributionTenantByDomain",
-)
+PREFLIGHT = ("GetDistribution", "DescribeCertificate")
 
 
 def world_of(aws: Emulated, **spec) -> World:

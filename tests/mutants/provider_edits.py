@@ -2,4 +2,181 @@
 
 from tests.mutants.mutation import Mutation
 
-PROVIDER_EDITS: tuple[Mutation, ...] = ()
+_HOLDERS = ("unit/provider/test_holders.py",)
+_ANSWERS = ("unit/provider/test_answers.py",)
+_VANISHING = ("unit/provider/test_vanishing.py",)
+_CERTIFICATES = ("unit/provider/test_certificates.py",)
+_EDITS = ("unit/provider/test_combined_plans.py",)
+
+PROVIDER_EDITS = (
+    Mutation(
+        "a domain is moved before the certificate that covers it is attached",
+        "cloudfront/plan.py",
+        "    if moving and moves.covered_later:\n",
+        "    if False:\n",
+        "an edit that adds a certificate and takes a domain never converges",
+        _EDITS,
+    ),
+    Mutation(
+        "whether a certificate covers a moved domain now is not looked at",
+        "cloudfront/preflight.py",
+        "self.covered_later = seen is not None and self._covered_later(asked, seen)",
+        "self.covered_later = False",
+        "an edit that adds a certificate and takes a domain never converges",
+        _EDITS,
+    ),
+    Mutation(
+        "a distribution changes before the certificate is asked for that it needs",
+        "cloudfront/plan.py",
+        "    if request and target.distribution_id != seen.distribution_id:\n",
+        "    if False:\n",
+        "the change is refused for ever",
+        _EDITS,
+    ),
+    Mutation(
+        "domains are added while others are still to be moved",
+        "cloudfront/plan.py",
+        "    if moves.more:\n",
+        "    if False:\n",
+        "CloudFront refuses the update, as another tenant has some of them",
+        _HOLDERS,
+    ),
+    Mutation(
+        "a rehearsal does not look for who has a domain",
+        "cloudfront/hooks.py",
+        "    return _reading.get()\n",
+        "    return False\n",
+        "a plan shows a creation that will be refused",
+        _HOLDERS,
+    ),
+    Mutation(
+        "who has a domain is forgotten at the end of a reconcile",
+        "cloudfront/memory.py",
+        "_FREE_SECONDS if free(found) else _HELD_SECONDS)",
+        "0.0)",
+        "the holder of one of many domains is never found",
+        _HOLDERS,
+    ),
+    Mutation(
+        "that somebody has a domain is believed for ever",
+        "cloudfront/memory.py",
+        "_HELD_SECONDS: Final = 300.0",
+        '_HELD_SECONDS: Final = float("inf")',
+        "the message names a tenant that released the domain",
+        _HOLDERS,
+    ),
+    Mutation(
+        "a search that was cut off counts as finished",
+        "cloudfront/holders.py",
+        "                # The reconcile's time is over. What is known is told, and kept for the next.\n"
+        "                self.unfinished = True\n",
+        "",
+        "people read that nobody has the domain",
+        _HOLDERS,
+    ),
+    Mutation(
+        "a lock is held while AWS is asked",
+        "cloudfront/answers.py",
+        "            if mine:\n                return self._ask(what, question, ask, lasts)\n",
+        "            if mine:\n                with self._lock:\n                    ask()\n"
+        "                return self._ask(what, question, ask, lasts)\n",
+        "one slow call stops every worker",
+        _ANSWERS,
+    ),
+    Mutation(
+        "who waits for another's call waits for ever",
+        "cloudfront/answers.py",
+        "    if not question.over.wait(min(_PATIENCE, deadline.remaining())):\n",
+        "    if not question.over.wait():\n",
+        "one call that hangs stops every worker that wants the same",
+        _ANSWERS,
+    ),
+    Mutation(
+        "what was learnt is kept without end",
+        "cloudfront/answers.py",
+        "        while len(self._kept) > self._most:\n            self._kept.popitem(last=False)\n",
+        "",
+        "the provider runs out of memory",
+        _ANSWERS,
+    ),
+    Mutation(
+        "a certificate is asked for again without a look",
+        "cloudfront/tenant.py",
+        "        if again.request is None:\n",
+        "        if True:\n",
+        "a second request is opened after a lost answer",
+        ("contract/test_repeated_requests.py",),
+    ),
+    Mutation(
+        "a custom certificate is taken for the managed one",
+        "cloudfront/certificatelook.py",
+        "        # The custom one that the tenant had until now.\n        before = None\n",
+        "        pass\n",
+        "the managed certificate is never asked for",
+        _CERTIFICATES,
+    ),
+    Mutation(
+        "an old certificate is attached whatever it covers",
+        "cloudfront/assessment.py",
+        "    return certificates.unfit(certificate, seen.customizations.certificate_arn, served)\n",
+        "    return False\n",
+        "a domain that is served loses its certificate",
+        _CERTIFICATES,
+    ),
+    Mutation(
+        "a request beside an old certificate is repeated at each look",
+        "cloudfront/certificatelook.py",
+        "memory.requested_lately(mr.uid, mr.generation)",
+        "False",
+        "a request every five seconds, each of which may open another",
+        _CERTIFICATES,
+    ),
+    Mutation(
+        "what does not show is looked for each second",
+        "cloudfront/memory.py",
+        "_LONGEST_LOOK: Final = 60.0",
+        "_LONGEST_LOOK: Final = 1.0",
+        "calls without back-off",
+        ("unit/provider/test_lagging_views.py",),
+    ),
+    Mutation(
+        "what is only looked at counts as vanished",
+        "cloudfront/guards.py",
+        "        return permissions(mr.management_policies, mr.deletion_policy).create\n",
+        "        return True\n",
+        "resources that nobody would make anew hold up the others",
+        _VANISHING,
+    ),
+    Mutation(
+        "status is believed for everybody",
+        "cloudfront/vanishing.py",
+        " if gone.seen or gone.namespace == namespace]",
+        "]",
+        "whoever writes status in one namespace holds up all others",
+        _VANISHING,
+    ),
+    Mutation(
+        "only what this process saw counts",
+        "cloudfront/vanishing.py",
+        "        return len(believed) + len(others - {namespace})\n",
+        "        return len(believed)\n",
+        "a provider that restarts amid an accident makes everything anew",
+        _VANISHING,
+    ),
+    Mutation(
+        "resources that are gone count as vanished",
+        "cloudfront/vanishing.py",
+        "            self._keep(census)\n",
+        "",
+        "those that were let go hold up the others until a restart",
+        _VANISHING,
+    ),
+    Mutation(
+        "a confirmation holds for one token alone",
+        "cloudfront/vanishing.py",
+        "            return any(_token(gone.id) == token for",
+        "            return _token(min(gone.id for gone in self._gone.values())) == token and any(gone for",
+        "whoever writes status takes the confirmation away",
+        _VANISHING,
+    ),
+)

@@ -44,7 +44,7 @@ PROVIDER_GUARDS = (
     Mutation(
         "any word confirms",
         "cloudfront/guards.py",
-        "having.confirmed == vanished.token(having.config)",
+        "vanished.confirms(having.config, having.confirmed)",
         "having.confirmed",
         "an annotation that was forgotten confirms the next accident",
         _VANISHING,
@@ -52,7 +52,7 @@ PROVIDER_GUARDS = (
     Mutation(
         "a confirmation lasts",
         "cloudfront/vanishing.py",
-        "hashlib.sha256(first.encode())",
+        "hashlib.sha256(id_.encode())",
         'hashlib.sha256(b"")',
         "an annotation that was forgotten confirms the next accident",
         _VANISHING,
@@ -60,7 +60,7 @@ PROVIDER_GUARDS = (
     Mutation(
         "those that are back still count",
         "cloudfront/tenant.py",
-        "        self._memory.vanished.is_there(mr.uid)\n",
+        "        self._memory.note_seen(mr.uid, owned.id)\n",
         "",
         "tenants that go one by one over a year are held in the end",
         _VANISHING,
@@ -148,7 +148,7 @@ PROVIDER_GUARDS = (
     Mutation(
         "a moved domain is asked for at the creation",
         "cloudfront/tenant.py",
-        "(asked.domains or frozenset()) - passed.moves.keys()",
+        "(asked.domains or frozenset()) - passed.moves.sources.keys()",
         "asked.domains or frozenset()",
         "CloudFront refuses the tenant that should receive it",
         _MOVES,

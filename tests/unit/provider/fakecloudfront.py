@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from provider.cloudfront.calls import Caller, Page
 from provider.cloudfront.certificates import Certificate, Token
 from provider.cloudfront.distribution import Distribution
-from provider.cloudfront.domaincalls import DnsVerdict
+from provider.cloudfront.domaincalls import Conflict, DnsVerdict
 from provider.cloudfront.errors import AwsError
 from provider.cloudfront.groupstate import ObservedGroup
 from provider.cloudfront.observed import ObservedTenant
@@ -69,6 +69,8 @@ class FakeCloudFront:
             )
         }
     )
+    elsewhere: dict[str, Conflict] = field(default_factory=dict)
+    """Domains that other accounts have."""
     pointing: set[str] = field(default_factory=set)
     """Domains that lead here."""
     loses_requests: bool = False
@@ -147,8 +149,7 @@ class FakeCloudFront:
             if any(other.name == tenant.name for other in self.tenants.values()):
                 raise AwsError("CreateDistributionTenant", "EntityAlreadyExists", "exists", status=409)
             self._check_parents(tenant)
-            if any(set(tenant.domains) & set(other.domains) for other in self.tenants.values()):
-                raise AwsError("CreateDistributionTenant", "CNAMEAlreadyExists", "taken", status=409)
+            self._check_free("CreateDistributionTenant", tenant.domains, None)
             self._check_request(tenant.certificate_request, tenant.domains, None)
             made = self.add(
                 name=tenant.name,
@@ -169,6 +170,7 @@ class FakeCloudFront:
         with _Call(self, "UpdateDistributionTenant"):
             before = self._current(id_, etag)
             self._check_parents(tenant)
+            self._check_free("UpdateDistributionTenant", tenant.domains, id_)
             self._check_request(request, tenant.domains, id_)
             if request:
                 self._request(id_, request, tenant.domains)
@@ -232,7 +234,7 @@ class FakeCloudFront:
 
     def conflicts(self, domain, tenant):
         with _Call(self, "ListDomainConflicts"):
-            return ()
+            return (self.elsewhere[domain],) if domain in self.elsewhere else ()
 
     def move_domain(self, domain, tenant, etag):
         with _Call(self, "UpdateDomainAssociation"):
@@ -325,6 +327,11 @@ class FakeCloudFront:
         missing = tenant.distribution_id not in self.distributions
         if missing or (tenant.connection_group_id and tenant.connection_group_id not in self.groups):
             raise AwsError("Write", "EntityNotFound", "one of them is not there", status=404)
+
+    def _check_free(self, operation, domains, id_):
+        others = {name for other in self.tenants.values() if other.id != id_ for name in other.domains}
+        if set(domains) & (others | self.elsewhere.keys()):
+            raise AwsError(operation, "CNAMEAlreadyExists", "taken", status=409)
 
     def add_group(self, name, group=None, **values):
         """A connection group; somebody else's, unless `group` says what was asked."""

@@ -16,6 +16,7 @@ from tests.unit.provider.fakecloudfront import ENDPOINT, FakeCloudFront
 from tests.unit.provider.world import FOR_PROVIDER, World, managed
 
 DOMAIN = "www.customer.test"
+CUSTOM = "arn:aws:acm:us-east-1:123456789012:certificate/custom"
 ASKED = {
     **FOR_PROVIDER,
     "domains": [DOMAIN],
@@ -174,6 +175,44 @@ def test_a_lost_request_is_repeated_with_patience():
     before = world.cloudfront.journal.count("UpdateDistributionTenant")
     for _ in range(20):
         world.reconcile()
+    assert world.cloudfront.journal.count("UpdateDistributionTenant") == before
+    world.cloudfront.loses_requests = False
+    world.clock.advance(601)
+    world.settle()
+    assert certificate(world)["status"] == "pending-validation"
+
+
+def back_to_managed() -> World:
+    """It had a managed certificate for another domain, then a custom one, and asks for a managed one."""
+    world = served()
+    world.cloudfront.certificates[CUSTOM] = Certificate(CUSTOM, "issued", domains=frozenset({"*.next.test"}))
+    own = {"certificate": {"arn": CUSTOM}}
+    world.edit(managedCertificateRequest=None, customizations=own, domains=["a.next.test"])
+    world.settle()
+    world.edit(managedCertificateRequest={"validationTokenHost": "self-hosted"}, customizations=None)
+    return world
+
+
+def test_an_old_certificate_for_other_domains_is_not_attached():
+    world = back_to_managed()
+    world.reconcile()
+    assert world.cloudfront.only.customizations.certificate_arn == CUSTOM, "the domain is served by it"
+    assert world.cloudfront.managed["dt_1"].domains == {"a.next.test"}
+    world.cloudfront.settle_certificate("issued")
+    attach(world)
+    assert world.cloudfront.only.customizations.certificate_arn == certificate(world)["arn"]
+
+
+def test_a_lost_request_beside_an_old_certificate_is_repeated_with_patience():
+    world = back_to_managed()
+    world.cloudfront.loses_requests = True
+    for _ in range(10):
+        world.reconcile()
+        world.clock.advance(5)
+    before = world.cloudfront.journal.count("UpdateDistributionTenant")
+    for _ in range(10):
+        world.reconcile()
+        world.clock.advance(5)
     assert world.cloudfront.journal.count("UpdateDistributionTenant") == before
     world.cloudfront.loses_requests = False
     world.clock.advance(601)

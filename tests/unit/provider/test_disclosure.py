@@ -166,13 +166,13 @@ def test_a_move_that_fails_names_no_more():
     assert SECRET not in told(world)
 
 
-def test_an_id_of_this_account_is_not_told_where_the_tenant_may_not_be_looked_at(monkeypatch):
+def test_an_id_of_this_account_is_not_told_where_the_tenant_may_not_be_looked_at():
     world = World()
     world.settle()
     operation = "GetDistributionTenantByDomain"
     world.cloudfront.refuse[operation] = AwsError(operation, "AccessDenied", "no", status=403)
-    found = (Conflict(HELD, "distribution-tenant", "dt_secret", "123456789012"),)
-    monkeypatch.setattr(world.cloudfront, "conflicts", lambda domain, tenant: found)
+    found = Conflict(HELD, "distribution-tenant", "dt_secret", "123456789012")
+    world.cloudfront.elsewhere = {HELD: found}
     world.edit(domains=[*FOR_PROVIDER["domains"], HELD])
     world.reconcile()
     assert f"{HELD} is served by another tenant of this account" in told(world)

@@ -109,7 +109,7 @@ FACTS = (
     Row(
         "a domain is taken in all accounts at once, and its holder is often one's own leftover",
         (
-            f"{P}::test_another_accounts_domain_is_found_where_a_certificate_covers_it",
+            f"{UNIT}/test_holders.py::test_another_accounts_domain_is_found_where_a_certificate_covers_it",
             f"{D}::test_a_disabled_tenant_still_has_its_domains",
             f"{WIRE}/test_tenant_life.py::test_two_that_want_one_domain",
         ),

@@ -7,9 +7,7 @@ from dataclasses import replace
 import pytest
 
 from provider.cloudfront.certificates import Certificate
-from provider.cloudfront.domaincalls import Conflict
 from provider.cloudfront.errors import AwsError
-from provider.cloudfront.identity import OWNER_TAG
 from tests.unit.provider.fakecloudfront import DISTRIBUTION, INHERITED_CERTIFICATE, FakeCloudFront
 from tests.unit.provider.world import FOR_PROVIDER, World, managed
 
@@ -42,7 +40,6 @@ def custom(arn=CUSTOM):
             "MissingCertificate",
             "ACM has no",
         ),
-        ({"domains": ["held.example.com"]}, "DomainConflict", "another tenant of this account. The"),
     ],
 )
 def test_each_problem_has_its_reason_and_words(asked, reason, words):
@@ -51,8 +48,6 @@ def test_each_problem_has_its_reason_and_words(asked, reason, words):
     cloudfront.put_distribution("EBARE", certificate_arn=None)
     must = {"shop": True, "region": True, "tenantName": False}
     cloudfront.put_distribution("EMUST", parameters=must)
-    owner = {OWNER_TAG: "other/DistributionTenant/a/b"}
-    cloudfront.add(name="other.one", domains={"held.example.com": "active"}, tags=owner)
     tried = world(cloudfront, **asked)
     calls = tried.reconcile()
     assert tried.ready() == ("False", reason)
@@ -85,7 +80,7 @@ def test_an_expired_one_is_told():
 
 @pytest.mark.parametrize(
     "operation",
-    ["GetDistribution", "DescribeCertificate", "GetDistributionTenantByDomain", "ListConnectionGroups"],
+    ["GetDistribution", "DescribeCertificate", "ListConnectionGroups"],
 )
 def test_a_check_that_is_not_permitted_warns_and_goes_on(operation):
     tried = world()
@@ -117,11 +112,6 @@ def test_a_check_that_fails_otherwise_is_tried_again():
             "no certificate covers x.other.test",
             "CertificateSANMismatch",
         ),
-        (
-            {"domains": [*FOR_PROVIDER["domains"], "held.example.com"]},
-            "is served by another tenant of this account",
-            "DomainConflict",
-        ),
         ({"parameters": {"colour": "red"}}, "parameters.colour", "Available"),
         ({"connectionGroupId": "cg_no"}, "connection group cg_no does not exist", "Available"),
         ({"distributionId": "EGONE"}, "distribution EGONE does not exist", "Available"),
@@ -130,22 +120,11 @@ def test_a_check_that_fails_otherwise_is_tried_again():
 def test_a_change_is_checked_as_far_as_it_goes(edit, words, reason):
     tried = world()
     tried.settle()
-    tried.cloudfront.add(name="other.one", domains={"held.example.com": "active"}, tags={})
     tried.edit(**edit)
     calls = tried.reconcile()
     assert words in tried.error.message
     assert tried.ready()[1] == reason
     assert not any(call.startswith(WRITES) for call in calls)
-
-
-def test_another_accounts_domain_is_found_where_a_certificate_covers_it(monkeypatch):
-    tried = world()
-    tried.settle()
-    found = (Conflict("new.example.com", "distribution", "***ABC", "******789012"),)
-    monkeypatch.setattr(tried.cloudfront, "conflicts", lambda domain, tenant: found)
-    tried.edit(domains=[*FOR_PROVIDER["domains"], "new.example.com"])
-    tried.reconcile()
-    assert "new.example.com is served by distribution ***ABC of account ******789012" in tried.error.message
 
 
 def test_drift_is_repaired_unchecked():

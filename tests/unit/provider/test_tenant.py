@@ -29,7 +29,6 @@ def test_a_tenant_is_created_with_its_owner_and_becomes_ready():
         "ListConnectionGroups",
         "GetDistribution",
         "DescribeCertificate",
-        *["GetDistributionTenantByDomain"] * 2,
         "CreateDistributionTenant",
     ]
     assert world.events == ["create: created tenant shop.acme (dt_1)"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from dataclasses import dataclass, field
 
 import pytest
 
 from edgetenants_runtime.clock import FakeClock
+from edgetenants_runtime.errors import NotYet
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.memory import Memory
 from provider.cloudfront.vanishing import Verdict, judge, limit
@@ -216,19 +218,116 @@ def test_those_that_nobody_wants_any_more_are_not_counted():
     assert fleet.creations() == 13
 
 
-def test_what_is_only_looked_at_is_counted_and_not_held():
-    fleet = Fleet(8)
-    for world in fleet.worlds[:4]:
-        world.obj["spec"]["managementPolicies"] = ["Observe"]
+OTHERWISE = [
+    pytest.param({"managementPolicies": ["Observe"]}, {}, id="it is only looked at"),
+    pytest.param({"managementPolicies": ["Observe", "Update"]}, {}, id="it may not be created"),
+    pytest.param({"driftPolicy": "Suspend"}, {}, id="its drift policy leaves it"),
+    pytest.param({"driftPolicy": "Report"}, {}, id="its drift policy leaves it and says so"),
+    pytest.param({}, {"edgetenants.io/dry-run": "true"}, id="it is rehearsed"),
+]
+
+
+@pytest.mark.parametrize(("spec", "annotations"), OTHERWISE)
+def test_what_would_not_be_made_anew_holds_up_nobody(spec, annotations):
+    fleet = Fleet(16)
+    left, others = fleet.worlds[:8], fleet.worlds[8:]
+    for world in left:
+        world.obj["spec"] |= spec
+        world.obj["metadata"]["annotations"] |= annotations
+        world.context = world.context | {"frozen": "dry-run" if annotations else ""}
+    fleet.lose(10)
+    for _ in range(4):
+        fleet.clock.advance(POLL / 2)
+        for world in left:
+            with contextlib.suppress(NotYet):
+                assert not world.client.observe(Managed(world.obj)).exists
+        for world in others:
+            world.reconcile()
+    assert fleet.creations() == 18
+    assert len(fleet.cloudfront.tenants) == 8
+
+
+def test_resources_that_went_without_another_look_hold_up_nobody():
+    fleet = Fleet(16)
     fleet.lose(8)
-    seen = [world.client.observe(Managed(world.obj)) for world in fleet.worlds[:4]]
-    assert not any(each.exists for each in seen)
-    for world in fleet.worlds[4:]:
-        world.reconcile()
+    fleet.poll()
+    fleet.poll()
+    assert len(fleet.held) == 8
+    # Without Delete among their policies they are let go before anything is looked at.
+    for world in fleet.worlds[:6]:
+        world.gone = True
+    fleet.worlds = fleet.worlds[6:]
     fleet.clock.advance(POLL)
-    for world in fleet.worlds[4:]:
-        world.reconcile()
+    fleet.poll()
+    fleet.poll()
+    assert fleet.creations() == 18
+
+
+def forge(fleet, number, namespace="hostile"):
+    """Resources of somebody who may write status: of tenants that never were."""
+    for index in range(number):
+        obj = managed(
+            {"distributionId": "E1EDGETENANTS", "domains": [f"f{index}.example.com"]},
+            uid=f"forged-{namespace}-{index}",
+            annotations={"crossplane.io/external-name": f"{namespace}.f{index}"},
+        )
+        obj["metadata"]["namespace"] = namespace
+        arn = f"arn:aws:cloudfront::123456789012:distribution-tenant/dt_0{index}"
+        obj["status"] = {"atProvider": {"id": f"dt_0{index}", "name": f"{namespace}.f{index}", "arn": arn}}
+        world = World(obj, fleet.cloudfront)
+        world.memory, world.clock, world.context = fleet.worlds[0].memory, fleet.clock, fleet.context
+        fleet.worlds.append(world)
+
+
+def test_forged_status_holds_up_its_own_namespace_alone():
+    fleet = Fleet(8)
+    forge(fleet, 50)
+    fleet.poll()
+    fleet.poll()
+    assert {world.mr.namespace for world in fleet.held} == {"hostile"}
+    fleet.lose(1)
+    for _ in range(3):
+        fleet.poll()
+    assert len(fleet.cloudfront.tenants) == 8
+    assert {world.mr.namespace for world in fleet.held} == {"hostile"}
+
+
+def test_what_others_ask_for_in_vain_stops_nobody():
+    fleet = Fleet(8)
+    forge(fleet, 1)
+    fleet.worlds[-1].obj["spec"]["managementPolicies"] = ["Delete"]
+    fleet.lose(1)
+    for _ in range(3):
+        for world in fleet.worlds[:8]:
+            world.reconcile()
+        fleet.clock.advance(POLL)
+    assert len(fleet.cloudfront.tenants) == 8
+
+
+def test_an_accident_is_noticed_by_a_new_process_over_many_namespaces():
+    fleet = Fleet(8)
+    fleet.lose(8)
+    for number, world in enumerate(fleet.worlds):
+        world.obj["metadata"]["namespace"] = f"team-{number}"
+    fleet.restart()
+    for _ in range(3):
+        fleet.poll()
     assert fleet.creations() == 8
+    assert len(fleet.held) == 8
+
+
+def test_others_that_are_found_gone_take_nothing_from_a_confirmation():
+    fleet = Fleet(8)
+    fleet.lose(8)
+    fleet.poll()
+    fleet.poll()
+    token = fleet.token
+    forge(fleet, 6)
+    fleet.poll()
+    fleet.confirm(token)
+    fleet.poll()
+    fleet.poll()
+    assert all(world.ready() == ("True", "Available") for world in fleet.worlds[:8])
 
 
 def test_six_that_go_one_by_one_are_made_anew():

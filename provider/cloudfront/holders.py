@@ -1,0 +1,207 @@
+"""Who has the domains that a tenant is to have: another tenant of the account, or somebody elsewhere.
+
+Whether a domain can be had is CloudFront's to say, at the creation or the update: to ask for each of a
+hundred takes more calls than a reconcile has time for. Only
+
+    the tenants that domains are to be taken from   are looked at before, one call for each
+    the domains of a refusal                        are looked for afterwards, to say who has which
+
+and what was found is kept until all is known, over several reconciles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final
+
+import structlog
+
+from apis.conditions import TenantReadyReason as Reason
+from edgetenants_runtime import deadline
+from edgetenants_runtime.errors import ExternalError
+from provider.cloudfront import disclosure
+from provider.cloudfront.calls import CloudFront
+from provider.cloudfront.domaincalls import Conflict
+from provider.cloudfront.domainmoves import TAKE_ANNOTATION, Mover, taken_from
+from provider.cloudfront.errors import AwsError, ErrorClass
+from provider.cloudfront.identity import OWNER_TAG
+from provider.cloudfront.memory import Memory
+from provider.cloudfront.observed import ObservedTenant
+from provider.cloudfront.problems import Permitted, Problem
+
+__all__ = ["Holders"]
+
+_log = structlog.get_logger("provider.cloudfront.holders")
+
+_FIELD: Final = "spec.forProvider.domains"
+_MOST_SOURCES: Final = 200
+"""Twice as many as a tenant may have domains."""
+_MOVES_AT_ONCE: Final = 20
+"""Domains that are moved in one reconcile: each is a call, and those that are moved stay so."""
+_MOVING_SECONDS: Final = 30.0
+"""Of a reconcile, to be left for moves."""
+_TOLD: Final = 10
+"""Domains of others that one message names. The next are looked for when these are settled."""
+_LATER: Final = frozenset({ErrorClass.WAIT, ErrorClass.THROTTLED})
+
+
+@dataclass
+class Holders:
+    """For one managed resource, in one reconcile."""
+
+    cloudfront: CloudFront
+    memory: Memory
+    mover: Mover
+    permitted: Permitted = field(default_factory=Permitted)
+    moves: dict[str, str] = field(default_factory=dict)
+    """The domains that may be taken from other tenants, with these as they may be named."""
+    unfinished: bool = False
+    """There was no time for the others, or too much was found."""
+    ours: bool = False
+    """The tenant's own name was met: it was made meanwhile."""
+
+    def sources(self, domains: Collection[str], tenant: str | None) -> Iterator[Problem]:
+        """Find the domains that the resource may take. `tenant` is the one that receives; None before its
+        creation, where what was found a while ago does: it is left out of the creation, and moved later."""
+        ids = taken_from(self.mover.mr)
+        if len(ids) > _MOST_SOURCES:
+            words = f"expected at most {_MOST_SOURCES} ids, got {len(ids)}"
+            yield Problem(Reason.VALIDATION_FAILED, f"metadata.annotations[{TAKE_ANNOTATION}]: {words}")
+            return
+        for id_ in sorted(ids - {tenant}) if domains else ():
+            if tenant and self.moves and self._enough_moves():
+                self.unfinished = True
+                return
+            yield from self._source(id_, domains, fresh=tenant is not None)
+
+    def _enough_moves(self) -> bool:
+        return len(self.moves) >= _MOVES_AT_ONCE or deadline.remaining() < _MOVING_SECONDS
+
+    def _source(self, id_: str, domains: Collection[str], *, fresh: bool) -> Iterator[Problem]:
+        look = partial(self._get, id_)
+        kept = partial(self.memory.holder, ("tenant", id_), look, free=lambda seen: seen is None)
+        _, source = self.permitted.ask(look if fresh else kept)
+        held = sorted(set(domains) & set(source.domains)) if source else []
+        if source and held:
+            yield from self._held(held, source, fresh=fresh)
+
+    def _get(self, id_: str) -> ObservedTenant | None:
+        try:
+            return self.cloudfront.get_tenant(id_)
+        except AwsError as error:
+            if error.absent:
+                return None
+            raise
+
+    def forget_sources(self) -> None:
+        """CloudFront refused a domain: what the tenants have that domains are taken from may have changed."""
+        for id_ in taken_from(self.mover.mr):
+            self.memory.forget_holder(("tenant", id_))
+
+    def conflicts(self, name: str, domains: Iterable[str], tenant: str | None) -> Iterator[Problem]:
+        """Say who else has which domain, as far as can be found now. `tenant` is our own, by which other
+        accounts' are found too."""
+        wanted = sorted(domains)
+        found = False
+        for problem in self._each(wanted, partial(self._here, name, tenant)):
+            found = True
+            yield problem
+        if tenant is not None and not (found or self.moves or self.unfinished):
+            yield from self._each(wanted, partial(self._elsewhere, tenant))
+
+    def _each(self, domains: list[str], find: Callable[[str], Iterator[Problem]]) -> Iterator[Problem]:
+        told = 0
+        for domain in domains:
+            if told >= _TOLD:
+                self.unfinished = True
+                return
+            try:
+                found = tuple(find(domain))
+            except AwsError as error:
+                if error.verdict.class_ not in _LATER:
+                    raise
+                self.unfinished = True
+                return
+            except ExternalError:
+                # The reconcile's time is over. What is known is told, and kept for the next.
+                self.unfinished = True
+                return
+            told += len(found)
+            yield from found
+
+    def _here(self, name: str, tenant: str | None, domain: str) -> Iterator[Problem]:
+        _, holder = self.permitted.ask(
+            lambda: self.memory.holder(
+                ("domain", domain), partial(self._of_domain, domain), free=lambda found: found is None
+            )
+        )
+        if holder is None or (tenant is not None and holder.id == tenant):
+            return
+        if tenant is None and holder.name == name:
+            self.ours = True
+            return
+        yield from self._held([domain], holder, fresh=False)
+
+    def _of_domain(self, domain: str) -> ObservedTenant | None:
+        holder = self.cloudfront.tenant_of_domain(domain)
+        # Thousands are kept: without what nobody asks for.
+        return holder and replace(holder, domains={}, parameters={})
+
+    def _held(self, domains: list[str], holder: ObservedTenant, *, fresh: bool) -> Iterator[Problem]:
+        owner = self._owner(holder.arn, fresh=fresh)
+        refusal = self.mover.refusal(holder, owner)
+        mr, installation = self.mover.mr, self.mover.installation
+        if not refusal:
+            self.moves |= dict.fromkeys(domains, disclosure.source(mr, installation, holder, owner))
+            return
+        for domain in domains:
+            self._note(domain, tenant=holder.name, tenant_id=holder.id, owner=owner)
+            words = f"{domain} is served by {disclosure.holder(mr, installation, holder, owner)}. {refusal}"
+            yield Problem(Reason.DOMAIN_CONFLICT, f"{_FIELD}: {words}")
+
+    def _note(self, domain: str, **found: str | None) -> None:
+        """Tell those who run the provider what the message may not name."""
+        if self.memory.is_news(self.mover.mr.uid, f"domain {domain}", tuple(found.items())):
+            _log.warning("a domain is served by another tenant", domain=domain, **found)
+
+    def _owner(self, arn: str, *, fresh: bool) -> str | None:
+        def look() -> str | None:
+            return self.cloudfront.tags(arn).get(OWNER_TAG)
+
+        def kept() -> str | None:
+            return self.memory.holder(("owner", arn), look, free=lambda _: False)
+
+        return self.permitted.ask(look if fresh else kept)[1]
+
+    def _elsewhere(self, tenant: str, domain: str) -> Iterator[Problem]:
+        def look() -> tuple[Conflict, ...]:
+            return tuple(
+                each
+                for each in self._conflicts(domain, tenant)
+                if each.domain == domain and each.id != tenant
+            )
+
+        _, found = self.permitted.ask(
+            lambda: self.memory.holder(("elsewhere", tenant, domain), look, free=lambda found: not found)
+        )
+        for conflict in found or ():
+            yield Problem(Reason.DOMAIN_CONFLICT, self._in_the_way(conflict))
+
+    def _conflicts(self, domain: str, tenant: str) -> tuple[Conflict, ...]:
+        try:
+            return self.cloudfront.conflicts(domain, tenant)
+        except AwsError as error:
+            if error.code != "InvalidArgument" and not error.absent:
+                raise
+            # No certificate of ours covers it, so CloudFront does not tell.
+            return ()
+
+    def _in_the_way(self, conflict: Conflict) -> str:
+        who = f"{conflict.kind} {conflict.id} of account {conflict.account}"
+        if conflict.kind == "distribution-tenant" and "*" not in conflict.account:
+            # One of this account, which CloudFront does not mask; whose it is, is not known here.
+            self._note(conflict.domain, tenant_id=conflict.id)
+            who = f"another tenant of this account. {disclosure.HIDDEN}"
+        return f"{_FIELD}: {conflict.domain} is served by {who}. Release it there, or remove it here"

@@ -1,0 +1,262 @@
+"""CloudFront refuses a domain: who has it is looked for then, over as many reconciles as it takes."""
+
+from __future__ import annotations
+
+import pytest
+
+from edgetenants_runtime.errors import ExternalError, NotYet, RetryMode
+from provider.cloudfront.domaincalls import Conflict
+from provider.cloudfront.domainmoves import TAKE_ANNOTATION
+from provider.cloudfront.errors import PAUSED, AwsError
+from provider.cloudfront.identity import OWNER_TAG
+from provider.cloudfront.rehearsal import Recorder, rehearse
+from tests.unit.provider.fakecloudfront import DISTRIBUTION, FakeCloudFront
+from tests.unit.provider.world import FOR_PROVIDER, World, managed
+
+OWNER = {OWNER_TAG: "cluster-1/DistributionTenant/shop/other.one"}
+BY_DOMAIN, ELSEWHERE = "GetDistributionTenantByDomain", "ListDomainConflicts"
+CREATE, UPDATE = "CreateDistributionTenant", "UpdateDistributionTenant"
+HELD = "m.example.com"
+
+
+def names(number: int) -> list[str]:
+    return [f"{letter}.example.com" for letter in "abcdefghijklmnopqrstuvwxyz"[:number]]
+
+
+def holding(*domains: str, name: str = "other.one") -> FakeCloudFront:
+    cloudfront = FakeCloudFront()
+    cloudfront.add(name=name, domains=dict.fromkeys(domains, "active"), tags=OWNER)
+    return cloudfront
+
+
+def world(cloudfront: FakeCloudFront, domains: list[str], **annotations: str) -> World:
+    return World(managed({"distributionId": DISTRIBUTION, "domains": domains}, annotations=annotations),
+                 cloudfront)  # fmt: skip
+
+
+class Short(FakeCloudFront):
+    """Allows so many lookups in one reconcile."""
+
+    lookups = 5
+    left = 5
+
+    def tenant_of_domain(self, domain):
+        if not self.left:
+            raise AwsError(BY_DOMAIN, PAUSED, "wait", after=12.0)
+        self.left -= 1
+        return super().tenant_of_domain(domain)
+
+
+def short(*domains: str) -> Short:
+    cloudfront = Short()
+    if domains:
+        cloudfront.add(name="other.one", domains=dict.fromkeys(domains, "active"), tags=OWNER)
+    return cloudfront
+
+
+def test_no_domain_is_asked_for_before_a_creation_or_an_update():
+    made = world(FakeCloudFront(), names(10))
+    made.settle()
+    made.edit(domains=names(20))
+    made.settle()
+    assert not {BY_DOMAIN, ELSEWHERE} & set(made.cloudfront.journal)
+    assert set(made.cloudfront.only.domains) == set(names(20))
+
+
+def test_a_refused_creation_says_who_has_the_domain():
+    tried = world(holding(HELD), names(15))
+    calls = tried.reconcile()
+    assert tried.ready() == ("False", "DomainConflict")
+    words = f"{HELD} is served by tenant other.one (dt_1) of this account, which belongs to cluster-1/"
+    assert words in tried.error.message
+    assert "Release it there, or remove it here; or have it moved" in tried.error.message
+    assert tried.error.retry.mode is RetryMode.POLL
+    assert calls.count(CREATE) == 1
+    assert calls.count(BY_DOMAIN) == 15
+
+
+def test_a_refused_update_says_it_too():
+    tried = world(holding("held.example.com"), FOR_PROVIDER["domains"])
+    tried.settle()
+    tried.edit(domains=[*FOR_PROVIDER["domains"], "held.example.com"])
+    calls = tried.reconcile()
+    assert "held.example.com is served by tenant other.one (dt_1)" in tried.error.message
+    assert tried.ready()[1] == "DomainConflict"
+    assert (calls.count(UPDATE), calls.count(BY_DOMAIN), calls.count(ELSEWHERE)) == (1, 1, 0)
+
+
+def test_another_accounts_domain_is_found_where_a_certificate_covers_it():
+    tried = world(FakeCloudFront(), FOR_PROVIDER["domains"])
+    tried.settle()
+    found = Conflict("new.example.com", "distribution", "***ABC", "******789012")
+    tried.cloudfront.elsewhere = {"new.example.com": found}
+    tried.edit(domains=[*FOR_PROVIDER["domains"], "new.example.com"])
+    tried.reconcile()
+    assert "new.example.com is served by distribution ***ABC of account ******789012" in tried.error.message
+
+
+def test_what_nobody_of_the_account_has_is_told_in_cloudfronts_words():
+    tried = world(FakeCloudFront(), names(3))
+    tried.cloudfront.elsewhere = {"a.example.com": Conflict("a.example.com", "distribution", "E1", "1")}
+    tried.reconcile()
+    assert tried.error.message == "create tenant shop.acme: CNAMEAlreadyExists: taken"
+    assert tried.ready() == ("False", "DomainConflict")
+
+
+def test_a_search_goes_on_where_it_was_cut_off():
+    tried = world(short(HELD), names(15))
+    met = []
+    for _ in range(3):
+        tried.cloudfront.left = tried.cloudfront.lookups
+        met.append((tried.reconcile().count(BY_DOMAIN), tried.error))
+    assert [made for made, _ in met] == [5, 5, 5]
+    for _, cut in met[:2]:
+        assert cut.message.endswith("taken; looking for who has which domain")
+        assert cut.retry.mode is RetryMode.BACKOFF
+    assert f"{HELD} is served by tenant other.one" in met[2][1].message
+
+
+def test_two_creations_share_what_was_found():
+    first = world(short(HELD), names(15))
+    second = world(first.cloudfront, names(15))
+    second.memory = first.memory
+    for each in (first, second, first):
+        each.cloudfront.left = each.cloudfront.lookups
+        each.reconcile()
+    assert f"{HELD} is served by tenant other.one" in first.error.message
+    assert first.cloudfront.journal.count(BY_DOMAIN) == 15
+
+
+def test_what_was_found_is_not_believed_for_ever():
+    tried = world(holding(HELD), names(15))
+    tried.reconcile()
+    tried.cloudfront.edit("dt_1", name="other.two")
+    tried.reconcile()
+    assert "other.one" in tried.error.message
+    tried.clock.advance(301)
+    tried.reconcile()
+    assert "other.two" in tried.error.message
+    assert tried.cloudfront.journal.count(BY_DOMAIN) == 16, "only what was found held is asked for again"
+    tried.clock.advance(1801)
+    assert tried.reconcile().count(BY_DOMAIN) == 15
+    del tried.cloudfront.tenants["dt_1"]
+    tried.reconcile()
+    assert tried.error is None, "a release is met by the next try, whatever was found before"
+
+
+def test_a_message_names_ten_and_the_rest_is_not_looked_for():
+    tried = world(holding(*names(15)), names(15))
+    calls = tried.reconcile()
+    assert tried.error.message.count("is served by tenant") == 10
+    assert tried.error.message.endswith("; other domains may be taken, too")
+    assert calls.count(BY_DOMAIN) == 10
+
+
+def test_a_search_that_is_not_permitted_is_told():
+    tried = world(holding(HELD), [*names(3), HELD])
+    tried.cloudfront.refuse[BY_DOMAIN] = AwsError(BY_DOMAIN, "AccessDenied", "no", status=403)
+    tried.reconcile()
+    assert f"not checked for lack of permission: {BY_DOMAIN}: CNAMEAlreadyExists" in tried.error.message
+
+
+def test_a_search_that_fails_leaves_the_refusal():
+    tried = world(holding(HELD), [*names(3), HELD])
+    tried.cloudfront.refuse[BY_DOMAIN] = AwsError(BY_DOMAIN, "InvalidArgument", "no", status=400)
+    tried.reconcile()
+    assert tried.error.message == "create tenant shop.acme: CNAMEAlreadyExists: taken"
+
+
+def test_the_end_of_a_reconciles_time_ends_the_search(monkeypatch):
+    tried = world(holding(HELD), names(15))
+    monkeypatch.setattr(tried.cloudfront, "tenant_of_domain", _out_of_time)
+    tried.reconcile()
+    assert tried.error.message.endswith("taken; looking for who has which domain")
+    assert tried.ready() == ("False", "DomainConflict")
+
+
+def _out_of_time(domain):
+    raise ExternalError("the reconcile took longer than its time-out of 60 s")
+
+
+def test_a_lost_creation_whose_domains_are_met_before_its_name_is_waited_for():
+    tried = world(holding(HELD, name="shop.acme"), [HELD])
+    gone = AwsError("GetDistributionTenant", "EntityNotFound", "lags", status=404)
+    tried.cloudfront.refuse["GetDistributionTenant"] = gone
+    tried.cloudfront.refuse[CREATE] = AwsError(CREATE, "CNAMEAlreadyExists", "taken", status=409)
+    tried.reconcile()
+    assert isinstance(tried.error, NotYet)
+    assert "looking whose it is" in tried.error.message
+
+
+def test_a_rehearsal_looks_for_them_beforehand():
+    tried = world(holding(HELD), names(15))
+    recorder = Recorder(tried.cloudfront)
+    tried.cloudfront = recorder.as_cloudfront
+    told = rehearse(tried.client, tried.mr, recorder)
+    assert f"{HELD} is served by tenant other.one" in told.refusal.message
+    assert CREATE not in recorder.inner.journal
+
+
+# Moves: only the tenants that are named are looked at.
+
+
+def taking(cloudfront: FakeCloudFront, domains: list[str], *ids: str) -> World:
+    return world(cloudfront, domains, **{TAKE_ANNOTATION: ",".join(ids)})
+
+
+def sources(number: int) -> FakeCloudFront:
+    cloudfront = FakeCloudFront()
+    tags = {OWNER_TAG: "cluster-1/DistributionTenant/shop/x"}
+    for index in range(number):
+        name = f"d{index:03}.example.com"
+        cloudfront.add(name=f"shop.s{index:03}", domains={name: "active"}, tags=tags)
+    return cloudfront
+
+
+def test_moves_cost_calls_for_the_tenants_that_are_named():
+    cloudfront = sources(2)
+    tried = taking(cloudfront, ["www.example.com", "d000.example.com", "d001.example.com"], "dt_1", "dt_2")
+    tried.settle()
+    assert BY_DOMAIN not in cloudfront.journal
+    assert len(cloudfront.tenants["dt_3"].domains) == 3
+
+
+def test_many_moves_are_made_in_portions_and_each_stays():
+    cloudfront = sources(50)
+    wanted = [f"d{index:03}.example.com" for index in range(50)]
+    tried = taking(cloudfront, ["www.example.com", *wanted], *cloudfront.tenants)
+    portions = []
+    for _ in range(5):
+        portions.append(tried.reconcile().count("UpdateDomainAssociation"))
+        assert tried.error is None
+    assert portions == [0, 20, 20, 10, 0]
+    assert set(cloudfront.tenants["dt_51"].domains) == {"www.example.com", *wanted}
+    assert tried.condition("InSync")[0] == "True"
+
+
+def test_a_domain_that_is_only_added_waits_for_the_last_portion():
+    cloudfront = sources(30)
+    wanted = [f"d{index:03}.example.com" for index in range(30)]
+    tried = taking(cloudfront, ["www.example.com"], *cloudfront.tenants)
+    tried.settle()
+    tried.edit(domains=["new.example.com", *wanted])
+    first, second = tried.reconcile(), tried.reconcile()
+    assert (first.count("UpdateDomainAssociation"), first.count(UPDATE)) == (20, 0)
+    assert (second.count("UpdateDomainAssociation"), second.count(UPDATE)) == (10, 1)
+    assert set(cloudfront.tenants["dt_31"].domains) == {"new.example.com", *wanted}
+
+
+def test_too_many_sources_are_refused():
+    tried = taking(FakeCloudFront(), ["www.example.com"], *(f"dt_{n}" for n in range(201)))
+    tried.reconcile()
+    assert (
+        f"metadata.annotations[{TAKE_ANNOTATION}]: expected at most 200 ids, got 201" in tried.error.message
+    )
+
+
+@pytest.mark.parametrize("asked_by", ["dt_404", "shop.s000"])
+def test_a_source_that_is_not_there_or_is_named_gives_nothing(asked_by):
+    tried = taking(sources(1), ["www.example.com", "d000.example.com"], asked_by)
+    tried.reconcile()
+    assert "d000.example.com is served by tenant shop.s000 (dt_1)" in tried.error.message
+    assert f"set the annotation {TAKE_ANNOTATION} to dt_1" in tried.error.message
