@@ -43,7 +43,7 @@ def test_a_forged_record_of_a_group_changes_and_deletes_nothing(teams: Teams) ->
     with unharmed(blue, "front", kind="ecg"):
         forged(teams, "forged", f"{blue.namespace}.front", "front", "ecg", enabled=False)
         red.looked_at("forged", "ecg")
-        red.told("forged", "exists in CloudFront", kind="ecg")
+        red.told("forged", blue.id_of("front", "ecg"), kind="ecg")
         red.remove("forged", "ecg")
         red.wait("it to be let go", lambda: not red.get("forged", "ecg"), 30)
 
