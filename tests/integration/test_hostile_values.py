@@ -29,7 +29,7 @@ def test_no_poll_interval_stops_a_worker(teams: Teams) -> None:
         for name in names:
             red.wait(f"{name} to be seen to", lambda name=name: red.get(name, "edt").get("status"), 30)
     red.served("after")
-    assert red.admin.processes.died() == []
+    assert red.admin.processes.died() == ()
 
 
 @pytest.mark.parametrize(
