@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from tests.integration.conftest import FAST
 from tests.integration.hostile import Teams, unharmed
 from tests.integration.watching import is_true
 
@@ -30,6 +31,22 @@ def test_no_poll_interval_stops_a_worker(teams: Teams) -> None:
             red.wait(f"{name} to be seen to", lambda name=name: red.get(name, "edt").get("status"), 30)
     red.served("after")
     assert red.admin.processes.died() == ()
+
+
+def test_a_poll_interval_longer_than_a_thread_can_wait_stops_no_worker(teams: Teams) -> None:
+    """The only one of its kind, so that nothing else is waited for before it, at the pace of real time."""
+    red = teams.red
+    red.admin.emulator.set_rate(1)
+    try:
+        red.apply(red.group("eternal", annotations={"crossplane.io/poll-interval": PAUSES[0]}))
+        red.admin.emulator.step(600)
+        red.looked_at("eternal", "ecg")
+        red.admin.emulator.step(600)
+        red.looked_at("eternal", "ecg")
+        red.apply(red.group("later"))
+        red.wait("it to be seen to", lambda: red.get("later", "ecg").get("status"), 15)
+    finally:
+        red.admin.emulator.set_rate(FAST)
 
 
 @pytest.mark.parametrize(
