@@ -254,9 +254,11 @@ class Team(Claims):
         return str(self.get(name, kind)["status"]["atProvider"]["id"])
 
     def everything_said(self, *names: str, kind: str = "edt") -> str:
-        """Every word that the API server has for the user of these objects, and every event."""
+        """Every word that the API server has for the user of these objects, with their events."""
         objects = [self.get(name, kind) for name in names]
-        said = [o.get("status", {}) for o in objects] + [[e["reason"], e["message"]] for e in self.events()]
+        uids = {each.get("metadata", {}).get("uid") for each in objects}
+        events = [e for e in self.events() if e["involvedObject"].get("uid") in uids]
+        said = [each.get("status", {}) for each in objects] + [[e["reason"], e["message"]] for e in events]
         return json.dumps(said)
 
     def clear(self) -> None:

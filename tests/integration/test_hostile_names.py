@@ -49,7 +49,7 @@ def test_what_leads_to_anothers_tenant_is_refused_with_adopt_too(teams: Teams, w
     with unharmed(blue, way.lower()):
         leads = {EXTERNAL_NAME: shop[way], "edgetenants.io/adopt": shop["Id"]}
         red.apply(red.tenant(name, annotations=leads, forProvider={"enabled": False}))
-        red.told(name, shop["Id"], EXTERNAL_NAME)
+        red.told(name, shop[way], EXTERNAL_NAME)
         assert "AdoptionRefused" in red.everything_said(name)
         red.remove(name)
         red.wait("it to be let go", lambda: not red.get(name, "edt"), 30)
@@ -138,7 +138,7 @@ def test_of_two_that_adopt_one_tenant_one_has_it(teams: Teams) -> None:
         team.looked_at("race")
     [winner] = settled()
     loser = red if winner is blue else blue
-    said = loser.told("race", found["Id"])
+    said = loser.told("race", found["Name"])
     assert winner.namespace not in said
     assert "AdoptionRefused" in loser.everything_said("race")
     now = tags(blue, found["Arn"])

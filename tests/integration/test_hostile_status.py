@@ -30,7 +30,7 @@ def test_a_forged_record_changes_and_deletes_nothing(teams: Teams, way: str) -> 
     with unharmed(blue, way.lower()):
         forged(teams, name, shop[way], way.lower(), domains=[f"{name}.example.com"], enabled=False)
         red.looked_at(name)
-        said = red.told(name, shop["Id"])
+        said = red.told(name, shop[way])
         assert way == "Name" or blue.namespace not in said
         red.remove(name)
         red.wait("it to be let go", lambda: not red.get(name, "edt"), 30)
@@ -43,7 +43,7 @@ def test_a_forged_record_of_a_group_changes_and_deletes_nothing(teams: Teams) ->
     with unharmed(blue, "front", kind="ecg"):
         forged(teams, "forged", f"{blue.namespace}.front", "front", "ecg", enabled=False)
         red.looked_at("forged", "ecg")
-        red.told("forged", blue.id_of("front", "ecg"), kind="ecg")
+        red.told("forged", f"{blue.namespace}.front", kind="ecg")
         red.remove("forged", "ecg")
         red.wait("it to be let go", lambda: not red.get("forged", "ecg"), 30)
 

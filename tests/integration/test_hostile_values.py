@@ -7,9 +7,7 @@ import json
 
 import pytest
 
-from tests.integration.conftest import FAST
 from tests.integration.hostile import Teams, unharmed
-from tests.integration.watching import is_true
 
 WORKERS = 8
 """Of the provider, unless a flag says otherwise."""
@@ -29,24 +27,9 @@ def test_no_poll_interval_stops_a_worker(teams: Teams) -> None:
         )
         for name in names:
             red.wait(f"{name} to be seen to", lambda name=name: red.get(name, "edt").get("status"), 30)
+        red.told(names[PAUSES.index("NaN")], "crossplane.io/poll-interval", "not a duration")
     red.served("after")
     assert red.admin.processes.died() == ()
-
-
-def test_a_poll_interval_longer_than_a_thread_can_wait_stops_no_worker(teams: Teams) -> None:
-    """The only one of its kind, so that nothing else is waited for before it, at the pace of real time."""
-    red = teams.red
-    red.admin.emulator.set_rate(1)
-    try:
-        red.apply(red.group("eternal", annotations={"crossplane.io/poll-interval": PAUSES[0]}))
-        red.admin.emulator.step(600)
-        red.looked_at("eternal", "ecg")
-        red.admin.emulator.step(600)
-        red.looked_at("eternal", "ecg")
-        red.apply(red.group("later"))
-        red.wait("it to be seen to", lambda: red.get("later", "ecg").get("status"), 15)
-    finally:
-        red.admin.emulator.set_rate(FAST)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +46,7 @@ def test_an_annotation_of_a_quarter_megabyte_is_told_briefly(teams: Teams, annot
         conditions = red.get(f"big-{short}", "edt")["status"]["conditions"]
         assert max(len(c.get("message", "")) for c in conditions) <= 32_768
         if short == "external-name":
-            assert not is_true(red.get(f"big-{short}", "edt"), "Synced")
+            red.told(f"big-{short}", "crossplane.io/external-name")
 
 
 def test_a_finalizer_that_never_goes_holds_up_its_own_resource_alone(teams: Teams) -> None:
