@@ -30,8 +30,9 @@ class ConnectionGroupParameters(ApiModel):
     anycast_ip_list_id: AwsId | None = None
     """Id of an Anycast static IP list whose addresses the routing endpoint has. Unset: none."""
     enabled: Bool | None = None
-    """true: the tenants of the group are served. false: the group is kept and serves nothing. Unset: true
-    when it is created, else as it is, which late initialization fills in here."""
+    """true: the tenants of the group are served. false: the group is kept and serves nothing, which is
+    refused for the account's default group. Unset: true when it is created, else as it is, which late
+    initialization fills in here."""
     tags: Tags | None = None
     """Tags of the group in AWS: at most 50, keys of 1 to 128 characters, values of up to 256. Tags that
     others put on the group are left alone."""

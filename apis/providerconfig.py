@@ -161,8 +161,8 @@ class ProviderConfigSpec(ApiModel):
     """Where AWS's APIs are reached. Unset: AWS's public endpoints. Refused in a namespace, unless the
     provider runs with --allow-namespaced-identity."""
     rate_limits: RateLimits | None = None
-    """Most requests a second for each AWS service. The lowest of all ProviderConfigs of an account holds for
-    it."""
+    """Most requests a second for each AWS service. The lowest of all cluster-scoped ProviderConfigs of an
+    account holds for it. In a namespace it counts where none of them says anything, and not below 5."""
     writes: Writes = Writes.ENABLED
     """Frozen: nothing is written to AWS with this ProviderConfig; resources are observed, and show what they
     wait for. Enabled: as usual."""

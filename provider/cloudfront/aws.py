@@ -213,8 +213,9 @@ class Accounts:
             memory = Memory(clock)
             rehearsals = Memory(clock, memory.vanished)
             shared = self._shared.setdefault(key, _Shared(memory, rehearsals, Pace(clock)))
-            shared.pace.limit("cloudfront", config.uid, limits.cloudfront)
-            shared.pace.limit("acm", config.uid, limits.acm)
+            of_team = bool(config.key.namespace)
+            shared.pace.limit("cloudfront", config.uid, limits.cloudfront, of_team=of_team)
+            shared.pace.limit("acm", config.uid, limits.acm, of_team=of_team)
         return shared
 
 

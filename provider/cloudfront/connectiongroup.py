@@ -107,6 +107,8 @@ class GroupClient:
 
     def _assess(self, mr: Managed, seen: ObservedGroup) -> GroupState:
         asked = self._asked(mr, seen.name)
+        if seen.is_default:
+            guards.check_default_group(mr, disables=seen.enabled and asked.enabled is False)
         due = self._memory.deep_check_due(mr.uid)
         state = groupplan.assess(mr, asked, seen, self._with.drift_policy)
         wanted = due or seen.tags is None or bool(state.tags)

@@ -26,6 +26,7 @@ __all__ = [
     "CONFIRM_ANNOTATION",
     "DRY_RUN_ANNOTATION",
     "adoption_refused",
+    "check_default_group",
     "check_frozen",
     "check_identity",
     "check_import",
@@ -263,6 +264,22 @@ def check_protection(mr: Managed) -> None:
         f"annotation {CONFIRM_ANNOTATION} to {token}"
     )
     raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.DELETION_HELD, words),))
+
+
+def check_default_group(mr: Managed, *, disables: bool) -> None:
+    """The account's default group serves every tenant that names no other: nobody disables it for all.
+
+    Raises:
+        ExternalError: the spec asks for that.
+    """
+    if not disables or not ownership.writes(mr):
+        return
+    raise _refused(
+        Reason.VALIDATION_FAILED,
+        f"spec.forProvider.enabled: connection group {mr.external_name} is the account's default and serves "
+        "every tenant that names no other, so it is not disabled. Remove the field, or set it to true",
+        serving=was_ready(mr),
+    )
 
 
 def is_dry_run(mr: Managed) -> bool:

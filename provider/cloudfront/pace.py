@@ -2,7 +2,9 @@
 
 AWS limits requests by operation and account, and publishes no figures for CloudFront. So one bucket is shared
 by every resource of the account, whatever provider config they use, and the lowest rate that any of those
-configs sets holds. A throttled answer pauses the whole account: 1 s, doubling to 60 s while it goes on.
+configs sets holds. A config of a namespace, which a team writes, slows down nobody else: what it sets counts
+where no cluster-scoped config of the account sets anything, and not below the usual rate. A throttled answer
+pauses the whole account: 1 s, doubling to 60 s while it goes on.
 
 All on the injected clock. Nothing here is needed for correctness.
 """
@@ -38,11 +40,14 @@ class _Bucket:
 
     rates: dict[str, float] = field(default_factory=dict)
     """By the provider config that sets it."""
+    of_teams: dict[str, float] = field(default_factory=dict)
+    """By the provider config of a namespace that sets it."""
     paid_until: float = float("-inf")
 
     @property
     def rate(self) -> float:
-        return min(self.rates.values(), default=DEFAULT_RATE)
+        usual = max(DEFAULT_RATE, min(self.of_teams.values(), default=DEFAULT_RATE))
+        return min(self.rates.values(), default=usual)
 
     def take(self, now: float) -> float:
         """Seconds to wait before a request; it is paid for, unless the wait would be too long."""
@@ -64,13 +69,14 @@ class Pace:
         self._paused_until = float("-inf")
         self._pause = 0.0
 
-    def limit(self, service: str, config: str, rate: float | None) -> None:
-        """What one provider config says of a service; None: nothing any more."""
+    def limit(self, service: str, config: str, rate: float | None, *, of_team: bool = False) -> None:
+        """What one provider config says of a service; None: nothing any more. `of_team`: it is a team's."""
         with self._lock:
-            rates = self._buckets[service].rates
-            rates.pop(config, None)
+            bucket = self._buckets[service]
+            for rates in (bucket.rates, bucket.of_teams):
+                rates.pop(config, None)
             if rate is not None:
-                rates[config] = rate
+                (bucket.of_teams if of_team else bucket.rates)[config] = rate
 
     def rate(self, service: str) -> float:
         """Requests a second that the account may make."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from prometheus_client import CollectorRegistry
 
 from edgetenants_runtime.errors import ExternalError, NotYet
+from edgetenants_runtime.managed import ProviderConfigKey
 from provider.cloudfront.aws import Accounts
 from provider.cloudfront.errors import AwsError
 from provider.cloudfront.metrics import Instruments
@@ -115,3 +118,12 @@ def test_an_endpoint_that_is_not_there_and_one_without_tls_are_told(aws):
     plain = config_with(aws, uid="tls", endpoint={"url": aws.url.replace("http://", "https://")})
     with pytest.raises(ExternalError, match="TLS: SSL validation failed"):
         accounts.of(plain)
+
+
+def test_a_config_of_a_namespace_does_not_slow_down_the_account(aws):
+    accounts = Accounts(aws.clock)
+    platform = accounts.of(config_with(aws, uid="a", rateLimits={"cloudfront": 7, "acm": 8}))
+    slow = config_with(aws, uid="b", rateLimits={"cloudfront": 0.1, "acm": 0.1})
+    team = accounts.of(replace(slow, key=ProviderConfigKey("ProviderConfig", "slow", "team")))
+    assert team.pace is platform.pace
+    assert (platform.pace.rate("cloudfront"), platform.pace.rate("acm")) == (7, 8)

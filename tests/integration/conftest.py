@@ -2,6 +2,7 @@
 real."""
 
 import itertools
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -9,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.manifests import Package
 from sandbox.world import World
 from tests.integration.claims import Claims
+from tests.integration.hostile import Team, Teams, roles
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = Path(os.environ.get("EDGETENANTS_CACHE", ROOT / ".cache"))
@@ -57,3 +60,22 @@ def claims(world: World, kind_of_claims: type[Claims], request: pytest.FixtureRe
         world.processes.ensure_running("provider")
         world.emulator.set_rate(FAST)
         made.delete_all()
+
+
+@pytest.fixture(scope="module")
+def teams(world: World, request: pytest.FixtureRequest) -> Iterator[Teams]:
+    """Two teams of a module's own: blue is attacked, red attacks."""
+    word = request.module.__name__.rpartition("_")[2]
+    world.emulator.set_rate(FAST)
+    world.kubectl(
+        "apply", "-f", "-", input="\n---\n".join(map(json.dumps, roles(Package.load(ROOT, legacy=False))))
+    )
+    made = Teams(Team(world, f"blue-{word}"), Team(world, f"red-{word}"))
+    try:
+        yield made
+    finally:
+        world.emulator.clear_faults()
+        for team in (made.red, made.blue):
+            team.clear()
+        for team in (made.red, made.blue):
+            team.leave()

@@ -46,6 +46,19 @@ def test_the_lowest_rate_of_all_configs_holds(pace):
     assert pace.rate("cloudfront") == DEFAULT_RATE
 
 
+def test_a_config_of_a_namespace_slows_down_nobody_else(pace):
+    pace.limit("cloudfront", "team", 0.1, of_team=True)
+    assert pace.rate("cloudfront") == DEFAULT_RATE
+    pace.limit("cloudfront", "platform", 50)
+    assert pace.rate("cloudfront") == 50
+    pace.limit("cloudfront", "team", 10, of_team=True)
+    assert pace.rate("cloudfront") == 50
+    pace.limit("cloudfront", "platform", None)
+    assert pace.rate("cloudfront") == 10
+    pace.limit("cloudfront", "team", None, of_team=True)
+    assert pace.rate("cloudfront") == DEFAULT_RATE
+
+
 def test_services_do_not_share(pace):
     admitted(pace)
     assert admitted(pace, "acm") == 4 * DEFAULT_RATE

@@ -1,0 +1,160 @@
+"""Who may write claims alone gets what the plan allows, in the own namespace, and nothing by the way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from sandbox.world import World
+from tests.integration.hostile import CLAIMS_ONLY, CONFIGS, USAGES, Team, Teams
+from tests.integration.watching import Object, condition
+
+OWN = "edgetenants.io/"
+
+
+@pytest.fixture(scope="module")
+def green(world: World, teams: Teams) -> Iterator[Team]:
+    """A team with claims alone."""
+    made = Team(world, "green-claims", CLAIMS_ONLY)
+    yield made
+    made.clear()
+    made.leave()
+
+
+def claim(team: Team, name: str, **spec: Any) -> Object:
+    return team.claim(name, **{"domains": [f"{name}-{team.namespace}.example.com"], **spec})
+
+
+def managed(team: Team, name: str) -> Object:
+    """The managed resource of a claim, which the user may not read."""
+    found = team.admin.kubectl(
+        "get", "edt", "-n", team.namespace, "-l", f"crossplane.io/composite={name}", "-o", "json"
+    )
+    items: list[Object] = json.loads(found)["items"]
+    return items[0] if items else {}
+
+
+def refusal(team: Team, name: str, *words: str) -> str:
+    """What the claim says of a field that it may not have; nothing is made of it."""
+
+    def said() -> str | None:
+        text = " ".join(c.get("message", "") for c in team.get(name).get("status", {}).get("conditions", []))
+        return text if all(word in text for word in words) else None
+
+    text = str(team.wait(f"the claim to say {words}", said, 30))
+    assert team.tenants(name) == []
+    return text
+
+
+NOT_THEIRS = ["edt", "ecg", CONFIGS, USAGES, "secrets", "configmaps"]
+
+
+def test_no_more_than_claims_is_granted(green: Team) -> None:
+    assert green.may("create", "tenantclaims", green.namespace)
+    assert [r for r in NOT_THEIRS if green.may("create", r, green.namespace)] == []
+    assert [r for r in NOT_THEIRS if green.may("list", r, green.namespace)] == []
+    assert not green.may("patch", "tenantclaims", green.namespace, subresource="status")
+
+
+REFUSED: dict[str, Object] = {
+    "adopt": {"adopt": {"tenantId": "dt_another"}},
+    "tags": {"tags": {"cost": "mine"}},
+    "connection": {"connection": {"dedicated": True}},
+    "security": {"security": {"webAcl": {"mode": "Disabled"}}},
+    "certificate": {"certificate": {"mode": "Managed"}},
+}
+
+
+@pytest.mark.parametrize("field", REFUSED)
+def test_what_the_plan_does_not_allow_is_refused_by_its_field(green: Team, field: str) -> None:
+    green.apply(claim(green, f"asks-{field}", **REFUSED[field]))
+    refusal(green, f"asks-{field}", f"spec.{field}")
+
+
+@pytest.mark.parametrize("field", ["distributionId", "connectionGroupId", "providerConfigRef", "namespace"])
+def test_a_claim_has_no_field_for_what_is_the_plans(green: Team, field: str) -> None:
+    said = green.refused("apply", "-f", "-", input=json.dumps(claim(green, "reaches", **{field: "E1OTHER"})))
+    assert field in said
+
+
+def test_annotations_and_labels_of_a_claim_are_not_those_of_its_tenant(green: Team) -> None:
+    asked = claim(green, "decorated")
+    annotations = {
+        f"{OWN}adopt": "dt_another",
+        f"{OWN}take-domains-from": "dt_another",
+        f"{OWN}give-domains-to": "red.any",
+        f"{OWN}dry-run": "true",
+        "crossplane.io/external-name": "blue-claims.shop",
+    }
+    asked["metadata"] |= {
+        "annotations": annotations,
+        "labels": {"crossplane.io/claim-namespace": "blue-claims"},
+    }
+    green.apply(asked)
+    green.wait_ready("decorated")
+    metadata = managed(green, "decorated")["metadata"]
+    assert metadata["annotations"]["crossplane.io/external-name"] == f"{green.namespace}.decorated"
+    assert [key for key in annotations if key.startswith(OWN) and key in metadata["annotations"]] == []
+    assert metadata["labels"].get("crossplane.io/claim-namespace") != "blue-claims"
+
+
+def test_references_of_the_composite_lead_to_nothing_of_anothers(teams: Teams, green: Team) -> None:
+    """spec.crossplane.resourceRefs is core's own; whoever writes claims may write it."""
+    blue = teams.blue
+    blue.apply(claim(blue, "shop"))
+    blue.wait_ready("shop")
+    before, name = blue.tenants("shop"), blue.managed("shop")["metadata"]["name"]
+    theirs = {
+        "apiVersion": "cloudfront.m.edgetenants.io/v1alpha1",
+        "kind": "DistributionTenant",
+        "name": name,
+    }
+    asked = claim(green, "refers", crossplane={"resourceRefs": [theirs]})
+    green.apply(asked)
+    green.wait("it to be composed", lambda: green.tenants("refers"))
+    green.delete("refers")
+    green.wait("it to go", lambda: not green.get("refers") and not green.tenants("refers"))
+    assert blue.tenants("shop") == before
+    assert blue.ready("shop")
+
+
+def test_a_claim_of_anothers_domain_says_nothing_of_whose_it_is(teams: Teams, green: Team) -> None:
+    blue = teams.blue
+    shop = blue.served("seller", forProvider={"domains": ["seller.example.com"]})
+    green.apply(claim(green, "wants", domains=["seller.example.com"]))
+    said = refusal(green, "wants", "seller.example.com")
+    everything = said + green.everything_said("wants", kind="tenantclaim")
+    assert [word for word in (blue.namespace, shop["Id"], "seller.blue") if word in everything] == []
+    assert blue.tenants("seller") == [shop]
+
+
+def test_tenants_that_an_editor_deletes_under_a_claim_are_made_anew_for_it(teams: Teams) -> None:
+    red = teams.red
+    red.apply(claim(red, "durable"))
+    red.wait_ready("durable")
+    former = red.managed("durable")["metadata"]
+    red.remove(former["name"])
+    red.wait(
+        "another", lambda: red.managed("durable").get("metadata", {}).get("uid") not in (None, former["uid"])
+    )
+    red.wait_ready("durable", 90)
+    assert [domain["Domain"] for domain in red.tenants("durable")[0]["Domains"]] == [
+        f"durable-{red.namespace}.example.com"
+    ]
+
+
+def test_a_forged_status_of_a_claim_is_put_right(teams: Teams) -> None:
+    red = teams.red
+    red.apply(claim(red, "proud", tags={"not": "allowed"}))
+    refusal(red, "proud", "spec.tags")
+    now = "2026-01-01T00:00:00Z"
+    live = {"type": "Live", "status": "True", "reason": "Available", "lastTransitionTime": now}
+    red.forge(
+        "proud", {"conditions": [live], "phase": "Live", "url": "https://blue.example.com"}, "tenantclaim"
+    )
+    red.change("proud", {"spec": {"tags": {"not": "allowed either"}}}, "tenantclaim")
+    red.wait("the truth", lambda: condition(red.get("proud"), "Live").get("status") == "False", 30)
+    assert red.tenants("proud") == []

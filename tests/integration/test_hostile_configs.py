@@ -1,0 +1,211 @@
+"""Provider configs, their usages and Secrets as weapons: nobody borrows another's credentials, holds up
+another's work, or gets the provider to write a Secret that is not its own."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from sandbox.manifests import CREDENTIALS, NAMESPACE
+from tests.integration.conftest import FAST
+from tests.integration.hostile import CONFIGS, USAGES, Team, Teams, unharmed
+from tests.integration.watching import Object, is_true
+
+CLUSTER_CONFIGS = "clusterproviderconfigs.m.edgetenants.io"
+ROLE = {"roleARN": "arn:aws:iam::123456789012:role/other"}
+OWN_SECRET = {"source": "Secret", "secretRef": {"name": "aws", "key": "credentials"}}
+FOREIGN_SECRET = {"name": CREDENTIALS, "namespace": NAMESPACE, "key": "credentials"}
+
+# What a config of a namespace says to reach further, and the field that the refusal names.
+REACHING_OUT: dict[str, tuple[Object, str]] = {
+    "roles": ({"credentials": {"source": "None"}, "assumeRoleChain": [ROLE]}, "spec.assumeRoleChain"),
+    "web-identity": ({"credentials": {"source": "None"}, "webIdentity": ROLE}, "spec.webIdentity"),
+    "endpoint": (
+        {"credentials": OWN_SECRET, "endpoint": {"url": "http://127.0.0.1:9"}},
+        "spec.endpoint",
+    ),
+    "injected": ({"credentials": {"source": "InjectedIdentity"}}, "spec.credentials.source"),
+    "environment": (
+        {"credentials": {"source": "Environment", "env": {"name": "AWS_SECRET_ACCESS_KEY"}}},
+        "spec.credentials.source",
+    ),
+    "file": (
+        {"credentials": {"source": "Filesystem", "fs": {"path": "/etc/passwd"}}},
+        "spec.credentials.source",
+    ),
+}
+
+
+def secret(team: Team, name: str, content: str, **fields: Any) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": name, "namespace": team.namespace},
+        "stringData": {"credentials": content},
+        **fields,
+    }
+
+
+def credentials(key: str) -> str:
+    return f"[default]\naws_access_key_id = {key}\naws_secret_access_key = {key}\n"
+
+
+def using(config: str) -> Object:
+    return {"kind": "ProviderConfig", "name": config}
+
+
+def admins(team: Team, *arguments: str) -> Object:
+    found: Object = json.loads(team.admin.kubectl("get", *arguments, "-o", "json"))
+    return found
+
+
+@pytest.mark.parametrize("case", REACHING_OUT)
+def test_a_config_does_not_reach_beyond_its_namespace(teams: Teams, case: str) -> None:
+    red = teams.red
+    spec, field = REACHING_OUT[case]
+    red.apply(secret(red, "aws", credentials("red")), red.config(case, spec))
+    red.apply(red.tenant(case, providerConfigRef=using(case)))
+    said = red.told(
+        case, f"ProviderConfig {red.namespace}/{case}: {field}: ", "cluster-scoped provider config"
+    )
+    assert "root:" not in said
+    assert red.tenants(case) == []
+
+
+def test_a_secret_of_another_namespace_is_neither_read_nor_held(teams: Teams) -> None:
+    """The CRD has no such field; what is written all the same means the own namespace."""
+    red = teams.red
+    before = admins(red, "secret", CREDENTIALS, "-n", NAMESPACE)["metadata"]
+    spec = {"credentials": {"source": "Secret", "secretRef": FOREIGN_SECRET}}
+    assert "namespace" in red.refused("apply", "-f", "-", input=json.dumps(red.config("foreign", spec)))
+    red.world.kubectl("apply", "--validate=false", "-f", "-", input=json.dumps(red.config("foreign", spec)))
+    red.apply(red.tenant("foreign", providerConfigRef=using("foreign")))
+    said = red.told("foreign", f"{red.namespace}/{CREDENTIALS}")
+    assert "does not exist" in said
+    after = admins(red, "secret", CREDENTIALS, "-n", NAMESPACE)["metadata"]
+    assert (before.get("finalizers"), before.get("labels")) == (after.get("finalizers"), after.get("labels"))
+
+
+def test_a_config_named_like_the_clusters_is_another(teams: Teams) -> None:
+    """Frozen, and as slow as can be."""
+    blue, red = teams.blue, teams.red
+    blue.apply(secret(blue, "aws", credentials("blue")), blue.config("steady", {"credentials": OWN_SECRET}))
+    blue.served("steady", providerConfigRef=using("steady"))
+    with unharmed(blue, "steady"):
+        slow = {"rateLimits": {"cloudfront": 0.1}, "writes": "Frozen"}
+        red.apply(
+            secret(red, "aws", credentials("red")), red.config("default", {"credentials": OWN_SECRET, **slow})
+        )
+        red.apply(red.tenant("frozen", providerConfigRef=using("default")))
+        red.told("frozen", "spec.writes Frozen", type_="Ready")
+    blue.change("steady", {"spec": {"forProvider": {"tags": {"after": "1"}}}})
+    blue.serve("steady")
+    assert blue.tenants("steady")[0]["Tags"]["after"] == "1"
+
+
+def test_a_slow_config_of_the_same_account_slows_nobody_else(teams: Teams) -> None:
+    """Each has credentials of its own in one account."""
+    blue, red = teams.blue, teams.red
+    of_team = {"credentials": OWN_SECRET}
+    blue.apply(secret(blue, "aws", credentials("blue")), blue.config("brisk", of_team))
+    blue.served("brisk", providerConfigRef=using("brisk"))
+    slow = red.config("slow", {**of_team, "rateLimits": {"cloudfront": 0.1}})
+    red.apply(
+        secret(red, "aws", credentials("red")), slow, red.tenant("slow", providerConfigRef=using("slow"))
+    )
+    red.looked_at("slow")
+    blue.admin.emulator.set_rate(1)
+    try:
+        blue.apply(blue.tenant("brisker", providerConfigRef=using("brisk")))
+        blue.wait("it to be created", lambda: blue.tenants("brisker"), 15)
+    finally:
+        blue.admin.emulator.set_rate(FAST)
+
+
+def test_what_a_secret_holds_is_told_nowhere(teams: Teams) -> None:
+    red = teams.red
+    content = "[default]\naws_access_key_id hunter2-key\nhunter2-secret\n"
+    red.apply(secret(red, "broken", content))
+    spec = {"credentials": {"source": "Secret", "secretRef": {"name": "broken", "key": "credentials"}}}
+    red.apply(red.config("broken", spec), red.tenant("broken", providerConfigRef=using("broken")))
+    red.told("broken", "spec.credentials")
+    assert "hunter2" not in red.everything_said("broken")
+    assert "hunter2" not in red.admin.log("provider")
+
+
+def test_usages_that_one_team_forges_or_deletes_hold_up_nobody_elses_config(teams: Teams) -> None:
+    blue, red = teams.blue, teams.red
+    blue.apply(secret(blue, "aws", credentials("blue")), blue.config("ours", {"credentials": OWN_SECRET}))
+    blue.served("user", providerConfigRef=using("ours"))
+    forged = {
+        "apiVersion": "m.edgetenants.io/v1alpha1",
+        "kind": "ProviderConfigUsage",
+        "metadata": {
+            "name": "forged",
+            "namespace": red.namespace,
+            "labels": {
+                "crossplane.io/provider-config": "ours",
+                "crossplane.io/provider-config-kind": "ProviderConfig",
+            },
+        },
+        "providerConfigRef": {"kind": "ProviderConfig", "name": "ours"},
+        "resourceRef": {"apiVersion": "v1", "kind": "Secret", "name": "aws"},
+    }
+    red.apply(forged)
+    assert "orbidden" in red.refused("delete", USAGES, "--all", "-n", blue.namespace)
+    blue.remove("ours", CONFIGS)
+    blue.wait("it to be held by its user", lambda: "Terminating" in json.dumps(blue.get("ours", CONFIGS)), 30)
+    blue.world.kubectl("delete", USAGES, "--all", "-n", blue.namespace, "--wait=false")
+    assert blue.looked_at("user")
+    assert blue.get("ours", CONFIGS), "it went although a tenant uses it"
+    blue.remove("user")
+    blue.wait("it to go with its last user", lambda: not blue.get("ours", CONFIGS), 40)
+
+
+def test_a_usage_that_is_deleted_lets_the_clusters_config_go_no_sooner(teams: Teams) -> None:
+    red = teams.red
+    red.served("counts")
+    users = lambda: admins(red, CLUSTER_CONFIGS, "default")["status"]["users"]  # noqa: E731
+    before = red.wait("to be counted", users)
+    red.world.kubectl("delete", USAGES, "--all", "-n", red.namespace, "--wait=false")
+    red.looked_at("counts")
+    assert users() >= before
+
+
+@pytest.mark.parametrize("type_", ["Opaque", "kubernetes.io/tls"])
+def test_connection_details_are_written_over_no_other_secret(teams: Teams, type_: str) -> None:
+    red = teams.red
+    name = f"precious-{type_.rpartition('/')[2].lower()}"
+    content = {"tls.crt": "a", "tls.key": "b"}
+    red.apply({**secret(red, name, "kept", type=type_), "stringData": content})
+    red.apply(red.tenant(name, writeConnectionSecretToRef={"name": name}))
+    red.told(name, f"Secret {red.namespace}/{name} exists", "left alone")
+    assert set(red.get(name, "secret")["data"]) == set(content)
+
+
+def test_connection_details_stay_in_the_namespace(teams: Teams) -> None:
+    blue, red = teams.blue, teams.red
+    blue.apply(secret(blue, "target", "kept", type="connection.crossplane.io/v1alpha1"))
+    away = red.tenant("away", writeConnectionSecretToRef={"name": "target", "namespace": blue.namespace})
+    assert "namespace" in red.refused("apply", "-f", "-", input=json.dumps(away))
+    red.world.kubectl("apply", "--validate=false", "-f", "-", input=json.dumps(away))
+    red.wait("it to serve", lambda: is_true(red.get("away", "edt"), "Ready"), 90)
+    assert set(blue.get("target", "secret")["data"]) == {"credentials"}
+    assert red.get("target", "secret")["data"]["distributionTenantId"]
+
+
+def test_failing_credentials_of_one_config_are_nobody_elses(teams: Teams) -> None:
+    """The same key as blue's, in a config that AWS refuses."""
+    blue, red = teams.blue, teams.red
+    blue.apply(secret(blue, "aws", credentials("blue")), blue.config("works", {"credentials": OWN_SECRET}))
+    blue.served("works", providerConfigRef=using("works"))
+    with unharmed(blue, "works"):
+        red.apply(secret(red, "aws", credentials("blue")))
+        failing = {"credentials": OWN_SECRET, "assumeRoleChain": [ROLE]}
+        red.apply(red.config("fails", failing))
+        red.apply(*(red.tenant(f"fails{n}", providerConfigRef=using("fails")) for n in range(10)))
+        for number in range(10):
+            red.looked_at(f"fails{number}")
+        assert not is_true(red.get("fails0", "edt"), "Ready") or red.tenants("fails0")

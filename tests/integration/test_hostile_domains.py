@@ -1,0 +1,77 @@
+"""A domain that one team serves is had by no other: not by moves, not by waiting for a gap.
+Nobody learns whose it is."""
+
+from __future__ import annotations
+
+from tests.integration.hostile import Teams, unharmed
+from tests.integration.watching import is_true
+
+EXTERNAL_NAME = "crossplane.io/external-name"
+TAKE, GIVE = "edgetenants.io/take-domains-from", "edgetenants.io/give-domains-to"
+
+
+def domains(shown: object) -> list[str]:
+    return sorted(each["Domain"] for each in shown["Domains"])  # type: ignore[index]
+
+
+def test_an_onlooker_cannot_give_away_what_it_looks_at(teams: Teams) -> None:
+    blue, red = teams.blue, teams.red
+    mine = [f"a-{blue.namespace}.example.com", f"b-{blue.namespace}.example.com"]
+    shop = blue.served("mine", forProvider={"domains": mine})
+    red.admin.emulator.change_settings({"domain_move_needs_disabled_source": False})
+    with unharmed(blue, "mine"):
+        looking = {EXTERNAL_NAME: shop["Id"], GIVE: f"{red.namespace}.taker"}
+        red.apply(red.tenant("onlooker", annotations=looking, managementPolicies=["Observe"]))
+        red.wait("it to be seen", lambda: red.get("onlooker", "edt").get("status", {}).get("atProvider"))
+        taking = {TAKE: shop["Id"]}
+        own = [f"taker-{red.namespace}.example.com", mine[0]]
+        red.apply(red.tenant("taker", annotations=taking, forProvider={"domains": own}))
+        red.told("taker", mine[0])
+        red.looked_at("taker")
+
+
+def test_a_forged_holder_cannot_give_either(teams: Teams) -> None:
+    """As above, by a resource that says in its status that the tenant is its own."""
+    blue, red = teams.blue, teams.red
+    mine = [f"c-{blue.namespace}.example.com", f"d-{blue.namespace}.example.com"]
+    shop = blue.served("theirs", forProvider={"domains": mine})
+    with unharmed(blue, "theirs"):
+        giving = {EXTERNAL_NAME: f"{red.namespace}.holder", GIVE: f"{red.namespace}.second"}
+        red.apply(red.tenant("holder", annotations={**giving, "crossplane.io/paused": "true"}))
+        red.forge("holder", blue.get("theirs", "edt")["status"])
+        own = [f"second-{red.namespace}.example.com", mine[0]]
+        red.apply(red.tenant("second", annotations={TAKE: shop["Id"]}, forProvider={"domains": own}))
+        red.told("second", mine[0])
+        red.looked_at("second")
+
+
+def test_a_domain_of_another_is_refused_without_a_word_of_whose_it_is(teams: Teams) -> None:
+    blue, red = teams.blue, teams.red
+    wanted = f"wanted-{blue.namespace}"
+    shop = blue.served("wanted", forProvider={"domains": ["wanted.example.com"]})
+    with unharmed(blue, "wanted"):
+        red.apply(red.tenant("wants", forProvider={"domains": ["wanted.example.com"]}))
+        red.apply(red.claim("asks", domains=["wanted.example.com"]))
+        red.told("wants", "wanted.example.com")
+        red.wait("the claim to say so", lambda: "wanted.example.com" in said_live(red.get("asks")), 30)
+        words = red.everything_said("wants") + red.everything_said("asks", kind="tenantclaim")
+        assert [word for word in (blue.namespace, wanted, shop["Id"]) if word in words] == []
+
+
+def said_live(claim: dict) -> str:  # type: ignore[type-arg]
+    conditions = claim.get("status", {}).get("conditions", [])
+    return " ".join(c.get("message", "") for c in conditions if c["status"] == "False")
+
+
+def test_a_domain_is_not_had_in_the_gap_after_a_deletion_at_the_console(teams: Teams) -> None:
+    blue, red = teams.blue, teams.red
+    kept = blue.served("kept", forProvider={"domains": ["kept.example.com"]})
+    red.apply(red.tenant("waits", forProvider={"domains": ["kept.example.com"]}))
+    red.told("waits", "kept.example.com")
+    blue.admin.emulator.remove_tenant(kept["Name"])
+    for _ in range(3):
+        red.looked_at("waits")
+    assert red.tenants("waits") == []
+    blue.wait("it to be made anew", lambda: blue.looked_at("kept") and blue.tenants("kept"), 40)
+    blue.serve("kept")
+    assert not is_true(red.looked_at("waits"), "Synced")

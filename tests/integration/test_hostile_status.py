@@ -1,0 +1,104 @@
+"""Whoever may write `status` writes there what the provider should say. For others nothing follows."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.integration.hostile import Teams, unharmed
+from tests.integration.watching import Object, is_true
+
+PAUSED = "crossplane.io/paused"
+
+
+def forged(teams: Teams, name: str, leads_to: str, like: str, kind: str = "edt", **asked: object) -> None:
+    """A resource of red's that leads to what blue has, and whose status says that it made it, as blue's own
+    says. It is paused until all of that stands there, so that the provider never sees it without."""
+    red = teams.red
+    given = {"crossplane.io/external-name": leads_to, PAUSED: "true"}
+    made = red.tenant if kind == "edt" else red.group
+    red.apply(made(name, annotations=given, forProvider=asked))
+    theirs = teams.blue.get(like, kind)["status"]
+    red.forge(name, theirs, kind)
+    assert red.get(name, kind)["status"]["applied"] == theirs["applied"]
+    red.change(name, {"metadata": {"annotations": {PAUSED: None}}}, kind)
+
+
+@pytest.mark.parametrize("way", ["Name", "Id", "Arn"])
+def test_a_forged_record_changes_and_deletes_nothing(teams: Teams, way: str) -> None:
+    blue, red, name = teams.blue, teams.red, f"forged-{way.lower()}"
+    shop = blue.served(way.lower())
+    with unharmed(blue, way.lower()):
+        forged(teams, name, shop[way], way.lower(), domains=[f"{name}.example.com"], enabled=False)
+        red.looked_at(name)
+        said = red.told(name, shop[way])
+        assert way == "Name" or blue.namespace not in said
+        red.remove(name)
+        red.wait("it to be let go", lambda: not red.get(name, "edt"), 30)
+
+
+def test_a_forged_record_of_a_group_changes_and_deletes_nothing(teams: Teams) -> None:
+    blue, red = teams.blue, teams.red
+    blue.apply(blue.group("front"))
+    blue.serve("front", kind="ecg")
+    with unharmed(blue, "front", kind="ecg"):
+        forged(teams, "forged", f"{blue.namespace}.front", "front", "ecg", enabled=False)
+        red.looked_at("forged", "ecg")
+        red.told("forged", f"{blue.namespace}.front", kind="ecg")
+        red.remove("forged", "ecg")
+        red.wait("it to be let go", lambda: not red.get("forged", "ecg"), 30)
+
+
+def test_an_id_forged_onto_a_tenant_of_ones_own_leads_to_nobody_elses(teams: Teams) -> None:
+    blue, red = teams.blue, teams.red
+    blue.served("neighbour")
+    red.served("own")
+    with unharmed(blue, "neighbour"):
+        theirs: Object = blue.get("neighbour", "edt")["status"]["atProvider"]
+        red.change("own", {"metadata": {"annotations": {PAUSED: "true"}}})
+        red.forge("own", {"atProvider": {key: theirs[key] for key in ("id", "arn", "name", "etag")}})
+        red.change("own", {"spec": {"forProvider": {"tags": {"by": "red"}}}})
+        red.change("own", {"metadata": {"annotations": {PAUSED: None}}})
+        red.looked_at("own")
+        red.remove("own")
+        red.wait("it to be seen to", lambda: seen_again(teams, "own"), 30)
+
+
+def seen_again(teams: Teams, name: str) -> bool:
+    """The provider has looked at it, or has let it go."""
+    return not teams.red.get(name, "edt") or bool(teams.red.looked_at(name))
+
+
+def test_forged_conditions_are_put_right(teams: Teams) -> None:
+    red = teams.red
+    red.apply(red.tenant("liar", forProvider={"distributionId": "E1NOTTHERE"}))
+    red.looked_at("liar")
+    now = "2026-01-01T00:00:00Z"
+    red.forge("liar", {"conditions": [
+        {"type": type_, "status": "True", "reason": "Available", "lastTransitionTime": now}
+        for type_ in ("Ready", "Synced", "Deployed", "InSync")
+    ]})  # fmt: skip
+    found = red.looked_at("liar")
+    assert not is_true(found, "Synced")
+    assert not is_true(found, "Ready")
+
+
+def test_forged_losses_hold_nobodys_recreation(teams: Teams) -> None:
+    """More tenants than may vanish at once, none of which ever was."""
+    blue, red = teams.blue, teams.red
+    lost = blue.served("lost")
+    names = [f"never{number}" for number in range(8)]
+    for number, name in enumerate(names):
+        red.apply(red.tenant(name, annotations={PAUSED: "true"}))
+        arn = lost["Arn"].replace(lost["Id"], f"dt_never{number}")
+        external = f"{red.namespace}.{name}"
+        record = blue.get("lost", "edt")["status"]["applied"]
+        red.forge(
+            name, {"atProvider": {"id": f"dt_never{number}", "arn": arn, "name": external}, "applied": record}
+        )
+        red.change(name, {"metadata": {"annotations": {PAUSED: None}}})
+    for name in names:
+        red.looked_at(name)
+    teams.blue.admin.emulator.remove_tenant(lost["Name"])
+    again = lambda: blue.looked_at("lost") and blue.tenants("lost")  # noqa: E731
+    assert blue.wait("it to be made anew", again, 40)
+    blue.serve("lost")

@@ -1,0 +1,73 @@
+"""Values that would stop a worker, fill the API server or wait for ever: whoever writes them holds up nobody
+else."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.integration.hostile import Teams, unharmed
+
+WORKERS = 8
+"""Of the provider, unless a flag says otherwise."""
+PAUSES = ["2562048h", "99999999999999999999h", "-1h", "0s", "1e9h", "NaN", "inf", "1h" * 1000]
+
+
+def test_no_poll_interval_stops_a_worker(teams: Teams) -> None:
+    blue, red = teams.blue, teams.red
+    blue.served("polled")
+    names = [f"pause{number}" for number in range(2 * WORKERS)]
+    with unharmed(blue, "polled"):
+        red.apply(
+            *(
+                red.tenant(name, annotations={"crossplane.io/poll-interval": PAUSES[number % len(PAUSES)]})
+                for number, name in enumerate(names)
+            )
+        )
+        for name in names:
+            red.wait(f"{name} to be seen to", lambda name=name: red.get(name, "edt").get("status"), 30)
+        red.told(names[PAUSES.index("NaN")], "crossplane.io/poll-interval", "not a duration")
+    red.served("after")
+    assert red.admin.processes.died() == ()
+
+
+@pytest.mark.parametrize(
+    "annotation", ["crossplane.io/external-name", "edgetenants.io/take-domains-from", "example.com/big"]
+)
+def test_an_annotation_of_a_quarter_megabyte_is_told_briefly(teams: Teams, annotation: str) -> None:
+    blue, red = teams.blue, teams.red
+    short = annotation.rpartition("/")[2]
+    blue.served(short)
+    with unharmed(blue, short):
+        big = red.tenant(f"big-{short}", annotations={annotation: "dt_x," * 50_000})
+        red.world.kubectl("create", "-f", "-", input=json.dumps(big))
+        red.looked_at(f"big-{short}", seconds=30)
+        conditions = red.get(f"big-{short}", "edt")["status"]["conditions"]
+        assert max(len(c.get("message", "")) for c in conditions) <= 32_768
+        if short == "external-name":
+            red.told(f"big-{short}", "crossplane.io/external-name")
+
+
+def test_a_finalizer_that_never_goes_holds_up_its_own_resource_alone(teams: Teams) -> None:
+    blue, red = teams.blue, teams.red
+    blue.served("beside")
+    with unharmed(blue, "beside"):
+        held = red.tenant("held")
+        held["metadata"]["finalizers"] = ["example.com/never"]
+        red.apply(held)
+        red.serve("held")
+        red.remove("held")
+        red.served("goes-on")
+        assert red.tenants("held"), "other finalizers come first"
+    red.change("held", {"metadata": {"finalizers": None}})
+    red.wait("it to go", lambda: not red.get("held", "edt"), 30)
+
+
+def test_words_of_the_user_are_no_more_than_words(teams: Teams) -> None:
+    """Control characters, terminal sequences and markup in what messages quote."""
+    red = teams.red
+    odd = "\u001b[2J\u202e<script>{{namespace}}%s"
+    red.apply(red.tenant("odd", forProvider={"parameters": {"tenantName": odd}}))
+    red.looked_at("odd")
+    assert "\u001b" not in red.admin.log("provider")
