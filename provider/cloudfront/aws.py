@@ -207,8 +207,7 @@ class Accounts:
         with self._lock:
             # A config may have been of another account before.
             for other in self._shared.values():
-                other.pace.limit("cloudfront", config.uid, None)
-                other.pace.limit("acm", config.uid, None)
+                other.pace.forget(config.uid)
             clock = self.clock
             memory = Memory(clock)
             rehearsals = Memory(clock, memory.vanished)

@@ -38,16 +38,18 @@ _LONGEST_PAUSE: Final = 60.0
 class _Bucket:
     """Requests of one service. `paid_until` is the moment up to which the rate is used up."""
 
-    rates: dict[str, float] = field(default_factory=dict)
-    """By the provider config that sets it."""
+    rates: dict[str, float | None] = field(default_factory=dict)
+    """By the provider config; None where it sets none."""
     of_teams: dict[str, float] = field(default_factory=dict)
     """By the provider config of a namespace that sets it."""
     paid_until: float = float("-inf")
 
     @property
     def rate(self) -> float:
-        usual = max(DEFAULT_RATE, min(self.of_teams.values(), default=DEFAULT_RATE))
-        return min(self.rates.values(), default=usual)
+        if self.rates:
+            # The account is the platform's, and no team's word makes it slower or faster.
+            return min((rate for rate in self.rates.values() if rate is not None), default=DEFAULT_RATE)
+        return max(DEFAULT_RATE, min(self.of_teams.values(), default=DEFAULT_RATE))
 
     def take(self, now: float) -> float:
         """Seconds to wait before a request; it is paid for, unless the wait would be too long."""
@@ -70,13 +72,20 @@ class Pace:
         self._pause = 0.0
 
     def limit(self, service: str, config: str, rate: float | None, *, of_team: bool = False) -> None:
-        """What one provider config says of a service; None: nothing any more. `of_team`: it is a team's."""
+        """What one provider config says of a service; None: nothing. `of_team`: it is a team's."""
         with self._lock:
             bucket = self._buckets[service]
-            for rates in (bucket.rates, bucket.of_teams):
-                rates.pop(config, None)
-            if rate is not None:
-                (bucket.of_teams if of_team else bucket.rates)[config] = rate
+            if not of_team:
+                bucket.rates[config] = rate
+            elif rate is not None:
+                bucket.of_teams[config] = rate
+
+    def forget(self, config: str) -> None:
+        """The provider config is of another account, or is read anew."""
+        with self._lock:
+            for bucket in self._buckets.values():
+                bucket.rates.pop(config, None)
+                bucket.of_teams.pop(config, None)
 
     def rate(self, service: str) -> float:
         """Requests a second that the account may make."""

@@ -22,8 +22,8 @@ PROVIDER_AWS = (
     Mutation(
         "the highest rate holds",
         "cloudfront/pace.py",
-        "min(self.rates.values(), default=DEFAULT_RATE)",
-        "max(self.rates.values(), default=DEFAULT_RATE)",
+        "min((rate for rate in self.rates.values() if rate is not None), default=DEFAULT_RATE)",
+        "max((rate for rate in self.rates.values() if rate is not None), default=DEFAULT_RATE)",
         "a rate that one config sets is not honoured for the account",
         ("unit/provider/test_pace.py",),
     ),

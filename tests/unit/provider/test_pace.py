@@ -42,7 +42,13 @@ def test_the_lowest_rate_of_all_configs_holds(pace):
     assert pace.rate("cloudfront") == 2
     pace.limit("cloudfront", "other", None)
     assert pace.rate("cloudfront") == 50
-    pace.limit("cloudfront", "one", None)
+    pace.forget("one")
+    assert pace.rate("cloudfront") == DEFAULT_RATE
+
+
+def test_a_config_of_a_namespace_hastens_nobody_else(pace):
+    pace.limit("cloudfront", "platform", None)
+    pace.limit("cloudfront", "team", 1000, of_team=True)
     assert pace.rate("cloudfront") == DEFAULT_RATE
 
 
@@ -53,9 +59,9 @@ def test_a_config_of_a_namespace_slows_down_nobody_else(pace):
     assert pace.rate("cloudfront") == 50
     pace.limit("cloudfront", "team", 10, of_team=True)
     assert pace.rate("cloudfront") == 50
-    pace.limit("cloudfront", "platform", None)
+    pace.forget("platform")
     assert pace.rate("cloudfront") == 10
-    pace.limit("cloudfront", "team", None, of_team=True)
+    pace.forget("team")
     assert pace.rate("cloudfront") == DEFAULT_RATE
 
 
