@@ -48,7 +48,7 @@ PROVIDER_PLAN: tuple[Mutation, ...] = (
     ),
     Mutation(
         "ids of this account's tenants are told where nobody may look at them",
-        "cloudfront/preflight.py",
+        "cloudfront/holders.py",
         'if conflict.kind == "distribution-tenant" and "*" not in conflict.account:',
         "if not conflict.kind:",
         "an id of another namespace stands in a message",
