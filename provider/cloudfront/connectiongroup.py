@@ -89,6 +89,8 @@ class GroupClient:
         return self._observation(mr, self._assess(mr, owned))
 
     def _get(self, mr: Managed) -> ObservedGroup | None:
+        if guards.leads_nowhere(mr):
+            return None
         name = str(mr.external_name)
         try:
             seen = self._cloudfront.get_group(name)

@@ -35,11 +35,14 @@ __all__ = [
     "check_vanished",
     "invalid",
     "is_dry_run",
+    "leads_nowhere",
     "owner_unseen",
 ]
 
 DRY_RUN_ANNOTATION: Final = "edgetenants.io/dry-run"
 CONFIRM_ANNOTATION: Final = "edgetenants.io/confirm"
+_LONGEST_NAME: Final = 2048
+"""Characters of the longest ARN."""
 _HELD_SECONDS: Final = 60.0
 _PREDECESSOR_SECONDS: Final = 5.0
 
@@ -66,6 +69,23 @@ def check_identity(mr: Managed, caller: str | None, config: str) -> None:
             f"{noun(mr)} is in account {home}; nothing is changed. Use credentials of account {home}",
             serving=was_ready(mr),
         )
+
+
+def leads_nowhere(mr: Managed) -> bool:
+    """The external name is longer than any name, id or ARN, and the managed resource is being deleted: it is
+    let go, as nothing can be there, and AWS would only refuse the question.
+
+    Raises:
+        ExternalError: it is so long, and the managed resource is not being deleted.
+    """
+    length = len(str(mr.external_name))
+    if length <= _LONGEST_NAME or mr.deleted:
+        return length > _LONGEST_NAME
+    raise _refused(
+        Reason.VALIDATION_FAILED,
+        f"metadata.annotations[{EXTERNAL_NAME}]: expected a name of at most 128 characters, an id or an ARN, "
+        f"got {length} characters. Shorten it",
+    )
 
 
 def check_import(mr: Managed) -> None:

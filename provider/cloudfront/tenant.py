@@ -88,6 +88,8 @@ class TenantClient:
         return self._observation(mr, self._assess(mr, owned))
 
     def _get(self, mr: Managed) -> ObservedTenant | None:
+        if guards.leads_nowhere(mr):
+            return None
         name = str(mr.external_name)
         try:
             seen = self._cloudfront.get_tenant(name)

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import yaml
 
 from sandbox.world import World
-from tests.integration.hostile import CLAIMS_ONLY, CONFIGS, USAGES, Team, Teams
+from tests.integration.hostile import CLAIMS_ONLY, CONFIGS, ROOT, USAGES, Team, Teams
 from tests.integration.watching import Object, condition
 
 OWN = "edgetenants.io/"
@@ -65,6 +66,7 @@ REFUSED: dict[str, Object] = {
     "connection": {"connection": {"dedicated": True}},
     "security": {"security": {"webAcl": {"mode": "Disabled"}}},
     "certificate": {"certificate": {"mode": "Managed"}},
+    "domains": {"domains": ["*.example.com"]},
 }
 
 
@@ -158,3 +160,38 @@ def test_a_forged_status_of_a_claim_is_put_right(teams: Teams) -> None:
     red.change("proud", {"spec": {"tags": {"not": "allowed either"}}}, "tenantclaim")
     red.wait("the truth", lambda: condition(red.get("proud"), "Live").get("status") == "False", 30)
     assert red.tenants("proud") == []
+
+
+def test_an_older_revision_of_a_composition_is_had_until_it_is_deleted(world: World, green: Team) -> None:
+    """Crossplane lets each claim choose its revision, and so the plans as they were."""
+    made = yaml.safe_load((ROOT / "package" / "composition.yaml").read_text())
+    made["metadata"]["name"] = "tightened"
+    allowed = made["spec"]["pipeline"][0]["input"]["plans"]["standard"]["allow"]["override"]
+    allowed.append("tags")
+    world.kubectl("apply", "-f", "-", input=json.dumps(made))
+    revision = green.wait("its revision", lambda: revisions(world, "tightened"))[0]
+    allowed.remove("tags")
+    world.kubectl("apply", "-f", "-", input=json.dumps(made))
+    green.wait("the next revision", lambda: len(revisions(world, "tightened")) == 2)
+
+    newest = {"compositionRef": {"name": "tightened"}}
+    former = {**newest, "compositionUpdatePolicy": "Manual", "compositionRevisionRef": {"name": revision}}
+    mine = {"tags": {"cost": "mine"}}
+    green.apply(claim(green, "modern", crossplane=newest, **mine))
+    refusal(green, "modern", "spec.tags")
+    green.apply(claim(green, "former", crossplane=former, **mine))
+    green.wait("it to be made", lambda: green.tenants("former"))
+
+    world.kubectl("delete", "compositionrevision", revision)
+    green.apply(claim(green, "late", crossplane=former, **mine))
+    green.wait("core to say that it is gone", lambda: revision in json.dumps(green.get("late").get("status")))
+    assert green.tenants("late") == []
+    green.delete("former")
+    world.kubectl("delete", "composition", "tightened", "--wait=false")
+
+
+def revisions(world: World, composition: str) -> list[str]:
+    """Its revisions, oldest first."""
+    selector = f"crossplane.io/composition-name={composition}"
+    items = json.loads(world.kubectl("get", "compositionrevisions", "-l", selector, "-o", "json"))["items"]
+    return [each["metadata"]["name"] for each in sorted(items, key=lambda each: each["spec"]["revision"])]

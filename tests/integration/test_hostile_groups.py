@@ -44,7 +44,7 @@ def test_the_accounts_default_group_is_disabled_by_no_team(teams: Teams) -> None
     with unharmed(blue, "usual"):
         leads = {EXTERNAL_NAME: default["Id"], "edgetenants.io/adopt": default["Id"]}
         red.apply(red.group("all", annotations=leads, forProvider={"enabled": False}))
-        red.told("all", default["Id"], kind="ecg")
+        red.told("all", "spec.forProvider.enabled", kind="ecg")
         red.admin.emulator.step(300)
         red.looked_at("all", "ecg")
         now = [g for g in red.admin.emulator.state()["connectionGroups"] if g["Id"] == default["Id"]]
