@@ -211,7 +211,7 @@ class Accounts:
                 other.pace.limit("acm", config.uid, None)
             clock = self.clock
             memory = Memory(clock)
-            rehearsals = Memory(clock, memory.vanished)
+            rehearsals = Memory(clock, memory.vanished, second_look=0.0)
             shared = self._shared.setdefault(key, _Shared(memory, rehearsals, Pace(clock)))
             shared.pace.limit("cloudfront", config.uid, limits.cloudfront)
             shared.pace.limit("acm", config.uid, limits.acm)

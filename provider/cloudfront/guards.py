@@ -33,8 +33,10 @@ __all__ = [
     "check_protection",
     "check_vanished",
     "invalid",
+    "is_confirmed",
     "is_dry_run",
     "owner_unseen",
+    "token_of",
 ]
 
 DRY_RUN_ANNOTATION: Final = "edgetenants.io/dry-run"
@@ -255,14 +257,23 @@ def check_protection(mr: Managed) -> None:
     Raises:
         NotYet: nobody did.
     """
-    token = mr.uid[:8]
-    if not mr.spec.get("deletionProtection") or mr.annotations.get(CONFIRM_ANNOTATION) == token:
+    if not mr.spec.get("deletionProtection") or is_confirmed(mr):
         return
     words = (
         f"spec.deletionProtection is on: {noun(mr)} {mr.external_name} is kept. To delete it, set the "
-        f"annotation {CONFIRM_ANNOTATION} to {token}"
+        f"annotation {CONFIRM_ANNOTATION} to {token_of(mr)}"
     )
     raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.DELETION_HELD, words),))
+
+
+def token_of(mr: Managed) -> str:
+    """What confirms the deletion of this resource, and of no later one of its name."""
+    return mr.uid[:8]
+
+
+def is_confirmed(mr: Managed) -> bool:
+    """Somebody confirmed this very deletion."""
+    return mr.annotations.get(CONFIRM_ANNOTATION) == token_of(mr)
 
 
 def is_dry_run(mr: Managed) -> bool:
