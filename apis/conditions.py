@@ -68,6 +68,10 @@ class TenantReadyReason(StrEnum):
     CONNECTION_GROUP_NOT_FOUND = "ConnectionGroupNotFound"
     """The connection group of `connectionGroupId` does not exist. The id is corrected or the group made;
     looked at again by itself."""
+    CONNECTION_GROUP_DISABLED = "ConnectionGroupDisabled"
+    """The tenant's connection group is disabled in AWS, and CloudFront serves none of its tenants. Whoever
+    owns the group sets `enabled: true` on its ConnectionGroup, or enables it in AWS; clears by itself within
+    two minutes then."""
     VALIDATION_FAILED = "ValidationFailed"
     """What was asked cannot work, as was found before any call that writes; the message lists every problem.
     Whoever wrote the resource corrects it."""
@@ -99,9 +103,9 @@ class TenantReadyReason(StrEnum):
     """Writes are frozen, by the ProviderConfig or by the provider's flag --read-only. Whoever froze them
     lifts it; clears by itself then."""
     DELETION_HELD = "DeletionHeld"
-    """Nothing is deleted in AWS: deletionProtection is on, the kind's CRD is itself being deleted, or the
-    provider runs with --hold-deletions. Whoever is sure confirms as the message says; does not clear by
-    itself."""
+    """Nothing is deleted in AWS: deletionProtection is on, AWS does not tell whether a connection group has
+    tenants, the kind's CRD is itself being deleted, or the provider runs with --hold-deletions. Whoever is
+    sure confirms as the message says; does not clear by itself."""
     RECREATION_HELD = "RecreationHeld"
     """The tenant or connection group is gone from AWS, and is not made anew: for one poll interval, as others
     are looked at first, and then only while too many of the account's are gone at once, which looks like an

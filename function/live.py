@@ -261,5 +261,10 @@ _TO_DO: Final[Mapping[Reason, tuple[str, str]]] = {
         "The certificate is being issued.",
         f"Make the records of {_RECORDS}, where there are any.",
     ),
+    TenantReadyReason.CONNECTION_GROUP_DISABLED: (
+        "Its connection group is disabled in AWS. Enable it, by its ConnectionGroup or in AWS.",
+        # Which one it is, and how, the provider says.
+        "",
+    ),
 }
 """What is found, where the provider has no words for it, and what to do next."""

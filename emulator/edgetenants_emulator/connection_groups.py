@@ -76,6 +76,9 @@ def update(world: World, account: str, params: Params) -> dict[str, Any]:
     """UpdateConnectionGroup: what is left out is kept; an empty AnycastIpListId takes the list away."""
     group = _by_id(world, account, params["Id"])
     etag.check(params.get("IfMatch"), group.version, world.settings)
+    missing = sorted({"Enabled", "Ipv6Enabled"} - params.keys())
+    if missing and world.settings.group_update_needs_everything:
+        raise AwsError(ErrorCode.INVALID_ARGUMENT, f"The update must specify {', '.join(missing)}.")
     list_id = params.get("AnycastIpListId", group.anycast_ip_list_id)
     _check_anycast(world, account, list_id, group.id)
     enabled = params.get("Enabled", group.enabled)

@@ -45,6 +45,16 @@ OF_ANSWERS: tuple[Unknown, ...] = (
         (f"{MODEL}: StringSchemaConfig$Required", f"{GUIDE}: Customizations (parameters)"),
     ),
     Unknown(
+        "What must an update of a tenant or connection group say, beside what it changes?",
+        "Nothing: what is left out is kept.",
+        ("tenant_update_needs", "group_update_needs_everything"),
+        (
+            "aws-cli examples: update-distribution-tenant (Parameters and Customizations alone)",
+            "hashicorp/terraform-provider-aws: a group is disabled by Enabled alone, a tenant by its whole",
+            "dsp0x4/cloudfront-tenant-operator: DistributionId and Domains with Enabled",
+        ),
+    ),
+    Unknown(
         "Can the default connection group be deleted, and what answers that?",
         "No: CannotDeleteEntityWhileInUse.",
         ("default_group_delete_error",),

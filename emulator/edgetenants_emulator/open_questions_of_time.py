@@ -79,6 +79,12 @@ OF_TIME: tuple[Unknown, ...] = (
         (f"{MODEL}: Marker and NextMarker promise nothing",),
     ),
     Unknown(
+        "May a page of a filtered list be empty and have a next one?",
+        "No; where set, the filter is applied to each page once it is cut.",
+        ("list_filters_each_page",),
+        (f"{MODEL}: ListDistributionTenants has NextMarker and neither Quantity nor IsTruncated",),
+    ),
+    Unknown(
         "Is a MaxItems above the largest page refused, or cut down?",
         "Cut down.",
         ("max_items_above_max_refused",),

@@ -115,6 +115,12 @@ class Settings:
     """Whether Get of a tenant or connection group returns its tags."""
     update_needs_deployed: bool = False
     """Whether a tenant's update is refused (PreconditionFailed) while the one before is InProgress."""
+    tenant_update_needs: str = _choice("nothing", "parent", "everything")
+    """What an update of a tenant has to say (else InvalidArgument), whatever it changes: nothing, as AWS's
+    example has it; the distribution and the domains; or also connection group, Enabled and parameters."""
+    group_update_needs_everything: bool = False
+    """Whether an update of a connection group has to say both Enabled and Ipv6Enabled (else
+    InvalidArgument)."""
     default_group_with_distribution: bool = True
     """Whether the default group is born with the first multi-tenant distribution; else with a tenant."""
     acm_certificates_per_account: int = 2500
@@ -141,6 +147,9 @@ class Settings:
     """Calls that an account may make of each operation of CloudFront; Throttling above it, 0 for no limit."""
     cloudfront_requests_burst: int = 10
     """How many of them at once, after a pause."""
+    list_filters_each_page: bool = False
+    """Whether a list's filter is applied to a page once it is cut, so that a page may be empty and yet have
+    a next one."""
     list_marker_needs_its_item: bool = False
     """Whether a marker is refused (InvalidArgument) when the last item of its page is deleted meanwhile."""
     max_items_above_max_refused: bool = False

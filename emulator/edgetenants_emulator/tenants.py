@@ -89,6 +89,7 @@ def update(world: World, account: str, params: Params) -> dict[str, Any]:
     if world.settings.update_needs_deployed and tenant.status(world.clock.now()) != "Deployed":
         message = f"The distribution tenant {tenant.id} is still being deployed."
         raise AwsError(world.settings.update_in_progress_error, message)
+    _check_said(world, tenant, params)
     edit(world, tenant, params)
     return _answer(world, tenant)
 
@@ -186,6 +187,20 @@ def shown(world: World, tenant: Tenant, now: float) -> dict[str, Any]:
     }
 
 
+_NEEDED: Mapping[str, frozenset[str]] = {
+    "nothing": frozenset(),
+    "parent": frozenset({"DistributionId", "Domains"}),
+    "everything": frozenset({"DistributionId", "Domains", "ConnectionGroupId", "Enabled", "Parameters"}),
+}
+"""Members of an update, by `Settings.tenant_update_needs`."""
+
+
+def _check_said(world: World, tenant: Tenant, params: Params) -> None:
+    needed = _NEEDED[world.settings.tenant_update_needs] - (set() if tenant.parameters else {"Parameters"})
+    if missing := sorted(needed - params.keys()):
+        raise AwsError(ErrorCode.INVALID_ARGUMENT, f"The update must specify {', '.join(missing)}.")
+
+
 def _shown(tenant: Tenant, domain: str, now: float) -> DomainStatus:
     waits = tenant.activating.get(domain, now) > now
     return DomainStatus.INACTIVE if waits else tenant.domains[domain]
@@ -226,7 +241,9 @@ def _list(world: World, account: str, params: Params, wanted: Callable[[Tenant],
         at=now - settings.list_lag_of_updates_seconds,
         deleted_after=now - settings.list_lag_of_deletes_seconds,
     )
-    matching = filter(wanted, listed)
-    found, marker = paging.page(matching, params.get("Marker"), limit, world.settings)
+    each_page = settings.list_filters_each_page
+    matching = listed if each_page else filter(wanted, listed)
+    found, marker = paging.page(matching, params.get("Marker"), limit, settings)
+    found = [tenant for tenant in found if wanted(tenant)] if each_page else found
     rows = [{**shown(world, tenant, now), "ETag": tenant.etag, "Parameters": None} for tenant in found]
     return {"DistributionTenantList": rows, "NextMarker": marker}

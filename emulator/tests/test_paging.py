@@ -26,6 +26,19 @@ def test_a_full_last_page_has_no_marker(aws):
     assert page(aws) == (["one", "two"], None)
 
 
+def test_a_page_that_is_filtered_may_be_empty_and_not_the_last(aws, admin):
+    create(aws, "one", "two")
+    group = aws.group()["ConnectionGroup"]["Id"]
+    aws.tenant("three", ConnectionGroupId=group)
+    admin.settings(list_filters_each_page=True, page_size_default=2)
+    of_group = {"AssociationFilter": {"ConnectionGroupId": group}}
+    first = aws.cloudfront.list_distribution_tenants(**of_group)
+    assert first["DistributionTenantList"] == []
+    second = aws.cloudfront.list_distribution_tenants(**of_group, Marker=first["NextMarker"])
+    assert [row["Name"] for row in second["DistributionTenantList"]] == ["three"]
+    assert "NextMarker" not in second
+
+
 def test_an_empty_list(aws):
     assert page(aws) == ([], None)
 

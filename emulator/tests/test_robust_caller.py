@@ -139,9 +139,9 @@ class Caller:
             return True
         known = {"Id": found["ConnectionGroup"]["Id"], "IfMatch": found["ETag"]}
         if found["ConnectionGroup"]["Enabled"]:
-            disabled = self.call(
-                "update_connection_group", "ResourceInUse", "PreconditionFailed", Enabled=False, **known
-            )
+            whole = {**known, "Ipv6Enabled": found["ConnectionGroup"]["Ipv6Enabled"], "Enabled": False}
+            refusals = ("ResourceInUse", "PreconditionFailed")
+            disabled = self.call("update_connection_group", *refusals, **whole)
             known["IfMatch"] = disabled["ETag"] if disabled else known["IfMatch"]
         refusals = ("ResourceNotDisabled", "PreconditionFailed", "CannotDeleteEntityWhileInUse")
         return self.call("delete_connection_group", *refusals, **known) is not None
@@ -192,8 +192,12 @@ class Caller:
         return found["Status"] == "Deployed" and active
 
     def update(self, **members: Any) -> str | None:
-        """The new ETag; None where it must be asked for again."""
+        """The new ETag; None where it must be asked for again. Says the whole, as less may be refused."""
         found, etag = self.get()
+        kept = ("DistributionId", "ConnectionGroupId", "Parameters", "Enabled")
+        domains = [{"Domain": each["Domain"]} for each in found["Domains"]]
+        whole = {"Domains": domains, **{name: found[name] for name in kept if name in found}}
+        members = {**whole, **members}
         refusals = ("PreconditionFailed", "InvalidIfMatchVersion", "InvalidArgument")
         answer = self.call("update_distribution_tenant", *refusals, Id=found["Id"], IfMatch=etag, **members)
         return answer["ETag"] if answer else None

@@ -88,7 +88,7 @@ MET: dict[str, Any] = {
     "uncovered_domain_error": lambda aws, *_: new(aws, Domains=domains("a.uncovered.test")),
     "update_in_progress_error": in_progress,
 }
-NO_CODES = {"deployment_times", "role_session_clock"}
+NO_CODES = {"deployment_times", "role_session_clock", "tenant_update_needs"}
 
 
 @pytest.mark.parametrize(
@@ -112,6 +112,39 @@ def test_an_uncovered_domain_that_is_accepted_is_inactive(aws, admin):
     admin.settings(uncovered_domain_error=ACCEPTED)
     made = aws.tenant(Domains=domains("a.uncovered.test", "a.example.com"))
     assert [each["Status"] for each in made["DistributionTenant"]["Domains"]] == ["inactive", "active"]
+
+
+PARENT = {"DistributionId", "Domains"}
+
+
+@pytest.mark.parametrize(
+    ("needs", "missing"),
+    [
+        ("nothing", set()),
+        ("parent", PARENT),
+        ("everything", PARENT | {"ConnectionGroupId", "Parameters"}),
+    ],
+)
+def test_what_an_update_of_a_tenant_has_to_say(aws, admin, needs, missing):
+    parameters = [{"Name": "tenantName", "Value": "a"}]
+    made = aws.tenant(Parameters=parameters)
+    whole = {name: made["DistributionTenant"][name] for name in (*PARENT, "ConnectionGroupId")}
+    said = {**known(made), **whole, "Parameters": parameters, "Enabled": False}
+    said["Domains"] = domains("acme.example.com")
+    admin.settings(tenant_update_needs=needs)
+    for name in missing:
+        without = {key: value for key, value in said.items() if key != name}
+        assert aws.refused("update_distribution_tenant", **without) == ("InvalidArgument", 400)
+    sent = {key: value for key, value in said.items() if key in {"Id", "IfMatch", "Enabled", *missing}}
+    assert aws.cloudfront.update_distribution_tenant(**sent)["DistributionTenant"]["Enabled"] is False
+
+
+def test_what_an_update_of_a_group_has_to_say(aws, admin):
+    made = known(aws.group())
+    admin.settings(group_update_needs_everything=True)
+    refused = aws.refused("update_connection_group", **made, Enabled=False)
+    assert refused == ("InvalidArgument", 400)
+    aws.cloudfront.update_connection_group(**made, Enabled=False, Ipv6Enabled=True)
 
 
 @pytest.mark.parametrize(("both", "expected"), [("and", {"t-x"}), ("or", {"t-x", "t-y", "t-z"})])

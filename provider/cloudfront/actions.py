@@ -9,6 +9,7 @@ from typing import Final
 from edgetenants_runtime.external import FieldDiff
 from provider.cloudfront.certificates import Request
 from provider.cloudfront.desired import Tenant
+from provider.cloudfront.disabling import Said
 
 __all__ = [
     "Action",
@@ -123,17 +124,19 @@ class UntagTenant:
 
 @dataclass(frozen=True)
 class DisableTenant:
-    """UpdateDistributionTenant with the tenant as CloudFront has it, but disabled.
+    """UpdateDistributionTenant of Enabled; where AWS wants more said, with the tenant as CloudFront has it.
 
     As it is there and not as the spec has it: an edit made just before the deletion, such as a domain that is
     in use elsewhere, must not hold it up.
     """
 
     id: str
-    tenant: Tenant
+    name: str
+    ways: tuple[tuple[Said, Tenant], ...]
+    """The updates to try, in this order, until AWS takes one."""
 
     def __str__(self) -> str:
-        return f"disabled tenant {self.tenant.name}"
+        return f"disabled tenant {self.name}"
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from provider.cloudfront.actions import (
     Wait,
 )
 from provider.cloudfront.calls import CloudFront
+from provider.cloudfront.disabling import Said, first_taken
 from provider.cloudfront.errors import AwsError
 from provider.cloudfront.observed import ObservedTenant
 
@@ -39,6 +40,8 @@ class Effects:
     wait: Wait | None = None
     requested: bool = False
     """A certificate was asked for."""
+    said: Said | None = None
+    """What AWS was told when it took the disabling."""
 
     @property
     def message(self) -> str:
@@ -90,8 +93,8 @@ def _one(action: Action, effects: Effects, cloudfront: CloudFront) -> None:
             updated = cloudfront.update_tenant(id_, _etag(tenant), wanted, request=request)
             effects.tenant = replace(updated, tags=_tags(tenant))
             effects.requested = True
-        case DisableTenant(id_, wanted) | AttachCertificate(id_, wanted, _):
-            effects.tenant = replace(cloudfront.update_tenant(id_, _etag(tenant), wanted), tags=_tags(tenant))
+        case DisableTenant() | AttachCertificate():
+            effects.tenant = replace(_updated(action, effects, cloudfront), tags=_tags(tenant))
         case TagTenant(arn, tags):
             cloudfront.tag(arn, tags)
             effects.tenant = tenant and replace(tenant, tags={**(tenant.tags or {}), **tags})
@@ -104,6 +107,19 @@ def _one(action: Action, effects: Effects, cloudfront: CloudFront) -> None:
             effects.tenant = None
         case Wait():
             effects.wait = action
+
+
+def _updated(
+    action: DisableTenant | AttachCertificate, effects: Effects, cloudfront: CloudFront
+) -> ObservedTenant:
+    etag = _etag(effects.tenant)
+    if isinstance(action, AttachCertificate):
+        return cloudfront.update_tenant(action.id, etag, action.tenant)
+    ways = dict(action.ways)
+    effects.said, disabled = first_taken(
+        tuple(ways), lambda way: cloudfront.update_tenant(action.id, etag, ways[way])
+    )
+    return disabled
 
 
 def _etag(tenant: ObservedTenant | None) -> str:

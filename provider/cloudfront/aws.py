@@ -210,7 +210,7 @@ class Accounts:
                 other.pace.forget(config.uid)
             clock = self.clock
             memory = Memory(clock)
-            rehearsals = Memory(clock, memory.vanished)
+            rehearsals = Memory(clock, memory.vanished, second_look=0.0)
             shared = self._shared.setdefault(key, _Shared(memory, rehearsals, Pace(clock)))
             of_team = bool(config.key.namespace)
             shared.pace.limit("cloudfront", config.uid, limits.cloudfront, of_team=of_team)

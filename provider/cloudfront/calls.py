@@ -151,8 +151,8 @@ class CloudFront(Protocol):
         """Delete a disabled group without tenants."""
         ...
 
-    def tenants_of_group(self, id_: str) -> tuple[str, ...]:
-        """The names of some of its tenants; empty where it has none."""
+    def tenants_of_group(self, id_: str) -> tuple[ObservedTenant, ...]:
+        """Some of its tenants, without parameters and tags; empty where the list shows none to its end."""
         ...
 
     def caller(self) -> Caller:

@@ -28,6 +28,7 @@ from provider.cloudfront import certificateconditions
 from provider.cloudfront.certificates import Certificate
 from provider.cloudfront.desired import Tenant
 from provider.cloudfront.errors import not_ready
+from provider.cloudfront.grouplook import UNKNOWN, GroupLook
 from provider.cloudfront.observed import ObservedTenant
 
 __all__ = ["World", "absent", "derive", "drifted", "gone", "removing", "was_ready"]
@@ -51,6 +52,8 @@ class World:
     """The tenant was Ready when it was last told of."""
     certificate: Certificate | None = None
     """The managed or custom certificate, as far as it is known."""
+    group: GroupLook = UNKNOWN
+    """The connection group, as far as it is known."""
 
 
 @dataclass(frozen=True)
@@ -133,10 +136,21 @@ def _disabled(world: World) -> Finding | None:
     return Finding(TenantReadyReason.DISABLED, words)
 
 
-def _first_roll_out(world: World) -> Finding | None:
-    if world.seen.deployed or world.served:
+def _disabled_group(world: World) -> Finding | None:
+    if not world.group.disabled:
         return None
-    words = "CloudFront is rolling the tenant out, which takes some minutes."
+    words = (
+        f"Connection group {world.group.id} is disabled in AWS, and CloudFront serves none of its tenants. "
+        "Enable it: set spec.forProvider.enabled of its ConnectionGroup to true, or enable it in AWS."
+    )
+    return Finding(TenantReadyReason.CONNECTION_GROUP_DISABLED, words)
+
+
+def _first_roll_out(world: World) -> Finding | None:
+    if world.served or (world.seen.deployed and not world.group.rolling_out):
+        return None
+    what = "connection group" if world.seen.deployed else "tenant"
+    words = f"CloudFront is rolling the {what} out, which takes some minutes."
     return Finding(TenantReadyReason.DEPLOYING, words)
 
 
@@ -189,6 +203,7 @@ def _awaited_certificate(world: World) -> Finding | None:
 
 READY_CHECKS: Final[tuple[Callable[[World], Finding | None], ...]] = (
     _disabled,
+    _disabled_group,
     _lost_certificate,
     _first_roll_out,
     _awaited_certificate,

@@ -1,6 +1,6 @@
 """The external client of ConnectionGroup: as that of tenants (tenant.py), for a smaller thing.
 
-    deletion   wait for its tenants ──▶ disable ──▶ delete; CloudFront's default group is let go instead
+    deletion   wait for its tenants (groupuse.py) ──▶ disable ──▶ delete; the default group is let go instead
 
 A group that has tenants is not even disabled: they would be served no more.
 """
@@ -19,21 +19,24 @@ from edgetenants_runtime.managed import Managed
 from provider.cloudfront import (
     applied,
     conditions,
-    disclosure,
+    grouplook,
     groupplan,
     groupreport,
     groupstate,
+    groupuse,
     guards,
     ownerlook,
     ownership,
     plan,
 )
 from provider.cloudfront.context import Context
+from provider.cloudfront.disabling import Said, first_taken
 from provider.cloudfront.errors import AwsError, before_creation, explain
 from provider.cloudfront.groupplan import (
     CreateGroup,
     DeleteGroup,
     DisableGroup,
+    EnableGroup,
     GroupAction,
     GroupState,
     TagGroup,
@@ -49,14 +52,15 @@ _log = structlog.get_logger("provider.cloudfront.connectiongroup")
 
 _CONFLICT_TRIES = 2
 _IN_USE = frozenset({"CannotDeleteEntityWhileInUse", "ResourceInUse"})
-_UNLISTED = frozenset({"AccessDenied", "EntityNotFound"})
-"""A group whose tenants may not be listed, or that is gone: the deletion itself will tell."""
+_ITS_TENANTS = "for its tenants to be deleted or moved"
 
 
 @dataclass
 class _Effects:
     group: ObservedGroup | None
     story: list[str] = field(default_factory=list)
+    said: Said | None = None
+    """What AWS was told when it took a disabling."""
 
 
 class GroupClient:
@@ -99,7 +103,7 @@ class GroupClient:
                 raise self._explained(mr, error, f"get connection group {name}") from error
             guards.check_import(mr)
             return None
-        self._memory.note_endpoint(seen.id, seen.routing_endpoint)
+        self._memory.note_group(seen.id, grouplook.of(seen))
         return ownerlook.with_known_tags(mr, seen)
 
     def _absent(self, mr: Managed) -> Observation:
@@ -230,43 +234,52 @@ class GroupClient:
         group: ObservedGroup = seen.state
         self._wait_for_tenants(mr, group)
         if self._memory.refused(mr.uid, group.id, group.etag) and not group.deployed:
-            raise _waiting(group, "for CloudFront before deleting it")
+            raise groupuse.waiting(group, "for CloudFront before deleting it")
         effects = _Effects(group)
+        if group.enabled:
+            # Before it is sent: the answer may be lost.
+            self._memory.note_disabled(mr.uid, group.id)
         try:
-            self._run(groupplan.remove(group), effects)
+            self._run(groupplan.remove(group, self._memory.said(mr.kind)), effects)
         except AwsError as error:
+            self._memory.note_said(mr.kind, effects.said)
             return self._deletion_failed(mr, effects, error)
+        self._memory.note_said(mr.kind, effects.said)
         self._memory.forget(mr.uid)
         return Change(conditions=groupreport.gone(), requeue_after=1.0, message=", ".join(effects.story))
 
     def _wait_for_tenants(self, mr: Managed, group: ObservedGroup) -> None:
-        try:
-            tenants = self._cloudfront.tenants_of_group(group.id)
-        except AwsError as error:
-            if error.code not in _UNLISTED:
-                # Whether CloudFront refuses to disable a group with tenants is not published: look again.
-                raise self._explained(mr, error, f"list the tenants of {group.name}") from error
-            # Without the permission the group would stay for ever: it is left to CloudFront.
-            _log.warning("cannot list tenants", connection_group=group.name, error=str(error))
+        found = groupuse.users(mr, group, self._with)
+        groupuse.check_known(mr, group, self._with, used=bool(found))
+        if found:
+            self._enable_again(mr, group)
+            raise groupuse.waiting(group, f"{_ITS_TENANTS}: {found}")
+
+    def _enable_again(self, mr: Managed, group: ObservedGroup) -> None:
+        """A tenant has turned up in a group that was disabled here: it is served again at once."""
+        if group.enabled or not self._memory.disabled(mr.uid, group.id):
             return
-        if tenants:
-            if self._memory.is_news(mr.uid, "tenants", frozenset(tenants)):
-                _log.info("waits for its tenants", connection_group=group.name, tenants=tenants)
-            named = disclosure.named_tenants(mr, tenants, self._with.everyone())
-            raise _waiting(group, f"for its tenants to be deleted or moved: {named}")
+        _log.warning("enabling again, as it has tenants", connection_group=group.name)
+        try:
+            self._run(groupplan.enable_again(group, self._memory.said(mr.kind)), _Effects(group))
+        except AwsError as error:
+            what, still = f"enable connection group {group.name} again", groupreport.removing(group)
+            raise explain(error, what, serving=False, meanwhile=still) from error
 
     def _deletion_failed(self, mr: Managed, effects: _Effects, error: AwsError) -> Change:
         if error.absent:
             return Change(conditions=groupreport.gone(), requeue_after=1.0, message="it was gone already")
         group = _there(effects)
         if error.code in _IN_USE:
-            raise _waiting(group, "for its tenants to be deleted or moved") from error
+            self._memory.unused(mr.uid, group.id, used=True)
+            self._enable_again(mr, group)
+            raise groupuse.waiting(group, _ITS_TENANTS) from error
         if error.code != "ResourceNotDisabled" and not error.conflict:
             what, still = f"delete connection group {group.name}", groupreport.removing(group)
             raise explain(error, what, serving=False, meanwhile=still) from error
         self._memory.note_refusal(mr.uid, group.id, group.etag)
         if not effects.story:
-            raise _waiting(group, "for CloudFront before deleting it") from error
+            raise groupuse.waiting(group, "for CloudFront before deleting it") from error
         message = f"{', '.join(effects.story)}, waiting for CloudFront before deleting it"
         return Change(conditions=groupreport.removing(group), requeue_after=plan.LOOK_AGAIN, message=message)
 
@@ -275,18 +288,20 @@ class GroupClient:
     def _run(self, actions: tuple[GroupAction, ...], effects: _Effects) -> None:
         """Do the actions in order; what was done is in `effects` even when a later one fails."""
         for action in actions:
-            effects.group = self._one(action, effects.group)
+            effects.group = self._one(action, effects)
             effects.story.append(str(action))
 
-    def _one(self, action: GroupAction, group: ObservedGroup | None) -> ObservedGroup | None:
+    def _one(self, action: GroupAction, effects: _Effects) -> ObservedGroup | None:
+        group = effects.group
         etag, tags = (group.etag, group.tags) if group else ("", None)
         match action:
             case CreateGroup(wanted):
                 return replace(self._cloudfront.create_group(wanted), tags=wanted.tags)
             case UpdateGroup(id_, wanted, _, emptied):
                 return replace(self._cloudfront.update_group(id_, etag, wanted, emptied=emptied), tags=tags)
-            case DisableGroup(id_, wanted):
-                return replace(self._cloudfront.update_group(id_, etag, wanted), tags=tags)
+            case DisableGroup(id_, _, ways) | EnableGroup(id_, _, ways):
+                effects.said, switched = self._switched(id_, etag, dict(ways))
+                return replace(switched, tags=tags)
             case DeleteGroup(id_, _):
                 self._cloudfront.delete_group(id_, etag)
                 return None
@@ -297,6 +312,9 @@ class GroupClient:
                 self._cloudfront.untag(arn, keys)
                 left = {key: value for key, value in (tags or {}).items() if key not in keys}
                 return group and replace(group, tags=left)
+
+    def _switched(self, id_: str, etag: str, ways: dict[Said, Group]) -> tuple[Said, ObservedGroup]:
+        return first_taken(tuple(ways), lambda way: self._cloudfront.update_group(id_, etag, ways[way]))
 
     def _explained(self, mr: Managed, error: AwsError, what: str) -> ExternalError | NotYet:
         return explain(error, what, serving=conditions.was_ready(mr))
@@ -315,11 +333,6 @@ def _there(effects: _Effects) -> ObservedGroup:
     if effects.group is None:
         raise AssertionError("the plan left no connection group")
     return effects.group
-
-
-def _waiting(group: ObservedGroup, what: str) -> NotYet:
-    words = f"connection group {group.name} waits {what}"
-    return NotYet(words, after=plan.LOOK_AGAIN, conditions=groupreport.removing(group))
 
 
 def _change(shown: Shown, message: str) -> Change:

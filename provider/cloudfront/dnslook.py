@@ -1,17 +1,18 @@
-"""Looking at where a tenant's domains must lead, and whether they do."""
+"""Looking at where a tenant's domains must lead, whether that serves, and whether they do."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import structlog
 
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront import dnsinstructions
+from provider.cloudfront import dnsinstructions, grouplook
 from provider.cloudfront.calls import CloudFront
 from provider.cloudfront.dnsinstructions import State
 from provider.cloudfront.errors import AwsError
+from provider.cloudfront.grouplook import GroupLook
 from provider.cloudfront.memory import DEEP_CHECK_SECONDS, Memory
 from provider.cloudfront.observed import ObservedTenant
 
@@ -30,12 +31,15 @@ class DnsLook:
     cloudfront: CloudFront
     memory: Memory
 
-    def endpoint(self, mr: Managed, group: str | None) -> str | None:
-        """The routing endpoint of a connection group, of the account's default one without; None while that
-        cannot be told."""
-        known = mr.at_provider.get("routingEndpoint")
-        same = group is not None and mr.at_provider.get("connectionGroupId") == group
-        return self.memory.endpoint(group or "", self._read) or (known if same else None)
+    def group(self, mr: Managed, group: str | None) -> GroupLook:
+        """The connection group of a tenant, or the account's default one where none is named, of which the
+        routing endpoint alone is told."""
+        look = self.memory.group(group or "", self._read)
+        if group is None:
+            return GroupLook(endpoint=look.endpoint)
+        same = mr.at_provider.get("connectionGroupId") == group
+        known = mr.at_provider.get("routingEndpoint") if same else None
+        return replace(look, endpoint=look.endpoint or known)
 
     def states(self, mr: Managed, seen: ObservedTenant) -> State:
         """Whether the records are in place: by CloudFront where a look is due, else as written down.
@@ -60,16 +64,16 @@ class DnsLook:
             every = DEEP_CHECK_SECONDS
         return self.memory.verification_due(mr.uid, every, never=never)
 
-    def _read(self, group: str) -> str | None:
+    def _read(self, group: str, before: GroupLook) -> GroupLook:
         try:
-            if group:
-                return self.cloudfront.get_group(group).routing_endpoint
-            default = self.cloudfront.default_group()
+            seen = self.cloudfront.get_group(group) if group else self.cloudfront.default_group()
         except AwsError as error:
-            _log.warning("cannot read the routing endpoint", connection_group=group, error=str(error))
-            return None
-        if default is None:
-            return None
-        # Its tenants name it by its id.
-        self.memory.note_endpoint(default.id, default.routing_endpoint)
-        return default.routing_endpoint
+            _log.warning("cannot look at the connection group", connection_group=group, error=str(error))
+            return grouplook.failed(before, error)
+        if seen is None:
+            return before
+        look = grouplook.of(seen)
+        if seen.id != group:
+            # Its tenants name it by its id.
+            self.memory.note_group(seen.id, look)
+        return look

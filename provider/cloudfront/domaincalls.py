@@ -65,13 +65,16 @@ class DomainCalls:
         is one of the account's own with a certificate that covers the domain."""
         by: Any = {"Domain": domain, "DomainControlValidationResource": {"DistributionTenantId": tenant}}
         found: list[Conflict] = []
+        passed = set[str]()
         while True:
             with failing("ListDomainConflicts"):
                 answer = self._cloudfront.list_domain_conflicts(**by)
             found += map(_conflict, answer.get("DomainConflicts") or ())
             marker = answer.get("NextMarker")
-            if not marker or marker == by.get("Marker"):
+            # Pages that lead back would go round for ever; what is found counts.
+            if not marker or marker in passed:
                 return tuple(found)
+            passed.add(marker)
             by["Marker"] = marker
 
     def move_domain(self, domain: str, tenant: str, etag: str) -> str:

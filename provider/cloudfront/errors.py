@@ -27,6 +27,7 @@ from provider.cloudfront import operations
 
 __all__ = [
     "CODES",
+    "ENDLESS",
     "FORBIDDEN",
     "PAUSED",
     "STALE_CREDENTIALS",
@@ -42,6 +43,8 @@ __all__ = [
 
 PAUSED: Final = "Paused"
 """The code of a call that was held back here, to give AWS time."""
+ENDLESS: Final = "EndlessList"
+"""The code of a list whose pages lead back or do not end."""
 FORBIDDEN: Final = "Forbidden"
 """The code of a call that a rehearsal must not make."""
 
@@ -146,6 +149,8 @@ CODES: Final[Mapping[str, Verdict]] = {
     "TLS": _OTHER,
     # Made here: the call was not made, as the account's requests are paused or its rate is used up.
     PAUSED: Verdict(_C.WAIT, _R.THROTTLED),
+    # Made here: a list whose pages lead back or do not end.
+    ENDLESS: _OTHER,
     # Made here: a call that writes, where nothing may be written.
     FORBIDDEN: _BROKEN,
 }

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final
 
-from provider.cloudfront import groupstate
+from provider.cloudfront import groupstate, observed
+from provider.cloudfront.errors import ENDLESS, AwsError
 from provider.cloudfront.failing import failing
 from provider.cloudfront.groupstate import Group, ObservedGroup
+from provider.cloudfront.observed import ObservedTenant
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudfront import CloudFrontClient
 
 __all__ = ["GroupCalls", "creation", "update"]
 
-_FIRST_TENANTS = 5
+_MOST_PAGES: Final = 1000
 
 
 class GroupCalls:
@@ -28,18 +31,17 @@ class GroupCalls:
         return groupstate.read(answer["ConnectionGroup"], answer["ETag"])
 
     def default_group(self) -> ObservedGroup | None:
-        """ListConnectionGroups, every page."""
-        page: dict[str, Any] = {}
-        while True:
+        """ListConnectionGroups, page by page until it is found."""
+
+        def page(marked: Any) -> Any:
             with failing("ListConnectionGroups"):
-                answer: Any = self._cloudfront.list_connection_groups(**page)
+                return self._cloudfront.list_connection_groups(**marked)
+
+        for answer in _pages("ListConnectionGroups", page):
             for row in answer.get("ConnectionGroups") or ():
                 if row.get("IsDefault"):
                     return groupstate.read(row, row.get("ETag", ""))
-            marker = answer.get("NextMarker")
-            if not marker or marker == page.get("Marker"):
-                return None
-            page = {"Marker": marker}
+        return None
 
     def create_group(self, group: Group) -> ObservedGroup:
         """CreateConnectionGroup."""
@@ -58,13 +60,35 @@ class GroupCalls:
         with failing("DeleteConnectionGroup"):
             self._cloudfront.delete_connection_group(Id=id_, IfMatch=etag)
 
-    def tenants_of_group(self, id_: str) -> tuple[str, ...]:
-        """ListDistributionTenants: the first few of the first page."""
-        with failing("ListDistributionTenants"):
-            # No MaxItems: AWS does not publish how large it may be, and a refusal would tell of no tenant.
-            answer = self._cloudfront.list_distribution_tenants(AssociationFilter={"ConnectionGroupId": id_})
-        names = sorted(row["Name"] for row in answer.get("DistributionTenantList") or ())
-        return tuple(names[:_FIRST_TENANTS])
+    def tenants_of_group(self, id_: str) -> tuple[ObservedTenant, ...]:
+        """ListDistributionTenants, page by page until one has a tenant: the first may have none."""
+        of_group: Any = {"AssociationFilter": {"ConnectionGroupId": id_}}
+
+        def page(marked: Any) -> Any:
+            with failing("ListDistributionTenants"):
+                # No MaxItems: AWS does not publish how large it may be, and a refusal tells of no tenant.
+                return self._cloudfront.list_distribution_tenants(**of_group, **marked)
+
+        for answer in _pages("ListDistributionTenants", page):
+            if rows := answer.get("DistributionTenantList"):
+                return tuple(observed.tenant(row, row.get("ETag", "")) for row in rows)
+        return ()
+
+
+def _pages(operation: str, page: Callable[[Any], Any]) -> Iterator[Any]:
+    """Every page of a list. One that leads back, or goes on for ever, is an error: it is not known what the
+    other pages have."""
+    marker, passed = "", set[str]()
+    while len(passed) < _MOST_PAGES:
+        answer = page({"Marker": marker} if marker else {})
+        yield answer
+        passed.add(marker)
+        marker = answer.get("NextMarker") or ""
+        if not marker:
+            return
+        if marker in passed:
+            break
+    raise AwsError(operation, ENDLESS, "the pages of the list do not come to an end")
 
 
 def creation(group: Group) -> dict[str, Any]:

@@ -6,7 +6,7 @@ As for tenants, but smaller: every field is one value.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from apis.drift import DriftPolicy
 from edgetenants_runtime.external import FieldDiff
@@ -14,6 +14,7 @@ from edgetenants_runtime.managed import Managed
 from provider.cloudfront import applied as records
 from provider.cloudfront import diff, groupstate, identity
 from provider.cloudfront.applied import Applied
+from provider.cloudfront.disabling import Said, order
 from provider.cloudfront.groupstate import Group, ObservedGroup
 from provider.cloudfront.identity import OWNER_TAG
 from provider.cloudfront.memory import Attempt
@@ -22,6 +23,7 @@ __all__ = [
     "CreateGroup",
     "DeleteGroup",
     "DisableGroup",
+    "EnableGroup",
     "GroupAction",
     "GroupState",
     "TagGroup",
@@ -30,6 +32,7 @@ __all__ = [
     "assess",
     "attempt",
     "converge",
+    "enable_again",
     "is_ineffective",
     "remove",
 ]
@@ -64,13 +67,28 @@ class UpdateGroup:
 
 @dataclass(frozen=True)
 class DisableGroup:
-    """UpdateConnectionGroup with the group as CloudFront has it, but disabled."""
+    """UpdateConnectionGroup of Enabled; where AWS wants more said, with the group as CloudFront has it."""
 
     id: str
-    group: Group
+    name: str
+    ways: tuple[tuple[Said, Group], ...]
+    """The updates to try, in this order, until AWS takes one."""
 
     def __str__(self) -> str:
-        return f"disabled connection group {self.group.name}"
+        return f"disabled connection group {self.name}"
+
+
+@dataclass(frozen=True)
+class EnableGroup:
+    """UpdateConnectionGroup of Enabled, when a tenant turns up in what was disabled for its deletion."""
+
+    id: str
+    name: str
+    ways: tuple[tuple[Said, Group], ...]
+    """As of DisableGroup."""
+
+    def __str__(self) -> str:
+        return f"enabled connection group {self.name} again"
 
 
 @dataclass(frozen=True)
@@ -106,7 +124,7 @@ class UntagGroup:
         return f"removed tags {', '.join(self.keys)}"
 
 
-GroupAction = CreateGroup | UpdateGroup | DisableGroup | DeleteGroup | TagGroup | UntagGroup
+GroupAction = CreateGroup | UpdateGroup | DisableGroup | EnableGroup | DeleteGroup | TagGroup | UntagGroup
 
 
 @dataclass(frozen=True)
@@ -180,17 +198,27 @@ def converge(state: GroupState) -> tuple[GroupAction, ...]:
     return (*tagging, *update) if claims else (*update, *tagging)
 
 
-def remove(seen: ObservedGroup) -> tuple[GroupAction, ...]:
+def remove(seen: ObservedGroup, said: Said = Said.NOTHING) -> tuple[GroupAction, ...]:
     """Disable it where it is enabled, and delete it at once, which CloudFront may refuse until the change is
-    rolled out."""
+    rolled out. `said` is what AWS was told when it last took a disabling."""
     delete = DeleteGroup(seen.id, seen.name)
     if not seen.enabled:
         return (delete,)
-    return (DisableGroup(seen.id, replace(_as_it_is(seen), enabled=False)), delete)
+    return (DisableGroup(seen.id, seen.name, _ways(seen, said, enabled=False)), delete)
 
 
-def _as_it_is(seen: ObservedGroup) -> Group:
-    return Group(seen.name, seen.ipv6_enabled, seen.anycast_ip_list_id, seen.enabled)
+def enable_again(seen: ObservedGroup, said: Said) -> tuple[GroupAction, ...]:
+    """Take a disabling back."""
+    return (EnableGroup(seen.id, seen.name, _ways(seen, said, enabled=True)),)
+
+
+def _ways(seen: ObservedGroup, said: Said, *, enabled: bool) -> tuple[tuple[Said, Group], ...]:
+    """A group has no parent, so that there are two ways."""
+    forms = {
+        Said.NOTHING: Group(seen.name, enabled=enabled),
+        Said.EVERYTHING: Group(seen.name, seen.ipv6_enabled, seen.anycast_ip_list_id, enabled),
+    }
+    return tuple((each, forms[each]) for each in order(said) if each in forms)
 
 
 def _target(asked: Group, applied: Applied, seen: ObservedGroup, ignored: frozenset[str]) -> Group:

@@ -79,7 +79,8 @@ def read(answer: Mapping[str, Any], etag: str) -> ObservedGroup:
         etag=etag,
         routing_endpoint=answer.get("RoutingEndpoint") or None,
         status=answer.get("Status", ""),
-        enabled=bool(answer.get("Enabled", False)),
+        # One that does not say is not taken for disabled: its tenants would be told not to be served.
+        enabled=bool(answer.get("Enabled", True)),
         ipv6_enabled=bool(answer.get("Ipv6Enabled", False)),
         anycast_ip_list_id=answer.get("AnycastIpListId") or None,
         is_default=bool(answer.get("IsDefault", False)),

@@ -34,9 +34,11 @@ __all__ = [
     "check_protection",
     "check_vanished",
     "invalid",
+    "is_confirmed",
     "is_dry_run",
     "leads_nowhere",
     "owner_unseen",
+    "token_of",
 ]
 
 DRY_RUN_ANNOTATION: Final = "edgetenants.io/dry-run"
@@ -276,12 +278,11 @@ def check_protection(mr: Managed) -> None:
     Raises:
         NotYet: nobody did.
     """
-    token = mr.uid[:8]
-    if not mr.spec.get("deletionProtection") or mr.annotations.get(CONFIRM_ANNOTATION) == token:
+    if not mr.spec.get("deletionProtection") or is_confirmed(mr):
         return
     words = (
         f"spec.deletionProtection is on: {noun(mr)} {mr.external_name} is kept. To delete it, set the "
-        f"annotation {CONFIRM_ANNOTATION} to {token}"
+        f"annotation {CONFIRM_ANNOTATION} to {token_of(mr)}"
     )
     raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.DELETION_HELD, words),))
 
@@ -300,6 +301,16 @@ def check_default_group(mr: Managed, *, disables: bool) -> None:
         "every tenant that names no other, so it is not disabled. Remove the field, or set it to true",
         serving=was_ready(mr),
     )
+
+
+def token_of(mr: Managed) -> str:
+    """What confirms the deletion of this resource, and of no later one of its name."""
+    return mr.uid[:8]
+
+
+def is_confirmed(mr: Managed) -> bool:
+    """Somebody confirmed this very deletion."""
+    return mr.annotations.get(CONFIRM_ANNOTATION) == token_of(mr)
 
 
 def is_dry_run(mr: Managed) -> bool:

@@ -13,15 +13,20 @@ from typing import Any, Final, TypeVar
 
 from edgetenants_runtime.clock import Clock
 from provider.cloudfront.answers import Answers
+from provider.cloudfront.disabling import Said
 from provider.cloudfront.errors import AwsError
+from provider.cloudfront.grouplook import UNKNOWN, GroupLook
 from provider.cloudfront.vanishing import Vanished
 
 __all__ = ["DEEP_CHECK_SECONDS", "Attempt", "Memory"]
 
 DEEP_CHECK_SECONDS: Final = 24 * 3600.0
 """Between two looks at what a tenant's own description does not show, such as its tags."""
-_ENDPOINT_SECONDS: Final = 3600.0
-_RETRY_SECONDS: Final = 60.0
+_GROUP_SECONDS: Final = 60.0
+_DEFAULT_GROUP_SECONDS: Final = 3600.0
+"""Which group is the account's default one, under the name ""."""
+_ROLL_OUT_SECONDS: Final = 5.0
+_SECOND_LOOK_SECONDS: Final = 15.0
 _SHARED_SECONDS: Final = 60.0
 _MOST_TOLD: Final = 10_000
 """Things of which it is known that the log has them; a log line too many is no harm."""
@@ -49,26 +54,17 @@ class Attempt:
     count: int
 
 
-@dataclass(frozen=True)
-class _Endpoint:
-    """Of a connection group."""
-
-    name: str | None
-    told: bool
-    """By the last look; else it is what was known before."""
-
-    def lasts(self) -> float:
-        return _ENDPOINT_SECONDS if self.told else _RETRY_SECONDS
-
-
 class Memory:
     """Thread-safe."""
 
-    def __init__(self, clock: Clock, vanished: Vanished | None = None) -> None:
+    def __init__(
+        self, clock: Clock, vanished: Vanished | None = None, *, second_look: float = _SECOND_LOOK_SECONDS
+    ) -> None:
         self._clock = clock
         self.vanished = vanished or Vanished(clock)
+        self._second_look = second_look
         self._lock = threading.Lock()
-        self._endpoints = Answers(clock)
+        self._groups = Answers(clock)
         self._shared = Answers(clock)
         self._holders = Answers(clock)
         self._deep_checks: dict[str, float] = {}
@@ -79,23 +75,23 @@ class Memory:
         self._told: dict[tuple[str, str], Hashable] = {}
         self._unseen: dict[str, int] = {}
         self._requests: dict[str, tuple[int, float]] = {}
+        self._unused: dict[str, tuple[str, float]] = {}
+        self._disabled: dict[str, str] = {}
+        self._said: dict[str, Said] = {}
 
-    def endpoint(self, group: str, read: Callable[[str], str | None]) -> str | None:
-        """The routing endpoint of a connection group, read anew when an hour has passed.
-
-        `read` answers None when it cannot tell; then what was known before is kept, and asked again soon.
-        """
-        before = self._endpoints.last(group)
-
-        def ask() -> _Endpoint:
-            answer = read(group)
-            return _Endpoint(answer or (before.name if before else None), told=bool(answer))
-
+    def group(self, group: str, read: Callable[[str, GroupLook], GroupLook]) -> GroupLook:
+        """A connection group that many tenants share, looked at once a minute for all of them, and every five
+        seconds while it is rolled out. `read` is given the look before, and says what of it still holds."""
+        before: GroupLook = self._groups.last(group) or UNKNOWN
         try:
-            return self._endpoints.get(group, ask, _Endpoint.lasts).name
+            return self._groups.get(group, lambda: read(group, before), lambda look: _look_lasts(group, look))
         except AwsError:
             # Another worker's call hangs.
-            return before.name if before else None
+            return before
+
+    def note_group(self, group: str, look: GroupLook) -> None:
+        """A connection group was looked at, maybe by the way."""
+        self._groups.note(group, look, _look_lasts(group, look))
 
     def shared(self, what: str, read: Callable[[], T]) -> T:
         """What many resources ask at the same time, read once a minute; what is not there is not kept.
@@ -118,10 +114,39 @@ class Memory:
         """What was found is not so any more."""
         self._holders.forget(what)
 
-    def note_endpoint(self, group: str, endpoint: str | None) -> None:
-        """The routing endpoint of a connection group was read by the way."""
-        if endpoint:
-            self._endpoints.note(group, _Endpoint(endpoint, told=True), _ENDPOINT_SECONDS)
+    def unused(self, uid: str, id_: str, *, used: bool) -> float:
+        """Seconds until a connection group that is seen without tenants is believed to have none: a list may
+        lag behind a new tenant, so that a second look is taken after a pause. Who is used begins anew."""
+        now = self._clock.now()
+        with self._lock:
+            if used:
+                self._unused.pop(uid, None)
+                return self._second_look
+            of, since = self._unused.get(uid, (id_, now))
+            since = since if of == id_ else now
+            self._unused[uid] = (id_, since)
+            return max(0.0, since + self._second_look - now)
+
+    def note_disabled(self, uid: str, id_: str) -> None:
+        """This process disables a connection group so as to delete it."""
+        with self._lock:
+            self._disabled[uid] = id_
+
+    def disabled(self, uid: str, id_: str) -> bool:
+        """This process disabled it, or tried to."""
+        with self._lock:
+            return self._disabled.get(uid) == id_
+
+    def said(self, kind: str) -> Said:
+        """What AWS was told when it last took a disabling of that kind."""
+        with self._lock:
+            return self._said.get(kind, Said.NOTHING)
+
+    def note_said(self, kind: str, said: Said | None) -> None:
+        """AWS took a disabling that said so much; None where there was none."""
+        with self._lock:
+            if said is not None:
+                self._said[kind] = said
 
     def waited(self, uid: str, what: Hashable, generation: int, seconds: float) -> bool:
         """Whether so much time has passed since `what` was first met, by this process; at once when somebody
@@ -238,6 +263,8 @@ class Memory:
             self._waits,
             self._verified,
             self._requests,
+            self._unused,
+            self._disabled,
         )
 
     def forget(self, uid: str) -> None:
@@ -245,6 +272,12 @@ class Memory:
         with self._lock:
             for remembered in self._by_uid:
                 remembered.pop(uid, None)
+
+
+def _look_lasts(group: str, look: GroupLook) -> float:
+    if not group and look.id:
+        return _DEFAULT_GROUP_SECONDS
+    return _ROLL_OUT_SECONDS if look.rolling_out else _GROUP_SECONDS
 
 
 def _share(uid: str) -> float:

@@ -21,8 +21,8 @@ class Feature(StrEnum):
     TENANTS = "Tenants"
     """Distribution tenants: made, changed, deleted, with their tags."""
     ENDPOINTS = "Routing endpoints and missing parents"
-    """Where DNS must lead, whether it does, and which of distribution and connection group is missing.
-    Without it status.dnsInstructions stays empty."""
+    """Where DNS must lead, whether it does, and which of distribution and connection group is missing or
+    disabled. Without it status.dnsInstructions stays empty."""
     DOMAINS = "Domain conflicts"
     """Who has a domain that is taken. Without it the message has CloudFront's words alone."""
     MOVES = "Moves of domains"
@@ -33,7 +33,8 @@ class Feature(StrEnum):
     CERTIFICATE_CHECKS = "Certificate checks"
     """Whether a certificate covers each domain, when it expires, and why ACM could not issue it."""
     GROUPS = "Connection groups"
-    """Connection groups: made, changed, deleted, with their tags."""
+    """Connection groups: made, changed, deleted, with their tags. One is deleted only when its tenants can be
+    listed, or somebody confirms that it has none."""
     WEB_ACLS = "Web ACLs"
     """Tenants with a web ACL of their own."""
     VPC_ORIGINS = "VPC origins"
@@ -113,7 +114,12 @@ _USED_BY_TENANTS: Final = (
 
 _ALL: Final = (
     # Distribution tenants.
-    _cloudfront("GetDistributionTenant", _F.TENANTS, _R.TENANT),
+    _cloudfront(
+        "GetDistributionTenant",
+        _F.TENANTS,
+        _R.TENANT,
+        Grant(_F.GROUPS, "cloudfront:GetDistributionTenant", _R.TENANT),
+    ),
     _cloudfront(
         "CreateDistributionTenant", _F.TENANTS, _R.ALL, _TAGGED_TENANT, *_USED_BY_TENANTS, writes=True
     ),

@@ -31,6 +31,7 @@ from provider.cloudfront.certificates import Certificate, Request
 from provider.cloudfront.customizations import INHERITED
 from provider.cloudfront.desired import Tenant
 from provider.cloudfront.diff import Diff, compare
+from provider.cloudfront.disabling import Said, order
 from provider.cloudfront.identity import OWNER_TAG
 from provider.cloudfront.observed import ObservedTenant
 
@@ -41,10 +42,10 @@ __all__ = [
     "Moves",
     "converge",
     "create",
+    "disabled",
     "look_after",
     "only_attaches",
     "remove",
-    "whole",
 ]
 
 LOOK_AGAIN: Final = 5.0
@@ -189,33 +190,38 @@ def _update(
     return (*others, UpdateTenant(seen.id, target, then, request=request))
 
 
-def remove(seen: ObservedTenant, *, refused: bool = False) -> tuple[Action, ...]:
+def remove(seen: ObservedTenant, *, refused: bool = False, said: Said = Said.NOTHING) -> tuple[Action, ...]:
     """Delete a tenant: disable it, and delete it at once, which CloudFront may refuse until it is rolled out.
 
     Args:
         seen: the tenant.
         refused: the deletion of this version was tried and refused, so that the roll-out is waited for.
+        said: what AWS was told when it last took a disabling.
     """
     delete = DeleteTenant(seen.id, seen.name)
     if seen.enabled:
-        return (DisableTenant(seen.id, whole(seen, enabled=False)), delete)
+        ways = tuple((each, disabled(seen, each)) for each in order(said))
+        return (DisableTenant(seen.id, seen.name, ways), delete)
     if refused and not seen.deployed:
         reason = f"tenant {seen.name} is disabled, waiting for CloudFront before deleting it"
         return (Wait(reason, LOOK_AGAIN),)
     return (delete,)
 
 
-def whole(seen: ObservedTenant, *, enabled: bool) -> Tenant:
-    """The tenant as it is, for an update that changes nothing but `enabled`. Customizations are left out,
-    which keeps them: CloudFront refuses an update that names a certificate which is no good any more."""
-    return Tenant(
+def disabled(seen: ObservedTenant, said: Said) -> Tenant:
+    """The tenant as it is, but disabled, for an update that says so much of it. Customizations are left out
+    even of the whole: CloudFront refuses an update that names a certificate which is no good any more."""
+    if said is Said.NOTHING:
+        return Tenant(name=seen.name, enabled=False)
+    parent = Tenant(
         name=seen.name,
         distribution_id=seen.distribution_id,
-        connection_group_id=seen.connection_group_id,
         domains=frozenset(seen.domains),
-        enabled=enabled,
-        parameters=seen.parameters,
+        enabled=False,
     )
+    if said is Said.PARENT:
+        return parent
+    return replace(parent, connection_group_id=seen.connection_group_id, parameters=seen.parameters)
 
 
 def _emptied(target: Tenant, seen: ObservedTenant, *, kept: bool) -> frozenset[str]:

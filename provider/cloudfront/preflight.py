@@ -18,7 +18,7 @@ from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.api.annotations import EXTERNAL_NAME
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront import certificates
+from provider.cloudfront import certificates, grouplook
 from provider.cloudfront.actions import MoveDomain
 from provider.cloudfront.calls import CloudFront
 from provider.cloudfront.certificates import Certificate
@@ -228,7 +228,7 @@ class Preflight:
             yield Problem(Reason.CONNECTION_GROUP_NOT_FOUND, words)
             return
         if group is not None:
-            self.memory.note_endpoint(group.id, group.routing_endpoint)
+            self.memory.note_group(group.id, grouplook.of(group))
 
     def moved(self, asked: Tenant, seen: ObservedTenant | None = None) -> Iterator[Problem]:
         """CloudFront moves a domain only where a certificate covers it already: one that the tenant has, or

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from edgetenants_runtime.api.conditions import Condition
-from provider.cloudfront import applied, certificates, conditions, dnsinstructions, observed
+from provider.cloudfront import applied, certificates, conditions, dnsinstructions, grouplook, observed
 from provider.cloudfront.assessment import Assessment
 from provider.cloudfront.conditions import World
 from provider.cloudfront.dnsinstructions import State
+from provider.cloudfront.grouplook import GroupLook
 from provider.cloudfront.identity import OWNER_TAG
 
 __all__ = ["Dns", "Shown", "instructions", "show"]
@@ -24,6 +25,8 @@ class Dns:
     """The routing endpoint; None while it is not known."""
     state: State = dnsinstructions.UNKNOWN
     """Whether a record that leads there is in place."""
+    group: GroupLook = grouplook.UNKNOWN
+    """The connection group that they lead to."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,7 @@ def show(
         frozen=frozen,
         served=served,
         certificate=state.certificate,
+        group=dns.group,
     )
     certificate = certificates.shown(state.certificate)
     at_provider = observed.at_provider(state.seen, dns.endpoint)
@@ -83,7 +87,8 @@ def instructions(domains: Iterable[str], dns: Dns) -> dict[str, Any]:
 
 def _status(state: Assessment, dns: Dns) -> dict[str, Any]:
     domains = state.asked.domains or frozenset(state.seen.domains)
-    served = domains & set(state.seen.active_domains) if state.seen.enabled else frozenset()
+    enabled = state.seen.enabled and not dns.group.disabled
+    served = domains & set(state.seen.active_domains) if enabled else frozenset()
     drift = [{"field": d.field, "desired": d.desired, "observed": d.observed} for d in state.drift]
     return {
         "domainsReady": f"{len(served)}/{len(domains)}",

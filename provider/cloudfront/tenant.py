@@ -108,7 +108,7 @@ class TenantClient:
         # Where the domains must lead is said beforehand: CloudFront may refuse to create the tenant until
         # they do.
         asked = self._asked(mr, str(mr.external_name))
-        endpoint = self._dns.endpoint(mr, asked.connection_group_id) if asked.domains else None
+        endpoint = self._dns.group(mr, asked.connection_group_id).endpoint if asked.domains else None
         request = asked.certificate_request
         return Observation(
             exists=False,
@@ -202,7 +202,8 @@ class TenantClient:
 
     def _where(self, mr: Managed, seen: ObservedTenant, *, moving: bool) -> Dns:
         states = dnsinstructions.stored(mr.status) if moving else self._dns.states(mr, seen)
-        return Dns(self._dns.endpoint(mr, seen.connection_group_id), states)
+        group = self._dns.group(mr, seen.connection_group_id)
+        return Dns(group.endpoint, states, group)
 
     # Create.
 
@@ -337,10 +338,13 @@ class TenantClient:
         guards.check_protection(mr)
         tenant: ObservedTenant = seen.state
         refused = self._memory.refused(mr.uid, tenant.id, tenant.etag)
+        actions = plan.remove(tenant, refused=refused, said=self._memory.said(mr.kind))
         try:
-            effects = apply.run(plan.remove(tenant, refused=refused), tenant, self._cloudfront)
+            effects = apply.run(actions, tenant, self._cloudfront)
         except ActionFailed as failure:
+            self._memory.note_said(mr.kind, failure.effects.said)
             return self._deletion_failed(mr, failure)
+        self._memory.note_said(mr.kind, effects.said)
         if effects.wait:
             still = conditions.removing(tenant)
             raise NotYet(effects.wait.reason, after=effects.wait.seconds, conditions=still)

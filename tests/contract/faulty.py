@@ -224,6 +224,8 @@ def _changed(stage: Stage) -> bool:
 
 def as_changed(stage: Stage) -> bool:
     """AWS has what the update asked for."""
+    # What AWS tells of tags may lag behind.
+    stage.aws.deploy()
     seen = stage.aws.calls.get_tenant(NAME)
     tags = stage.aws.calls.tags(seen.arn)
     return (

@@ -13,6 +13,7 @@ from provider.cloudfront.operations import OPERATIONS
 from tests.contract import readings
 from tests.contract.faulty import (
     BESIDES,
+    FRONT,
     PHASES,
     Disturbance,
     Faulty,
@@ -43,9 +44,10 @@ DISPENSABLE = {
     "VerifyDnsConfiguration": "only says where DNS leads",
     "DescribeCertificate": "only says why and until when",
     "ListTagsForResource": "tags are written by what is known of them",
-    "ListDistributionTenants": "CloudFront itself refuses to delete a group with tenants",
 }
 """What the life goes on without, and why. Every other refusal is told."""
+HOLDING = {"ListDistributionTenants": "whether a group has tenants, which it would take off the net"}
+"""What holds a deletion until it is permitted or confirmed."""
 ALL = {**PHASES, **BESIDES}
 
 Begin = tuple[Any, list[dict[str, Any]]]
@@ -146,6 +148,11 @@ def refused(stage: Stage, name: str, operation: str) -> None:
     """It is told, and permitted then; or the phase ends without it."""
     if operation in DISPENSABLE:
         go(stage, ALL[name])
+    elif operation in HOLDING:
+        assert [error for _ in range(6) for error in stage.step()] == []
+        assert stage.group.ready() == ("False", "DeletionHeld")
+        assert "AccessDenied" in stage.group.condition("Ready")[2]
+        assert stage.aws.calls.get_group(FRONT).enabled
     else:
         met = [error for _ in range(6) for error in stage.step()]
         assert any("AccessDenied" in error for error in met), met

@@ -183,6 +183,11 @@ REFUSED = (
         (refused("ConnectionGroupNotFound", "cg_none"),),
         fields={"connectionGroupId": "cg_none"},
     ),
+    Case(
+        "in-disabled-group",
+        (waits("ConnectionGroupDisabled", says="Enable it"),),
+        fields={"connectionGroupIdRef": {"name": "group-suspended"}},
+    ),
     Case("quota", (refused("QuotaExceeded", "limit of 10000"),), account="quota"),
     Case("throttled", (refused("Throttled", "Rate exceeded"),), account="throttled"),
     Case("byhand", (refused("AdoptionRefused", "edgetenants.io/adopt"),)),

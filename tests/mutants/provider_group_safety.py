@@ -2,4 +2,219 @@
 
 from tests.mutants.mutation import Mutation
 
-PROVIDER_GROUP_SAFETY: tuple[Mutation, ...] = ()
+_SAFETY = "unit/provider/test_group_safety.py"
+_WIRE = "contract/test_group_safety.py"
+
+_DELETION = (
+    Mutation(
+        "one look at the tenants of a group is enough",
+        "cloudfront/groupuse.py",
+        "if not used and group.enabled and left:",
+        "if False:",
+        "a list that lags lets a group be disabled under a tenant that was just made",
+        (f"{_SAFETY}::test_a_deletion_takes_a_second_look_before_it_disables",),
+    ),
+    Mutation(
+        "a group is disabled though AWS does not tell of its tenants",
+        "cloudfront/groupuse.py",
+        "if group.enabled and not guards.is_confirmed(mr):",
+        "if False:",
+        "without one permission a deletion takes every tenant of the group off the net",
+        (f"{_SAFETY}::test_where_aws_does_not_tell_the_group_is_kept_until_somebody_confirms",),
+    ),
+    Mutation(
+        "a confirmation cannot be given",
+        "cloudfront/groupuse.py",
+        "if group.enabled and not guards.is_confirmed(mr):",
+        "if group.enabled:",
+        "without one permission the group stays for ever",
+        (f"{_SAFETY}::test_where_aws_does_not_tell_the_group_is_kept_until_somebody_confirms",),
+    ),
+    Mutation(
+        "what asks for the group beside it does not count",
+        "cloudfront/groupuse.py",
+        "            mine.append(each)",
+        "            continue",
+        "a tenant that lists do not show yet is served no more",
+        (f"{_SAFETY}::test_a_resource_beside_it_that_asks_for_the_group_keeps_it",),
+    ),
+    Mutation(
+        "what asks for the group elsewhere does not count",
+        "cloudfront/groupuse.py",
+        "            others.append(each)",
+        "            continue",
+        "another namespace's tenant that lists do not show yet is served no more",
+        (f"{_SAFETY}::test_a_resource_of_another_namespace_counts_when_aws_says_so",),
+    ),
+    Mutation(
+        "what another namespace says of the group is believed",
+        "cloudfront/groupuse.py",
+        "return seen.name if seen.connection_group_id == group.id else None",
+        "return seen.name",
+        "anybody in the cluster can hold up the deletion of a group for ever",
+        (f"{_SAFETY}::test_a_resource_of_another_namespace_counts_when_aws_says_so",),
+    ),
+    Mutation(
+        "a tenant that cannot be looked at counts",
+        "cloudfront/groupuse.py",
+        "serving=conditions.was_ready(mr)) from error\n        return None",
+        "serving=conditions.was_ready(mr)) from error\n        return name",
+        "anybody in the cluster can hold up the deletion of a group for ever",
+        (f"{_SAFETY}::test_many_of_another_namespace_that_lie_cost_little_and_hold_up_nothing",),
+    ),
+    Mutation(
+        "whatever another namespace calls a tenant is asked for",
+        "cloudfront/groupuse.py",
+        "    if not _NAME.fullmatch(name):\n        return None\n",
+        "",
+        "a name that makes a request fail holds up the deletion of a group for ever",
+        (f"{_SAFETY}::test_what_names_no_tenant_is_not_asked_for",),
+    ),
+    Mutation(
+        "every resource that names the group is looked at",
+        "cloudfront/groupuse.py",
+        "newest[:_MOST_LOOKS]",
+        "newest",
+        "a thousand false resources cost a thousand calls at each look",
+        (f"{_SAFETY}::test_many_of_another_namespace_that_lie_cost_little_and_hold_up_nothing",),
+    ),
+    Mutation(
+        "the log keeps to itself what messages may not tell",
+        "cloudfront/groupuse.py",
+        '    if having.memory.is_news(mr.uid, "tenants", frozenset(names)):',
+        "    if False:",
+        "nobody learns which tenants hold up a deletion",
+        (f"{_SAFETY}::test_names_of_other_namespaces_are_not_told",),
+    ),
+    Mutation(
+        "a list that leads back is an empty one",
+        "cloudfront/groupcalls.py",
+        "        if marker in passed:\n            break",
+        "        if marker in passed:\n            return",
+        "a group is disabled under the tenants of the pages that did not come",
+        (f"{_SAFETY}::test_pages_that_lead_back_are_no_empty_list",),
+    ),
+    Mutation(
+        "a throttled list holds a deletion",
+        "cloudfront/groupuse.py",
+        'if error.verdict.class_ in (ErrorClass.THROTTLED, ErrorClass.WAIT):\n            what = f"list',
+        'if False:\n            what = f"list',
+        "people are asked to confirm what the next look would tell",
+        (f"{_SAFETY}::test_a_list_that_is_throttled_is_asked_again_and_holds_nothing",),
+    ),
+    Mutation(
+        "what may have been disabled is forgotten",
+        "cloudfront/connectiongroup.py",
+        "            self._memory.note_disabled(mr.uid, group.id)",
+        "            pass",
+        "a group whose disabling was not answered stays disabled under its tenants",
+        (f"{_SAFETY}::test_a_group_whose_disabling_was_not_answered_is_enabled_again",),
+    ),
+    Mutation(
+        "one page of a group's tenants is enough",
+        "cloudfront/groupcalls.py",
+        'return tuple(observed.tenant(row, row.get("ETag", "")) for row in rows)\n',
+        'return tuple(observed.tenant(row, row.get("ETag", "")) for row in rows)\n            break\n',
+        "a group is disabled under the tenants of the second page",
+        (f"{_SAFETY}::test_the_tenants_of_a_group_are_looked_for_on_every_page",),
+    ),
+    Mutation(
+        "what was disabled by mistake stays so",
+        "cloudfront/connectiongroup.py",
+        "if group.enabled or not self._memory.disabled(mr.uid, group.id):",
+        "if True:",
+        "AWS says that the group has tenants, and nobody gives them back",
+        (
+            f"{_SAFETY}::test_a_group_that_aws_says_is_used_after_all_is_enabled_again",
+            f"{_SAFETY}::test_a_tenant_that_turns_up_in_a_group_that_is_being_disabled_is_served_again",
+        ),
+    ),
+)
+
+_DISABLED = (
+    Mutation(
+        "a disabled group is nobody's business",
+        "cloudfront/conditions.py",
+        "    _disabled_group,\n",
+        "",
+        "tenants say that every domain is served, and none is",
+        (f"{_SAFETY}::test_a_disabled_group_takes_ready_within_two_minutes_and_gives_it_back",),
+    ),
+    Mutation(
+        "a group is looked at once an hour",
+        "cloudfront/memory.py",
+        "_GROUP_SECONDS: Final = 60.0\n_DEFAULT",
+        "_GROUP_SECONDS: Final = 3600.0\n_DEFAULT",
+        "an outage is told an hour late",
+        (f"{_SAFETY}::test_a_disabled_group_takes_ready_within_two_minutes_and_gives_it_back",),
+    ),
+    Mutation(
+        "each tenant looks at its group",
+        "cloudfront/memory.py",
+        "return _ROLL_OUT_SECONDS if look.rolling_out else _GROUP_SECONDS",
+        "return 0.0",
+        "ten thousand tenants make twice the calls",
+        (f"{_SAFETY}::test_the_look_of_its_own_managed_resource_serves_the_tenants_too",),
+    ),
+    Mutation(
+        "a group that may not be read is taken for disabled",
+        "cloudfront/grouplook.py",
+        "return replace(before, disabled=False, rolling_out=False)",
+        "return replace(before, disabled=True, rolling_out=False)",
+        "a missing permission turns healthy tenants unready",
+        (f"{_SAFETY}::test_a_group_that_cannot_be_looked_at_takes_nothing",),
+    ),
+    Mutation(
+        "a group that does not say is taken for disabled",
+        "cloudfront/groupstate.py",
+        'bool(answer.get("Enabled", True))',
+        'bool(answer.get("Enabled", False))',
+        "an answer without an optional member turns healthy tenants unready",
+        (f"{_SAFETY}::test_a_group_that_does_not_say_whether_it_is_enabled_is_not_taken_for_disabled",),
+    ),
+    Mutation(
+        "a new tenant does not wait for its group",
+        "cloudfront/conditions.py",
+        "(world.seen.deployed and not world.group.rolling_out)",
+        "world.seen.deployed",
+        "a tenant is Ready while CloudFront does not answer at its endpoint yet",
+        (f"{_SAFETY}::test_a_new_tenant_waits_for_its_group_to_be_rolled_out",),
+    ),
+)
+
+_SAID = (
+    Mutation(
+        "a disabling says the whole first",
+        "cloudfront/disabling.py",
+        "return (first, *(each for each in Said if each is not first))",
+        "return tuple(sorted(Said, reverse=True))",
+        "a deletion is stuck once the distribution defines other parameters",
+        ("unit/provider/test_defects.py::test_a_disabling_says_no_more_than_aws_wants",),
+    ),
+    Mutation(
+        "a disabling says Enabled or nothing",
+        "cloudfront/disabling.py",
+        "            if not _refused(error, way):\n                raise",
+        "            raise",
+        "where AWS wants more said, no tenant can be deleted",
+        (f"{_WIRE}::test_the_form_of_a_disabling_that_aws_takes_is_remembered",),
+    ),
+    Mutation(
+        "what AWS took is forgotten",
+        "cloudfront/memory.py",
+        "                self._said[kind] = said",
+        "                pass",
+        "each deletion makes the refused calls again",
+        (f"{_WIRE}::test_the_form_of_a_disabling_that_aws_takes_is_remembered",),
+    ),
+    Mutation(
+        "whatever is refused is said in other words",
+        "cloudfront/disabling.py",
+        "    return malformed or error.verdict.reason in _REFUSALS",
+        "    return True",
+        "a lack of permission or a throttling costs three calls",
+        (f"{_SAFETY}::test_what_is_refused_for_another_reason_is_not_said_in_other_words",),
+    ),
+)
+
+PROVIDER_GROUP_SAFETY = (*_DELETION, *_DISABLED, *_SAID)

@@ -2,6 +2,7 @@
 
 from tests.mutants.mutation import Mutation
 
+_SAFETY = "unit/provider/test_group_safety.py"
 _SMALL_PAGES_ARE_REFUSED = (
     "contract/test_open_questions.py::test_a_life_under_each_reading[combination-0-with_managed_certificate]"
 )
@@ -10,17 +11,17 @@ PROVIDER_READINGS = (
     Mutation(
         "a group's tenants are asked for by the number",
         "cloudfront/groupcalls.py",
-        'AssociationFilter={"ConnectionGroupId": id_})',
-        'AssociationFilter={"ConnectionGroupId": id_}, MaxItems=_FIRST_TENANTS)',
+        'of_group: Any = {"AssociationFilter": {"ConnectionGroupId": id_}}',
+        'of_group: Any = {"AssociationFilter": {"ConnectionGroupId": id_}, "MaxItems": 5}',
         "where AWS has smaller pages the list is refused, and a group with tenants cannot be deleted",
         (_SMALL_PAGES_ARE_REFUSED,),
     ),
     Mutation(
         "tenants that cannot be listed are no tenants",
-        "cloudfront/connectiongroup.py",
-        "            if error.code not in _UNLISTED:\n",
-        "            if False:\n",
-        "a throttled list disables a group under its tenants",
-        ("unit/provider/test_connectiongroup.py",),
+        "cloudfront/groupuse.py",
+        "            raise _held(mr, group, error) from error",
+        "            pass",
+        "a refused list disables a group under its tenants",
+        (f"{_SAFETY}::test_where_aws_does_not_tell_the_group_is_kept_until_somebody_confirms",),
     ),
 )

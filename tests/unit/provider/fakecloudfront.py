@@ -85,6 +85,10 @@ class FakeCloudFront:
     """Fields of ObservedTenant that updates do not change."""
     deploys: bool = True
     """False: what is written stays InProgress until `deploy`."""
+    disables_used_groups: bool = False
+    """A connection group that has tenants can be disabled."""
+    unlisted: set[str] = field(default_factory=set)
+    """Ids of tenants that lists do not show yet."""
     deletes_in_progress: bool = True
     """False: a tenant that is not rolled out cannot be deleted."""
     account_id: str = ACCOUNT
@@ -170,7 +174,7 @@ class FakeCloudFront:
         with _Call(self, "UpdateDistributionTenant"):
             before = self._current(id_, etag)
             self._check_parents(tenant)
-            self._check_free("UpdateDistributionTenant", tenant.domains, id_)
+            self._check_free("UpdateDistributionTenant", tenant.domains or (), id_)
             self._check_request(request, tenant.domains, id_)
             if request:
                 self._request(id_, request, tenant.domains)
@@ -179,7 +183,7 @@ class FakeCloudFront:
                 "connection_group_id": tenant.connection_group_id,
                 "domains": {
                     d: "active" if before.domains.get(d) == "active" else self._status(tenant, d)
-                    for d in tenant.domains
+                    for d in tenant.domains or ()
                 },
                 "enabled": tenant.enabled,
                 "parameters": dict(tenant.parameters),
@@ -189,6 +193,9 @@ class FakeCloudFront:
                 del written["parameters"]
             if not tenant.customizations and "Customizations" not in emptied:
                 del written["customizations"]
+            for left_out in ("distribution_id", "connection_group_id", "domains", "enabled"):
+                if written[left_out] in (None, {}):
+                    del written[left_out]
             kept = {key: value for key, value in written.items() if key not in self.keeps_ineffective}
             status = "Deployed" if self.deploys else "InProgress"
             self.edit(id_, status=status, **kept)
@@ -269,13 +276,13 @@ class FakeCloudFront:
     def update_group(self, id_, etag, group, *, emptied=False):
         with _Call(self, "UpdateConnectionGroup"):
             before = self._current_group(id_, etag)
-            if group.enabled is False and self.tenants_in(id_):
+            if group.enabled is False and not self.disables_used_groups and self.tenants_in(id_):
                 raise AwsError("UpdateConnectionGroup", "ResourceInUse", "has tenants", status=409)
             self.groups[id_] = replace(
                 before,
                 etag=self._next(etag),
-                ipv6_enabled=group.ipv6_enabled,
-                enabled=group.enabled,
+                ipv6_enabled=before.ipv6_enabled if group.ipv6_enabled is None else group.ipv6_enabled,
+                enabled=before.enabled if group.enabled is None else group.enabled,
                 anycast_ip_list_id=None if emptied else group.anycast_ip_list_id or before.anycast_ip_list_id,
                 status="Deployed" if self.deploys else "InProgress",
             )
@@ -292,7 +299,11 @@ class FakeCloudFront:
 
     def tenants_of_group(self, id_):
         with _Call(self, "ListDistributionTenants"):
-            return self.tenants_in(id_)
+            return tuple(
+                replace(t, tags=None, parameters={})
+                for t in self.tenants_in(id_)
+                if t.id not in self.unlisted
+            )
 
     def caller(self):
         with _Call(self, "GetCallerIdentity"):
@@ -324,7 +335,7 @@ class FakeCloudFront:
         return tenant
 
     def _check_parents(self, tenant):
-        missing = tenant.distribution_id not in self.distributions
+        missing = tenant.distribution_id and tenant.distribution_id not in self.distributions
         if missing or (tenant.connection_group_id and tenant.connection_group_id not in self.groups):
             raise AwsError("Write", "EntityNotFound", "one of them is not there", status=404)
 
@@ -368,7 +379,7 @@ class FakeCloudFront:
         self.distributions[id_] = replace(self.distributions[DISTRIBUTION], id=id_, **values)
 
     def tenants_in(self, group):
-        return tuple(t.name for t in self.tenants.values() if t.connection_group_id == group)
+        return tuple(t for t in self.tenants.values() if t.connection_group_id == group)
 
     def _store(self, resource):
         (self.groups if resource.id in self.groups else self.tenants)[resource.id] = resource

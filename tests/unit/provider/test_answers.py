@@ -11,10 +11,13 @@ from edgetenants_runtime.clock import FakeClock
 from provider.cloudfront import answers
 from provider.cloudfront.answers import Answers
 from provider.cloudfront.errors import PAUSED, AwsError
+from provider.cloudfront.grouplook import UNKNOWN, GroupLook
 from provider.cloudfront.memory import Memory
 
 SECONDS = 10.0
 WORKERS = 8
+
+LOOK = GroupLook("cg_1", "d1.cloudfront.net")
 
 
 def kept(_: object) -> float:
@@ -109,8 +112,8 @@ def test_a_call_that_hangs_stops_nobody_else(workers, monkeypatch):
     hanging = workers.submit(memory.shared, "distribution E1", slow)
     assert slow.begun.wait(10)
     assert memory.shared("distribution E2", lambda: "two") == "two"
-    assert memory.endpoint("cg_1", lambda group: "d1.cloudfront.net") == "d1.cloudfront.net"
-    memory.note_endpoint("cg_2", "d2.cloudfront.net")
+    assert memory.group("cg_1", lambda *_: LOOK) == LOOK
+    memory.note_group("cg_2", LOOK)
     with pytest.raises(AwsError, match="no answer yet") as waited:
         memory.shared("distribution E1", slow)
     assert (waited.value.code, waited.value.after) == (PAUSED, 2.0)
@@ -118,17 +121,17 @@ def test_a_call_that_hangs_stops_nobody_else(workers, monkeypatch):
     assert hanging.result(10) == "told"
 
 
-def test_an_endpoint_that_hangs_is_the_one_known_before(workers, monkeypatch):
+def test_a_group_whose_look_hangs_is_as_it_was_before(workers, monkeypatch):
     monkeypatch.setattr(answers, "_PATIENCE", 0.05)
-    clock, slow = FakeClock(), Slow(None)
+    clock, slow = FakeClock(), Slow(UNKNOWN)
     memory = Memory(clock)
-    memory.note_endpoint("cg_1", "d1.cloudfront.net")
+    memory.note_group("cg_1", LOOK)
     clock.advance(3600)
-    hanging = workers.submit(memory.endpoint, "cg_1", lambda group: slow())
+    hanging = workers.submit(memory.group, "cg_1", lambda *_: slow())
     assert slow.begun.wait(10)
-    assert memory.endpoint("cg_1", lambda group: "never asked") == "d1.cloudfront.net"
+    assert memory.group("cg_1", lambda *_: UNKNOWN) == LOOK
     slow.go_on.set()
-    assert hanging.result(10) == "d1.cloudfront.net", "nor does an answer that tells nothing take it away"
+    assert hanging.result(10) == UNKNOWN
 
 
 def _await_follower(of: Answers) -> None:

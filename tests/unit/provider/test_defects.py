@@ -181,7 +181,7 @@ def test_a_certificate_that_is_no_good_is_not_hidden_by_active_domains():
 # Deletion.
 
 
-def test_a_disabling_says_the_whole_tenant():
+def test_a_disabling_says_no_more_than_aws_wants():
     seen = observed.ObservedTenant(
         "dt_1",
         ARN,
@@ -194,14 +194,16 @@ def test_a_disabling_says_the_whole_tenant():
         customizations=Customizations(WebAcl("disable"), None, GeoRestrictions("none")),
     )
     disable, _ = plan.remove(seen)
-    sent = calls.update("dt_1", "v1", disable.tenant)
-    assert sent == {
-        "Id": "dt_1",
-        "IfMatch": "v1",
+    alone, with_parent, whole = [calls.update("dt_1", "v1", tenant) for _, tenant in disable.ways]
+    assert alone == {"Id": "dt_1", "IfMatch": "v1", "Enabled": False}
+    parent = {
         "DistributionId": "E1",
-        "ConnectionGroupId": "cg_1",
         "Domains": [{"Domain": "a.example.com"}, {"Domain": "b.example.com"}],
-        "Enabled": False,
+    }
+    assert with_parent == {**alone, **parent}
+    assert whole == {
+        **with_parent,
+        "ConnectionGroupId": "cg_1",
         "Parameters": [{"Name": "tenantName", "Value": "acme"}],
     }, "but for customizations, which stay: CloudFront refuses to be told of a certificate that ran out"
 

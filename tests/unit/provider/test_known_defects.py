@@ -75,7 +75,7 @@ DEFECTS = (
     Row(
         "the disabling before a deletion leaves members out, and has the domains of the spec",
         (
-            f"{D}::test_a_disabling_says_the_whole_tenant",
+            f"{D}::test_a_disabling_says_no_more_than_aws_wants",
             f"{T}::test_a_deletion_disables_what_is_there_and_not_what_is_asked",
         ),
         ("a disabling leaves parameters out", "a disabling says the domains of the spec"),

@@ -1,0 +1,137 @@
+"""Whether a connection group that is to be deleted has tenants: they would be served no more once it is
+disabled, and whether AWS refuses that is not published. So AWS is not relied on for it.
+
+    AWS lists a tenant ─────────────────▶ wait        a cached resource asks for the group ──▶ wait
+    AWS does not tell ──▶ DeletionHeld, until somebody confirms
+    neither ──▶ a second look after a pause, as a list may lag behind a new tenant ──▶ disable
+
+Status proves nothing, and anybody may write a spec in a namespace of theirs: of another namespace's resource
+it counts what AWS says of its tenant.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import structlog
+
+from apis.conditions import TenantReadyReason as Reason
+from edgetenants_runtime.errors import NotYet
+from edgetenants_runtime.managed import Managed
+from provider.cloudfront import conditions, disclosure, groupreport, guards, identity, plan
+from provider.cloudfront.context import Context
+from provider.cloudfront.errors import AwsError, ErrorClass, explain, not_ready
+from provider.cloudfront.groupstate import ObservedGroup
+from provider.cloudfront.observed import ObservedTenant
+
+__all__ = ["check_known", "users", "waiting"]
+
+_log = structlog.get_logger("provider.cloudfront.groupuse")
+
+_TENANT: Final = "DistributionTenant"
+_TOLD: Final = 5
+_MOST_LOOKS: Final = 20
+_HELD_SECONDS: Final = 60.0
+_NAME: Final = re.compile(r"[A-Za-z0-9][\w.:/-]{1,255}", re.ASCII)
+"""What may name a tenant; anything else would make another request, or one that fails whenever it is made."""
+
+
+def users(mr: Managed, group: ObservedGroup, having: Context) -> str:
+    """Whose tenants use the group, in words; empty where nobody's are known to.
+
+    Raises:
+        NotYet: AWS does not tell, and nobody has confirmed.
+        ExternalError: AWS takes no requests for the moment.
+    """
+    if listed := _listed(mr, group, having):
+        return _told(mr, {each.name for each in listed}, having)
+    mine, others = _askers(mr, group, having)
+    if mine:
+        return ", ".join(sorted(f"{each.kind} {each.name}" for each in mine)[:_TOLD])
+    there = next((name for each in others if (name := _in_group(mr, each, group, having))), None)
+    return _told(mr, {there}, having) if there else ""
+
+
+def check_known(mr: Managed, group: ObservedGroup, having: Context, *, used: bool) -> None:
+    """A group without tenants has been seen so for a while, where it would be disabled.
+
+    Raises:
+        NotYet: a second look has to be taken.
+    """
+    left = having.memory.unused(mr.uid, group.id, used=used)
+    if not used and group.enabled and left:
+        raise waiting(group, "for a second look at its tenants", left)
+
+
+def waiting(group: ObservedGroup, what: str, seconds: float = plan.LOOK_AGAIN) -> NotYet:
+    """The deletion of the group waits."""
+    words = f"connection group {group.name} waits {what}"
+    return NotYet(words, after=seconds, conditions=groupreport.removing(group))
+
+
+def _listed(mr: Managed, group: ObservedGroup, having: Context) -> tuple[ObservedTenant, ...]:
+    try:
+        return having.cloudfront.tenants_of_group(group.id)
+    except AwsError as error:
+        if error.verdict.class_ in (ErrorClass.THROTTLED, ErrorClass.WAIT):
+            what = f"list the tenants of connection group {group.name}"
+            raise explain(error, what, serving=conditions.was_ready(mr)) from error
+        if group.enabled and not guards.is_confirmed(mr):
+            raise _held(mr, group, error) from error
+        # What is disabled serves nobody, and CloudFront itself keeps a group that has tenants.
+        _log.warning("cannot list tenants", connection_group=group.name, error=str(error))
+        return ()
+
+
+def _held(mr: Managed, group: ObservedGroup, error: AwsError) -> NotYet:
+    denied = error.verdict.reason is Reason.ACCESS_DENIED
+    words = (
+        f"connection group {group.name} is kept, as AWS does not tell whether it has tenants: {error}. "
+        f"{'Permit cloudfront:ListDistributionTenants. ' if denied else ''}If no tenant uses it, set the "
+        f"annotation {guards.CONFIRM_ANNOTATION} to {guards.token_of(mr)}, and it is deleted all the same"
+    )
+    held = not_ready(Reason.DELETION_HELD, words)
+    # One that is gone is seen to be at the next look.
+    after = plan.LOOK_AGAIN if error.absent else _HELD_SECONDS
+    return NotYet(words, after=after, conditions=(*groupreport.removing(group), held))
+
+
+def _told(mr: Managed, names: set[str], having: Context) -> str:
+    if having.memory.is_news(mr.uid, "tenants", frozenset(names)):
+        _log.info("waits for its tenants", connection_group=mr.external_name, tenants=sorted(names))
+    return disclosure.named_tenants(mr, names, having.everyone())
+
+
+def _askers(mr: Managed, group: ObservedGroup, having: Context) -> tuple[list[Managed], list[Managed]]:
+    """The cached resources that name the group: those whose spec asks for it beside it, and others, the
+    newest first, as it is those that a list may not show yet. No more others than can be looked at."""
+    mine, others = [], []
+    for each in having.everyone():
+        asks = _asked(each) in (group.id, group.arn, group.name)
+        if each.kind == _TENANT and asks and identity.namespace_of(each) == identity.namespace_of(mr):
+            mine.append(each)
+        elif each.kind == _TENANT and (asks or each.at_provider.get("connectionGroupId") == group.id):
+            others.append(each)
+    newest = sorted(others, key=lambda each: each.metadata.get("creationTimestamp") or "", reverse=True)
+    return mine, newest[:_MOST_LOOKS]
+
+
+def _asked(mr: Managed) -> Any:
+    asked = mr.for_provider.get("connectionGroupId")
+    return asked or (None if mr.at_provider.get("id") else mr.init_provider.get("connectionGroupId"))
+
+
+def _in_group(mr: Managed, other: Managed, group: ObservedGroup, having: Context) -> str | None:
+    """The name of another resource's tenant that AWS says is in the group."""
+    name = str(other.at_provider.get("id") or other.external_name or other.name)
+    if not _NAME.fullmatch(name):
+        return None
+    try:
+        seen = having.cloudfront.get_tenant(name)
+    except AwsError as error:
+        if error.verdict.class_ in (ErrorClass.THROTTLED, ErrorClass.WAIT):
+            what = f"look at a tenant that names connection group {group.name}"
+            raise explain(error, what, serving=conditions.was_ready(mr)) from error
+        return None
+    return seen.name if seen.connection_group_id == group.id else None

@@ -1,0 +1,425 @@
+"""Nothing is taken from under live tenants: neither by the deletion of their connection group, nor silently
+by somebody who disables it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import structlog
+
+from edgetenants_runtime.errors import ExternalError, NotYet
+from edgetenants_runtime.managed import Managed
+from provider.cloudfront import grouplook, groupstate
+from provider.cloudfront.domaincalls import DomainCalls
+from provider.cloudfront.errors import ENDLESS, AwsError
+from provider.cloudfront.groupcalls import GroupCalls
+from provider.cloudfront.grouplook import GroupLook
+from tests.unit.provider.fakecloudfront import DEFAULT_GROUP, FakeCloudFront
+from tests.unit.provider.test_connectiongroup import Groups
+from tests.unit.provider.world import FOR_PROVIDER, World, managed
+
+DENIED = AwsError("ListDistributionTenants", "AccessDenied", "not authorized", status=403)
+PAUSE = 15.0
+
+
+class Shared(Groups):
+    """A group in a provider that has other managed resources in its cache."""
+
+    def __init__(self, *cached: dict[str, Any], **spec: Any) -> None:
+        super().__init__(cloudfront=FakeCloudFront(disables_used_groups=True), **spec)
+        self.cached = list(cached)
+        self.context["everyone"] = lambda: [Managed(each) for each in self.cached]
+        self.settle()
+
+    def use(self, **values: Any) -> str:
+        """A tenant in the group that lists do not show; its id."""
+        made = self.cloudfront.add(connection_group_id=self.group.id, **values)
+        self.cloudfront.unlisted.add(made.id)
+        return made.id
+
+    def looks(self, times: int = 4) -> list[str]:
+        """So many looks, and the calls of the last one."""
+        calls = []
+        for _ in range(times):
+            self.clock.advance(PAUSE)
+            calls = self.reconcile()
+            assert self.group.enabled
+        return calls
+
+
+def cached(namespace: str = "shop", asked: str | None = None, **at_provider: Any) -> dict[str, Any]:
+    made = managed({**FOR_PROVIDER, **({"connectionGroupId": asked} if asked else {})})
+    made["metadata"]["namespace"] = namespace
+    return {**made, "status": {"atProvider": at_provider}}
+
+
+# The deletion of a group.
+
+
+def test_a_deletion_takes_a_second_look_before_it_disables():
+    world = Shared()
+    world.delete()
+    assert world.reconcile() == ["GetConnectionGroup", "ListDistributionTenants"]
+    assert "waits for a second look at its tenants" in world.error.message
+    assert isinstance(world.error, NotYet)
+    assert world.error.after == PAUSE
+    tenant = world.cloudfront.add(connection_group_id=world.group.id)
+    world.looks()
+    assert "waits for its tenants to be deleted or moved: 1 more" in world.error.message
+    del world.cloudfront.tenants[tenant.id]
+    world.reconcile()
+    assert "second look" in world.error.message, "the pause begins anew"
+    world.settle()
+    assert world.gone
+
+
+def test_a_group_that_is_disabled_as_asked_needs_no_second_look():
+    world = Shared(for_provider={"enabled": False})
+    world.delete()
+    calls = world.reconcile()
+    assert calls == ["GetConnectionGroup", "ListDistributionTenants", "DeleteConnectionGroup"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        DENIED,
+        AwsError("ListDistributionTenants", "InvalidArgument", "no"),
+        AwsError("ListDistributionTenants", "EntityNotFound", "no"),
+        AwsError("ListDistributionTenants", ENDLESS, "no end"),
+    ],
+    ids=lambda error: error.code,
+)
+def test_where_aws_does_not_tell_the_group_is_kept_until_somebody_confirms(error):
+    world = Shared()
+    world.cloudfront.refuse["ListDistributionTenants"] = error
+    world.delete()
+    world.looks()
+    assert world.ready() == ("False", "DeletionHeld")
+    words = world.condition("Ready")[2]
+    assert str(error) in words
+    assert "set the annotation edgetenants.io/confirm to 0a1b2c3d" in words
+    assert ("Permit cloudfront:ListDistributionTenants" in words) is (error is DENIED)
+    world.obj["metadata"]["annotations"]["edgetenants.io/confirm"] = "0a1b2c3d"
+    world.settle()
+    assert world.gone
+
+
+@pytest.mark.parametrize("code", ["Throttling", "InternalError", "Endpoint"])
+def test_a_list_that_is_throttled_is_asked_again_and_holds_nothing(code):
+    world = Shared()
+    world.cloudfront.refuse["ListDistributionTenants"] = AwsError("L", code, "no")
+    world.delete()
+    world.looks()
+    assert isinstance(world.error, ExternalError)
+    assert world.ready() == ("True", "Available")
+    world.cloudfront.refuse.clear()
+    world.settle()
+    assert world.gone
+
+
+def test_a_confirmation_does_not_outweigh_what_is_known():
+    world = Shared()
+    world.cloudfront.add(connection_group_id=world.group.id)
+    world.obj["metadata"]["annotations"]["edgetenants.io/confirm"] = "0a1b2c3d"
+    world.delete()
+    world.looks()
+    world.cached = [cached("other", id=world.use(name="other.acme"))]
+    world.cloudfront.refuse["ListDistributionTenants"] = DENIED
+    world.cached[0]["status"]["atProvider"]["connectionGroupId"] = world.group.id
+    world.looks()
+    assert "moved: 1 more, which the provider's log names" in world.error.message
+
+
+@pytest.mark.parametrize("made", [False, True])
+def test_a_resource_beside_it_that_asks_for_the_group_keeps_it(made):
+    world = Shared()
+    world.cached = [cached(asked=world.group.id, **({"id": world.use()} if made else {}))]
+    world.delete()
+    calls = world.looks()
+    assert "waits for its tenants to be deleted or moved: DistributionTenant acme" in world.error.message
+    assert calls == ["GetConnectionGroup", "ListDistributionTenants"]
+
+
+def test_a_resource_of_another_namespace_counts_when_aws_says_so():
+    world = Shared()
+    id_ = world.use(name="secret.customer")
+    world.cached = [cached("secret", asked=world.group.id, id=id_)]
+    world.delete()
+    world.looks()
+    assert "moved: 1 more, which the provider's log names" in world.error.message
+    assert "secret" not in world.error.message
+    world.cloudfront.edit(id_, connection_group_id=DEFAULT_GROUP)
+    world.settle()
+    assert world.gone
+
+
+@pytest.mark.parametrize("error", [None, AwsError("G", "AccessDenied", "of another account", status=403)])
+def test_many_of_another_namespace_that_lie_cost_little_and_hold_up_nothing(error):
+    world = Shared()
+    lies = {"id": "dt_none", "connectionGroupId": world.group.id}
+    world.cached = [cached("hostile", asked=world.group.id, **lies) for _ in range(500)]
+    if error:
+        world.cloudfront.refuse["GetDistributionTenant"] = error
+    world.delete()
+    assert world.reconcile().count("GetDistributionTenant") == 20
+    world.settle()
+    assert world.gone
+
+
+@pytest.mark.parametrize("name", ["..", "", "x" * 9000, "dt_1?domain=a", "dt 1", "-"])
+def test_what_names_no_tenant_is_not_asked_for(name):
+    world = Shared()
+    world.cached = [cached("hostile", id=name or "/", connectionGroupId=world.group.id)]
+    world.delete()
+    assert world.reconcile() == ["GetConnectionGroup", "ListDistributionTenants"]
+    world.settle()
+    assert world.gone
+
+
+def test_names_of_other_namespaces_are_not_told():
+    world = Shared()
+    world.cloudfront.add(connection_group_id=world.group.id, name="secret.customer")
+    world.cloudfront.add(connection_group_id=world.group.id, name="shop.acme")
+    world.cached = [cached("secret", name="secret.customer"), cached("shop", name="shop.acme")]
+    world.delete()
+    with structlog.testing.capture_logs() as log:
+        world.looks()
+    assert "moved: shop.acme, 1 more, which the provider's log names" in world.error.message
+    assert "secret" not in world.error.message
+    assert [each["tenants"] for each in log] == [["secret.customer", "shop.acme"]], "told once"
+
+
+@pytest.mark.parametrize("code", ["CannotDeleteEntityWhileInUse", "ResourceInUse"])
+def test_a_group_that_aws_says_is_used_after_all_is_enabled_again(code):
+    world = Shared()
+    world.cloudfront.refuse["DeleteConnectionGroup"] = AwsError("D", code, "used", status=409)
+    world.delete()
+    world.reconcile()
+    world.clock.advance(PAUSE)
+    calls = world.reconcile()
+    update = "UpdateConnectionGroup"
+    assert calls[-3:] == [update, "DeleteConnectionGroup", update]
+    assert world.group.enabled
+    assert "waits for its tenants" in world.error.message
+    world.cloudfront.refuse.clear()
+    world.settle()
+    assert world.gone
+
+
+def test_a_tenant_that_turns_up_in_a_group_that_is_being_disabled_is_served_again():
+    world = Shared()
+    world.cloudfront.deploys = world.cloudfront.deletes_in_progress = False
+    world.delete()
+    world.reconcile()
+    world.clock.advance(PAUSE)
+    world.reconcile()
+    assert not world.group.enabled
+    world.cloudfront.add(connection_group_id=world.group.id)
+    world.reconcile()
+    assert world.group.enabled
+
+
+def test_a_group_whose_disabling_was_not_answered_is_enabled_again():
+    world = Shared()
+    world.delete()
+    world.reconcile()
+    world.clock.advance(PAUSE)
+    # It reaches AWS, and its answer gets lost.
+    world.cloudfront.refuse["UpdateConnectionGroup"] = AwsError("U", "Endpoint", "reset")
+    world.reconcile()
+    world.cloudfront.refuse.clear()
+    disable(world, world.group.id)
+    world.cloudfront.add(connection_group_id=world.group.id)
+    world.reconcile()
+    assert world.group.enabled
+
+
+class Lists:
+    """Answers of a list, page after page."""
+
+    def __init__(self, *pages: dict[str, Any]) -> None:
+        self.pages, self.markers = iter(pages), []
+
+    def _page(self, **request: Any) -> dict[str, Any]:
+        self.markers.append(request.get("Marker"))
+        return next(self.pages)
+
+    list_distribution_tenants = list_connection_groups = list_domain_conflicts = _page
+
+
+def calls_of(*pages: dict[str, Any]) -> tuple[GroupCalls, Lists]:
+    calls, lists = GroupCalls(), Lists(*pages)
+    calls._cloudfront = lists  # type: ignore[assignment]
+    return calls, lists
+
+
+def test_the_tenants_of_a_group_are_looked_for_on_every_page():
+    row = {"Id": "dt_1", "Name": "shop.acme", "ETag": "v1"}
+    pages = {"NextMarker": "a"}, {"NextMarker": "b"}, {"DistributionTenantList": [row]}
+    calls, lists = calls_of(*pages)
+    assert [each.name for each in calls.tenants_of_group("cg_1")] == ["shop.acme"]
+    assert lists.markers == [None, "a", "b"]
+    assert calls_of({"NextMarker": "a"}, {})[0].tenants_of_group("cg_1") == ()
+
+
+@pytest.mark.parametrize("what", ["tenants", "default group"])
+@pytest.mark.parametrize("markers", ["aa", "aba"])
+def test_pages_that_lead_back_are_no_empty_list(what, markers):
+    calls, _ = calls_of(*({"NextMarker": marker} for marker in markers))
+    ask = calls.default_group if what == "default group" else lambda: calls.tenants_of_group("cg_1")
+    with pytest.raises(AwsError) as refused:
+        ask()
+    assert refused.value.code == ENDLESS
+
+
+def test_conflicts_whose_pages_lead_back_come_to_an_end():
+    calls = DomainCalls()
+    calls._cloudfront = Lists(*({"NextMarker": marker} for marker in "aba"))  # type: ignore[assignment]
+    assert calls.conflicts("a.example.com", "dt_1") == ()
+
+
+# A group that somebody disables.
+
+
+def disable(world: World, id_: str, *, enabled: bool = False) -> None:
+    group = world.cloudfront.groups[id_]
+    world.cloudfront.groups[id_] = replace(group, enabled=enabled)
+
+
+def served() -> World:
+    world = World(managed({**FOR_PROVIDER, "connectionGroupId": "cg_own"}))
+    world.cloudfront.put_group("cg_own")
+    world.settle()
+    assert world.ready() == ("True", "Available")
+    return world
+
+
+def test_a_disabled_group_takes_ready_within_two_minutes_and_gives_it_back():
+    world = served()
+    for enabled, expected in [(False, ("False", "ConnectionGroupDisabled")), (True, ("True", "Available"))]:
+        disable(world, "cg_own", enabled=enabled)
+        for _ in range(2):
+            world.clock.advance(60.0)
+            world.reconcile()
+        assert world.ready() == expected
+    assert world.status["domainsReady"] == "2/2"
+
+
+def test_after_a_restart_it_is_told_at_once():
+    world = served()
+    disable(world, "cg_own")
+    world.restart()
+    world.reconcile()
+    assert world.ready() == ("False", "ConnectionGroupDisabled")
+    assert "cg_own is disabled in AWS" in world.condition("Ready")[2]
+    assert world.status["domainsReady"] == "0/2"
+
+
+def test_a_new_tenant_in_a_disabled_group_is_not_ready():
+    world = World(managed({**FOR_PROVIDER, "connectionGroupId": "cg_own"}))
+    world.cloudfront.put_group("cg_own")
+    disable(world, "cg_own")
+    for _ in range(3):
+        world.reconcile()
+        assert world.ready() == ("False", "ConnectionGroupDisabled")
+
+
+def test_a_new_tenant_waits_for_its_group_to_be_rolled_out():
+    world = World(managed({**FOR_PROVIDER, "connectionGroupId": "cg_own"}))
+    world.cloudfront.put_group("cg_own")
+    group = world.cloudfront.groups["cg_own"]
+    world.cloudfront.groups["cg_own"] = replace(group, status="InProgress")
+    for _ in range(2):
+        world.clock.advance(60.0)
+        world.reconcile()
+    assert world.ready() == ("False", "Deploying")
+    world.cloudfront.groups["cg_own"] = group
+    world.clock.advance(60.0)
+    world.reconcile()
+    assert world.ready() == ("True", "Available")
+    world.cloudfront.groups["cg_own"] = replace(group, status="InProgress")
+    world.clock.advance(60.0)
+    world.reconcile()
+    assert world.ready() == ("True", "Available"), "a later change of the group is no interruption"
+
+
+@pytest.mark.parametrize("code", ["AccessDenied", "EntityNotFound", "Throttling", "InternalError"])
+def test_a_group_that_cannot_be_looked_at_takes_nothing(code):
+    world = served()
+    world.cloudfront.refuse["GetConnectionGroup"] = AwsError("GetConnectionGroup", code, "no")
+    disable(world, "cg_own")
+    for restart in (False, True):
+        if restart:
+            world.restart()
+        world.clock.advance(60.0)
+        world.reconcile()
+        assert world.ready() == ("True", "Available")
+    assert world.status["atProvider"]["routingEndpoint"] == "d1.cloudfront.net"
+
+
+@pytest.mark.parametrize(("code", "stays"), [("Throttling", True), ("AccessDenied", False)])
+def test_what_was_seen_is_kept_while_aws_takes_no_requests_and_no_longer(code, stays):
+    before = GroupLook("cg_1", "d1", disabled=True)
+    after = grouplook.failed(before, AwsError("GetConnectionGroup", code, "no"))
+    assert (after.disabled, after.endpoint) == (stays, "d1")
+
+
+def test_one_look_a_minute_serves_all_tenants_of_a_group():
+    first = served()
+    others = []
+    for number in range(5):
+        obj = managed({**FOR_PROVIDER, "connectionGroupId": "cg_own", "domains": [f"t{number}.example.com"]})
+        obj["metadata"]["annotations"]["crossplane.io/external-name"] = f"shop.t{number}"
+        world = World({**obj, "metadata": {**obj["metadata"], "uid": f"u{number}"}}, first.cloudfront)
+        world.clock, world.memory = first.clock, first.memory
+        world.settle()
+        others.append(world)
+    for _ in range(3):
+        first.clock.advance(60.0)
+        calls = [call for world in (first, *others) for call in world.reconcile()]
+        assert calls.count("GetConnectionGroup") == 1
+
+
+def test_the_look_of_its_own_managed_resource_serves_the_tenants_too():
+    group = Groups()
+    group.settle()
+    asked = {**FOR_PROVIDER, "connectionGroupId": group.group.id}
+    world = World(managed(asked), group.cloudfront)
+    world.clock, world.memory = group.clock, group.memory
+    world.settle()
+    group.clock.advance(60.0)
+    assert group.reconcile() == ["GetConnectionGroup"]
+    assert world.reconcile() == ["GetDistributionTenant"]
+
+
+def test_a_group_that_does_not_say_whether_it_is_enabled_is_not_taken_for_disabled():
+    assert groupstate.read({"Id": "cg_1", "Name": "front"}, "v1").enabled
+
+
+# What a disabling says.
+
+
+def test_a_disabling_that_every_form_is_refused_for_is_told_and_tried_again():
+    world = World()
+    world.settle()
+    world.cloudfront.refuse["UpdateDistributionTenant"] = AwsError("U", "InvalidArgument", "not so")
+    world.delete()
+    assert world.reconcile().count("UpdateDistributionTenant") == 3
+    assert "not so" in world.error.message
+    world.cloudfront.refuse.clear()
+    world.settle()
+    assert world.gone
+
+
+@pytest.mark.parametrize(
+    "code", ["AccessDenied", "Throttling", "PreconditionFailed", "EntityNotFound", "InternalError"]
+)
+def test_what_is_refused_for_another_reason_is_not_said_in_other_words(code):
+    world = World()
+    world.settle()
+    world.cloudfront.refuse["UpdateDistributionTenant"] = AwsError("U", code, "no")
+    world.delete()
+    assert world.reconcile().count("UpdateDistributionTenant") == 1
