@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 
@@ -18,10 +18,11 @@ from provider.cloudfront.domainmoves import Mover
 from provider.cloudfront.errors import AwsError, explain, not_ready
 from provider.cloudfront.holders import Holders
 from provider.cloudfront.hooks import reads_only
+from provider.cloudfront.keptdomains import Keeper
 from provider.cloudfront.memory import Memory
 from provider.cloudfront.observed import ObservedTenant
 from provider.cloudfront.plan import NO_MOVES, Moves
-from provider.cloudfront.problems import Result
+from provider.cloudfront.problems import Problem, Result
 
 __all__ = ["Checks", "Passed"]
 
@@ -46,6 +47,8 @@ class Checks:
     installation: str = ""
     everyone: Callable[[], Iterable[Managed]] = lambda: ()
     """All managed resources of the kind."""
+    keeper: Keeper | None = None
+    """Knows of the domains that are kept for others."""
 
     def creation(self, mr: Managed, asked: Tenant) -> Passed:
         """Check a tenant that is to be created.
@@ -59,7 +62,7 @@ class Checks:
             )
         except AwsError as error:
             raise explain(error, f"check tenant {asked.name} before its creation", serving=False) from error
-        return _passed(result, serving=False)
+        return _passed(self._with_kept(mr, result, asked.domains or ()), serving=False)
 
     def change(self, mr: Managed, state: Assessment, *, serving: bool) -> Passed:
         """Check what the spec asks for anew, and domains that are missing, which somebody else may have by
@@ -70,7 +73,8 @@ class Checks:
         """
         target = state.todo.target
         changed = {d.field for d in state.pending} & {d.field for d in state.todo.fields}
-        if (target.domains or frozenset()) - set(state.seen.domains):
+        added = (target.domains or frozenset()) - set(state.seen.domains)
+        if added:
             changed.add("domains")
         if not changed or plan.only_attaches(state.todo):
             return Passed()
@@ -86,7 +90,18 @@ class Checks:
             )
         except AwsError as error:
             raise explain(error, f"check the change of tenant {target.name}", serving=serving) from error
-        return _passed(result, serving=serving)
+        # Where more has to be moved first, no domain is added in another way yet.
+        added = frozenset() if result.unfinished else added
+        return _passed(self._with_kept(mr, result, added), serving=serving)
+
+    def _with_kept(self, mr: Managed, result: Result, domains: Iterable[str]) -> Result:
+        """With the domains that are kept for another namespace. One that is moved is given by the tenant that
+        has it, as AWS tells."""
+        if self.keeper is None:
+            return result
+        refusals = self.keeper.refusals(mr, frozenset(domains) - result.moves.keys())
+        kept = (Problem(Reason.DOMAIN_CONFLICT, words) for words in refusals.values())
+        return replace(result, problems=(*result.problems, *kept))
 
     def taken(
         self, mr: Managed, asked: Tenant, seen: ObservedTenant | None, error: AwsError, *, serving: bool

@@ -32,6 +32,7 @@ _HELD_SECONDS: Final = 300.0
 _FREE_SECONDS: Final = 1800.0
 """That nobody of the account has one: longer, as thousands may have to be asked for at a few a second. Only
 messages are made of it: whether a domain can be had, CloudFront says at each try."""
+_PROOF_SECONDS: Final = 600.0
 
 T = TypeVar("T")
 
@@ -79,6 +80,7 @@ class Memory:
         self._told: dict[tuple[str, str], Hashable] = {}
         self._unseen: dict[str, int] = {}
         self._requests: dict[str, tuple[int, float]] = {}
+        self._proofs: dict[str, tuple[Hashable, bool, float]] = {}
 
     def endpoint(self, group: str, read: Callable[[str], str | None]) -> str | None:
         """The routing endpoint of a connection group, read anew when an hour has passed.
@@ -229,6 +231,17 @@ class Memory:
         with self._lock:
             self._unseen.pop(uid, None)
 
+    def note_proof(self, uid: str, what: Hashable, *, proven: bool) -> None:
+        """The tags of a tenant were read, and prove or do not prove that it is this resource's."""
+        with self._lock:
+            self._proofs[uid] = (what, proven, self._clock.now() + _PROOF_SECONDS)
+
+    def proof(self, uid: str, what: Hashable) -> bool | None:
+        """What came of it where the same was asked lately; None where it was not."""
+        with self._lock:
+            asked, proven, until = self._proofs.get(uid, (None, False, 0.0))
+            return proven if asked == what and self._clock.now() < until else None
+
     @property
     def _by_uid(self) -> tuple[dict[str, Any], ...]:
         return (
@@ -238,6 +251,7 @@ class Memory:
             self._waits,
             self._verified,
             self._requests,
+            self._proofs,
         )
 
     def forget(self, uid: str) -> None:
