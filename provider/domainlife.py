@@ -40,7 +40,7 @@ MOST_NOT_HELD: Final = 1000
 their own, and no room of others."""
 UNREADABLE: Final = "?"
 """Stands for the namespace of a record that somebody spoilt; no namespace is called so."""
-_UNLISTED: Final = timedelta(seconds=30)
+_UNLISTED: Final = timedelta(seconds=10)
 """For so long nobody must have listed a domain: a resource that is replaced is gone for a moment."""
 _WILDCARD: Final = "*."
 _WILDCARD_KEY: Final = "_."

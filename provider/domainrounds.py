@@ -35,7 +35,10 @@ CLAIMS: Final = ResourceKind(
     namespaced=kinds.TENANT_CLAIM.scope is Scope.NAMESPACED,
 )
 """The same for both versions of Crossplane: in v1 it is the claim, in v2 the composite itself."""
-_ROUND_SECONDS: Final = 30.0
+_ROUND_SECONDS: Final = 10.0
+_LONGEST_RETRY: Final = 30.0
+_SHARE: Final = 0.05
+"""Of real time that rounds may take, where there are very many records."""
 _ALLOWED_SECONDS: Final = 600.0
 _MOST_NAMESPACES: Final = 50
 """In which claims are listed in one round."""
@@ -119,18 +122,29 @@ class Rounds:
         self._keep, self._everyone, self._everything_read = keep, everyone, everything_read
         self._now = now
         self._asked_last = ""
+        self._failures = 0
+        self._problem = ""
 
     def round(self) -> float:
         """Do one; real seconds until the next."""
+        took = Stopwatch()
         try:
             if not self._records.known:
                 self._records.load()
             if self._everything_read():
                 self._judge_all()
         except KubeError as error:
-            _log.warning("cannot look after kept domains, trying again", error=str(error))
-            return 1.0 if not self._records.known else _ROUND_SECONDS
-        return _ROUND_SECONDS
+            return self._failed(error)
+        self._failures, self._problem = 0, ""
+        return max(_ROUND_SECONDS, took.elapsed() / _SHARE)
+
+    def _failed(self, error: KubeError) -> float:
+        if str(error) != self._problem:
+            _log.warning("cannot look after kept domains, backing off", error=str(error))
+        self._problem = str(error)
+        self._failures += 1
+        # Soon at first: without the records nothing is created.
+        return min(_LONGEST_RETRY, 2.0 ** (min(self._failures, 30) - 1))
 
     def _judge_all(self) -> None:
         shards, uses = self._records.entries(), self._looks.uses(self._everyone())

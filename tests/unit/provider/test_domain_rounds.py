@@ -102,8 +102,8 @@ def test_a_steady_state_writes_and_asks_nothing(cluster):
 def test_one_that_nobody_lists_any_more_ends_soon(cluster):
     cluster.holds()
     cluster.mrs.clear()
-    assert cluster.passes(seconds=30) == "shop", "a resource that is replaced is gone for a moment"
-    assert cluster.passes(seconds=29) == "shop"
+    assert cluster.passes(seconds=10) == "shop", "a resource that is replaced is gone for a moment"
+    assert cluster.passes(seconds=9) == "shop"
     assert cluster.passes(seconds=1) is None
 
 
