@@ -166,6 +166,7 @@ class DomainRecords:
                 self._read(shard)
             else:
                 self._take_in(shard, stored)
+                _tell(shard, news)
                 return
 
     def looked(self, mr: Managed, active: frozenset[str]) -> None:
@@ -219,6 +220,12 @@ class DomainRecords:
             # unless nobody else took one in since this one was asked for.
             if known == over or _number(read.version) >= _number(known):
                 self._shards[shard] = read
+
+
+def _tell(shard: int, news: Mapping[str, Record | None]) -> None:
+    kept = {domain: record.namespace for domain, record in news.items() if record is not None}
+    ended = sorted(domain for domain, record in news.items() if record is None)
+    _log.info("kept domains changed", config_map=config_map(shard), kept=kept, ended=ended)
 
 
 def _always(wanted: Entries) -> Change:

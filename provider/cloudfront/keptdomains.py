@@ -184,9 +184,8 @@ class Keeper:
             NotYet: they cannot be written at present.
             ExternalError: the tags cannot be read.
         """
-        active = tuple(domain for domain in domains if domain in seen.active_domains)
         try:
-            new = self._unrecorded(mr, active)
+            new = self._unrecorded(mr, frozenset(domains).intersection(seen.active_domains))
             if new and self._proves(mr, seen):
                 self._kept.hold(new, identity.namespace_of(mr))
         except RecordsFailed as error:
