@@ -84,7 +84,7 @@ def _seconds(least: float, *, above: bool = False) -> dict[str, Any]:
     return {"type": click.FloatRange(min=least, min_open=above), "metavar": "SECONDS"}
 
 
-_LONGEST_KEPT: Final = 365 * 24 * 3600.0
+_LONGEST_KEPT: Final = 365 * 24 * 3600
 _PORT: Final = {"type": click.IntRange(0, 65535), "metavar": "PORT"}
 
 _FLAGS: Final = (
@@ -168,9 +168,9 @@ _FLAGS: Final = (
     _flag(
         Section.WRITING,
         "--keep-domains",
-        type=click.FloatRange(min=0, max=_LONGEST_KEPT),
+        type=click.IntRange(0, _LONGEST_KEPT),
         metavar="SECONDS",
-        default=72 * 3600.0,
+        default=72 * 3600,
         says="Seconds for which a domain is kept for the namespace that had it last, while no tenant of that "
         "namespace has it: nobody else gets it meanwhile. 0: no domain is kept.",
     ),
