@@ -209,7 +209,7 @@ class Keeper:
         except RecordsFailed as error:
             words = f"tenant {mr.external_name} waits until it is known who has its domains: {error}"
             raise NotYet(words, after=_AGAIN_SECONDS) from error
-        return {domain: self._refusal(domain) for domain in others}
+        return {domain: self._refusal(mr, domain) for domain in others}
 
     # Parts.
 
@@ -248,7 +248,11 @@ class Keeper:
             # The next look tries again; what would lose a domain waits for it.
             _log.warning("cannot record who has domains", domains=domains, error=str(error))
 
-    def _refusal(self, domain: str) -> str:
+    def _refusal(self, mr: Managed, domain: str) -> str:
+        holder = self._kept.holder(domain)
+        if self._memory.is_news(mr.uid, f"kept {domain}", holder):
+            # For those who run the provider.
+            _log.warning("a domain is kept for another namespace", domain=domain, kept_for=holder)
         # Never whose it is: whoever can write a claim could ask for the customers of others.
         return (
             f"{_FIELD}: {domain} is kept for another namespace, whose tenant serves or served it. Remove it "

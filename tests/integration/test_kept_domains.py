@@ -46,7 +46,7 @@ def test_nobody_takes_a_domain_while_the_isolation_is_switched(
     claims.wait_ready("own")
     claims.wait("both to be recorded", lambda: sorted(claims.kept_domains()) == sorted(domains))
     rogue.apply(rogue.claim("wants", domains=domains[:1]))
-    waits(rogue, "is served by tenant")
+    waits(rogue, "is served by another tenant")
 
     creation = world.emulator.hold("CreateDistributionTenant")
     claims.patch("own", {"isolation": "PerDomain"})
@@ -91,14 +91,14 @@ def test_nor_when_it_is_deleted_in_the_console_and_the_provider_starts_in_the_ga
     world.kubectl("annotate", *paused, "crossplane.io/paused-")
     claims.wait("it to be made anew", lambda: claims.tenants("own"), 120)
     claims.wait_ready("own", 120)
-    waits(rogue, "is served by tenant")
+    waits(rogue, "is served by another tenant")
 
 
 def test_a_deleted_claim_frees_its_domain(claims: Claims, rogue: Claims, world: World) -> None:
     claims.apply(claims.claim("own"))
     claims.wait_ready("own")
     rogue.apply(rogue.claim("wants", domains=["own.example.com"]))
-    waits(rogue, "is served by tenant")
+    waits(rogue, "is served by another tenant")
     claims.delete("own")
     claims.wait_gone(["own"], 120)
     rogue.wait_ready("wants", 180)

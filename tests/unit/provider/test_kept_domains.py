@@ -182,7 +182,7 @@ def test_a_squatter_does_not_get_a_domain_in_the_gap(api):
     world = serving(api)
     waits = squatter(api, world.cloudfront)
     waits.reconcile()
-    assert "is served by tenant" in refused(waits)
+    assert "is served by another tenant" in refused(waits)
     lost(world)
     waits.restart()
     assert not WRITES & set(waits.reconcile())
