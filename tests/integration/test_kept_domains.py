@@ -50,10 +50,10 @@ def test_nobody_takes_a_domain_while_the_isolation_is_switched(
 
     creation = world.emulator.hold("CreateDistributionTenant")
     claims.patch("own", {"isolation": "PerDomain"})
-    blocked = claims.wait(
-        "the switch to wait", lambda: condition(claims.get("own"), "Blocked").get("message", "")
+    said = lambda: condition(claims.get("own"), "Blocked").get("message", "")  # noqa: E731
+    token = claims.wait(
+        "the switch to wait", lambda: said().partition("edgetenants.io/confirm: ")[2].partition(" ")[0]
     )
-    token = blocked.partition("edgetenants.io/confirm: ")[2].split()[0]
     world.kubectl("annotate", "tenantclaim", "own", "-n", claims.namespace, f"edgetenants.io/confirm={token}")
 
     # The gap: the old tenant is gone, and a new one is not made yet.
