@@ -36,8 +36,9 @@ class TenantReadyReason(StrEnum):
     """The tenant is disabled: as asked with `enabled: false`, or by somebody in AWS. Whoever wants it served
     sets `enabled: true`; does not clear by itself under driftPolicy Report or Suspend."""
     DOMAIN_CONFLICT = "DomainConflict"
-    """A domain is served by another distribution or tenant, in this AWS account or in another. The owner of
-    the domain releases it there, or it is removed here; then it clears by itself."""
+    """A domain is served by another distribution or tenant, in this AWS account or in another, or is kept
+    for another namespace whose tenant served it. The owner of the domain or an administrator releases it
+    there, or it is removed here; then it clears by itself."""
     DOMAIN_VALIDATION_PENDING = "DomainValidationPending"
     """CloudFront cannot see yet that the domain leads to it. The domain's owner makes the records of
     status.dnsInstructions; asked again every five minutes, clears by itself."""

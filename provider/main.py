@@ -7,7 +7,7 @@ flags.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -31,7 +31,11 @@ from provider.cloudfront import sight
 from provider.cloudfront.aws import Accounts
 from provider.cloudfront.connector import GroupConnector, TenantConnector
 from provider.cloudfront.context import Peers
+from provider.cloudfront.keptdomains import NOTHING, KeptDomains
 from provider.cloudfront.metrics import Gauges, Instruments
+from provider.domainrecords import DomainRecords
+from provider.domainrounds import Claims, Rounds
+from provider.domainuse import Looks
 from provider.options import Policy
 
 __all__ = ["main"]
@@ -80,6 +84,7 @@ def wire(client: KubeClient, clock: Clock, settings: Settings, policy: Policy) -
     accounts = Accounts(clock, Instruments(manager.metrics.registry))
     tenants: list[Controller] = []
     groups: list[Controller] = []
+    kept = keep_domains(manager, client, clock, settings, policy, lambda: resources(tenants))
     manager.metrics.registry.register(Gauges(lambda: resources(tenants), lambda: accounts.pauses))
     for tree in TREES:
         configs = manager.configs(
@@ -106,9 +111,35 @@ def wire(client: KubeClient, clock: Clock, settings: Settings, policy: Policy) -
                 peers=namesakes(controllers),
                 everyone=lambda: chain(resources(tenants), resources(groups)),
                 poll_seconds=settings.poll_interval,
+                kept=kept,
             )
             controllers.append(manager.manage(managed_kind(kind), connector, configs))
     return manager
+
+
+def keep_domains(
+    manager: Manager,
+    client: KubeClient,
+    clock: Clock,
+    settings: Settings,
+    policy: Policy,
+    everyone: Callable[[], Iterable[Managed]],
+) -> KeptDomains:
+    """The records of who has which domain; `everyone` are the tenants of both trees."""
+    if not policy.keep_domains:
+        return NOTHING
+    looks = Looks(clock, settings.poll_interval)
+    records = DomainRecords(client, settings.namespace, looks)
+    rounds = Rounds(
+        records,
+        looks,
+        Claims(client),
+        keep=policy.keep_domains,
+        everyone=everyone,
+        everything_read=lambda: manager.ready()[0],
+    )
+    manager.repeat("kept domains", rounds.round)
+    return records
 
 
 def namesakes(controllers: Sequence[Controller]) -> Peers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
@@ -47,6 +48,8 @@ class Policy:
     drift: DriftPolicy
     read_only: bool
     allow_namespaced_identity: bool
+    keep_domains: timedelta
+    """For how long a domain is kept for a namespace that does not hold it any more; 0: none is kept."""
 
 
 class Command(click.Command):
@@ -81,6 +84,7 @@ def _seconds(least: float, *, above: bool = False) -> dict[str, Any]:
     return {"type": click.FloatRange(min=least, min_open=above), "metavar": "SECONDS"}
 
 
+_LONGEST_KEPT: Final = 365 * 24 * 3600
 _PORT: Final = {"type": click.IntRange(0, 65535), "metavar": "PORT"}
 
 _FLAGS: Final = (
@@ -161,6 +165,15 @@ _FLAGS: Final = (
         "cluster where the provider may not read CRDs.",
     ),
     _flag(Section.WRITING, "--read-only", is_flag=True, says="Look at AWS, write nothing there."),
+    _flag(
+        Section.WRITING,
+        "--keep-domains",
+        type=click.IntRange(0, _LONGEST_KEPT),
+        metavar="SECONDS",
+        default=72 * 3600,
+        says="Seconds for which a domain is kept for the namespace that had it last, while no tenant of that "
+        "namespace has it: nobody else gets it meanwhile. 0: no domain is kept.",
+    ),
     _flag(
         Section.WRITING,
         "--allow-namespaced-identity",
@@ -278,6 +291,7 @@ def policy(given: Mapping[str, Any], installation: str) -> Policy:
         drift=DriftPolicy(given["drift_policy"]),
         read_only=given["read_only"],
         allow_namespaced_identity=given["allow_namespaced_identity"],
+        keep_domains=timedelta(seconds=given["keep_domains"]),
     )
 
 

@@ -42,7 +42,7 @@ class Bootstrap:
         """Namespace, ServiceAccounts, and the provider's rules."""
         all_kinds = (*self._package.crds, *self._package.inactive)
         role = manifests.provider_role(all_kinds, reads_crds=self._package.crossplane is Crossplane.V2)
-        self._apply((*manifests.accounts(), *role))
+        self._apply((*manifests.accounts(), *role, *self._package.claims_reader))
 
     def kinds(self, crossplane_crds: Path, abandon: threading.Event) -> None:
         """The CRDs of Crossplane and of our package, established."""

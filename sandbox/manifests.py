@@ -47,6 +47,8 @@ class Package:
     xrd: Manifest
     composition: Manifest
     crossplane: Crossplane = Crossplane.V2
+    claims_reader: tuple[Manifest, ...] = ()
+    """The optional right to read claims, for the provider."""
 
     @classmethod
     def load(cls, root: Path, crossplane: Crossplane = Crossplane.V2, *, legacy: bool) -> Package:
@@ -64,7 +66,8 @@ class Package:
         active, inactive = ((*namespaced, *cluster), ()) if legacy or v1 else (namespaced, cluster)
         [xrd] = documents(package / "xrds" / ("legacy/xtenantclaim.yaml" if v1 else "tenantclaim.yaml"))
         [composition] = documents(package / ("composition-legacy.yaml" if v1 else "composition.yaml"))
-        return cls(active, inactive, xrd, composition, crossplane)
+        reader = tuple(documents(package / "claims-reader.yaml"))
+        return cls(active, inactive, xrd, composition, crossplane, reader)
 
     @property
     def legacy(self) -> bool:

@@ -179,7 +179,8 @@ class Programs:
     ) -> ProcessSpec:
         """A provider as its ServiceAccount, on the emulator's clock.
 
-        With an installation id it keeps none in the cluster, so that nothing of it is left there.
+        With an installation id it keeps none in the cluster, and no records of domains, so that nothing of it
+        is left there.
         """
         ports = provider_ports(name)
         health, metrics = (self.ports[port] for port in ports)
@@ -193,7 +194,7 @@ class Programs:
             f"--metrics-address={_HOST}",
             f"--metrics-port={metrics}",
             "--log-format=console",
-            *([f"--installation-id={installation}"] if installation else []),
+            *([f"--installation-id={installation}", "--keep-domains=0"] if installation else []),
             *flags,
             env={"POD_NAMESPACE": NAMESPACE},
             ports=ports,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
 
 import structlog
 
@@ -18,14 +19,18 @@ from provider.cloudfront.domainmoves import Mover
 from provider.cloudfront.errors import AwsError, explain, not_ready
 from provider.cloudfront.holders import Holders
 from provider.cloudfront.hooks import reads_only
+from provider.cloudfront.keptdomains import Keeper
 from provider.cloudfront.memory import Memory
 from provider.cloudfront.observed import ObservedTenant
 from provider.cloudfront.plan import NO_MOVES, Moves
-from provider.cloudfront.problems import Result
+from provider.cloudfront.problems import Problem, Result
 
 __all__ = ["Checks", "Passed"]
 
 _log = structlog.get_logger("provider.cloudfront.checks")
+
+_MOST_LOOKED_FOR: Final = 10
+"""Kept domains of one refusal of which AWS is asked who has them."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,8 @@ class Checks:
     installation: str = ""
     everyone: Callable[[], Iterable[Managed]] = lambda: ()
     """All managed resources of the kind."""
+    keeper: Keeper | None = None
+    """Knows of the domains that are kept for others."""
 
     def creation(self, mr: Managed, asked: Tenant) -> Passed:
         """Check a tenant that is to be created.
@@ -59,7 +66,7 @@ class Checks:
             )
         except AwsError as error:
             raise explain(error, f"check tenant {asked.name} before its creation", serving=False) from error
-        return _passed(result, serving=False)
+        return _passed(self._with_kept(mr, asked.name, result, asked.domains or ()), serving=False)
 
     def change(self, mr: Managed, state: Assessment, *, serving: bool) -> Passed:
         """Check what the spec asks for anew, and domains that are missing, which somebody else may have by
@@ -70,7 +77,8 @@ class Checks:
         """
         target = state.todo.target
         changed = {d.field for d in state.pending} & {d.field for d in state.todo.fields}
-        if (target.domains or frozenset()) - set(state.seen.domains):
+        added = (target.domains or frozenset()) - set(state.seen.domains)
+        if added:
             changed.add("domains")
         if not changed or plan.only_attaches(state.todo):
             return Passed()
@@ -86,7 +94,32 @@ class Checks:
             )
         except AwsError as error:
             raise explain(error, f"check the change of tenant {target.name}", serving=serving) from error
-        return _passed(result, serving=serving)
+        # Where more has to be moved first, no domain is added in another way yet.
+        added = frozenset() if result.unfinished else added
+        return _passed(self._with_kept(mr, target.name, result, added), serving=serving)
+
+    def _with_kept(self, mr: Managed, name: str, result: Result, domains: Iterable[str]) -> Result:
+        """With the domains that are kept for another namespace. One that is moved is given by the tenant that
+        has it, as AWS tells."""
+        if self.keeper is None:
+            return result
+        refusals = self.keeper.refusals(mr, frozenset(domains) - result.moves.keys())
+        kept = tuple(self._kept(mr, name, refusals))
+        return replace(result, problems=(*result.problems, *kept))
+
+    def _kept(self, mr: Managed, name: str, refusals: Mapping[str, str]) -> Iterator[Problem]:
+        """Of a tenant that has the domain now, more can be told than that it is kept."""
+        holders = Holders(self.cloudfront, self.memory, self._mover(mr))
+        for number, (domain, words) in enumerate(refusals.items()):
+            served = self._served(holders, name, domain) if number < _MOST_LOOKED_FOR else ()
+            yield from served or (Problem(Reason.DOMAIN_CONFLICT, words),)
+
+    def _served(self, holders: Holders, name: str, domain: str) -> tuple[Problem, ...]:
+        try:
+            return tuple(holders.conflicts(name, (domain,), None))
+        except AwsError as error:
+            _log.warning("cannot look for who has a domain", tenant=name, error=str(error))
+            return ()
 
     def taken(
         self, mr: Managed, asked: Tenant, seen: ObservedTenant | None, error: AwsError, *, serving: bool

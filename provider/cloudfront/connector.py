@@ -17,6 +17,7 @@ from provider.cloudfront.context import Context, Peers
 from provider.cloudfront.dryrun import DryRunClient
 from provider.cloudfront.guards import CONFIRM_ANNOTATION, DRY_RUN_ANNOTATION, is_dry_run
 from provider.cloudfront.hooks import UNKNOWN_ACCOUNT
+from provider.cloudfront.keptdomains import NOTHING, KeptDomains, OnlyRead
 from provider.cloudfront.measured import MeasuredClient
 from provider.cloudfront.patience import Patience, PatientClient
 from provider.cloudfront.rehearsal import Recorder
@@ -39,9 +40,10 @@ class _Connector:
         peers: Peers = lambda *_: (),
         everyone: Callable[[], Iterable[Managed]] = lambda: (),
         poll_seconds: float = 60.0,
+        kept: KeptDomains = NOTHING,
     ) -> None:
         """`peers` finds the other managed resources that lead to the same external one, `everyone` those
-        of all kinds; the rest is the provider's flags."""
+        of all kinds, `kept` knows who has which domain; the rest is the provider's flags."""
         self._configs = configs
         self._accounts = accounts
         self._installation = installation
@@ -50,6 +52,7 @@ class _Connector:
         self._peers = peers
         self._everyone = everyone
         self._poll_seconds = poll_seconds
+        self._kept = kept
         self._patience = Patience(poll_seconds)
 
     def _connected(self, mr: Managed, made: Callable[[Context], ExternalClient]) -> ExternalClient:
@@ -82,6 +85,7 @@ class _Connector:
             everyone=self._everyone,
             confirmed=config.annotations.get(CONFIRM_ANNOTATION, ""),
             poll_seconds=self._poll_seconds,
+            kept=OnlyRead(self._kept) if _elsewhere(config) else self._kept,
         )
 
     def _client(
@@ -90,7 +94,7 @@ class _Connector:
         if not is_dry_run(mr):
             return made(context)
         recorder = Recorder(account.cloudfront)
-        watching = replace(context, cloudfront=recorder.as_cloudfront)
+        watching = replace(context, cloudfront=recorder.as_cloudfront, kept=OnlyRead(context.kept))
         acting = replace(watching, memory=account.rehearsals, frozen="")
         return DryRunClient(made(watching), made(acting), recorder)
 
@@ -104,6 +108,12 @@ class _Connector:
         if account.frozen:
             return f"{config} has spec.writes Frozen"
         return f"the annotation {DRY_RUN_ANNOTATION} is set" if is_dry_run(mr) else ""
+
+
+def _elsewhere(config: ResolvedConfig) -> bool:
+    """The config of a namespace leads to an endpoint of its own, where that is allowed at all. What answers
+    there may claim to be AWS, and proves nothing about anybody's domains."""
+    return bool(config.key.namespace and config.spec.get("endpoint"))
 
 
 class TenantConnector(_Connector):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from apis.drift import DriftPolicy
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.calls import CloudFront
+from provider.cloudfront.keptdomains import NOTHING, KeptDomains
 from provider.cloudfront.memory import Memory
 
 __all__ = ["Context", "Peers"]
@@ -42,3 +43,5 @@ class Context:
     """What somebody confirmed on the provider config."""
     poll_seconds: float = 60.0
     """Between two looks at a resource."""
+    kept: KeptDomains = NOTHING
+    """Who has which domain, of all accounts."""

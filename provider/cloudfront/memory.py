@@ -37,6 +37,7 @@ _HELD_SECONDS: Final = 300.0
 _FREE_SECONDS: Final = 1800.0
 """That nobody of the account has one: longer, as thousands may have to be asked for at a few a second. Only
 messages are made of it: whether a domain can be had, CloudFront says at each try."""
+_PROOF_SECONDS: Final = 600.0
 
 T = TypeVar("T")
 
@@ -78,6 +79,7 @@ class Memory:
         self._unused: dict[str, tuple[str, float]] = {}
         self._disabled: dict[str, str] = {}
         self._said: dict[str, Said] = {}
+        self._proofs: dict[str, tuple[Hashable, bool, float]] = {}
 
     def group(self, group: str, read: Callable[[str, GroupLook], GroupLook]) -> GroupLook:
         """A connection group that many tenants share, looked at once a minute for all of them, and every five
@@ -254,6 +256,17 @@ class Memory:
         with self._lock:
             self._unseen.pop(uid, None)
 
+    def note_proof(self, uid: str, what: Hashable, *, proven: bool) -> None:
+        """The tags of a tenant were read, and prove or do not prove that it is this resource's."""
+        with self._lock:
+            self._proofs[uid] = (what, proven, self._clock.now() + _PROOF_SECONDS)
+
+    def proof(self, uid: str, what: Hashable) -> bool | None:
+        """What came of it where the same was asked lately; None where it was not."""
+        with self._lock:
+            asked, proven, until = self._proofs.get(uid, (None, False, 0.0))
+            return proven if asked == what and self._clock.now() < until else None
+
     @property
     def _by_uid(self) -> tuple[dict[str, Any], ...]:
         return (
@@ -265,6 +278,7 @@ class Memory:
             self._requests,
             self._unused,
             self._disabled,
+            self._proofs,
         )
 
     def forget(self, uid: str) -> None:

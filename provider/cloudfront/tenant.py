@@ -46,6 +46,7 @@ from provider.cloudfront.checks import Checks
 from provider.cloudfront.context import Context
 from provider.cloudfront.dnslook import DnsLook
 from provider.cloudfront.errors import AwsError, before_creation, explain
+from provider.cloudfront.keptdomains import Keeper
 from provider.cloudfront.observed import ObservedTenant
 from provider.cloudfront.plan import Moves
 from provider.cloudfront.report import Dns, Shown
@@ -65,7 +66,10 @@ class TenantClient:
         self._cloudfront = context.cloudfront
         self._memory = context.memory
         self._dns = DnsLook(context.cloudfront, context.memory)
-        self._checks = Checks(context.cloudfront, context.memory, context.installation, context.everyone)
+        self._keeper = Keeper(context.kept, context.cloudfront, context.memory, context.installation)
+        self._checks = Checks(
+            context.cloudfront, context.memory, context.installation, context.everyone, self._keeper
+        )
 
     # Observe.
 
@@ -85,6 +89,7 @@ class TenantClient:
         self._memory.note_seen(mr.uid, owned.id)
         if mr.deleted:
             return Observation(exists=True, conditions=conditions.removing(owned), state=owned)
+        self._keeper.saw(mr, owned)
         return self._observation(mr, self._assess(mr, owned))
 
     def _get(self, mr: Managed) -> ObservedTenant | None:
@@ -102,6 +107,7 @@ class TenantClient:
 
     def _absent(self, mr: Managed) -> Observation:
         self._memory.forget(mr.uid)
+        self._keeper.gone(mr)
         guards.check_vanished(mr, self._with)
         if mr.deleted:
             return Observation(exists=False)
@@ -225,6 +231,7 @@ class TenantClient:
             effects = apply.run(plan.create(asked), None, self._cloudfront)
         except ActionFailed as failure:
             raise self._creation_failed(mr, asked, failure.cause) from failure
+        self._keeper.made(mr, _there(effects))
         request = asked.certificate_request
         certificate = certificates.requested(None, request) if request else None
         state = assessment.assess(
@@ -266,6 +273,7 @@ class TenantClient:
         state: Assessment = seen.state
         serving = _serves(seen.conditions)
         passed = self._checks.change(mr, state, serving=serving)
+        self._keeper.before_loss(mr, state.seen, _lost(state))
         try:
             effects = self._converge(mr, state, passed.moves)
         except ActionFailed as failure:
@@ -337,6 +345,7 @@ class TenantClient:
         guards.check_frozen(mr, self._with.frozen)
         guards.check_protection(mr)
         tenant: ObservedTenant = seen.state
+        self._keeper.before_loss(mr, tenant, tenant.domains)
         refused = self._memory.refused(mr.uid, tenant.id, tenant.etag)
         actions = plan.remove(tenant, refused=refused, said=self._memory.said(mr.kind))
         try:
@@ -374,6 +383,12 @@ def _there(effects: Effects) -> ObservedTenant:
     if effects.tenant is None:
         raise AssertionError("the plan left no tenant")
     return effects.tenant
+
+
+def _lost(state: Assessment) -> frozenset[str]:
+    """The domains that an update takes away."""
+    target = state.todo.target.domains
+    return frozenset() if target is None else frozenset(state.seen.domains) - target
 
 
 def _serves(said: tuple[Condition, ...]) -> bool:

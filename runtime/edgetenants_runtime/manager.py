@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from types import FrameType
@@ -43,6 +44,7 @@ from edgetenants_runtime.providerconfigs import Access, ConfigKinds, ProviderCon
 from edgetenants_runtime.publishedsecrets import PublishedSecrets
 from edgetenants_runtime.queue import WorkQueue
 from edgetenants_runtime.reconciler import Reconciler
+from edgetenants_runtime.rounds import Round
 from edgetenants_runtime.writer import ManagedWriter
 
 __all__ = ["Manager", "Settings"]
@@ -112,6 +114,7 @@ class Manager:
         self._configs: list[ProviderConfigs] = []
         self._controllers: list[Controller] = []
         self._followed: list[Informer] = []
+        self._rounds: list[Round] = []
         self._targets = targets.Targets(client, self._informer_of)
         self._published = PublishedSecrets(client, self._rng)
         self._servers = PageServers()
@@ -167,6 +170,11 @@ class Manager:
         self._controllers.append(controller)
         return controller
 
+    def repeat(self, name: str, job: Callable[[], float]) -> None:
+        """Have a job done again and again beside the reconciles, by the process that may act; see
+        `rounds.Round`."""
+        self._rounds.append(Round(name, job, self._may_act))
+
     def start(self) -> None:
         """Start everything. Raises OSError when a port is taken."""
         settings = self._settings
@@ -184,6 +192,8 @@ class Manager:
             controller.start()
         for configs in self._configs:
             configs.start(self._may_act)
+        for each in self._rounds:
+            each.start()
         self._watchdog.start()
         if self._elector is not None:
             self._elector.start()
@@ -200,6 +210,7 @@ class Manager:
             controller.stop(0.0)
         ended = [c.stop(max(0.0, bound - elapsed.elapsed())) for c in self._controllers]
         ended += [c.stop(max(0.0, bound - elapsed.elapsed())) for c in self._configs]
+        ended += [each.stop(max(0.0, bound - elapsed.elapsed())) for each in self._rounds]
         self._cut_off = True
         if self._lost and not all(ended):
             # The process has to be gone when another one begins; nothing else is worth waiting for.

@@ -107,7 +107,26 @@ class Claims:
             "delete", "tenantclaims", "--all", "-n", self.namespace, "--wait=false", check=False
         )
         self.wait("everything to be deleted", lambda: not self.all_managed())
+        self.release_domains()
         self.world.kubectl("delete", "namespace", self.namespace, "--wait=false", check=False)
+
+    def kept_domains(self) -> dict[str, str]:
+        """The domains that are kept for the namespace, each with the name of its ConfigMap."""
+        found = self._list("configmaps", "-n", "crossplane-system", "-l", "edgetenants.io/kept-domains=true")
+        return {
+            domain: each["metadata"]["name"]
+            for each in found
+            for domain, value in (each.get("data") or {}).items()
+            if json.loads(value)["namespace"] == self.namespace
+        }
+
+    def release_domains(self) -> None:
+        """As an administrator would: other tests use the same names."""
+        for domain, name in self.kept_domains().items():
+            patch = json.dumps({"data": {domain: None}})
+            self.world.kubectl(
+                "patch", "configmap", name, "-n", "crossplane-system", "--type=merge", "-p", patch
+            )
 
     def _selector(self, name: str) -> str:
         return f"crossplane.io/composite={name}"

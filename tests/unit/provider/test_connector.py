@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.errors import ExternalError
-from edgetenants_runtime.managed import Managed
+from edgetenants_runtime.managed import Managed, ProviderConfigKey
+from edgetenants_runtime.testing import FakeObjects, Journal
 from provider.cloudfront import aws
 from provider.cloudfront.connector import TenantConnector
+from provider.cloudfront.dryrun import DryRunClient
 from provider.cloudfront.errors import AwsError
 from provider.cloudfront.tenant import TenantClient
+from provider.domainrecords import DomainRecords
+from provider.domainuse import Looks
 from tests.unit.provider.test_aws import CALLER, config
 from tests.unit.provider.world import managed
 
@@ -96,3 +102,36 @@ def inner(client):
     while not isinstance(client, TenantClient):
         client = getattr(client, "_watching", None) or client._client
     return client
+
+
+@pytest.mark.parametrize(
+    ("namespace", "endpoint", "recording"),
+    [
+        ("", None, True),
+        ("", "https://aws.test", True),
+        ("team", None, True),
+        ("team", "https://x.test", False),
+    ],
+)
+def test_what_answers_at_an_endpoint_of_a_namespaces_choice_proves_nothing(
+    monkeypatch, namespace, endpoint, recording
+):
+    monkeypatch.setattr(aws.CloudFrontCalls, "caller", lambda _: CALLER)
+    spec = {"endpoint": {"url": endpoint}} if endpoint else {}
+    found = replace(config(**spec), key=ProviderConfigKey("ProviderConfig", "own", namespace))
+    configs = Configs()
+    configs.resolve = lambda _: found
+    kept = DomainRecords(FakeObjects(Journal()), "crossplane-system", Looks(FakeClock(), 60))
+    connector = TenantConnector(configs, aws.Accounts(FakeClock()), installation="i", kept=kept)
+    client = inner(connector.connect(Managed(managed())))
+    assert client._with.kept.recording is recording
+
+
+def test_a_dry_run_records_nothing(monkeypatch):
+    monkeypatch.setattr(aws.CloudFrontCalls, "caller", lambda _: CALLER)
+    kept = DomainRecords(FakeObjects(Journal()), "crossplane-system", Looks(FakeClock(), 60))
+    connector = TenantConnector(Configs(), aws.Accounts(FakeClock()), installation="i", kept=kept)
+    dry = connector.connect(Managed(managed(annotations={"edgetenants.io/dry-run": "true"})))
+    while not isinstance(dry, DryRunClient):
+        dry = dry._client
+    assert [c._with.kept.recording for c in (dry._watching, dry._acting)] == [False, False]

@@ -330,6 +330,9 @@ def test_both_kinds_of_both_trees_are_managed(monkeypatch):
         def manage(self, kind, connector, _):
             managed_kinds.append((kind.resource, type(connector)))
 
+        def repeat(self, name, _):
+            assert name == "kept domains"
+
     monkeypatch.setattr(main, "Manager", Manager)
     monkeypatch.setattr(main, "Instruments", lambda _: None)
     policy = options.policy(given(), "i")

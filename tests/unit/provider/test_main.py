@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from click.testing import CliRunner
 from structlog.testing import capture_logs
 
+from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.kube.errors import AlreadyExists, Forbidden, KubeError, NotFound, Operation
 from edgetenants_runtime.kube.kinds import CONFIG_MAPS
 from edgetenants_runtime.leader import Election, Timing
 from edgetenants_runtime.managed import Managed
+from edgetenants_runtime.testing import FakeObjects, Journal
 from provider import installation, main, options
+from provider.cloudfront.keptdomains import NOTHING
+from provider.domainrecords import LABEL
 
 GET = Operation("get", CONFIG_MAPS)
 
@@ -191,3 +197,43 @@ def test_peers_are_found_by_every_name_that_leads_to_the_tenant():
     find = main.namesakes([Cached(mine, resource("other", "shop.other", "dt_2")), Cached(*others)])
     found = find(Managed(mine), frozenset({"shop.acme", "dt_1", "arn:dt_1"}))
     assert [mr.uid for mr in found] == ["by-name", "by-id", "holds-it"]
+
+
+class Repeating:
+    """As much of a manager as keeps domains."""
+
+    def __init__(self):
+        self.jobs = {}
+
+    def repeat(self, name, job):
+        self.jobs[name] = job
+
+    def ready(self):
+        return False, ["nothing has been read yet"]
+
+
+@pytest.mark.parametrize(("arguments", "hours"), [((), 72), (("--keep-domains=3600",), 1)])
+def test_domains_are_kept_in_the_providers_own_namespace(arguments, hours):
+    params, manager, api = given("--namespace=edge", *arguments), Repeating(), FakeObjects(Journal())
+    policy = options.policy(params, "i")
+    assert policy.keep_domains == timedelta(hours=hours)
+    kept = main.keep_domains(manager, api, FakeClock(), options.settings(params), policy, lambda: ())
+    assert not kept.known
+    manager.jobs["kept domains"]()
+    kept.hold(["acme.example.com"], "shop")
+    [stored] = api.select(CONFIG_MAPS, "edge", {LABEL: "true"})
+    assert stored["data"].keys() == {"acme.example.com"}
+
+
+def test_no_domain_is_kept_where_none_is_asked_for():
+    params, manager = given("--keep-domains=0"), Repeating()
+    policy = options.policy(params, "i")
+    assert main.keep_domains(manager, None, None, options.settings(params), policy, tuple) is NOTHING
+    assert manager.jobs == {}
+
+
+@pytest.mark.parametrize("seconds", ["-1", "31536001", "72h", "inf", "nan"])
+def test_a_time_that_domains_cannot_be_kept_for_is_refused(seconds):
+    result = CliRunner().invoke(main.main, [f"--keep-domains={seconds}"])
+    assert result.exit_code == 2
+    assert "--keep-domains" in result.output

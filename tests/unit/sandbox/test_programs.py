@@ -51,7 +51,8 @@ def test_the_provider_runs_as_its_account_and_core_as_admin(programs):
 
 def test_in_a_given_cluster_the_provider_keeps_no_id_there(programs):
     assert not [a for a in programs.provider().argv if "installation" in a]
-    assert "--installation-id=sandbox-x" in programs.provider("sandbox-x").argv
+    given = programs.provider("sandbox-x").argv
+    assert {"--installation-id=sandbox-x", "--keep-domains=0"} <= set(given)
 
 
 def test_users_are_stopped_before_what_they_use(programs):

@@ -1,0 +1,266 @@
+"""Domains that are kept for the namespace that has them, while their tenant is made anew.
+
+Between the deletion of a tenant and the creation of the next one its domains are nobody's in AWS. Whoever
+waits for one of them would get it. So the provider records which namespace has a domain, and refuses it to
+all others until the record ends:
+
+    an answer of AWS: our tenant, by its owner tag, has the domain, active ─▶ kept for its namespace
+    about to delete, or to take a domain away                              ─▶ kept first, then done
+    about to create, to add a domain, to adopt                             ─▶ refused where kept for another
+
+Nothing that stands in a spec or in a status makes a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Final, Protocol
+
+import structlog
+
+from apis.conditions import TenantReadyReason as Reason
+from edgetenants_runtime.errors import ExternalError, NotYet, Retry
+from edgetenants_runtime.managed import Managed
+from provider.cloudfront import identity, ownership
+from provider.cloudfront.calls import CloudFront
+from provider.cloudfront.conditions import was_ready
+from provider.cloudfront.errors import AwsError, explain, not_ready
+from provider.cloudfront.memory import Memory
+from provider.cloudfront.observed import ObservedTenant
+
+__all__ = ["NOTHING", "Keeper", "KeptDomains", "OnlyRead", "RecordsFailed"]
+
+_log = structlog.get_logger("provider.cloudfront.keptdomains")
+
+_FIELD: Final = "spec.forProvider.domains"
+_AGAIN_SECONDS: Final = 5.0
+
+
+class RecordsFailed(Exception):  # noqa: N818 - says what happened
+    """The records could not be read or written; the message says why."""
+
+
+class KeptDomains(Protocol):
+    """The records of all accounts, as a domain is unique over them. Thread-safe."""
+
+    @property
+    def known(self) -> bool:
+        """The records have been read."""
+        ...
+
+    @property
+    def recording(self) -> bool:
+        """Records are made."""
+        ...
+
+    def holder(self, domain: str) -> str | None:
+        """The namespace for which a domain is kept, "" for cluster-scoped resources without a claim; None
+        for a domain that is free.
+
+        Raises:
+            RecordsFailed: the records have not been read.
+        """
+        ...
+
+    def reread(self, domains: Iterable[str]) -> None:
+        """Read the records of these domains anew: an administrator may have released one.
+
+        Raises:
+            RecordsFailed: they cannot be read.
+        """
+        ...
+
+    def hold(self, domains: Iterable[str], namespace: str) -> None:
+        """Keep domains for a namespace. They are kept, whatever ends this process, once it returns.
+
+        Raises:
+            RecordsFailed: not all are recorded.
+        """
+        ...
+
+    def looked(self, mr: Managed, active: frozenset[str]) -> None:
+        """A look found these active domains on the tenant of a managed resource; nothing is written."""
+        ...
+
+    def place(self, domain: str) -> str:
+        """Where the record of a domain stands, in words for an administrator."""
+        ...
+
+
+class _Nothing:
+    """Keeps nothing."""
+
+    known = True
+    recording = False
+
+    def holder(self, domain: str) -> None:
+        """See KeptDomains."""
+
+    def reread(self, domains: Iterable[str]) -> None:
+        """See KeptDomains."""
+
+    def hold(self, domains: Iterable[str], namespace: str) -> None:
+        """See KeptDomains."""
+
+    def looked(self, mr: Managed, active: frozenset[str]) -> None:
+        """See KeptDomains."""
+
+    def place(self, domain: str) -> str:
+        """See KeptDomains."""
+        return domain
+
+
+NOTHING: Final[KeptDomains] = _Nothing()
+"""For where no domain is kept."""
+
+
+class OnlyRead:
+    """The records, of which none is made: for rehearsals, and for answers that prove nothing."""
+
+    recording = False
+
+    def __init__(self, kept: KeptDomains) -> None:
+        self._kept = kept
+        self.holder, self.reread, self.place = kept.holder, kept.reread, kept.place
+
+    @property
+    def known(self) -> bool:
+        """See KeptDomains."""
+        return self._kept.known
+
+    def hold(self, domains: Iterable[str], namespace: str) -> None:
+        """Not done."""
+
+    def looked(self, mr: Managed, active: frozenset[str]) -> None:
+        """Not noted."""
+
+
+class Keeper:
+    """Records and refuses domains for the external client of one managed resource."""
+
+    def __init__(self, kept: KeptDomains, cloudfront: CloudFront, memory: Memory, installation: str) -> None:
+        self._kept = kept
+        self._cloudfront, self._memory = cloudfront, memory
+        self._installation = installation
+
+    # What AWS answered.
+
+    def saw(self, mr: Managed, seen: ObservedTenant) -> None:
+        """A look found the tenant: record the active domains that are not recorded yet, where the owner tag
+        proves that the tenant is this resource's. In a steady state this asks and writes nothing.
+
+        Raises:
+            ExternalError: a domain is kept for another namespace, and the tenant is not proven to be this
+                resource's.
+        """
+        self._kept.looked(mr, frozenset(seen.active_domains))
+        if not self._kept.known:
+            # Nothing can be told. A write waits for the records; a look does not.
+            return
+        new, others = self._unrecorded(mr, seen.active_domains), self._others(mr, seen.domains)
+        if not new and not others:
+            return
+        if self._proven(mr, seen, (seen.arn, new, others)):
+            self._try_to_hold(mr, new)
+        elif ownership.writes(mr) and not mr.deleted and (refusals := self.refusals(mr, others)):
+            raise _refused(mr, refusals)
+
+    def made(self, mr: Managed, tenant: ObservedTenant) -> None:
+        """This resource created the tenant, with its owner tag: that is proof."""
+        self._kept.looked(mr, frozenset(tenant.active_domains))
+        if self._kept.known and (new := self._unrecorded(mr, tenant.active_domains)):
+            self._try_to_hold(mr, new)
+
+    def gone(self, mr: Managed) -> None:
+        """A look found no tenant."""
+        self._kept.looked(mr, frozenset())
+
+    # Before a write.
+
+    def before_loss(self, mr: Managed, seen: ObservedTenant, domains: Iterable[str]) -> None:
+        """These domains of a tenant are about to be taken away from it: their records must stand before.
+
+        Raises:
+            NotYet: they cannot be written at present.
+            ExternalError: the tags cannot be read.
+        """
+        try:
+            new = self._unrecorded(mr, frozenset(domains).intersection(seen.active_domains))
+            if new and self._proves(mr, seen):
+                self._kept.hold(new, identity.namespace_of(mr))
+        except RecordsFailed as error:
+            words = f"tenant {seen.name} waits until it is recorded who has its domains: {error}"
+            raise NotYet(words, after=_AGAIN_SECONDS) from error
+        except AwsError as error:
+            raise explain(error, f"read tags of tenant {seen.name}", serving=was_ready(mr)) from error
+
+    def refusals(self, mr: Managed, domains: Iterable[str]) -> Mapping[str, str]:
+        """The domains that this resource may not have, each with the words for it. What it would be refused
+        is read anew, as an administrator may have released it.
+
+        Raises:
+            NotYet: the records cannot be read at present; a domain of which nothing is known is not free.
+        """
+        try:
+            others = self._others(mr, domains)
+            if others:
+                self._kept.reread(others)
+                others = self._others(mr, others)
+        except RecordsFailed as error:
+            words = f"tenant {mr.external_name} waits until it is known who has its domains: {error}"
+            raise NotYet(words, after=_AGAIN_SECONDS) from error
+        return {domain: self._refusal(mr, domain) for domain in others}
+
+    # Parts.
+
+    def _unrecorded(self, mr: Managed, domains: Iterable[str]) -> tuple[str, ...]:
+        if not self._kept.recording:
+            return ()
+        namespace = identity.namespace_of(mr)
+        return tuple(sorted(domain for domain in domains if self._kept.holder(domain) != namespace))
+
+    def _others(self, mr: Managed, domains: Iterable[str]) -> tuple[str, ...]:
+        free = (None, identity.namespace_of(mr))
+        return tuple(sorted(domain for domain in domains if self._kept.holder(domain) not in free))
+
+    def _proven(self, mr: Managed, seen: ObservedTenant, what: Hashable) -> bool:
+        known = self._memory.proof(mr.uid, what)
+        if known is not None:
+            return known
+        try:
+            proven = self._proves(mr, seen)
+        except AwsError as error:
+            _log.warning("cannot read tags, so domains are not recorded", tenant=seen.name, error=str(error))
+            return False
+        self._memory.note_proof(mr.uid, what, proven=proven)
+        return proven
+
+    def _proves(self, mr: Managed, seen: ObservedTenant) -> bool:
+        """Asked of AWS each time, as a tenant may be handed over by its tag; it is asked for what is new
+        only."""
+        owner = self._cloudfront.tags(seen.arn).get(identity.OWNER_TAG)
+        return owner == identity.owner_of(mr, self._installation, seen.name)
+
+    def _try_to_hold(self, mr: Managed, domains: tuple[str, ...]) -> None:
+        try:
+            self._kept.hold(domains, identity.namespace_of(mr))
+        except RecordsFailed as error:
+            # The next look tries again; what would lose a domain waits for it.
+            _log.warning("cannot record who has domains", domains=domains, error=str(error))
+
+    def _refusal(self, mr: Managed, domain: str) -> str:
+        holder = self._kept.holder(domain)
+        if self._memory.is_news(mr.uid, f"kept {domain}", holder):
+            # For those who run the provider.
+            _log.warning("a domain is kept for another namespace", domain=domain, kept_for=holder)
+        # Never whose it is: whoever can write a claim could ask for the customers of others.
+        return (
+            f"{_FIELD}: {domain} is kept for another namespace, whose tenant serves or served it. Remove it "
+            f"here; or have an administrator release it: {self._kept.place(domain)}"
+        )
+
+
+def _refused(mr: Managed, refusals: Mapping[str, str]) -> ExternalError:
+    message = "; ".join(refusals.values())
+    conditions = () if was_ready(mr) else (not_ready(Reason.DOMAIN_CONFLICT, message),)
+    return ExternalError(message, conditions=conditions, retry=Retry.poll())

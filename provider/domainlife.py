@@ -1,0 +1,131 @@
+"""The life of the record that a domain is kept for a namespace (pure).
+
+    held ──not found any more──▶ not held since … ──found again──▶ held
+                                  │
+                                  ├── nobody in the namespace lists it, for a while ──▶ ended
+                                  └── --keep-domains have passed ─────────────────────▶ ended
+
+What is uncertain changes nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from edgetenants_runtime.clock import parse_rfc3339, rfc3339
+
+__all__ = [
+    "MOST_NOT_HELD",
+    "SHARDS",
+    "UNREADABLE",
+    "Record",
+    "Use",
+    "data_key",
+    "domain_of",
+    "judge",
+    "shard_of",
+    "superfluous",
+]
+
+SHARDS: Final = 64
+"""ConfigMaps over which the records are spread: one may have 1 MiB, some 10,000 domains of usual length.
+Never changed, as a domain must be found where it was put."""
+MOST_NOT_HELD: Final = 1000
+"""Domains that one namespace has kept and does not hold. Whoever makes and deletes claims all day uses up
+their own, and no room of others."""
+UNREADABLE: Final = "?"
+"""Stands for the namespace of a record that somebody spoilt; no namespace is called so."""
+_UNLISTED: Final = timedelta(seconds=10)
+"""For so long nobody must have listed a domain: a resource that is replaced is gone for a moment."""
+_WILDCARD: Final = "*."
+_WILDCARD_KEY: Final = "_."
+"""As a key of a ConfigMap takes no asterisk, and a domain has no underscore."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """Who has a domain."""
+
+    namespace: str
+    not_held_since: datetime | None = None
+    """None while a tenant of the namespace has it."""
+
+    def to_value(self) -> str:
+        """As it is stored."""
+        since = self.not_held_since
+        told = {"namespace": self.namespace, **({"notHeldSince": rfc3339(since)} if since else {})}
+        return json.dumps(told)
+
+    @classmethod
+    def of_value(cls, value: str) -> Record:
+        """Read what is stored. A record that cannot be read is one of nobody: it gives the domain to none."""
+        try:
+            told: Any = json.loads(value)
+            since = told.get("notHeldSince")
+            return cls(str(told["namespace"]), parse_rfc3339(since) if since else None)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return cls(UNREADABLE)
+
+
+@dataclass(frozen=True)
+class Use:
+    """What is known of a namespace's use of a domain."""
+
+    held: bool | None
+    """A tenant of it has the domain; None where not all that could tell have been looked at."""
+    listed: bool | None
+    """A managed resource or a claim of it lists the domain; None where that cannot be told."""
+
+
+def judge(record: Record, use: Use, now: datetime, keep: timedelta) -> Record | None:
+    """What the record becomes; None when it ends. What is uncertain changes nothing."""
+    if use.held:
+        return replace(record, not_held_since=None)
+    if use.held is None:
+        return record
+    since = min(record.not_held_since or now, now)
+    idle = now - since
+    if idle >= keep or (use.listed is False and idle >= _UNLISTED):
+        return None
+    return replace(record, not_held_since=since)
+
+
+def superfluous(records: Mapping[str, Record], most: int = MOST_NOT_HELD) -> frozenset[str]:
+    """The domains beyond what each namespace may have without holding them: the oldest."""
+    idle: dict[str, list[tuple[datetime, str]]] = {}
+    for domain, record in records.items():
+        if record.not_held_since is not None:
+            idle.setdefault(record.namespace, []).append((record.not_held_since, domain))
+    return frozenset(domain for of_one in idle.values() for _, domain in _oldest(of_one, len(of_one) - most))
+
+
+def _oldest(idle: Iterable[tuple[datetime, str]], count: int) -> list[tuple[datetime, str]]:
+    return sorted(idle)[: max(0, count)]
+
+
+def shard_of(domain: str) -> int:
+    """The number of the ConfigMap that has a domain's record: the same in every process."""
+    return hashlib.sha256(domain.encode()).digest()[0] % SHARDS
+
+
+def data_key(domain: str) -> str:
+    """The key of a domain in its ConfigMap.
+
+    >>> data_key("*.example.com")
+    '_.example.com'
+    """
+    return _WILDCARD_KEY + domain[2:] if domain.startswith(_WILDCARD) else domain
+
+
+def domain_of(key: str) -> str:
+    """The domain of a key.
+
+    >>> domain_of("_.example.com")
+    '*.example.com'
+    """
+    return _WILDCARD + key[2:] if key.startswith(_WILDCARD_KEY) else key

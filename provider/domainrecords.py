@@ -1,0 +1,236 @@
+"""Who has which domain, kept in ConfigMaps in the provider's own namespace.
+
+They outlive the process, and only administrators write there. All are read before the first is needed, by the
+process that leads; from then on it knows them, and only the version of a ConfigMap that it knows is written
+over.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final, Protocol
+
+import structlog
+
+from edgetenants_runtime.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
+from edgetenants_runtime.kube.kinds import CONFIG_MAPS
+from edgetenants_runtime.managed import Managed, ObjectKey, ResourceKind
+from provider import domainlife
+from provider.cloudfront.keptdomains import RecordsFailed
+from provider.domainlife import Record
+from provider.domainuse import Looks
+
+__all__ = ["LABEL", "DomainRecords", "Objects", "config_map"]
+
+_log = structlog.get_logger("provider.domainrecords")
+
+LABEL: Final = "edgetenants.io/kept-domains"
+"""On every ConfigMap of records, with the value "true"."""
+_LABELS: Final = {LABEL: "true"}
+_TRIES: Final = 10
+_LOADED_SECONDS: Final = 5.0
+"""For which a write waits for the records at the start, in real time."""
+
+Entries = Mapping[str, Record]
+Change = Callable[[Entries], Mapping[str, Record | None]]
+"""From the records of one ConfigMap to those that become others; None ends one."""
+
+
+class Objects(Protocol):
+    """What is asked of the API server. Every method raises KubeError."""
+
+    def get(self, kind: ResourceKind, key: ObjectKey) -> dict[str, Any]:
+        """One object."""
+        ...
+
+    def select(self, kind: ResourceKind, namespace: str, labels: Mapping[str, str]) -> list[dict[str, Any]]:
+        """The objects of a namespace with these labels."""
+        ...
+
+    def create(self, kind: ResourceKind, obj: Mapping[str, Any]) -> dict[str, Any]:
+        """Create one; the answer is it as stored."""
+        ...
+
+    def patch(self, kind: ResourceKind, key: ObjectKey, patch: Mapping[str, Any]) -> dict[str, Any]:
+        """A JSON merge patch."""
+        ...
+
+
+def config_map(shard: int) -> str:
+    """The name of the ConfigMap with a number."""
+    return f"edgetenants-domains-{shard:02d}"
+
+
+@dataclass(frozen=True)
+class _Shard:
+    """One ConfigMap as it was last read or written."""
+
+    version: str = ""
+    """Its resourceVersion; "" where there is none yet."""
+    entries: Entries = field(default_factory=lambda: MappingProxyType({}))
+
+
+_NONE: Final = _Shard()
+
+
+class DomainRecords:
+    """Implements provider.cloudfront.keptdomains.KeptDomains. Thread-safe."""
+
+    recording = True
+
+    def __init__(self, objects: Objects, namespace: str, looks: Looks) -> None:
+        """`namespace` is the provider's own."""
+        self._objects, self._namespace, self._looks = objects, namespace, looks
+        self._lock = threading.Lock()
+        self._loaded = threading.Event()
+        self._shards: dict[int, _Shard] = {}
+
+    # Reading.
+
+    @property
+    def known(self) -> bool:
+        """See KeptDomains."""
+        return self._loaded.is_set()
+
+    def load(self) -> None:
+        """Read all.
+
+        Raises:
+            KubeError: they cannot be read.
+        """
+        numbers = {config_map(shard): shard for shard in range(domainlife.SHARDS)}
+        for stored in self._objects.select(CONFIG_MAPS, self._namespace, _LABELS):
+            shard = numbers.get(stored["metadata"]["name"])
+            if shard is not None:
+                self._take_in(shard, stored)
+        self._loaded.set()
+
+    def holder(self, domain: str) -> str | None:
+        """See KeptDomains."""
+        if not self._loaded.wait(_LOADED_SECONDS):
+            raise RecordsFailed("the ConfigMaps with its records have not been read yet")
+        record = self._shard(domainlife.shard_of(domain)).entries.get(domain)
+        return None if record is None else record.namespace
+
+    def reread(self, domains: Iterable[str]) -> None:
+        """See KeptDomains."""
+        try:
+            for shard in sorted({domainlife.shard_of(domain) for domain in domains}):
+                self._read(shard)
+        except KubeError as error:
+            raise RecordsFailed(str(error)) from error
+
+    def entries(self) -> Mapping[int, Entries]:
+        """All records, by the number of their ConfigMap."""
+        with self._lock:
+            return {shard: known.entries for shard, known in sorted(self._shards.items())}
+
+    def place(self, domain: str) -> str:
+        """See KeptDomains."""
+        name, key = config_map(domainlife.shard_of(domain)), domainlife.data_key(domain)
+        return f"key {key} of ConfigMap {name} in namespace {self._namespace}"
+
+    # Writing.
+
+    def hold(self, domains: Iterable[str], namespace: str) -> None:
+        """See KeptDomains."""
+        by_shard: dict[int, dict[str, Record]] = {}
+        for domain in domains:
+            by_shard.setdefault(domainlife.shard_of(domain), {})[domain] = Record(namespace)
+        try:
+            for shard, wanted in sorted(by_shard.items()):
+                self.change(shard, _always(wanted))
+        except KubeError as error:
+            raise RecordsFailed(str(error)) from error
+
+    def change(self, shard: int, change: Change) -> None:
+        """Change the records of one ConfigMap. `change` is asked anew where somebody else was faster.
+
+        Raises:
+            KubeError: it was not written.
+        """
+        for tries_left in reversed(range(_TRIES)):
+            known = self._shard(shard)
+            wanted = change(known.entries)
+            news = {domain: each for domain, each in wanted.items() if known.entries.get(domain) != each}
+            if not news:
+                return
+            try:
+                stored = self._write(shard, known, news)
+            except (AlreadyExists, Conflict, NotFound):
+                if not tries_left:
+                    raise
+                self._read(shard)
+            else:
+                self._take_in(shard, stored)
+                _tell(shard, news)
+                return
+
+    def looked(self, mr: Managed, active: frozenset[str]) -> None:
+        """See KeptDomains."""
+        self._looks.note(mr, active)
+
+    def _write(self, shard: int, known: _Shard, news: Mapping[str, Record | None]) -> dict[str, Any]:
+        data = {domainlife.data_key(domain): each and each.to_value() for domain, each in news.items()}
+        key = ObjectKey(self._namespace, config_map(shard))
+        if known.version:
+            return self._objects.patch(
+                CONFIG_MAPS, key, {"metadata": {"resourceVersion": known.version}, "data": data}
+            )
+        metadata = {"name": key.name, "namespace": key.namespace, "labels": dict(_LABELS)}
+        made = {name: value for name, value in data.items() if value is not None}
+        return self._objects.create(CONFIG_MAPS, {"metadata": metadata, "data": made})
+
+    # What is known.
+
+    def _shard(self, shard: int) -> _Shard:
+        with self._lock:
+            return self._shards.get(shard, _NONE)
+
+    def _read(self, shard: int) -> None:
+        before = self._shard(shard).version
+        try:
+            stored = self._objects.get(CONFIG_MAPS, ObjectKey(self._namespace, config_map(shard)))
+        except NotFound:
+            self._put(shard, _NONE, over=before)
+        else:
+            # An older version than the known one: a backup was restored.
+            self._take_in(shard, stored, over=before)
+
+    def _take_in(self, shard: int, stored: Mapping[str, Any], *, over: str = "") -> None:
+        data = stored.get("data") or {}
+        entries = {domainlife.domain_of(key): Record.of_value(value) for key, value in data.items()}
+        spoilt = [domain for domain, record in entries.items() if record.namespace == domainlife.UNREADABLE]
+        if spoilt:
+            _log.warning(
+                "records that cannot be read keep their domains from everybody",
+                config_map=config_map(shard),
+                domains=spoilt,
+            )
+        version = str(stored["metadata"].get("resourceVersion") or "")
+        self._put(shard, _Shard(version, MappingProxyType(entries)), over=over)
+
+    def _put(self, shard: int, read: _Shard, *, over: str) -> None:
+        with self._lock:
+            known = self._shards.get(shard, _NONE).version
+            # Two answers may come in the other order than they were given: the greater version is kept,
+            # unless nobody else took one in since this one was asked for.
+            if known == over or _number(read.version) >= _number(known):
+                self._shards[shard] = read
+
+
+def _tell(shard: int, news: Mapping[str, Record | None]) -> None:
+    kept = {domain: record.namespace for domain, record in news.items() if record is not None}
+    ended = sorted(domain for domain, record in news.items() if record is None)
+    _log.info("kept domains changed", config_map=config_map(shard), kept=kept, ended=ended)
+
+
+def _always(wanted: Entries) -> Change:
+    return lambda _: wanted
+
+
+def _number(resource_version: str) -> int:
+    return int(resource_version) if resource_version.isdigit() else 0

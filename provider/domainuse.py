@@ -1,0 +1,90 @@
+"""Which namespaces hold domains and which list them: by what the looks of this process found, and by the
+managed resources that there are (pure but for what it remembers)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from edgetenants_runtime.clock import Clock
+from edgetenants_runtime.managed import Managed
+from provider.cloudfront.identity import namespace_of
+
+__all__ = ["Looks", "Uses", "listed_by"]
+
+_UNLOOKED_SECONDS: Final = 3600.0
+"""After which a managed resource that was never looked at, as it is paused for example, keeps nothing."""
+_LOOK_SECONDS: Final = 24 * 3600.0
+"""For which a look tells that a domain is held."""
+_POLLS: Final = 3.0
+
+
+@dataclass(frozen=True)
+class _Look:
+    active: frozenset[str]
+    at: float
+
+
+class Looks:
+    """The last look at each managed resource's tenant. Thread-safe."""
+
+    def __init__(self, clock: Clock, poll_seconds: float) -> None:
+        self._clock = clock
+        self._lasts = max(_LOOK_SECONDS, _POLLS * poll_seconds)
+        self._lock = threading.Lock()
+        self._looks: dict[str, _Look] = {}
+        self._since: float | None = None
+
+    def note(self, mr: Managed, active: frozenset[str]) -> None:
+        """A look found these active domains."""
+        with self._lock:
+            self._looks[mr.uid] = _Look(active, self._clock.now())
+
+    def uses(self, everyone: Iterable[Managed]) -> Uses:
+        """What is known now; looks at resources that are no more are forgotten."""
+        now = self._clock.now()
+        with self._lock:
+            if self._since is None:
+                self._since = now
+            looks, waited = dict(self._looks), now - self._since
+        uses = Uses()
+        uids = set()
+        for mr in everyone:
+            uids.add(mr.uid)
+            look, namespace = looks.get(mr.uid), namespace_of(mr)
+            listed = {(namespace, domain) for domain in listed_by(mr)}
+            uses.listed |= listed
+            if look is None and waited < _UNLOOKED_SECONDS:
+                uses.unlooked |= listed
+            if look is not None and now - look.at < self._lasts:
+                uses.held |= {(namespace, domain) for domain in look.active}
+        with self._lock:
+            for uid in looks.keys() - uids:
+                self._looks.pop(uid, None)
+        return uses
+
+
+class Uses:
+    """Namespaces with domains."""
+
+    def __init__(self) -> None:
+        self.held: set[tuple[str, str]] = set()
+        """A tenant has it, active."""
+        self.listed: set[tuple[str, str]] = set()
+        """A managed resource lists it, be it one that is being deleted."""
+        self.unlooked: set[tuple[str, str]] = set()
+        """The same of one that nobody has looked at yet."""
+
+    def is_held(self, namespace: str, domain: str) -> bool | None:
+        """As domainlife.Use has it."""
+        if (namespace, domain) in self.held:
+            return True
+        return None if (namespace, domain) in self.unlooked else False
+
+
+def listed_by(mr: Managed) -> frozenset[str]:
+    """The domains in the spec of a managed resource."""
+    both = (mr.for_provider.get("domains") or (), mr.init_provider.get("domains") or ())
+    return frozenset(str(domain).lower() for domains in both for domain in domains)

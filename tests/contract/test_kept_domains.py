@@ -1,0 +1,89 @@
+"""Kept domains over the wire: the gap between two tenants, in which a domain is nobody's in AWS."""
+
+from __future__ import annotations
+
+import pytest
+
+from edgetenants_runtime.clock import FakeClock
+from edgetenants_runtime.testing import FakeObjects, Journal
+from provider.domainrecords import DomainRecords
+from provider.domainuse import Looks
+from tests.contract.emulated import DISTRIBUTION
+from tests.unit.provider.world import World, managed
+
+DOMAIN, OTHER = "gap.example.com", "rogue.example.com"
+
+
+def records(api: FakeObjects) -> DomainRecords:
+    made = DomainRecords(api, "crossplane-system", Looks(FakeClock(), 60))
+    made.load()
+    return made
+
+
+@pytest.fixture
+def api() -> FakeObjects:
+    return FakeObjects(Journal())
+
+
+def tenant(api, aws, namespace: str, *domains: str) -> World:
+    """A resource, and the process that looks after it."""
+    name = {"crossplane.io/external-name": f"{namespace}.gap"}
+    obj = managed({"distributionId": DISTRIBUTION, "domains": [*domains]}, annotations=name, uid=namespace)
+    obj["metadata"]["namespace"] = namespace
+    return World(obj, aws, kept=records(api))
+
+
+def holder(aws) -> str:
+    found = [t["Name"] for t in aws.tenants if DOMAIN in {d["Domain"] for d in t["Domains"]}]
+    return found[0] if found else ""
+
+
+def test_the_gap_of_a_deletion_is_the_holders(api, aws):
+    owner = tenant(api, aws, "shop", DOMAIN)
+    owner.settle()
+    wants = tenant(api, aws, "rogue", DOMAIN)
+    wants.reconcile()
+    assert "is served by another tenant" in wants.error.message
+    owner.delete()
+    while holder(aws):
+        owner.reconcile()
+        wants.reconcile()
+        aws.deploy()
+    wants.clock.advance(301)
+    for _ in range(3):
+        wants.reconcile()
+        assert f"{DOMAIN} is kept for another namespace" in wants.error.message
+    again = tenant(api, aws, "shop", DOMAIN)
+    again.obj["metadata"]["uid"] = "another"
+    again.settle()
+    assert holder(aws) == "shop.gap"
+    assert aws.journal.count("CreateDistributionTenant") == 2, "the squatter never got so far"
+
+
+def test_so_is_the_one_after_a_deletion_in_the_console(api, aws):
+    owner = tenant(api, aws, "shop", DOMAIN)
+    owner.settle()
+    wants = tenant(api, aws, "rogue", OTHER)
+    wants.settle()
+    wants.edit(domains=[OTHER, DOMAIN])
+    aws.admin("DELETE", "distribution-tenants/shop.gap")
+    wants.reconcile()
+    assert f"{DOMAIN} is kept for another namespace" in wants.error.message
+    owner.context["kept"] = records(api)
+    owner.restart()
+    owner.settle()
+    assert holder(aws) == "shop.gap"
+
+
+def test_in_a_steady_state_no_call_is_made_more(api, aws):
+    owner = tenant(api, aws, "shop", DOMAIN)
+    owner.settle()
+    owner.context["kept"] = records(api)
+    owner.restart()
+    assert "ListTagsForResource" not in aws.journal
+    writes = len(api._journal.entries)
+    for _ in range(3):
+        before = len(aws.journal)
+        owner.reconcile()
+        assert set(aws.journal[before:]) <= {"GetDistributionTenant", "GetConnectionGroup"}
+    assert len(api._journal.entries) == writes

@@ -1,0 +1,146 @@
+"""A domain keeps its holder, on the real control plane: nobody else gets it between two tenants of one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from sandbox.world import World
+from tests.integration.claims import Claims
+from tests.integration.conftest import FAST
+from tests.integration.test_references import tenant
+from tests.integration.watching import condition
+
+KEPT = "is kept for another namespace"
+
+
+@pytest.fixture
+def rogue(claims: Claims, world: World) -> Iterator[Claims]:
+    """Another namespace, whose users want what others have."""
+    made = Claims(world, f"{claims.namespace}-rogue")
+    yield made
+    world.processes.ensure_running("provider")
+    world.kubectl("delete", "edt", "--all", "-n", made.namespace, "--wait=false")
+    made.delete_all()
+
+
+def waits(rogue: Claims, words: str, seconds: float = 90) -> str:
+    """Until the rogue's claim says so; what it says."""
+    said = lambda: condition(rogue.get("wants"), "Live").get("message", "")  # noqa: E731
+    message: str = rogue.wait(f"wants to say {words!r}", lambda: words in said() and said(), seconds)
+    return message
+
+
+def served(world: World) -> dict[str, str]:
+    """Each domain with the name of the tenant that has it."""
+    return {d["Domain"]: t["Name"] for t in world.emulator.state()["tenants"] for d in t["Domains"]}
+
+
+def test_nobody_takes_a_domain_while_the_isolation_is_switched(
+    claims: Claims, rogue: Claims, world: World
+) -> None:
+    domains = [f"{name}-{claims.namespace[:20]}.example.com" for name in ("a", "b")]
+    claims.apply(claims.claim("own", domains=domains))
+    claims.wait_ready("own")
+    claims.wait("both to be recorded", lambda: sorted(claims.kept_domains()) == sorted(domains))
+    rogue.apply(rogue.claim("wants", domains=domains[:1]))
+    waits(rogue, "is served by another tenant")
+
+    creation = world.emulator.hold("CreateDistributionTenant")
+    claims.patch("own", {"isolation": "PerDomain"})
+    said = lambda: condition(claims.get("own"), "Blocked").get("message", "")  # noqa: E731
+    token = claims.wait(
+        "the switch to wait", lambda: said().partition("edgetenants.io/confirm: ")[2].partition(" ")[0]
+    )
+    world.kubectl("annotate", "tenantclaim", "own", "-n", claims.namespace, f"edgetenants.io/confirm={token}")
+
+    # The gap: the old tenant is gone, and a new one is not made yet.
+    claims.wait("the old tenant to go", lambda: not claims.tenants("own"), 90)
+    assert world.emulator.wait_held(creation, 60)
+    message = waits(rogue, KEPT)
+    assert claims.namespace not in message.replace(rogue.namespace, "").replace(domains[0], "")
+    assert not [name for name in served(world).values() if name.startswith(rogue.namespace)]
+    world.emulator.release(creation)
+
+    claims.wait_ready("own", 120)
+    assert {served(world)[domain].partition(".")[0] for domain in domains} == {claims.namespace}
+    assert rogue.kept_domains() == {}
+    assert rogue.tenants("wants") == []
+
+
+def test_nor_when_it_is_deleted_in_the_console_and_the_provider_starts_in_the_gap(
+    claims: Claims, rogue: Claims, world: World
+) -> None:
+    claims.apply(claims.claim("own"))
+    claims.wait_ready("own")
+    [managed] = claims.all_managed()
+    claims.wait("it to be recorded", claims.kept_domains)
+
+    world.processes.kill("provider")
+    world.emulator.remove_tenant(f"{claims.namespace}.own")
+    # Whatever the order of the looks is: the holder comes last.
+    paused = ("edt", managed["metadata"]["name"], "-n", claims.namespace)
+    world.kubectl("annotate", *paused, "crossplane.io/paused=true")
+    rogue.apply(rogue.claim("wants", domains=["own.example.com"]))
+    world.processes.start("provider")
+
+    waits(rogue, KEPT)
+    assert served(world).get("own.example.com") is None
+    world.kubectl("annotate", *paused, "crossplane.io/paused-")
+    claims.wait("it to be made anew", lambda: claims.tenants("own"), 120)
+    claims.wait_ready("own", 120)
+    waits(rogue, "is served by another tenant")
+
+
+def test_a_deleted_claim_frees_its_domain(claims: Claims, rogue: Claims, world: World) -> None:
+    claims.apply(claims.claim("own"))
+    claims.wait_ready("own")
+    rogue.apply(rogue.claim("wants", domains=["own.example.com"]))
+    waits(rogue, "is served by another tenant")
+    claims.delete("own")
+    claims.wait_gone(["own"], 120)
+    rogue.wait_ready("wants", 180)
+    assert list(rogue.kept_domains()) == ["own.example.com"]
+    assert claims.kept_domains() == {}
+
+
+def test_an_administrator_releases_it_as_the_message_says(
+    claims: Claims, rogue: Claims, world: World
+) -> None:
+    claims.apply(claims.claim("own"))
+    claims.wait_ready("own")
+    [managed] = claims.all_managed()
+    claims.wait("it to be recorded", claims.kept_domains)
+    paused = ("edt", managed["metadata"]["name"], "-n", claims.namespace)
+    world.kubectl("annotate", *paused, "crossplane.io/paused=true")
+    world.emulator.remove_tenant(f"{claims.namespace}.own")
+    rogue.apply(rogue.claim("wants", domains=["own.example.com"]))
+    told = waits(rogue, KEPT).partition("ConfigMap ")[2].split()[0]
+    patch = json.dumps({"data": {"own.example.com": None}})
+    world.kubectl("patch", "configmap", told, "-n", "crossplane-system", "--type=merge", "-p", patch)
+    rogue.wait_ready("wants", 120)
+    world.kubectl("annotate", *paused, "crossplane.io/paused-")
+
+
+def test_a_forged_status_keeps_nothing(claims: Claims, rogue: Claims, world: World) -> None:
+    forged = tenant(rogue, "forged", domains=["own.example.com"])
+    forged["metadata"]["annotations"] = {"crossplane.io/paused": "true"}
+    rogue.apply(forged)
+    at = {
+        "id": "dt_forged",
+        "arn": "arn:aws:cloudfront::123456789012:distribution-tenant/dt_forged",
+        "domains": [{"domain": "own.example.com", "status": "active"}],
+        "tags": {"edgetenants.io/owner": f"x/DistributionTenant/{rogue.namespace}/forged"},
+    }
+    world.kubectl(
+        "patch", "edt", "forged", "-n", rogue.namespace, "--subresource=status", "--type=merge",
+        "-p", json.dumps({"status": {"atProvider": at}}),
+    )  # fmt: skip
+    world.processes.restart("provider")
+    world.emulator.set_rate(FAST)
+    claims.apply(claims.claim("own"))
+    claims.wait_ready("own", 120)
+    assert rogue.kept_domains() == {}
+    assert list(claims.kept_domains()) == ["own.example.com"]

@@ -1,0 +1,280 @@
+"""The rounds over the records: what ends them, and what that is uncertain does not."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from edgetenants_runtime.clock import FakeClock
+from edgetenants_runtime.kube.errors import Forbidden, KubeError, NotServed, Operation
+from edgetenants_runtime.kube.kinds import CONFIG_MAPS
+from edgetenants_runtime.managed import Managed
+from edgetenants_runtime.testing import FakeObjects, Journal
+from provider import domainlife, domainrounds
+from provider.domainrecords import DomainRecords
+from provider.domainrounds import CLAIMS, Claims, Rounds
+from provider.domainuse import Looks, listed_by
+from tests.unit.provider.world import managed
+
+DOMAIN = "acme.example.com"
+START = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
+LIST = Operation("list", CLAIMS)
+
+
+class Cluster:
+    """Managed resources, claims, and a provider's rounds."""
+
+    def __init__(self) -> None:
+        self.api, self.clock, self.now = FakeObjects(Journal()), FakeClock(), START
+        self.mrs: list[Managed] = []
+        self.read = True
+        self.claims: dict[str, list[str]] | KubeError | None = {}
+        """By namespace; None where they may not be read."""
+        self.asked: list[str] = []
+        self.restart()
+
+    def restart(self) -> None:
+        self.looks = Looks(self.clock, 60)
+        self.records = DomainRecords(self.api, "crossplane-system", self.looks)
+        self.rounds = Rounds(
+            self.records,
+            self.looks,
+            Claims(self),
+            keep=timedelta(hours=72),
+            everyone=lambda: self.mrs,
+            everything_read=lambda: self.read,
+            now=lambda: self.now,
+        )
+        self.rounds.round()
+
+    # As Claims asks.
+
+    def allowed(self, verb, kind):
+        assert (verb, kind) == ("list", CLAIMS)
+        return self.claims is not None
+
+    def select(self, kind, namespace, labels):
+        assert (kind, labels) == (CLAIMS, {})
+        self.asked.append(namespace)
+        if isinstance(self.claims, KubeError):
+            raise self.claims
+        return [{"spec": {"domains": self.claims.get(namespace, [])}}]
+
+    # What happens.
+
+    def holds(self, uid: str = "one") -> Managed:
+        mr = self.lists(uid)
+        self.looks.note(mr, frozenset({DOMAIN}))
+        self.records.hold([DOMAIN], "shop")
+        return mr
+
+    def lists(self, uid: str = "one") -> Managed:
+        mr = Managed(managed({"domains": [DOMAIN]}, uid=uid))
+        self.mrs = [other for other in self.mrs if other.uid != uid] + [mr]
+        return mr
+
+    def passes(self, **time) -> str | None:
+        self.now += timedelta(**time)
+        self.clock.advance(timedelta(**time).total_seconds())
+        self.rounds.round()
+        return self.records.holder(DOMAIN)
+
+    @property
+    def writes(self) -> int:
+        return len([e for e in self.api._journal.entries if e.startswith(("create", "patch"))])
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return Cluster()
+
+
+def test_a_steady_state_writes_and_asks_nothing(cluster):
+    mr = cluster.holds()
+    before = cluster.writes
+    for _ in range(200):
+        cluster.looks.note(mr, frozenset({DOMAIN}))
+        assert cluster.passes(hours=1) == "shop"
+    assert (cluster.writes, cluster.asked) == (before, [])
+
+
+def test_one_that_nobody_lists_any_more_ends_soon(cluster):
+    cluster.holds()
+    cluster.mrs.clear()
+    assert cluster.passes(seconds=10) == "shop", "a resource that is replaced is gone for a moment"
+    assert cluster.passes(seconds=9) == "shop"
+    assert cluster.passes(seconds=1) is None
+
+
+@pytest.mark.parametrize("spelling", [DOMAIN, "ACME.Example.com."])
+def test_one_that_a_claim_lists_is_kept(cluster, spelling):
+    cluster.holds()
+    cluster.mrs.clear()
+    cluster.claims = {"shop": ["no domain", spelling]}
+    assert cluster.passes(hours=1) == "shop"
+    before = cluster.writes
+    assert cluster.passes(hours=71) == "shop"
+    assert cluster.writes == before, "written once, when it was found not held"
+    assert cluster.passes(hours=1) is None, "72 h are over"
+
+
+def test_one_that_a_claim_of_another_namespace_lists_is_not(cluster):
+    cluster.holds()
+    cluster.mrs.clear()
+    cluster.claims = {"rogue": [DOMAIN]}
+    cluster.passes(minutes=1)
+    assert cluster.passes(minutes=1) is None
+    assert set(cluster.asked) == {"shop"}
+
+
+def test_a_resource_that_waits_for_its_deletion_lists_it(cluster):
+    mr = cluster.holds()
+    cluster.looks.note(mr, frozenset())
+    cluster.passes(minutes=1)
+    assert cluster.passes(hours=1) == "shop"
+    assert cluster.asked == [], "the resource tells"
+
+
+def test_found_again_it_is_held_again(cluster):
+    mr = cluster.holds()
+    cluster.looks.note(mr, frozenset())
+    assert cluster.passes(hours=71) == "shop"
+    cluster.looks.note(mr, frozenset({DOMAIN}))
+    cluster.passes(minutes=1)
+    cluster.looks.note(mr, frozenset())
+    assert cluster.passes(hours=71) == "shop"
+
+
+def test_another_tenant_of_the_namespace_holds_it_as_well(cluster):
+    cluster.looks.note(cluster.holds(), frozenset())
+    cluster.looks.note(cluster.lists("two"), frozenset({DOMAIN}))
+    before = cluster.writes
+    cluster.passes(hours=1)
+    assert cluster.writes == before
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        None,
+        Forbidden(LIST, 403, "no"),
+        KubeError(LIST, 503, "busy"),
+        KubeError(LIST, 0, "no answer"),
+    ],
+    ids=["no right", "forbidden", "busy", "no answer"],
+)
+def test_where_claims_cannot_be_read_it_ends_after_72_hours(cluster, claims):
+    cluster.holds()
+    cluster.mrs.clear()
+    cluster.claims = claims
+    cluster.passes(minutes=1)
+    assert cluster.passes(hours=71) == "shop"
+    assert cluster.passes(hours=1) is None
+    if claims is None:
+        assert cluster.asked == [], "the right is asked for, and not tried"
+
+
+def test_a_kind_that_is_not_served_is_believed_at_the_third_time(cluster):
+    cluster.holds()
+    cluster.mrs.clear()
+    cluster.claims = NotServed(LIST, 404, "not served")
+    assert [cluster.passes(minutes=1) for _ in range(3)] == ["shop", "shop", None]
+
+
+def test_before_everything_is_read_nothing_ends(cluster):
+    cluster.holds()
+    cluster.mrs.clear()
+    cluster.read = False
+    before = cluster.writes
+    assert cluster.passes(hours=100) == "shop"
+    assert cluster.writes == before
+
+
+def test_a_new_process_knows_nothing_of_what_it_has_not_looked_at(cluster):
+    mr = cluster.holds()
+    before = cluster.writes
+    cluster.restart()
+    assert cluster.passes(minutes=59) == "shop"
+    cluster.looks.note(mr, frozenset({DOMAIN}))
+    assert cluster.passes(hours=23) == "shop"
+    assert cluster.writes == before
+
+
+def test_a_resource_that_is_never_looked_at_keeps_nothing_for_ever(cluster):
+    cluster.holds()
+    cluster.restart()
+    cluster.lists("paused")
+    cluster.passes(hours=1)
+    assert cluster.passes(hours=71) == "shop"
+    assert cluster.passes(hours=1) is None
+
+
+def test_nor_does_one_whose_last_look_is_long_ago(cluster):
+    cluster.holds()
+    cluster.passes(hours=24)
+    assert cluster.passes(hours=71) == "shop"
+    assert cluster.passes(hours=1) is None
+
+
+def test_the_time_runs_over_restarts(cluster):
+    mr = cluster.holds()
+    cluster.looks.note(mr, frozenset())
+    cluster.passes(minutes=1)
+    for _ in range(8):
+        cluster.restart()
+        cluster.looks.note(mr, frozenset())
+        kept = cluster.passes(hours=9)
+    assert kept is None
+
+
+def test_records_of_cluster_scoped_resources_without_a_claim_wait_for_the_time(cluster):
+    cluster.records.hold([DOMAIN], "")
+    cluster.passes(minutes=1)
+    assert cluster.passes(hours=71) == ""
+    assert cluster.passes(hours=1) is None
+    assert cluster.asked == []
+
+
+def test_records_are_read_as_soon_as_the_server_answers(cluster, monkeypatch):
+    cluster.holds()
+    answers = [KubeError(Operation("list", CONFIG_MAPS), 0, "no answer"), None]
+    select = FakeObjects.select
+
+    def failing(api, *request):
+        if error := answers.pop(0):
+            raise error
+        return select(api, *request)
+
+    monkeypatch.setattr(FakeObjects, "select", failing)
+    cluster.restart()
+    assert not cluster.records.known
+    assert cluster.rounds.round() > 1
+    assert cluster.records.holder(DOMAIN) == "shop"
+
+
+def test_churn_ends_the_oldest(cluster, monkeypatch):
+    monkeypatch.setattr(domainlife.superfluous, "__defaults__", (2,))
+    for n in range(4):
+        cluster.records.hold([f"d{n}.example.com"], "busy")
+        cluster.claims = {"busy": [f"d{n}.example.com" for n in range(4)]}
+        cluster.passes(minutes=1)
+    cluster.passes(minutes=1)
+    assert [cluster.records.holder(f"d{n}.example.com") for n in range(4)] == [None, None, "busy", "busy"]
+
+
+def test_namespaces_take_turns(cluster, monkeypatch):
+    monkeypatch.setattr(domainrounds, "_MOST_NAMESPACES", 2)
+    for n in range(5):
+        cluster.records.hold([f"d{n}.example.com"], f"ns-{n}")
+        cluster.claims[f"ns-{n}"] = [f"d{n}.example.com"]
+    cluster.asked.clear()
+    for _ in range(3):
+        cluster.passes(minutes=1)
+    assert cluster.asked == ["ns-0", "ns-1", "ns-2", "ns-3", "ns-4", "ns-0"]
+
+
+def test_what_a_resource_lists():
+    mr = Managed(managed({"domains": ["A.example.com"]}, initProvider={"domains": ["b.example.com"]}))
+    assert listed_by(mr) == {"a.example.com", "b.example.com"}
+    assert listed_by(Managed(managed({}))) == frozenset()
