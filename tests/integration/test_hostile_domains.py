@@ -75,3 +75,16 @@ def test_a_domain_is_not_had_in_the_gap_after_a_deletion_at_the_console(teams: T
     blue.wait("it to be made anew", lambda: blue.looked_at("kept") and blue.tenants("kept"), 40)
     blue.serve("kept")
     assert not is_true(red.looked_at("waits"), "Synced")
+
+
+def test_a_rehearsal_tells_no_more_than_the_real_thing(teams: Teams) -> None:
+    blue, red = teams.blue, teams.red
+    shop = blue.served("quiet", forProvider={"domains": ["quiet.example.com"]})
+    with unharmed(blue, "quiet"):
+        dry = {"edgetenants.io/dry-run": "true", TAKE: "dt_guessed"}
+        own = [f"rehearses-{red.namespace}.example.com", "quiet.example.com"]
+        red.apply(red.tenant("rehearses", annotations=dry, forProvider={"domains": own}))
+        red.looked_at("rehearses")
+        words = red.everything_said("rehearses")
+        assert [word for word in (blue.namespace, shop["Id"]) if word in words] == []
+        assert red.tenants("rehearses") == []
