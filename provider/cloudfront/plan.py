@@ -106,9 +106,12 @@ def _changing(
     certificate for it, and adds none in an update that another tenant has."""
     target, moving = diff.target, _moving(diff, seen, moves)
     if moving and moves.covered_later:
-        ahead = replace(target, domains=_domains_before(target, seen, moves, request))
-        yield from _update(compare(ahead, seen), seen, None, uncertain=uncertain)
-        seen = _as_written(ahead, seen)
+        # Another distribution may need the certificate for the domains that stay.
+        early = request if target.distribution_id != seen.distribution_id else None
+        later = None if early else request
+        ahead = replace(target, domains=_domains_before(target, seen, moves, later))
+        yield from _update(compare(ahead, seen), seen, early, uncertain=uncertain)
+        seen, request = _as_written(ahead, seen), later
     yield from moving
     for move in moving:
         seen = seen.given(move.domain, seen.etag)
@@ -130,7 +133,8 @@ def _domains_before(
     """The domains in the update that makes the moves possible: a tenant must have one."""
     own = (target.domains or frozenset()) - moves.sources.keys()
     # Those that a certificate is asked for with are taken with the request, afterwards.
-    return frozenset(seen.domains) if request or moves.more or not own else own
+    first = own & seen.domains.keys() if request or moves.more else own
+    return first or frozenset(seen.domains)
 
 
 def _as_written(target: Tenant, seen: ObservedTenant) -> ObservedTenant:

@@ -34,6 +34,14 @@ PROVIDER_EDITS = (
         _EDITS,
     ),
     Mutation(
+        "the request for a certificate comes after the distribution that needs it, where a domain is moved",
+        "cloudfront/plan.py",
+        "        early = request if target.distribution_id != seen.distribution_id else None\n",
+        "        early = None\n",
+        "the change is refused for ever",
+        _EDITS,
+    ),
+    Mutation(
         "domains are added while others are still to be moved",
         "cloudfront/plan.py",
         "    if moves.more:\n",

@@ -63,6 +63,14 @@ def test_what_needs_a_request_is_added_after_the_move():
     assert steps(both, REQUEST) == expected
 
 
+def test_another_distribution_a_request_and_a_move_are_one_update_and_the_move():
+    there = with_domains(OWN, MOVED, MORE, distribution_id="E2", certificate_request=REQUEST)
+    update, move = plan.converge(compare(there, SEEN), SEEN, REQUEST, moves=LATER)
+    assert isinstance(update, UpdateTenant)
+    assert (update.request, update.tenant.domains) == (REQUEST, {OWN, MORE})
+    assert isinstance(move, MoveDomain)
+
+
 @pytest.mark.parametrize("domains", [(OWN,), (OWN, MORE)])
 def test_another_distribution_and_a_request_are_one_update(domains):
     there = with_domains(*domains, distribution_id="E2", certificate_request=REQUEST)
