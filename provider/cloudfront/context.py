@@ -42,3 +42,5 @@ class Context:
     """What somebody confirmed on the provider config."""
     poll_seconds: float = 60.0
     """Between two looks at a resource."""
+    rehearsing: bool = False
+    """Calls that write are recorded and not made, so that nothing can be waited for or read back."""
