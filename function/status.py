@@ -19,13 +19,19 @@ _REMEMBERED: Final = 2048
 """Rows of domains, and tenants' records, that are kept as they are written."""
 
 
-def derive(served: Sequence[str], tenants: Iterable[ObservedTenant], finding: Finding) -> Struct:
+def derive(
+    served: Sequence[str],
+    tenants: Iterable[ObservedTenant],
+    finding: Finding,
+    parked: frozenset[str] = frozenset(),
+) -> Struct:
     """The status fields that are the function's, without those that are unknown.
 
     Args:
         served: the claim's domains, in the order in which they were asked for.
         tenants: those of its tenants that exist.
         finding: what was found of the claim.
+        parked: names that its tenants have beside its domains, to which nobody goes.
     """
     tenants = tuple(tenants)
     fields = {
@@ -38,7 +44,7 @@ def derive(served: Sequence[str], tenants: Iterable[ObservedTenant], finding: Fi
     serving = {domain: each for each in reversed(tenants) for domain in each.domain_states}
     rows = (_row(domain, serving.get(domain)) for domain in sorted(served))
     status.fields["domains"].list_value.MergeFromString(b"".join(rows))
-    if records := b"".join(_records(each) for each in tenants if each.instructions):
+    if records := b"".join(_records(each, parked) for each in tenants if each.instructions):
         status.fields["dnsInstructions"].list_value.MergeFromString(records)
     return status
 
@@ -69,8 +75,8 @@ def _domain(domain: str, state: str | None, certificate: str | None, record: str
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _records(tenant: ObservedTenant) -> bytes:
-    return _list(tenant.instructions)
+def _records(tenant: ObservedTenant, parked: frozenset[str]) -> bytes:
+    return _list(each for each in tenant.instructions if each.get("name") not in parked)
 
 
 def _list(objects: Iterable[Mapping[str, Any]]) -> bytes:

@@ -1,0 +1,240 @@
+"""A change of spec.isolation, with old and new tenants side by side.
+
+A domain belongs to one tenant, and CloudFront makes no tenant without a domain. So a tenant has a name of the
+plan's parking domain while it has none of the claim's:
+
+    new tenant    parked ──▶ its domains, taken from the old tenant
+    old tenant    its domains, parked ──▶ those that are left, parked ──▶ parked ──▶ deleted
+
+CloudFront moves a domain in one step, so it is served all the time. Whether it does so while the old tenant
+is enabled is not known before it is tried. Where it refuses, the old tenant serves on until the claim
+confirms a gap: then it lets a domain go once the new tenant is rolled out, which gets the domain once the old
+one says that it is gone.
+
+Nothing is remembered: specs and status of the managed resources say how far it is, so each step may be
+repeated, and a claim may be changed or turned back in between.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+from apis.conditions import InSyncReason, TenantConditionType, TenantReadyReason
+from apis.tenantchoices import CertificateMode, Isolation
+from function import compose, live, naming
+from function.compose import Order, WantedTenant
+from function.observed import ObservedTenant
+
+_UNUSABLE: Final = frozenset(
+    {
+        TenantReadyReason.DOMAIN_CONFLICT,
+        TenantReadyReason.CERTIFICATE_SAN_MISMATCH,
+        TenantReadyReason.CERTIFICATE_EXPIRED,
+        TenantReadyReason.MISSING_CERTIFICATE,
+        TenantReadyReason.VALIDATION_FAILED,
+    }
+)
+"""Reasons of Ready for which a tenant cannot have the names that it is asked to have."""
+_REFUSED: Final = _UNUSABLE | {TenantReadyReason.ACCESS_DENIED, TenantReadyReason.INVALID_SPEC}
+"""Reasons of Ready for which a move does not come about by itself."""
+
+
+def hindrance(order: Order) -> str:
+    """Why the domains cannot move from tenant to tenant; empty where they may."""
+    if order.terms.certificate.mode is CertificateMode.MANAGED:
+        return "CloudFront issues no managed certificate for a domain that another tenant has"
+    if order.claim.spec.adopt is not None:
+        return "spec.adopt takes over a tenant that has domains of its own"
+    if order.chosen.plan.parking_domain is None:
+        path = order.chosen.path("parkingDomain")
+        return f"{path} is not set, and CloudFront makes no tenant without a domain"
+    return ""
+
+
+@dataclass(frozen=True, eq=False)
+class Switch:
+    """The domains of a claim on their way from the tenants of one isolation to those of the other."""
+
+    order: Order
+    held: Mapping[str, ObservedTenant]
+    """The claim's tenants that exist and are not being deleted, by their names among the composed ones."""
+    gap: bool
+    """The claim confirms that its domains are not served for a while."""
+
+    @property
+    def asked(self) -> Isolation:
+        """Where the domains go."""
+        return self.order.claim.spec.isolation
+
+    @cached_property
+    def former(self) -> Isolation:
+        """Where the domains come from."""
+        return next(each for each in Isolation if each is not self.asked)
+
+    @cached_property
+    def holders(self) -> Mapping[str, str]:
+        """The old tenant of each domain that has not left it for good, as far as its spec and status tell."""
+        names = {domain: compose.name_of(domain, self.former) for domain in self.order.claim.domains}
+        return {
+            domain: name
+            for domain, name in names.items()
+            if (seen := self.held.get(name))
+            and (domain in seen.asked.domains or domain in seen.domain_states)
+        }
+
+    @cached_property
+    def tenants(self) -> tuple[WantedTenant, ...]:
+        """What is composed now: the old tenants that have domains, and the new ones."""
+        names = frozenset(self.holders.values())
+        old = (each for each in compose.tenants(self.order, self.former) if each.resource_name in names)
+        return (*map(self._old, old), *map(self._new, compose.tenants(self.order, self.asked)))
+
+    @cached_property
+    def present(self) -> tuple[WantedTenant, ...]:
+        """What serves as it is: the old tenants, and the new ones that have their domains already."""
+        moved = {domain for domain, name in self.holders.items() if self._moved(domain, self.held[name])}
+        moved |= {
+            each for each in self.order.claim.domains if each not in self.holders and self._serves(each)
+        }
+        old = compose.tenants(self.order, self.former)
+        if self.former is Isolation.PER_DOMAIN:
+            # A new domain would be one more tenant to take down again; it waits with the rest.
+            old = tuple(each for each in old if each.resource_name in self.held)
+        left = (_only(each, lambda domain: domain not in moved) for each in old)
+        new = (_only(each, moved.__contains__) for each in compose.tenants(self.order, self.asked))
+        return tuple(each for each in (*left, *new) if each.domains)
+
+    def _moved(self, domain: str, source: ObservedTenant) -> bool:
+        target = self._target(domain)
+        return target is not None and _has(target, source, domain)
+
+    def _serves(self, domain: str) -> bool:
+        target = self._target(domain)
+        return target is not None and domain in target.domain_states
+
+    @property
+    def refused(self) -> str:
+        """What a tenant says that gets no further; empty where all do."""
+        return next(self._refusals(), "")
+
+    @property
+    def unparkable(self) -> bool:
+        """A new tenant cannot even have its parking name, so there is nothing to move a domain to."""
+        targets = {name: self.held.get(name) for name in self._targets}
+        return any(
+            seen.asked.domains == {self._parking(name)} and _denied(seen, _UNUSABLE)
+            for name, seen in targets.items()
+            if seen is not None
+        )
+
+    def _refusals(self) -> Iterator[str]:
+        for name in self._targets:
+            seen = self.held.get(name)
+            if seen is not None and _denied(seen, _REFUSED):
+                yield f"DistributionTenant {seen.name} says: {live.words(seen.ready.message)}"
+        for name in dict.fromkeys(self.holders.values()):
+            seen = self.held[name]
+            waits = self._parking(name) in seen.asked.domains and not self._parks(seen, name)
+            if waits and seen.synced.denied and seen.told(seen.synced):
+                yield f"DistributionTenant {seen.name} says: {live.words(seen.synced.message)}"
+
+    @cached_property
+    def _targets(self) -> tuple[str, ...]:
+        """The new tenants that get a domain of an old one."""
+        return tuple(dict.fromkeys(compose.name_of(domain, self.asked) for domain in self.holders))
+
+    def _parking(self, name: str) -> str:
+        wildcard = self.order.chosen.plan.parking_domain or ""
+        return naming.parked(wildcard, self.order.composite.uid, name)
+
+    def _parks(self, seen: ObservedTenant, name: str) -> bool:
+        return self._parking(name) in seen.domain_states
+
+    def _target(self, domain: str) -> ObservedTenant | None:
+        return self.held.get(compose.name_of(domain, self.asked))
+
+    # The old tenants.
+
+    def _old(self, whole: WantedTenant) -> WantedTenant:
+        has = self.held[whole.resource_name].asked.domains
+        stays = tuple(domain for domain in whole.domains if domain in has and not self._leaves(domain))
+        return replace(whole, domains=stays, parked=self._parking(whole.resource_name))
+
+    def _leaves(self, domain: str) -> bool:
+        """The old tenant need not list the domain any more."""
+        source, target = self.held[self.holders[domain]], self._target(domain)
+        if target is None:
+            return False
+        if self.gap:
+            return self._open(target) or _has(target, source, domain)
+        return self._arrived(target, domain) and _knows(source, domain)
+
+    def _arrived(self, target: ObservedTenant, domain: str) -> bool:
+        """The new tenant has the domain. Where a claim is turned back, its status may be older than the loss
+        of the domain; so it must tell of a spec without its parking name, which a tenant has as long as it
+        gives domains away."""
+        parking = self._parking(compose.name_of(domain, self.asked))
+        asked = target.asked.domains
+        return (
+            domain in asked
+            and parking not in asked
+            and domain in target.domain_states
+            and target.told(target.synced)
+        )
+
+    # The new tenants.
+
+    def _new(self, whole: WantedTenant) -> WantedTenant:
+        sources = {self.holders[domain] for domain in whole.domains if domain in self.holders}
+        if not sources:
+            return whole
+        domains = tuple(domain for domain in whole.domains if self._comes(domain))
+        if not domains:
+            return replace(whole, domains=(), parked=self._parking(whole.resource_name))
+        ids = () if self.gap else (self.held[name].id for name in sources)
+        return replace(whole, domains=domains, takes=tuple(sorted(filter(None, ids))))
+
+    def _comes(self, domain: str) -> bool:
+        """The new tenant lists the domain."""
+        name, target = self.holders.get(domain), self._target(domain)
+        if name is None:
+            return True
+        if target is None:
+            return False
+        source = self.held[name]
+        if self.gap:
+            return _has(target, source, domain)
+        gives = bool(source.id) and self._parks(source, name)
+        return domain in target.asked.domains or (gives and self._open(target))
+
+    def _open(self, target: ObservedTenant) -> bool:
+        """It is rolled out with all that it was asked for, so a domain that it gets is served at once."""
+        spec, asked = self.order.claim.spec, target.asked
+        wanted = WantedTenant("", tuple(asked.domains), not spec.suspended, asked.distribution_id, False)
+        return live.judge(wanted, target, self.order.chosen).satisfied
+
+
+def _only(whole: WantedTenant, chosen: Callable[[str], bool]) -> WantedTenant:
+    return replace(whole, domains=tuple(filter(chosen, whole.domains)))
+
+
+def _has(target: ObservedTenant, source: ObservedTenant, domain: str) -> bool:
+    """The new tenant has a domain that the old one was asked to have, too."""
+    listed = domain in target.asked.domains and domain in target.domain_states
+    return listed and domain not in source.domain_states
+
+
+def _knows(source: ObservedTenant, domain: str) -> bool:
+    """The old tenant is in no move of its own, by which it would just be getting the domain: it lists it, or
+    says that it lost it."""
+    in_sync = source.condition(TenantConditionType.IN_SYNC)
+    return (
+        domain in source.domain_states
+        or source.ready.reason == TenantReadyReason.DOMAIN_CONFLICT
+        or in_sync.reason == InSyncReason.DRIFT_DETECTED
+    )
+
+
+def _denied(seen: ObservedTenant, reasons: frozenset[TenantReadyReason]) -> bool:
+    return seen.ready.denied and seen.ready.reason in reasons and seen.told(seen.ready)
