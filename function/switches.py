@@ -129,15 +129,13 @@ class Switch:
         )
 
     def _refusals(self) -> Iterator[str]:
-        for name in self._targets:
-            seen = self.held.get(name)
-            if seen is not None and _denied(seen, _REFUSED):
-                yield f"DistributionTenant {seen.name} says: {live.words(seen.ready.message)}"
-        for name in dict.fromkeys(self.holders.values()):
-            seen = self.held[name]
-            waits = self._parking(name) in seen.asked.domains and not self._parks(seen, name)
-            if waits and seen.synced.denied and seen.told(seen.synced):
-                yield f"DistributionTenant {seen.name} says: {live.words(seen.synced.message)}"
+        for domain, name in self.holders.items():
+            source, target = self.held[name], self._target(domain)
+            if target is not None and self._parks(name) and _denied(target, _REFUSED):
+                yield f"DistributionTenant {target.name} says: {live.words(target.ready.message)}"
+            parks = self._parks(name) or self._parking(name) not in source.asked.domains
+            if not parks and source.synced.denied and source.told(source.synced):
+                yield f"DistributionTenant {source.name} says: {live.words(source.synced.message)}"
 
     @cached_property
     def _targets(self) -> tuple[str, ...]:
@@ -148,8 +146,9 @@ class Switch:
         wildcard = self.order.chosen.plan.parking_domain or ""
         return naming.parked(wildcard, self.order.composite.uid, name)
 
-    def _parks(self, seen: ObservedTenant, name: str) -> bool:
-        return self._parking(name) in seen.domain_states
+    def _parks(self, name: str) -> bool:
+        """An old tenant can give its last domain away."""
+        return self._parking(name) in self.held[name].domain_states
 
     def _target(self, domain: str) -> ObservedTenant | None:
         return self.held.get(compose.name_of(domain, self.asked))
@@ -192,7 +191,7 @@ class Switch:
         domains = tuple(domain for domain in whole.domains if self._comes(domain))
         if not domains:
             return replace(whole, domains=(), parked=self._parking(whole.resource_name))
-        ids = () if self.gap else (self.held[name].id for name in sources)
+        ids = () if self.gap else (self.held[name].id for name in sources if self._parks(name))
         return replace(whole, domains=domains, takes=tuple(sorted(filter(None, ids))))
 
     def _comes(self, domain: str) -> bool:
@@ -205,7 +204,7 @@ class Switch:
         source = self.held[name]
         if self.gap:
             return _has(target, source, domain)
-        gives = bool(source.id) and self._parks(source, name)
+        gives = bool(source.id) and self._parks(name)
         return domain in target.asked.domains or (gives and self._open(target))
 
     def _open(self, target: ObservedTenant) -> bool:
