@@ -75,8 +75,9 @@ def wanted(order: Order, seen: Mapping[str, ObservedTenant]) -> Wanted:
         order: what is asked for.
         seen: the claim's managed resources by their names among the composed ones, its connection group too.
     """
-    held = {name: each for name, each in seen.items() if each.exists and not each.deleted}
-    tenants, waiting, switching = _isolated(order, held)
+    kept = {name: each for name, each in seen.items() if not each.deleted}
+    held = {name: each for name, each in kept.items() if each.exists}
+    tenants, waiting, switching = _isolated(order, kept)
     tenants, moved = _on_distribution(order, tenants, held)
     dedicated, regrouped = _connected(order, tenants, held)
     if dedicated != order.terms.dedicated:
@@ -85,12 +86,12 @@ def wanted(order: Order, seen: Mapping[str, ObservedTenant]) -> Wanted:
 
 
 def _isolated(
-    order: Order, held: Mapping[str, ObservedTenant]
+    order: Order, kept: Mapping[str, ObservedTenant]
 ) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...], bool]:
     asked = order.claim.spec.isolation
-    switch = Switch(order, held, gap=_token(asked) in order.composite.confirmed)
+    switch = Switch(order, kept, gap=_token(asked) in order.composite.confirmed)
     # Where none of the domains that are asked for is served, there is nothing to take down.
-    if not switch.holders:
+    if not switch.under_way:
         return compose.tenants(order, asked), (), False
     if switches.hindrance(order) or _freed(order) or (switch.gap and switch.unparkable):
         return *_replaced(switch), False
@@ -101,7 +102,7 @@ def _moving(switch: Switch) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...]]
     if switch.gap or not switch.refused:
         return switch.tenants, ()
     # Another tenant would be refused its domain as well.
-    kept = tuple(each for each in switch.tenants if not each.parked or each.resource_name in switch.held)
+    kept = tuple(each for each in switch.tenants if not each.parked or each.resource_name in switch.seen)
     return kept, (_with_gap(switch),)
 
 

@@ -57,8 +57,8 @@ class Switch:
     """The domains of a claim on their way from the tenants of one isolation to those of the other."""
 
     order: Order
-    held: Mapping[str, ObservedTenant]
-    """The claim's tenants that exist and are not being deleted, by their names among the composed ones."""
+    seen: Mapping[str, ObservedTenant]
+    """The claim's managed resources that are not being deleted, by their names among the composed ones."""
     gap: bool
     """The claim confirms that its domains are not served for a while."""
 
@@ -71,6 +71,16 @@ class Switch:
     def former(self) -> Isolation:
         """Where the domains come from."""
         return next(each for each in Isolation if each is not self.asked)
+
+    @cached_property
+    def held(self) -> Mapping[str, ObservedTenant]:
+        """Those that exist in CloudFront."""
+        return {name: each for name, each in self.seen.items() if each.exists}
+
+    @property
+    def under_way(self) -> bool:
+        """Old tenants have domains of the claim, or wait for new ones that are being rolled out."""
+        return bool(self.holders or self._emptied)
 
     @cached_property
     def holders(self) -> Mapping[str, str]:
@@ -86,9 +96,20 @@ class Switch:
     @cached_property
     def tenants(self) -> tuple[WantedTenant, ...]:
         """What is composed now: the old tenants that have domains, and the new ones."""
-        names = frozenset(self.holders.values())
+        names = frozenset((*self.holders.values(), *self._emptied))
         old = (each for each in compose.tenants(self.order, self.former) if each.resource_name in names)
         return (*map(self._old, old), *map(self._new, compose.tenants(self.order, self.asked)))
+
+    @cached_property
+    def _emptied(self) -> tuple[str, ...]:
+        """The old tenants that have given everything away. They stay while the new ones are being rolled out,
+        so that the claim tells of one change from its beginning to its end."""
+        names = (compose.name_of(each, self.former) for each in self.order.claim.domains)
+        targets = (self._target(domain) for domain in self.order.claim.domains)
+        if not any(each and each.ready.reason == TenantReadyReason.DEPLOYING for each in targets):
+            return ()
+        old = {name: seen for name in names if (seen := self.held.get(name))}
+        return tuple(name for name, seen in old.items() if seen.asked.domains == {self._parking(name)})
 
     @cached_property
     def present(self) -> tuple[WantedTenant, ...]:
@@ -120,17 +141,26 @@ class Switch:
 
     @property
     def unparkable(self) -> bool:
-        """A new tenant cannot even have its parking name, so there is nothing to move a domain to."""
-        targets = {name: self.held.get(name) for name in self._targets}
+        """A tenant cannot even have its parking name, so no domain can move between tenants that stay."""
         return any(
-            seen.asked.domains == {self._parking(name)} and _denied(seen, _UNUSABLE)
-            for name, seen in targets.items()
-            if seen is not None
+            self._parking(name) in seen.asked.domains and _denied(seen, reasons)
+            for name, seen, reasons in self._parking_now()
         )
+
+    def _parking_now(self) -> Iterator[tuple[str, ObservedTenant, frozenset[TenantReadyReason]]]:
+        """The tenants that do not have their parking name yet, with what would mean that they never will."""
+        for name in self._targets:
+            seen = self.seen.get(name)
+            if seen is not None and not seen.exists:
+                yield name, seen, _UNUSABLE
+        for name in dict.fromkeys(self.holders.values()):
+            if not self._parks(name):
+                # Of its domains, one that another tenant has by now is no matter of the parking name.
+                yield name, self.held[name], _UNUSABLE - {TenantReadyReason.DOMAIN_CONFLICT}
 
     def _refusals(self) -> Iterator[str]:
         for domain, name in self.holders.items():
-            source, target = self.held[name], self._target(domain)
+            source, target = self.held[name], self.seen.get(compose.name_of(domain, self.asked))
             if target is not None and self._parks(name) and _denied(target, _REFUSED):
                 yield f"DistributionTenant {target.name} says: {live.words(target.ready.message)}"
             parks = self._parks(name) or self._parking(name) not in source.asked.domains

@@ -44,6 +44,8 @@ class Cloud:
 
     gives: bool = True
     """CloudFront lets an enabled tenant give a domain away."""
+    covers: bool = True
+    """A certificate covers the parking domain."""
     plan: dict[str, Any] = field(default_factory=lambda: {"parkingDomain": "*.parking.example.com"})
     domains: list[str] = field(default_factory=list)
     isolation: str = "Shared"
@@ -100,6 +102,8 @@ class Cloud:
             return "DomainConflict"
         if not own:
             return "ValidationFailed"
+        if not self._covered(own):
+            return "CertificateSANMismatch"
         self.made += 1
         self.tenants[mr.external_name] = Tenant(f"dt_{self.made}", own)
         return ""
@@ -109,6 +113,8 @@ class Cloud:
         held = {domain for domain in added if self.holder(domain) is not None}
         if any(not self._may_take(mr, domain) for domain in held):
             return "DomainConflict"
+        if not self._covered(added):
+            return "CertificateSANMismatch"
         for domain in sorted(held):
             if not self.gives:
                 return "DomainConflict"
@@ -125,6 +131,9 @@ class Cloud:
     def _may_take(self, mr: Managed, domain: str) -> bool:
         holder = self.holder(domain)
         return holder is not None and holder.id in mr.takes
+
+    def _covered(self, domains: set[str] | frozenset[str]) -> bool:
+        return self.covers or not any(domain.endswith(".parking.example.com") for domain in domains)
 
     def _tell(self, mr: Managed, reason: str) -> None:
         tenant = self.tenants.get(mr.external_name)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from function.naming import digest, parked
+from function.naming import digest
 from tests.unit.function import building
 from tests.unit.function.cloud import Cloud
 
@@ -30,7 +30,8 @@ def running(isolation: str = "Shared", domains: tuple[str, ...] = (A, B, C), **f
 def homes(cloud: Cloud) -> dict[str, list[str]]:
     """The domains of each tenant, by the names of managed resources."""
     return {
-        name: sorted(cloud.tenants[each.external_name].domains) for name, each in sorted(cloud.managed.items())
+        name: sorted(cloud.tenants[each.external_name].domains)
+        for name, each in sorted(cloud.managed.items())
     }
 
 
@@ -100,11 +101,11 @@ def _one(cloud: Cloud, step: tuple[str, int, int]) -> None:
 
 
 @settings(deadline=None, max_examples=int(os.environ.get("EDGETENANTS_EXAMPLES", "100")))
-@given(st.sampled_from(["Shared", "PerDomain"]), st.lists(steps, max_size=25), st.booleans())
+@given(st.sampled_from(["Shared", "PerDomain"]), st.lists(steps, max_size=25), st.booleans(), st.booleans())
 def test_nothing_that_stays_in_the_claim_goes_dark_whatever_happens_when(
-    isolation: str, happens: list[tuple[str, int, int]], gives: bool
+    isolation: str, happens: list[tuple[str, int, int]], gives: bool, covers: bool
 ) -> None:
-    cloud = running(isolation, (A, B), gives=gives)
+    cloud = running(isolation, (A, B), gives=gives, covers=covers)
     staying = {A, B}
     for step in happens:
         _one(cloud, step)
