@@ -56,11 +56,8 @@ class Wanted:
     waiting: tuple[Move, ...]
     switching: bool = False
     """The claim's domains are on their way from the tenants of one isolation to those of the other."""
-
-    @property
-    def parked(self) -> frozenset[str]:
-        """Names that tenants have only while others have the claim's domains."""
-        return frozenset(each.parked for each in self.tenants if each.parked)
+    parked: frozenset[str] = frozenset()
+    """Names that tenants may have while others have the claim's domains."""
 
     def unserved(self, domains: Iterable[str]) -> list[str]:
         """Those of the claim's domains that no tenant has while a step waits."""
@@ -82,7 +79,13 @@ def wanted(order: Order, seen: Mapping[str, ObservedTenant]) -> Wanted:
     dedicated, regrouped = _connected(order, tenants, held)
     if dedicated != order.terms.dedicated:
         tenants = tuple(replace(each, dedicated=dedicated) for each in tenants)
-    return Wanted(tenants, dedicated, (*waiting, *moved, *regrouped), switching)
+    return Wanted(tenants, dedicated, (*waiting, *moved, *regrouped), switching, _parked(order, tenants))
+
+
+def _parked(order: Order, tenants: Iterable[WantedTenant]) -> frozenset[str]:
+    wildcard, uid = order.chosen.plan.parking_domain, order.composite.uid
+    names = (naming.parked(wildcard, uid, each.resource_name) for each in tenants if wildcard)
+    return frozenset(names)
 
 
 def _isolated(
@@ -94,7 +97,9 @@ def _isolated(
     if not switch.under_way:
         return compose.tenants(order, asked), (), False
     if switches.hindrance(order) or _freed(order) or (switch.gap and switch.unparkable):
-        return *_replaced(switch), False
+        tenants, waiting = _replaced(switch)
+        # A plan may change while domains move.
+        return tenants, waiting, bool(waiting) and len({each.own is None for each in tenants}) > 1
     return *_moving(switch), True
 
 
@@ -108,9 +113,11 @@ def _moving(switch: Switch) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...]]
 
 def _with_gap(switch: Switch) -> Move:
     if switch.unparkable:
-        how_long = "for some minutes, until CloudFront has rolled out both the end of the old and the new"
+        how_long = (
+            "for some minutes, until CloudFront has rolled out the end of the old tenants and the new ones"
+        )
     else:
-        how_long = "from when the old tenant lets go of them until the new one has them, seconds to minutes"
+        how_long = "from when an old tenant lets go of them until a new one has them, seconds to minutes"
     return Move(
         f"The change of spec.isolation from {switch.former} to {switch.asked} does not get on without a gap. "
         f"{switch.refused} Once that is mended it goes on by itself. With a gap, these domains are not "

@@ -4,7 +4,7 @@ Only what moves with a phase stands here; a field that changed with each poll wo
 and again.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -44,7 +44,7 @@ def derive(
     serving = {domain: each for each in reversed(tenants) for domain in each.domain_states}
     rows = (_row(domain, serving.get(domain)) for domain in sorted(served))
     status.fields["domains"].list_value.MergeFromString(b"".join(rows))
-    if records := b"".join(_records(each, parked) for each in tenants if each.instructions):
+    if records := b"".join(_distinct(tenants, parked)):
         status.fields["dnsInstructions"].list_value.MergeFromString(records)
     return status
 
@@ -74,9 +74,20 @@ def _domain(domain: str, state: str | None, certificate: str | None, record: str
     return _list([{key: value for key, value in fields.items() if value}])
 
 
+def _distinct(tenants: Sequence[ObservedTenant], parked: frozenset[str]) -> Iterator[bytes]:
+    """The records of each tenant, but for names that one before has as well: a domain that moves stands in the
+    status of two tenants for a while, and the list takes each record once."""
+    told: set[str] = set()
+    for each in tenants:
+        names = {record.get("name", "") for record in each.instructions}
+        if names:
+            yield _records(each, parked | (names & told))
+        told |= names
+
+
 @lru_cache(maxsize=_REMEMBERED)
-def _records(tenant: ObservedTenant, parked: frozenset[str]) -> bytes:
-    return _list(each for each in tenant.instructions if each.get("name") not in parked)
+def _records(tenant: ObservedTenant, hidden: frozenset[str]) -> bytes:
+    return _list(each for each in tenant.instructions if each.get("name") not in hidden)
 
 
 def _list(objects: Iterable[Mapping[str, Any]]) -> bytes:

@@ -113,26 +113,25 @@ class Switch:
 
     @cached_property
     def present(self) -> tuple[WantedTenant, ...]:
-        """What serves as it is: the old tenants, and the new ones that have their domains already."""
-        moved = {domain for domain, name in self.holders.items() if self._moved(domain, self.held[name])}
-        moved |= {
-            each for each in self.order.claim.domains if each not in self.holders and self._serves(each)
-        }
+        """What serves as it is: the old tenants, and those of the new ones that may have domains already."""
         old = compose.tenants(self.order, self.former)
         if self.former is Isolation.PER_DOMAIN:
             # A new domain would be one more tenant to take down again; it waits with the rest.
             old = tuple(each for each in old if each.resource_name in self.held)
-        left = (_only(each, lambda domain: domain not in moved) for each in old)
-        new = (_only(each, moved.__contains__) for each in compose.tenants(self.order, self.asked))
+        left = (_only(each, lambda domain: not self._moved(domain)) for each in old)
+        new = (_only(each, self._asks) for each in compose.tenants(self.order, self.asked))
         return tuple(each for each in (*left, *new) if each.domains)
 
-    def _moved(self, domain: str, source: ObservedTenant) -> bool:
+    def _moved(self, domain: str) -> bool:
+        source = self.held.get(compose.name_of(domain, self.former))
         target = self._target(domain)
-        return target is not None and _has(target, source, domain)
+        if target is None:
+            return False
+        return _has(target, source, domain) if source else domain in target.domain_states
 
-    def _serves(self, domain: str) -> bool:
+    def _asks(self, domain: str) -> bool:
         target = self._target(domain)
-        return target is not None and domain in target.domain_states
+        return target is not None and domain in target.asked.domains
 
     @property
     def refused(self) -> str:
@@ -164,7 +163,7 @@ class Switch:
             if target is not None and self._parks(name) and _denied(target, _REFUSED):
                 yield f"DistributionTenant {target.name} says: {live.words(target.ready.message)}"
             parks = self._parks(name) or self._parking(name) not in source.asked.domains
-            if not parks and source.synced.denied and source.told(source.synced):
+            if not parks and source.told(source.synced) and source.synced.denied:
                 yield f"DistributionTenant {source.name} says: {live.words(source.synced.message)}"
 
     @cached_property

@@ -67,10 +67,18 @@ class Shop:
         """One reconcile of the provider, and a look at what is served after it."""
         world = self.worlds[name]
         world.reconcile()
-        for condition in world.status.get("conditions", ()):
-            condition["observedGeneration"] = world.obj["metadata"]["generation"]
+        self._tell(world)
         if world.gone:
             del self.worlds[name]
+
+    def _tell(self, world: World) -> None:
+        """What the runtime writes beside the client's conditions."""
+        synced = ("False", "ReconcileError") if world.error else ("True", "ReconcileSuccess")
+        told = [c for c in world.status.get("conditions", ()) if c["type"] != "Synced"]
+        told.append(building.condition("Synced", *synced, str(world.error or "")))
+        for condition in told:
+            condition["observedGeneration"] = world.obj["metadata"]["generation"]
+        world.obj.setdefault("status", {})["conditions"] = told
 
     def served(self) -> set[str]:
         """The domains for which CloudFront answers: an enabled tenant that was rolled out has them active."""

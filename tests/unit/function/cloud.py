@@ -150,7 +150,11 @@ class Cloud:
             "enabled": True,
             "domains": [{"domain": each, "status": "active"} for each in sorted(tenant.domains)],
         }  # fmt: skip
-        mr.status = {"conditions": told, "atProvider": at_provider}
+        records = [
+            {"name": each, "purpose": "Routing", "type": "CNAME", "value": building.ENDPOINT}
+            for each in sorted(mr.domains)
+        ]
+        mr.status = {"conditions": told, "atProvider": at_provider, "dnsInstructions": records}
 
     # CloudFront.
 

@@ -64,7 +64,150 @@ def test_at_most_three_new_tenants_at_a_time() -> None:
         before = len(cloud.managed)
         cloud.round()
         assert len(cloud.managed) - before <= 3
+        assert cloud.served >= set(domains)
     assert homes(cloud) == home("PerDomain", domains)
+
+
+def asked(cloud: Cloud, domain: str, isolation: str = "PerDomain") -> list[str]:
+    """What the function wants a domain's tenant to have."""
+    name = "tenant" if isolation == "Shared" else f"tenant-{digest(domain)}"
+    return list(building.desired(cloud.ask())[name]["spec"]["forProvider"]["domains"])
+
+
+def test_no_tenant_gives_its_last_domain_before_it_has_another_name() -> None:
+    cloud = running("PerDomain", (A,))
+    cloud.isolation = "Shared"
+    cloud.apply(cloud.ask())
+    for _ in range(2):
+        cloud.reconcile("tenant")
+        cloud.deploy()
+    assert A not in asked(cloud, A, "Shared")
+    cloud.reconcile(f"tenant-{digest(A)}")
+    assert asked(cloud, A, "Shared") == [A]
+
+
+def half_way(*, moved: bool) -> Cloud:
+    """New tenants were told to take their domains, and one has done so or not; then the claim is turned back,
+    when the old tenant's status says that it has them all."""
+    cloud = running(domains=(A, B))
+    cloud.isolation = "PerDomain"
+    for _ in range(2):
+        cloud.apply(cloud.ask())
+        for name in list(cloud.managed):
+            cloud.reconcile(name)
+        cloud.deploy()
+    for name in list(cloud.managed):
+        cloud.reconcile(name)
+    cloud.apply(cloud.ask())
+    assert cloud.managed[f"tenant-{digest(A)}"].domains == {A}
+    if moved:
+        cloud.reconcile(f"tenant-{digest(A)}")
+    cloud.isolation = "Shared"
+    return cloud
+
+
+def test_turned_back_a_tenant_keeps_what_it_got_though_the_other_still_claims_to_have_it() -> None:
+    cloud = half_way(moved=True)
+    cloud.apply(cloud.ask())
+    cloud.reconcile(f"tenant-{digest(A)}")
+    assert cloud.served == {A, B} | {each for each in cloud.served if "parking" in each}
+    cloud.apply(cloud.ask())
+    cloud.reconcile(f"tenant-{digest(A)}")
+    assert cloud.served >= {A, B}
+    cloud.settle()
+    assert homes(cloud) == home("Shared", [A, B])
+
+
+def test_turned_back_a_tenant_whose_move_may_be_on_its_way_keeps_the_domain_until_it_tells() -> None:
+    cloud = half_way(moved=False)
+    cloud.apply(cloud.ask())
+    cloud.reconcile("tenant")
+    cloud.deploy()
+    assert A in asked(cloud, A)
+    cloud.settle()
+    assert homes(cloud) == home("Shared", [A, B])
+
+
+def test_a_plan_that_loses_its_parking_domain_meanwhile_takes_nothing_down() -> None:
+    cloud = half_way(moved=True)
+    cloud.isolation, cloud.plan = "PerDomain", {}
+    for _ in range(6):
+        rsp = cloud.round()
+        assert cloud.served >= {A, B}
+    assert building.conditions(rsp)["Blocked"][:2] == ("True", "AwaitingApproval")
+
+
+def test_what_is_refused_waits_for_the_claim_which_is_told_what_goes_dark() -> None:
+    cloud = running(gives=False)
+    cloud.isolation = "PerDomain"
+    for _ in range(8):
+        rsp = cloud.round()
+    assert building.live(rsp)[:2] == ("True", "Live")
+    status, reason, message = building.conditions(rsp)["Blocked"]
+    assert (status, reason) == ("True", "AwaitingApproval")
+    assert message in building.live(rsp)[2]
+    assert "not served from when an old tenant lets go" in message
+    assert "a.example.com, b.example.com, c.example.com" in message
+    assert cloud.served >= {A, B, C}
+    cloud.confirmed = "44e158d5cc"
+    cloud.settle()
+    assert homes(cloud) == home("PerDomain", [A, B, C])
+
+
+def test_a_gap_is_short_as_the_new_tenant_is_rolled_out_before_the_old_one_lets_go() -> None:
+    cloud = running(gives=False, confirmed="44e158d5cc")
+    cloud.isolation = "PerDomain"
+    for _ in range(30):
+        cloud.round()
+        dark = {A, B, C} - cloud.served
+        if dark:
+            assert all(f"tenant-{digest(each)}" in cloud.managed for each in dark)
+            cloud.round()
+            assert not dark - cloud.served
+    assert homes(cloud) == home("PerDomain", [A, B, C])
+
+
+def test_at_most_three_new_tenants_wait_where_moves_are_refused() -> None:
+    domains = tuple(f"d{n}.example.com" for n in range(10))
+    cloud = running(domains=domains, gives=False)
+    cloud.isolation = "PerDomain"
+    for _ in range(20):
+        cloud.round()
+    assert len(cloud.managed) <= 4
+    assert cloud.served >= set(domains)
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"plan": {}}, "plans.standard.parkingDomain is not set"),
+        (
+            {"plan": {"parkingDomain": "*.p.example.com", "certificate": {"mode": "Managed"}}},
+            "managed certificate",
+        ),
+    ],
+)
+def test_where_no_domain_can_move_the_claim_is_told_what_goes_dark_and_why(
+    changes: dict[str, Any], why: str
+) -> None:
+    cloud = running()
+    cloud.isolation, cloud.plan = "PerDomain", changes["plan"]
+    message = building.conditions(cloud.round())["Blocked"][2]
+    assert why in message
+    assert "not served for some minutes: a.example.com, b.example.com, c.example.com" in message
+    assert cloud.served == {A, B, C}
+
+
+@pytest.mark.parametrize("isolation", ["Shared", "PerDomain"])
+def test_a_claim_shows_each_record_once_and_none_of_parking_names(isolation: str) -> None:
+    cloud = running(isolation)
+    cloud.isolation = OTHER[isolation]
+    for _ in range(12):
+        rsp = cloud.round()
+        rows = building.status(rsp).get("domains", [])
+        assert sorted(each["domain"] for each in rows) == [A, B, C]
+        records = building.status(rsp).get("dnsInstructions", [])
+        assert sorted(each["name"] for each in records) == [A, B, C]
 
 
 # What happens, in whatever order; status may be old, and the function may have observed what is over.
