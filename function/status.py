@@ -75,8 +75,8 @@ def _domain(domain: str, state: str | None, certificate: str | None, record: str
 
 
 def _distinct(tenants: Sequence[ObservedTenant], parked: frozenset[str]) -> Iterator[bytes]:
-    """The records of each tenant, but for names that one before has as well: a domain that moves stands in the
-    status of two tenants for a while, and the list takes each record once."""
+    """The records of each tenant, but for names that one before has as well: a domain that moves stands in
+    the status of two tenants for a while, and the list takes each record once."""
     told: set[str] = set()
     for each in tenants:
         names = {record.get("name", "") for record in each.instructions}

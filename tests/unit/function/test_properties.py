@@ -118,9 +118,11 @@ RENAMED = building.merged(
     GENEROUS, {"plans": {"standard": {"name": "other-{name}", "distributionId": "E1OTHER"}}}
 )
 
+PARKED = building.merged(GENEROUS, {"plans": {"standard": {"parkingDomain": "*.parking.example.com"}}})
+
 
 @quiet
-@given(specs, specs, st.booleans(), st.sampled_from([GENEROUS, RENAMED]))
+@given(specs, specs, st.booleans(), st.sampled_from([GENEROUS, RENAMED, PARKED]))
 def test_no_change_takes_a_domain_down_that_stays_or_renames_its_tenant(
     before: dict[str, Any], after: dict[str, Any], stays: bool, plans: dict[str, Any]
 ) -> None:

@@ -86,6 +86,19 @@ def test_no_tenant_gives_its_last_domain_before_it_has_another_name() -> None:
     assert asked(cloud, A, "Shared") == [A]
 
 
+def test_no_domain_moves_to_a_tenant_that_is_not_rolled_out() -> None:
+    cloud = running()
+    cloud.isolation = "PerDomain"
+    cloud.apply(cloud.ask())
+    for _ in range(2):
+        for name in list(cloud.managed):
+            cloud.reconcile(name)
+        assert A not in asked(cloud, A)
+    cloud.deploy()
+    cloud.reconcile(f"tenant-{digest(A)}")
+    assert asked(cloud, A) == [A]
+
+
 def half_way(*, moved: bool) -> Cloud:
     """New tenants were told to take their domains, and one has done so or not; then the claim is turned back,
     when the old tenant's status says that it has them all."""
