@@ -170,6 +170,12 @@ def test_what_is_refused_waits_for_the_claim_which_is_told_what_goes_dark() -> N
 def test_a_gap_is_short_as_the_new_tenant_is_rolled_out_before_the_old_one_lets_go() -> None:
     cloud = running(gives=False, confirmed="44e158d5cc")
     cloud.isolation = "PerDomain"
+    cloud.apply(cloud.ask())
+    for _ in range(2):
+        for name in list(cloud.managed):
+            cloud.reconcile(name)
+        assert set(asked(cloud, A, "Shared")) > {A, B, C}
+    cloud.deploy()
     for _ in range(30):
         cloud.round()
         dark = {A, B, C} - cloud.served
