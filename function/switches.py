@@ -40,6 +40,11 @@ _REFUSED: Final = _UNUSABLE | {TenantReadyReason.ACCESS_DENIED, TenantReadyReaso
 """Reasons of Ready for which a move does not come about by itself."""
 
 
+_AT_ONCE: Final = 3
+"""Old tenants that get a parking name at the same time: as with new tenants (pacing.py), more would open the
+circuit breaker of Crossplane core, and nobody would look at the claim for minutes."""
+
+
 def hindrance(order: Order) -> str:
     """Why the domains cannot move from tenant to tenant; empty where they may."""
     if order.terms.certificate.mode is CertificateMode.MANAGED:
@@ -185,15 +190,26 @@ class Switch:
     # The old tenants.
 
     def _old(self, whole: WantedTenant) -> WantedTenant:
-        has = self.held[whole.resource_name].asked.domains
+        name = whole.resource_name
+        has = self.held[name].asked.domains
         stays = tuple(domain for domain in whole.domains if domain in has and not self._leaves(domain))
-        return replace(whole, domains=stays, parked=self._parking(whole.resource_name))
+        return replace(whole, domains=stays, parked=self._parking(name) if name in self._parked else "")
+
+    @cached_property
+    def _parked(self) -> frozenset[str]:
+        """Those with a parking name, and those that get one now."""
+        names = tuple(dict.fromkeys((*self.holders.values(), *self._emptied)))
+        asked = [name for name in names if self._parking(name) in self.held[name].asked.domains]
+        under_way = sum(not self._parks(name) or _rolls_out(self.held[name]) for name in asked)
+        new = [name for name in names if name not in asked]
+        return frozenset((*asked, *new[: max(0, _AT_ONCE - under_way)]))
 
     def _leaves(self, domain: str) -> bool:
         """The old tenant need not list the domain any more."""
-        source, target = self.held[self.holders[domain]], self._target(domain)
-        if target is None:
+        name, target = self.holders[domain], self._target(domain)
+        if target is None or name not in self._parked:
             return False
+        source = self.held[name]
         if self.gap:
             return self._open(target) or _has(target, source, domain)
         return self._arrived(target, domain) and _knows(source, domain)
@@ -262,6 +278,10 @@ def _knows(source: ObservedTenant, domain: str) -> bool:
         or source.ready.reason == TenantReadyReason.DOMAIN_CONFLICT
         or in_sync.reason == InSyncReason.DRIFT_DETECTED
     )
+
+
+def _rolls_out(seen: ObservedTenant) -> bool:
+    return seen.condition(TenantConditionType.DEPLOYED).denied
 
 
 def _denied(seen: ObservedTenant, reasons: frozenset[TenantReadyReason]) -> bool:

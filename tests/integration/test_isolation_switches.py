@@ -10,11 +10,12 @@ import pytest
 
 from sandbox.world import World
 from tests.integration.claims import Claims
+from tests.integration.conftest import FAST
 from tests.integration.test_bad_claims import added_plans
 from tests.integration.watching import Object, condition
 
-SLOW = 3
-"""Core's circuit breaker goes by real time: faster than this, the change is too short for it."""
+SLOW = 2
+"""Core's circuit breaker goes by real time: faster than this, a claim's life is too short for it."""
 PLANS: Object = {
     "parked": {"distributionId": "E1EDGETENANTS", "parkingDomain": "*.example.com"},
     "unparked": {"distributionId": "E1EDGETENANTS"},
@@ -68,15 +69,16 @@ def serving(
     claims: Claims, world: World, isolation: str, plan: str, *, needs_disabled: bool
 ) -> Iterator[Gaps]:
     """A claim that serves, looked at while it changes."""
-    domains = [f"{letter}-{claims.namespace}.example.com" for letter in "abcd"]
+    domains = [f"{letter}-{claims.namespace}.example.com" for letter in "abc"]
     world.emulator.change_settings({"domain_move_needs_disabled_source": needs_disabled})
+    world.emulator.set_rate(SLOW)
     try:
         with added_plans(world, PLANS):
             claims.apply(claims.claim("moving", plan=plan, isolation=isolation, domains=domains))
             claims.wait_ready("moving", seconds=120)
-            world.emulator.set_rate(SLOW)
             with Gaps(world, domains).measured() as gaps:
                 yield gaps
+            world.emulator.set_rate(FAST)
             claims.delete_all()
     finally:
         world.emulator.change_settings({"domain_move_needs_disabled_source": True})

@@ -68,6 +68,14 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
         (f"{_SWITCHES}::test_what_is_refused_waits_for_the_claim_which_is_told_what_goes_dark",),
     ),
     Mutation(
+        "all old tenants get a parking name at once",
+        "switches.py",
+        "new[: max(0, _AT_ONCE - under_way)]",
+        "new",
+        "Crossplane's circuit breaker opens, and nobody looks at the claim for minutes",
+        (f"{_SWITCHES}::test_at_most_three_old_tenants_change_at_a_time",),
+    ),
+    Mutation(
         "new tenants are made although moves are refused",
         "moves.py",
         "if not each.parked or each.resource_name in switch.seen)",

@@ -23,6 +23,7 @@ class Tenant:
     id: str
     domains: set[str]
     deployed: bool = False
+    rolling: bool = True
 
 
 @dataclass
@@ -124,8 +125,8 @@ class Cloud:
             assert len(source.domains) > 1, "the last domain of a tenant is not moved away"
             source.domains.discard(domain)
             tenant.domains.add(domain)
-        tenant.domains |= mr.domains
-        tenant.domains &= mr.domains
+        tenant.rolling |= tenant.domains != mr.domains
+        tenant.domains = set(mr.domains)
         return ""
 
     def _may_take(self, mr: Managed, domain: str) -> bool:
@@ -145,6 +146,9 @@ class Cloud:
             building.condition("Ready", *ready, generation=mr.generation),
             building.condition("Synced", *synced, generation=mr.generation),
         ]
+        if tenant is not None:
+            deployed = ("False", "Deploying") if tenant.rolling else ("True", "Deployed")
+            told.append(building.condition("Deployed", *deployed, generation=mr.generation))
         at_provider = {} if tenant is None else {
             "id": tenant.id,
             "enabled": True,
@@ -165,7 +169,7 @@ class Cloud:
     def deploy(self) -> None:
         """Every tenant is rolled out."""
         for tenant in self.tenants.values():
-            tenant.deployed = True
+            tenant.deployed, tenant.rolling = True, False
 
     @property
     def served(self) -> set[str]:

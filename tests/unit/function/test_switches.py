@@ -68,6 +68,24 @@ def test_at_most_three_new_tenants_at_a_time() -> None:
     assert homes(cloud) == home("PerDomain", domains)
 
 
+def test_at_most_three_old_tenants_change_at_a_time() -> None:
+    domains = [f"d{n}.example.com" for n in range(10)]
+    cloud = running("PerDomain", tuple(domains))
+    cloud.isolation = "Shared"
+    for _ in range(60):
+        for name in list(cloud.managed):
+            cloud.reconcile(name)
+        cloud.apply(cloud.ask())
+        unparked = {name: each for name, each in cloud.managed.items() if len(each.domains) == 2}
+        told = [each for each in unparked.values() if "Deploying" in str(each.status)]
+        fresh = [each for each in unparked.values() if len(each.status["atProvider"]["domains"]) == 1]
+        assert len({each.name for each in (*told, *fresh)}) <= 3
+        assert cloud.served >= set(domains)
+        cloud.deploy()
+    cloud.settle()
+    assert homes(cloud) == home("Shared", domains)
+
+
 def asked(cloud: Cloud, domain: str, isolation: str = "PerDomain") -> list[str]:
     """What the function wants a domain's tenant to have."""
     name = "tenant" if isolation == "Shared" else f"tenant-{digest(domain)}"
