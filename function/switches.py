@@ -193,7 +193,8 @@ class Switch:
         name = whole.resource_name
         has = self.held[name].asked.domains
         stays = tuple(domain for domain in whole.domains if domain in has and not self._leaves(domain))
-        return replace(whole, domains=stays, parked=self._parking(name) if name in self._parked else "")
+        parks = name in self._parked or not stays
+        return replace(whole, domains=stays, parked=self._parking(name) if parks else "")
 
     @cached_property
     def _parked(self) -> frozenset[str]:

@@ -209,6 +209,29 @@ def test_no_claim_and_no_tenant_is_a_crash(spec: dict[str, Any], observed: Any) 
     assert structs.plain_object(tenant) is not None
 
 
+@quiet
+@given(st.sampled_from(["Shared", "PerDomain"]), json_values, json_values, st.booleans())
+def test_no_change_of_isolation_is_a_crash(isolation: str, one: Any, other: Any, confirmed: bool) -> None:
+    annotations = {"edgetenants.io/confirm": "44e158d5cc,221f886ee6"} if confirmed else {}
+    domains = ["a.example.com", "b.example.com"]
+    req = building.request(
+        xr={"metadata": {"annotations": annotations}},
+        spec={"domains": domains, "isolation": isolation},
+        input_=PARKED,
+    )
+    for name, forged in (("tenant", one), ("tenant-7653e4959f", other)):
+        tenant = req.observed.resources[name].resource
+        tenant.update(building.merged(building.TENANT, {"status": building.live_status(*domains)}))
+        tenant.update({"metadata": {"generation": forged, "annotations": forged}})
+        tenant["status"]["atProvider"].update({"domains": forged, "enabled": forged})
+        tenant["status"].update({"conditions": forged})
+
+    rsp = building.run(req)
+
+    assert [each.type for each in rsp.conditions] == list(ClaimConditionType)
+    assert all(each["spec"]["forProvider"]["domains"] for each in building.desired(rsp).values())
+
+
 SOURCES = {
     "plansFrom": [
         {"environmentConfig": {"name": "shelf"}},
