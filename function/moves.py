@@ -92,7 +92,8 @@ def _isolated(
     order: Order, kept: Mapping[str, ObservedTenant]
 ) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...], bool]:
     asked = order.claim.spec.isolation
-    switch = Switch(order, kept, gap=_token(asked) in order.composite.confirmed)
+    confirmed = _token(asked) in order.composite.confirmed and not _allowed(order)
+    switch = Switch(order, kept, gap=confirmed)
     # Where none of the domains that are asked for is served, there is nothing to take down.
     if not switch.under_way:
         return compose.tenants(order, asked), (), False
@@ -123,6 +124,7 @@ def _with_gap(switch: Switch) -> Move:
         f"{switch.refused} Once that is mended it goes on by itself. With a gap, these domains are not "
         f"served {how_long}: {_names(tuple(switch.holders))}.",
         _token(switch.asked),
+        needs=_allowed(switch.order),
     )
 
 
@@ -155,8 +157,16 @@ def _replacement(switch: Switch) -> Move:
         f"{because}. These domains are not served for some minutes: {_names(tuple(switch.holders))}. That "
         f"lasts until CloudFront has rolled out the end of the old tenants and the new ones{pace}.",
         _token(asked),
-        needs=_freed(order),
+        needs=_freed(order) or _allowed(order),
     )
+
+
+def _allowed(order: Order) -> str:
+    if not order.terms.kept:
+        return ""
+    # A domain that no tenant has for a moment would be refused as a new one, and the claim with it.
+    named = _names(order.terms.kept)
+    return f"Before that, plan {order.chosen.name} must allow {named}, or the claim must give that up."
 
 
 def _freed(order: Order) -> str:

@@ -76,6 +76,14 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
         (f"{_SWITCHES}::test_at_most_three_old_tenants_change_at_a_time",),
     ),
     Mutation(
+        "a gap for a domain that the plan would not allow anew",
+        "moves.py",
+        "in order.composite.confirmed and not _allowed(order)\n",
+        "in order.composite.confirmed\n",
+        "the claim is refused as a whole while the domain is with no tenant, and the domain stays dark",
+        (f"{_SWITCHES}::test_no_gap_for_a_domain_that_the_plan_would_not_allow_anew",),
+    ),
+    Mutation(
         "new tenants are made although moves are refused",
         "moves.py",
         "if not each.parked or each.resource_name in switch.seen)",

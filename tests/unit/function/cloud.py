@@ -60,7 +60,7 @@ class Cloud:
 
     def ask(self) -> fnv1.RunFunctionResponse:
         """The function's answer to what is observed now."""
-        allow = {"maxPerDomain": 100, "onDelete": ["Delete", "Orphan"]}
+        allow = {"maxPerDomain": 100, **self.plan.get("allow", {})}
         return building.run(
             building.request(
                 xr={"metadata": {"annotations": {"edgetenants.io/confirm": self.confirmed}}},

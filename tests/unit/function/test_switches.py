@@ -235,6 +235,22 @@ def test_where_no_domain_can_move_the_claim_is_told_what_goes_dark_and_why(
     assert cloud.served == {A, B, C}
 
 
+@pytest.mark.parametrize("parking", [{}, {"parkingDomain": "*.parking.example.com"}])
+def test_no_gap_for_a_domain_that_the_plan_would_not_allow_anew(parking: dict[str, Any]) -> None:
+    cloud = running(gives=False)
+    cloud.isolation, cloud.confirmed = "PerDomain", TOKENS
+    cloud.plan = {**parking, "allow": {"domains": [A, B]}}
+    for _ in range(8):
+        rsp = cloud.round()
+        assert cloud.served >= {A, B, C}
+    status, _, message = building.conditions(rsp)["Blocked"]
+    assert status == "True"
+    assert "plan standard must allow c.example.com" in message
+    cloud.plan = parking
+    cloud.settle()
+    assert homes(cloud) == home("PerDomain", [A, B, C])
+
+
 @pytest.mark.parametrize("isolation", ["Shared", "PerDomain"])
 def test_a_claim_shows_each_record_once_and_none_of_parking_names(isolation: str) -> None:
     cloud = running(isolation)
