@@ -15,6 +15,7 @@ Nothing is remembered: specs and status of the managed resources say how far it 
 repeated, and a claim may be changed or turned back in between.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,7 +25,7 @@ from apis.conditions import InSyncReason, TenantConditionType, TenantReadyReason
 from apis.tenantchoices import CertificateMode, Isolation
 from function import compose, live, naming
 from function.compose import Order, WantedTenant
-from function.observed import ObservedTenant
+from function.observed import ObservedCondition, ObservedTenant
 
 _UNUSABLE: Final = frozenset(
     {
@@ -40,6 +41,7 @@ _REFUSED: Final = _UNUSABLE | {TenantReadyReason.ACCESS_DENIED, TenantReadyReaso
 """Reasons of Ready for which a move does not come about by itself."""
 
 
+_REQUEST_ID: Final = re.compile(r" \(request id: [^)]*\)")
 _AT_ONCE: Final = 3
 """Old tenants that get a parking name at the same time: as with new tenants (pacing.py), more would open the
 circuit breaker of Crossplane core, and nobody would look at the claim for minutes."""
@@ -166,10 +168,10 @@ class Switch:
         for domain, name in self.holders.items():
             source, target = self.held[name], self.seen.get(compose.name_of(domain, self.asked))
             if target is not None and self._parks(name) and _denied(target, _REFUSED):
-                yield f"DistributionTenant {target.name} says: {live.words(target.ready.message)}"
+                yield _said(target, target.ready)
             parks = self._parks(name) or self._parking(name) not in source.asked.domains
             if not parks and source.told(source.synced) and source.synced.denied:
-                yield f"DistributionTenant {source.name} says: {live.words(source.synced.message)}"
+                yield _said(source, source.synced)
 
     @cached_property
     def _targets(self) -> tuple[str, ...]:
@@ -279,6 +281,12 @@ def _knows(source: ObservedTenant, domain: str) -> bool:
         or source.ready.reason == TenantReadyReason.DOMAIN_CONFLICT
         or in_sync.reason == InSyncReason.DRIFT_DETECTED
     )
+
+
+def _said(tenant: ObservedTenant, condition: ObservedCondition) -> str:
+    # Each try has another request id, and a message that moved with each try would wake core every time.
+    told = _REQUEST_ID.sub("", live.words(condition.message)).rstrip(".")
+    return f"DistributionTenant {tenant.name} says: {told}."
 
 
 def _rolls_out(seen: ObservedTenant) -> bool:

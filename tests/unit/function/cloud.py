@@ -6,6 +6,7 @@ Status is as old as the last reconcile of its resource, and the control plane ob
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,6 +56,7 @@ class Cloud:
     tenants: dict[str, Tenant] = field(default_factory=dict)
     """By external names."""
     made: int = 0
+    tries: int = 0
 
     # The control plane.
 
@@ -143,7 +145,7 @@ class Cloud:
             ready = ("False", "Deploying")
         synced = ("False", "ReconcileError") if reason else ("True", "ReconcileSuccess")
         told = [
-            building.condition("Ready", *ready, generation=mr.generation),
+            building.condition("Ready", *ready, self._words(reason), generation=mr.generation),
             building.condition("Synced", *synced, generation=mr.generation),
         ]
         if tenant is not None:
@@ -159,6 +161,10 @@ class Cloud:
             for each in sorted(mr.domains)
         ]
         mr.status = {"conditions": told, "atProvider": at_provider, "dnsInstructions": records}
+
+    def _words(self, reason: str) -> str:
+        self.tries += 1
+        return f"AWS refuses ({reason}) (request id: {self.tries})" if reason else ""
 
     # CloudFront.
 
@@ -192,13 +198,15 @@ class Cloud:
         for _ in range(rounds):
             before = self.seen()
             rsp = self.round()
-            if self.seen() == before and self.round() == rsp:
+            if self.seen() == before:
                 return rsp
         raise AssertionError(f"it does not settle: {self.seen()}")
 
     def seen(self) -> str:
         """All there is, to be compared."""
-        return repr((sorted(self.managed.items()), sorted(self.tenants.items())))
+        return re.sub(
+            "request id: [0-9]+", "", repr((sorted(self.managed.items()), sorted(self.tenants.items())))
+        )
 
 
 def _observed(mr: Managed) -> dict[str, Any]:

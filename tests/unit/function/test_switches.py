@@ -179,6 +179,8 @@ def test_what_is_refused_waits_for_the_claim_which_is_told_what_goes_dark() -> N
     assert message in building.live(rsp)[2]
     assert "not served from when an old tenant lets go" in message
     assert "a.example.com, b.example.com, c.example.com" in message
+    assert "AWS refuses (DomainConflict). Once that is mended" in message
+    assert building.conditions(cloud.round())["Blocked"][2] == message, "each try has the same words"
     assert cloud.served >= {A, B, C}
     cloud.confirmed = "44e158d5cc"
     cloud.settle()
