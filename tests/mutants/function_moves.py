@@ -84,6 +84,14 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
         (f"{_SWITCHES}::test_no_gap_for_a_domain_that_the_plan_would_not_allow_anew",),
     ),
     Mutation(
+        "the claim quotes the request id of each try",
+        "switches.py",
+        '_REQUEST_ID.sub("", live.words(condition.message))',
+        "live.words(condition.message)",
+        "the claim is written at each try, and Crossplane's circuit breaker opens",
+        (f"{_SWITCHES}::test_what_is_refused_waits_for_the_claim_which_is_told_what_goes_dark",),
+    ),
+    Mutation(
         "new tenants are made although moves are refused",
         "moves.py",
         "if not each.parked or each.resource_name in switch.seen)",
