@@ -42,6 +42,23 @@ DomainName = Annotated[
 """A domain name as CloudFront stores it: lower-case A-labels (internationalised names as xn--…), with at
 least one dot; the first label may be `*`."""
 
+_PARKING_PATTERN: Final = rf"^[*][.]({_LABEL}[.])+{_LABEL}$"
+
+
+def _check_parking(domain: str) -> str:
+    if not re.fullmatch(_PARKING_PATTERN.strip("^$"), domain):
+        text = "expected a wildcard such as *.parking.example.com, in lower case"
+        raise PydanticCustomError("domain", "{text}", {"text": text})
+    return domain
+
+
+ParkingDomain = Annotated[
+    str,
+    Field(min_length=5, max_length=200, json_schema_extra={"pattern": _PARKING_PATTERN}),
+    AfterValidator(_check_parking),
+]
+"""A wildcard below which names are made up: some 30 characters take the place of the `*`."""
+
 DomainNames = Annotated[
     tuple[DomainName, ...], Field(min_length=1, max_length=MAX_DOMAINS), Kube(list_type="set")
 ]

@@ -21,7 +21,7 @@ from edgetenants_runtime.api.references import (
 
 from . import errors
 from .distributiontenant import AwsId
-from .domains import AllowedDomain
+from .domains import AllowedDomain, ParkingDomain
 from .drift import DriftPolicy
 from .tags import ParameterMap, Tags
 from .tenantchoices import CertificateChoice, CertificateMode, DnsMode, OnDelete, SecurityChoice
@@ -190,6 +190,11 @@ class Plan(ApiModel):
     """The way from the visitors' browsers to CloudFront."""
     allow: Allowance = Allowance()
     """What claims may do."""
+    parking_domain: ParkingDomain | None = None
+    """A wildcard of the platform team's own, such as `*.parking.example.com`, that the certificate of the
+    distribution covers. While a claim changes its isolation, each of its tenants has a name below it, so
+    that the domains move from tenant to tenant without a gap. Unset: they are not served for some minutes,
+    and a claim has to confirm that."""
     tags: Tags | None = None
     """Tags for the tenants in AWS: at most 50, keys of 1 to 128 characters, values of up to 256."""
     tags_from_labels: Annotated[

@@ -37,6 +37,8 @@ OURS: Final = re.compile(rf"{TENANT}(-[0-9a-f]{{{naming.HASH_LENGTH}}})?|{CONNEC
 """Names among the composed resources that are this function's; all others are those of other steps."""
 ADOPT: Final = "edgetenants.io/adopt"
 """Annotation: id of the tenant in CloudFront that the managed resource takes over."""
+TAKE: Final = "edgetenants.io/take-domains-from"
+"""Annotation: ids of the tenants in CloudFront from which the managed resource takes its domains over."""
 
 KEEP: Final = (
     ManagementPolicy.OBSERVE,
@@ -79,6 +81,17 @@ class WantedTenant:
     distribution_id: str
     dedicated: bool
     """It is reached by the claim's own connection group."""
+    own: str | None = None
+    """The one domain that it is for; None where it is for all."""
+    parked: str = ""
+    """A name of the plan's parking domain that it has beside its domains; empty for none."""
+    takes: tuple[str, ...] = ()
+    """Ids of the tenants in CloudFront from which its domains move to it."""
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        """Every domain that it is to have in CloudFront."""
+        return (*self.domains, self.parked) if self.parked else self.domains
 
 
 @lru_cache(maxsize=_ORDERS)
@@ -86,16 +99,19 @@ def tenants(order: Order, isolation: Isolation) -> tuple[WantedTenant, ...]:
     """The tenants that serve the claim: one for all its domains, or one for each."""
     if isolation is Isolation.SHARED:
         return (_tenant(order, TENANT, order.claim.domains),)
-    return tuple(_tenant(order, _own_name(domain), (domain,)) for domain in order.claim.domains)
+    return tuple(
+        _tenant(order, name_of(domain, isolation), (domain,), own=domain) for domain in order.claim.domains
+    )
 
 
-def _own_name(domain: str) -> str:
-    return f"{TENANT}-{naming.digest(domain)}"
+def name_of(domain: str, isolation: Isolation) -> str:
+    """The name among the composed resources of the tenant that serves a domain."""
+    return TENANT if isolation is Isolation.SHARED else f"{TENANT}-{naming.digest(domain)}"
 
 
-def _tenant(order: Order, name: str, domains: tuple[str, ...]) -> WantedTenant:
+def _tenant(order: Order, name: str, domains: tuple[str, ...], *, own: str | None = None) -> WantedTenant:
     spec, plan = order.claim.spec, order.chosen.plan
-    return WantedTenant(name, domains, not spec.suspended, plan.distribution_id, order.terms.dedicated)
+    return WantedTenant(name, domains, not spec.suspended, plan.distribution_id, order.terms.dedicated, own)
 
 
 def tenant(order: Order, wanted: WantedTenant, external_name: str | None) -> Json:
@@ -109,10 +125,11 @@ def tenant(order: Order, wanted: WantedTenant, external_name: str | None) -> Jso
     """
     spec = order.claim.spec
     adopted = spec.adopt.tenant_id if spec.adopt else None
-    domain = None if wanted.resource_name == TENANT else wanted.domains[0]
-    annotations = {EXTERNAL_NAME: external_name or adopted or order.external_name(domain)}
+    annotations = {EXTERNAL_NAME: external_name or adopted or order.external_name(wanted.own)}
     if adopted:
         annotations[ADOPT] = adopted
+    if wanted.takes:
+        annotations[TAKE] = ",".join(wanted.takes)
     kind = kinds.DISTRIBUTION_TENANT if order.composite.namespaced else kinds.LEGACY_DISTRIBUTION_TENANT
     secret = _secret(order.composite, spec, wanted)
     return _managed(kind, annotations, _envelope(order) | secret, _tenant_parameters(order, wanted))
@@ -190,7 +207,7 @@ def _tenant_parameters(order: Order, wanted: WantedTenant) -> Json:
     terms = order.terms
     parameters: Json = {
         "distributionId": wanted.distribution_id,
-        "domains": sorted(wanted.domains),
+        "domains": sorted(wanted.listed),
         "enabled": wanted.enabled,
         "parameters": dict(terms.parameters),
         "customizations": _customizations(terms),

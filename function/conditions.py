@@ -141,7 +141,7 @@ def _changes(wanted: WantedTenant, seen: ObservedTenant) -> bool:
     asked = seen.asked
     here = (asked.domains, asked.enabled, asked.distribution_id)
     # What is composed with this very answer, the provider cannot have told of yet.
-    return here != (frozenset(wanted.domains), wanted.enabled, wanted.distribution_id) or _rolls_out(seen)
+    return here != (frozenset(wanted.listed), wanted.enabled, wanted.distribution_id) or _rolls_out(seen)
 
 
 def _rolls_out(seen: ObservedTenant) -> bool:
@@ -162,7 +162,8 @@ def _degraded(tenants: Iterable[Looked]) -> Told:
     for each in tenants:
         if each.trouble is not None:
             reason, message = each.trouble
-            return Told(ClaimConditionType.DEGRADED, True, reason, f"{_domains([each])}: {message}")
+            said = f"{_domains([each])}: {message}" if each.wanted.domains else message
+            return Told(ClaimConditionType.DEGRADED, True, reason, said)
     message = "Nothing needs attention."
     return Told(ClaimConditionType.DEGRADED, False, DegradedReason.RECOVERED, message)
 

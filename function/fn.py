@@ -1,6 +1,6 @@
 """RunFunction: read the request, ask the pure parts, write the response."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -202,13 +202,18 @@ def _derive(order: Order, existing: tuple[tuple[str, ObservedTenant], ...]) -> C
     seen = dict(existing)
     wanted = moves.wanted(order, seen)
     looked = [_look(each, seen.get(each.resource_name), order) for each in wanted.tenants]
+    finding = live.summary([(each.wanted, each.finding) for each in looked])
+    if wanted.switching and not order.claim.spec.suspended:
+        dark = _dark(order, looked)
+        finding = live.switching(finding, dark, [move.message for move in wanted.waiting])
+    # What moves from tenant to tenant is served, whichever of them is still being made.
+    served = wanted.switching and finding.live
     resources = [
-        _tenant(order, each.wanted, _name_of(each.seen), ready=each.finding.satisfied)
+        _tenant(order, each.wanted, _name_of(each.seen), ready=served or each.finding.satisfied)
         for each in pacing.admitted(looked)
     ]
     if wanted.dedicated:
         resources.append(_connection_group(order, seen.get(compose.CONNECTION_GROUP)))
-    finding = live.summary([(each.wanted, each.finding) for each in looked])
     waiting = wanted.unserved(order.claim.domains) if finding.live else []
     if waiting:
         finding = live.held_up(waiting)
@@ -220,12 +225,19 @@ def _derive(order: Order, existing: tuple[tuple[str, ObservedTenant], ...]) -> C
     return Composed(
         tenants=wanted.tenants,
         resources=b"".join(resources),
-        status=status.derive(order.claim.domains, present, finding),
+        status=status.derive(order.claim.domains, present, finding, wanted.parked),
         held_up=bool(waiting),
         finding=finding,
         told=told,
         conditions=response.conditions(order.composite, finding, told),
     )
+
+
+def _dark(order: Order, looked: Iterable[Looked]) -> list[str]:
+    """The claim's domains for which no tenant answers."""
+    serving = (each.seen for each in looked if each.seen is not None and each.seen.enabled is not False)
+    active = {domain for seen in serving for domain in seen.active}
+    return [domain for domain in order.claim.domains if domain not in active]
 
 
 def _observed(req: fnv1.RunFunctionRequest) -> dict[str, ObservedTenant]:

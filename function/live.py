@@ -83,10 +83,10 @@ class View:
 
     def current(self, condition: ObservedCondition) -> bool:
         """What the provider says there, it says of what is wanted now."""
-        told, asked = condition.generation, self.seen.asked
+        asked = self.seen.asked
         return (
-            (told is None or self.seen.generation is None or told >= self.seen.generation)
-            and asked.domains >= set(self.wanted.domains)
+            self.seen.told(condition)
+            and asked.domains >= set(self.wanted.listed)
             and asked.enabled == self.wanted.enabled
             and asked.distribution_id == self.wanted.distribution_id
         )
@@ -94,7 +94,7 @@ class View:
     @property
     def active(self) -> bool:
         """CloudFront answers for every domain that is wanted."""
-        return self.seen.active >= set(self.wanted.domains)
+        return self.seen.active >= set(self.wanted.listed)
 
 
 def judge(wanted: WantedTenant, seen: ObservedTenant | None, plan: ChosenPlan) -> Finding:
@@ -113,6 +113,8 @@ def summary(findings: Sequence[tuple[WantedTenant, Finding]]) -> Finding:
     if worst.reason in _TELLING_NOBODY:
         # Which of many tenants it is changes all the time, and nobody needs to know.
         return Finding(worst.reason, " ".join(_TO_DO[worst.reason]))
+    if not wanted.domains:
+        return worst
     return Finding(worst.reason, f"{', '.join(wanted.domains)}: {worst.message}")
 
 
@@ -122,6 +124,24 @@ def held_up(domains: Sequence[str]) -> Finding:
     return Finding(LiveReason.BLOCKED, f"{shown}: not served before a step is confirmed. Blocked says which.")
 
 
+def switching(found: Finding, dark: Sequence[str], waiting: Sequence[str]) -> Finding:
+    """What is found of a claim whose domains move from tenant to tenant.
+
+    Args:
+        found: what is found of its tenants.
+        dark: the domains for which none of them answers.
+        waiting: what waits for somebody's word.
+    """
+    if not dark:
+        waits = f"The change of spec.isolation waits. {' '.join(waiting)}" if waiting else _MOVING
+        return Finding(LiveReason.LIVE, f"Every domain is served. {waits}")
+    if found.satisfied:
+        shown = ", ".join(dark[:_SHOWN]) + (" and others" if len(dark) > _SHOWN else "")
+        return Finding(LiveReason.DEPLOYING, f"{shown}: on the way to another tenant. {_NOTHING}")
+    return found
+
+
+_MOVING: Final = "The domains move to the tenants of the new isolation."
 _SHOWN: Final = 5
 """Domains that are named; a claim can have hundreds."""
 
@@ -172,11 +192,11 @@ def _failing(view: View) -> Finding | None:
     explained = ready.denied and view.current(ready) and ready.reason not in _GOING_ON
     if not synced.denied or not view.current(synced) or explained:
         return None
-    name, words = f"DistributionTenant {view.seen.name}", _words(synced.message)
+    name, told = f"DistributionTenant {view.seen.name}", words(synced.message)
     if synced.reason == SyncedReason.RECONCILE_PAUSED:
-        message = f"{name} is paused. Remove its annotation {PAUSED} and it goes on. {words}"
+        message = f"{name} is paused. Remove its annotation {PAUSED} and it goes on. {told}"
         return Finding(LiveReason.FAILED, message)
-    return Finding(LiveReason.FAILED, f"{name}: {words}")
+    return Finding(LiveReason.FAILED, f"{name}: {told}")
 
 
 def _changing(view: View) -> Finding | None:
@@ -193,7 +213,7 @@ def _parent_missing(view: View) -> Finding | None:
     if ready.reason != TenantReadyReason.PARENT_NOT_FOUND:
         return None
     expected = "expected the id of a multi-tenant distribution that exists"
-    said = f"DistributionTenant {view.seen.name} says: {_words(ready.message)}"
+    said = f"DistributionTenant {view.seen.name} says: {words(ready.message)}"
     message = f"{path}: {expected}, got {view.wanted.distribution_id}. {said}"
     return Finding(TenantReadyReason.PARENT_NOT_FOUND, message)
 
@@ -217,7 +237,8 @@ def _own_reason(reason: str) -> Reason:
     return TenantReadyReason(reason) if reason in set(TenantReadyReason) else LiveReason.FAILED
 
 
-def _words(message: str) -> str:
+def words(message: str) -> str:
+    """What a condition says, for a sentence of one's own."""
     return message.strip() or "No more is known."
 
 

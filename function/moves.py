@@ -1,7 +1,8 @@
 """Steps that would take down or move what serves. None is taken before somebody confirms it.
 
     change                                       until it is confirmed
-    isolation Shared <-> PerDomain               the domains are served as they are
+    isolation Shared <-> PerDomain, where the    the domains are served as they are
+    domains cannot move without a gap
     another distribution, by plan or by claim    the tenants stay with the one that they have
     no connection group of its own any more      the group stays
 
@@ -9,14 +10,19 @@ The claim confirms with the annotation `edgetenants.io/confirm: <token>`, severa
 stands for the step itself, so that the claims of a plan can be confirmed all at once.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from apis.tenantchoices import Isolation, OnDelete
-from function import compose, naming
+from function import compose, naming, switches
 from function.claim import CONFIRM
-from function.compose import CONNECTION_GROUP, TENANT, Order, WantedTenant
+from function.compose import CONNECTION_GROUP, Order, WantedTenant
 from function.observed import ObservedTenant
+from function.switches import Switch
+
+_NAMED: Final = 100
+"""Domains that a step names; a message has 4096 characters."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,10 @@ class Wanted:
     dedicated: bool
     """The claim has a connection group of its own."""
     waiting: tuple[Move, ...]
+    switching: bool = False
+    """The claim's domains are on their way from the tenants of one isolation to those of the other."""
+    parked: frozenset[str] = frozenset()
+    """Names that tenants may have while others have the claim's domains."""
 
     def unserved(self, domains: Iterable[str]) -> list[str]:
         """Those of the claim's domains that no tenant has while a step waits."""
@@ -62,37 +72,101 @@ def wanted(order: Order, seen: Mapping[str, ObservedTenant]) -> Wanted:
         order: what is asked for.
         seen: the claim's managed resources by their names among the composed ones, its connection group too.
     """
-    held = {name: each for name, each in seen.items() if each.exists and not each.deleted}
-    tenants, waiting = _isolated(order, held)
+    kept = {name: each for name, each in seen.items() if not each.deleted}
+    held = {name: each for name, each in kept.items() if each.exists}
+    tenants, waiting, switching = _isolated(order, kept)
     tenants, moved = _on_distribution(order, tenants, held)
     dedicated, regrouped = _connected(order, tenants, held)
     if dedicated != order.terms.dedicated:
         tenants = tuple(replace(each, dedicated=dedicated) for each in tenants)
-    return Wanted(tenants, dedicated, (*waiting, *moved, *regrouped))
+    return Wanted(tenants, dedicated, (*waiting, *moved, *regrouped), switching, _parked(order, tenants))
+
+
+def _parked(order: Order, tenants: Iterable[WantedTenant]) -> frozenset[str]:
+    wildcard, uid = order.chosen.plan.parking_domain, order.composite.uid
+    names = (naming.parked(wildcard, uid, each.resource_name) for each in tenants if wildcard)
+    return frozenset(names)
 
 
 def _isolated(
-    order: Order, held: Mapping[str, ObservedTenant]
-) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...]]:
+    order: Order, kept: Mapping[str, ObservedTenant]
+) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...], bool]:
     asked = order.claim.spec.isolation
-    others = [name for name in held if _of_other_isolation(name, asked)]
-    if not others:
-        return compose.tenants(order, asked), ()
-    present = next(each for each in Isolation if each is not asked)
-    kept = compose.tenants(order, present)
-    if present is Isolation.PER_DOMAIN:
-        # A new domain would be one more tenant to take down again; it waits with the rest.
-        kept = tuple(each for each in kept if each.resource_name in held)
-    move = Move(
-        f"A change of spec.isolation from {present} to {asked} replaces the tenants in CloudFront, and the "
-        "domains are not served for some minutes.",
-        naming.digest(f"isolation {present} {asked}"),
-        needs=_freed(order),
-    )
+    confirmed = _token(asked) in order.composite.confirmed and not _allowed(order)
+    switch = Switch(order, kept, gap=confirmed)
     # Where none of the domains that are asked for is served, there is nothing to take down.
-    if not kept or (move.token in order.composite.confirmed and not move.needs):
-        return compose.tenants(order, asked), ()
-    return kept, (move,)
+    if not switch.under_way:
+        return compose.tenants(order, asked), (), False
+    if switches.hindrance(order) or _freed(order) or (switch.gap and switch.unparkable):
+        tenants, waiting = _replaced(switch)
+        # A plan may change while domains move.
+        return tenants, waiting, bool(waiting) and len({each.own is None for each in tenants}) > 1
+    return *_moving(switch), True
+
+
+def _moving(switch: Switch) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...]]:
+    if switch.gap or not switch.refused:
+        return switch.tenants, ()
+    # Another tenant would be refused its domain as well.
+    kept = tuple(each for each in switch.tenants if not each.parked or each.resource_name in switch.seen)
+    return kept, (_with_gap(switch),)
+
+
+def _with_gap(switch: Switch) -> Move:
+    if switch.unparkable:
+        how_long = (
+            "for some minutes, until CloudFront has rolled out the end of the old tenants and the new ones"
+        )
+    else:
+        how_long = "from when an old tenant lets go of them until a new one has them, seconds to minutes"
+    return Move(
+        f"The change of spec.isolation from {switch.former} to {switch.asked} does not get on without a gap. "
+        f"{switch.refused} Once that is mended it goes on by itself. With a gap, these domains are not "
+        f"served {how_long}: {_names(tuple(switch.holders))}.",
+        _token(switch.asked),
+        needs=_allowed(switch.order),
+    )
+
+
+def _token(asked: Isolation) -> str:
+    return naming.digest(f"isolation {_other(asked)} {asked}")
+
+
+def _other(isolation: Isolation) -> Isolation:
+    return next(each for each in Isolation if each is not isolation)
+
+
+def _names(domains: Sequence[str]) -> str:
+    more = len(domains) - _NAMED
+    return ", ".join(domains[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _replaced(switch: Switch) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...]]:
+    move = _replacement(switch)
+    if switch.gap and not move.needs:
+        return compose.tenants(switch.order, switch.asked), ()
+    return switch.present, (move,)
+
+
+def _replacement(switch: Switch) -> Move:
+    order, asked = switch.order, switch.asked
+    pace = ". New tenants are made three at a time" if asked is Isolation.PER_DOMAIN else ""
+    because = f", as {why}" if (why := switches.hindrance(order)) else ""
+    return Move(
+        f"A change of spec.isolation from {switch.former} to {asked} replaces the tenants in CloudFront"
+        f"{because}. These domains are not served for some minutes: {_names(tuple(switch.holders))}. That "
+        f"lasts until CloudFront has rolled out the end of the old tenants and the new ones{pace}.",
+        _token(asked),
+        needs=_freed(order) or _allowed(order),
+    )
+
+
+def _allowed(order: Order) -> str:
+    if not order.terms.kept:
+        return ""
+    # A domain that no tenant has for a moment would be refused as a new one, and the claim with it.
+    named = _names(order.terms.kept)
+    return f"Before that, plan {order.chosen.name} must allow {named}, or the claim must give that up."
 
 
 def _freed(order: Order) -> str:
@@ -102,18 +176,19 @@ def _freed(order: Order) -> str:
     return "Before that, spec.onDelete must be Delete, as orphaned tenants keep the domains; or take it back."
 
 
-def _of_other_isolation(name: str, isolation: Isolation) -> bool:
-    return name.startswith(f"{TENANT}-") if isolation is Isolation.SHARED else name == TENANT
-
-
 def _on_distribution(
     order: Order, tenants: tuple[WantedTenant, ...], held: Mapping[str, ObservedTenant]
 ) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...]]:
     asked = order.chosen.plan.distribution_id
-    others = {_present(held.get(each.resource_name), asked) for each in tenants} - {asked}
+    # Domains that move to a new tenant stay with their distribution.
+    whence = next((each for tenant in tenants if (each := held.get(tenant.resource_name))), None)
+    present = {
+        each: _present(held.get(each.resource_name) or (whence if each.parked else None), asked)
+        for each in tenants
+    }
+    others = set(present.values()) - {asked}
     if not others:
         return tenants, ()
-    present = {each: _present(held.get(each.resource_name), asked) for each in tenants}
     moves = {
         old: Move(
             f"{order.chosen.path('distributionId')} asks for distribution {asked}, and {old} serves the "

@@ -37,6 +37,17 @@ def external(template: str, namespace: str, name: str, domain: str | None = None
     return fitting if SHORTEST <= len(fitting) <= LONGEST else _with_hash(fitting, whole)
 
 
+def parked(wildcard: str, uid: str, resource_name: str) -> str:
+    """The name below a plan's parking domain that a tenant has while it has none of the claim's.
+
+        >>> parked("*.parking.example.com", "u-1", "tenant")
+        'tenant-a24a7f55f2.parking.example.com'
+
+    A domain belongs to one tenant in all of CloudFront, so claims of one name in other clusters have others.
+    """
+    return f"{resource_name}-{digest(uid)}{wildcard.removeprefix('*')}"
+
+
 def _with_hash(name: str, hashed: str) -> str:
     if len(name) > LONGEST - 1 - HASH_LENGTH:
         name, hashed = name[: LONGEST - 1 - HASH_LENGTH], f"{name}/{hashed}"

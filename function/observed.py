@@ -74,6 +74,8 @@ class ObservedTenant:
     enabled: bool | None = None
     """Whether CloudFront serves it."""
     domain_states: Mapping[str, str] = field(default_factory=dict)
+    id: str = ""
+    """Its id in CloudFront; empty where it is not known."""
     routing_endpoint: str = ""
     instructions: tuple[Mapping[str, Any], ...] = ()
     """The DNS records that somebody must make, sorted."""
@@ -94,6 +96,11 @@ class ObservedTenant:
     def synced(self) -> ObservedCondition:
         """Whether the provider gets on with it."""
         return self.condition(ConditionType.SYNCED)
+
+    def told(self, condition: ObservedCondition) -> bool:
+        """The condition was told of what is asked for now; also where the provider does not say of what."""
+        told = condition.generation
+        return told is None or self.generation is None or told >= self.generation
 
     @property
     def certificate(self) -> str | None:
@@ -146,7 +153,8 @@ _READ = _Memory(_REMEMBERED)
 def _parse(resource: Struct) -> ObservedTenant:
     metadata, status = structs.child(resource, "metadata"), structs.child(resource, "status")
     annotations, at_provider = structs.child(metadata, "annotations"), structs.child(status, "atProvider")
-    created = structs.text(at_provider, "id") or structs.text(annotations, EXTERNAL_CREATE_SUCCEEDED)
+    id_ = structs.text(at_provider, "id")
+    created = id_ or structs.text(annotations, EXTERNAL_CREATE_SUCCEEDED)
     return ObservedTenant(
         name=structs.text(metadata, "name"),
         external_name=structs.text(annotations, EXTERNAL_NAME) or structs.text(at_provider, "name") or None,
@@ -163,6 +171,7 @@ def _parse(resource: Struct) -> ObservedTenant:
             structs.text(each, "domain"): structs.text(each, "status")
             for each in structs.objects(at_provider, "domains")
         },
+        id=id_,
         routing_endpoint=structs.text(at_provider, "routingEndpoint"),
         instructions=_instructions(status),
     )

@@ -4,7 +4,7 @@ Only what moves with a phase stands here; a field that changed with each poll wo
 and again.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -19,13 +19,19 @@ _REMEMBERED: Final = 2048
 """Rows of domains, and tenants' records, that are kept as they are written."""
 
 
-def derive(served: Sequence[str], tenants: Iterable[ObservedTenant], finding: Finding) -> Struct:
+def derive(
+    served: Sequence[str],
+    tenants: Iterable[ObservedTenant],
+    finding: Finding,
+    parked: frozenset[str] = frozenset(),
+) -> Struct:
     """The status fields that are the function's, without those that are unknown.
 
     Args:
         served: the claim's domains, in the order in which they were asked for.
         tenants: those of its tenants that exist.
         finding: what was found of the claim.
+        parked: names that its tenants have beside its domains, to which nobody goes.
     """
     tenants = tuple(tenants)
     fields = {
@@ -38,7 +44,7 @@ def derive(served: Sequence[str], tenants: Iterable[ObservedTenant], finding: Fi
     serving = {domain: each for each in reversed(tenants) for domain in each.domain_states}
     rows = (_row(domain, serving.get(domain)) for domain in sorted(served))
     status.fields["domains"].list_value.MergeFromString(b"".join(rows))
-    if records := b"".join(_records(each) for each in tenants if each.instructions):
+    if records := b"".join(_distinct(tenants, parked)):
         status.fields["dnsInstructions"].list_value.MergeFromString(records)
     return status
 
@@ -68,9 +74,20 @@ def _domain(domain: str, state: str | None, certificate: str | None, record: str
     return _list([{key: value for key, value in fields.items() if value}])
 
 
+def _distinct(tenants: Sequence[ObservedTenant], parked: frozenset[str]) -> Iterator[bytes]:
+    """The records of each tenant, but for names that one before has as well: a domain that moves stands in
+    the status of two tenants for a while, and the list takes each record once."""
+    told: set[str] = set()
+    for each in tenants:
+        names = {record.get("name", "") for record in each.instructions}
+        if names:
+            yield _records(each, parked | (names & told))
+        told |= names
+
+
 @lru_cache(maxsize=_REMEMBERED)
-def _records(tenant: ObservedTenant) -> bytes:
-    return _list(tenant.instructions)
+def _records(tenant: ObservedTenant, hidden: frozenset[str]) -> bytes:
+    return _list(each for each in tenant.instructions if each.get("name") not in hidden)
 
 
 def _list(objects: Iterable[Mapping[str, Any]]) -> bytes:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 
@@ -75,3 +77,13 @@ def test_plans_are_read_once() -> None:
     plans.read(fnv1.RunFunctionRequest.FromString(req.SerializeToString()).input)
 
     assert plans._parse.cache_info().misses == before
+
+
+@pytest.mark.parametrize(
+    "wrong", ["parking.example.com", "*.Parking.example.com", "*.com", "**.example.com", "*", 7]
+)
+def test_a_parking_domain_is_a_wildcard(wrong: Any) -> None:
+    rsp = building.run(building.request(input_={"plans": {"standard": {"parkingDomain": wrong}}}))
+
+    assert building.live(rsp)[1] == "PlanInvalid"
+    assert "plans.standard.parkingDomain" in building.live(rsp)[2]

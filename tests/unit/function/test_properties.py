@@ -118,9 +118,11 @@ RENAMED = building.merged(
     GENEROUS, {"plans": {"standard": {"name": "other-{name}", "distributionId": "E1OTHER"}}}
 )
 
+PARKED = building.merged(GENEROUS, {"plans": {"standard": {"parkingDomain": "*.parking.example.com"}}})
+
 
 @quiet
-@given(specs, specs, st.booleans(), st.sampled_from([GENEROUS, RENAMED]))
+@given(specs, specs, st.booleans(), st.sampled_from([GENEROUS, RENAMED, PARKED]))
 def test_no_change_takes_a_domain_down_that_stays_or_renames_its_tenant(
     before: dict[str, Any], after: dict[str, Any], stays: bool, plans: dict[str, Any]
 ) -> None:
@@ -205,6 +207,29 @@ def test_no_claim_and_no_tenant_is_a_crash(spec: dict[str, Any], observed: Any) 
     always = [each for each in ClaimConditionType if each is not ClaimConditionType.NEEDS_REVIEW]
     assert [each.type for each in rsp.conditions][: len(always)] == always
     assert structs.plain_object(tenant) is not None
+
+
+@quiet
+@given(st.sampled_from(["Shared", "PerDomain"]), json_values, json_values, st.booleans())
+def test_no_change_of_isolation_is_a_crash(isolation: str, one: Any, other: Any, confirmed: bool) -> None:
+    annotations = {"edgetenants.io/confirm": "44e158d5cc,221f886ee6"} if confirmed else {}
+    domains = ["a.example.com", "b.example.com"]
+    req = building.request(
+        xr={"metadata": {"annotations": annotations}},
+        spec={"domains": domains, "isolation": isolation},
+        input_=PARKED,
+    )
+    for name, forged in (("tenant", one), ("tenant-7653e4959f", other)):
+        tenant = req.observed.resources[name].resource
+        tenant.update(building.merged(building.TENANT, {"status": building.live_status(*domains)}))
+        tenant.update({"metadata": {"generation": forged, "annotations": forged}})
+        tenant["status"]["atProvider"].update({"domains": forged, "enabled": forged})
+        tenant["status"].update({"conditions": forged})
+
+    rsp = building.run(req)
+
+    assert not [reason for severity, reason in building.results(rsp) if severity == "FATAL"]
+    assert all(each["spec"]["forProvider"]["domains"] for each in building.desired(rsp).values())
 
 
 SOURCES = {

@@ -1,0 +1,297 @@
+"""A change of spec.isolation, with old and new tenants side by side.
+
+A domain belongs to one tenant, and CloudFront makes no tenant without a domain. So a tenant has a name of the
+plan's parking domain while it has none of the claim's:
+
+    new tenant    parked ──▶ its domains, taken from the old tenant
+    old tenant    its domains, parked ──▶ those that are left, parked ──▶ parked ──▶ deleted
+
+CloudFront moves a domain in one step, so it is served all the time. Whether it does so while the old tenant
+is enabled is not known before it is tried. Where it refuses, the old tenant serves on until the claim
+confirms a gap: then it lets a domain go once the new tenant is rolled out, which gets the domain once the old
+one says that it is gone.
+
+Nothing is remembered: specs and status of the managed resources say how far it is, so each step may be
+repeated, and a claim may be changed or turned back in between.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+from apis.conditions import InSyncReason, TenantConditionType, TenantReadyReason
+from apis.tenantchoices import CertificateMode, Isolation
+from function import compose, live, naming
+from function.compose import Order, WantedTenant
+from function.observed import ObservedCondition, ObservedTenant
+
+_UNUSABLE: Final = frozenset(
+    {
+        TenantReadyReason.DOMAIN_CONFLICT,
+        TenantReadyReason.CERTIFICATE_SAN_MISMATCH,
+        TenantReadyReason.CERTIFICATE_EXPIRED,
+        TenantReadyReason.MISSING_CERTIFICATE,
+        TenantReadyReason.VALIDATION_FAILED,
+    }
+)
+"""Reasons of Ready for which a tenant cannot have the names that it is asked to have."""
+_REFUSED: Final = _UNUSABLE | {TenantReadyReason.ACCESS_DENIED, TenantReadyReason.INVALID_SPEC}
+"""Reasons of Ready for which a move does not come about by itself."""
+
+
+_REQUEST_ID: Final = re.compile(r" \(request id: [^)]*\)")
+_AT_ONCE: Final = 3
+"""Old tenants that get a parking name at the same time: as with new tenants (pacing.py), more would open the
+circuit breaker of Crossplane core, and nobody would look at the claim for minutes."""
+
+
+def hindrance(order: Order) -> str:
+    """Why the domains cannot move from tenant to tenant; empty where they may."""
+    if order.terms.certificate.mode is CertificateMode.MANAGED:
+        return "CloudFront issues no managed certificate for a domain that another tenant has"
+    if order.claim.spec.adopt is not None:
+        return "spec.adopt takes over a tenant that has domains of its own"
+    if order.chosen.plan.parking_domain is None:
+        path = order.chosen.path("parkingDomain")
+        return f"{path} is not set, and CloudFront makes no tenant without a domain"
+    return ""
+
+
+@dataclass(frozen=True, eq=False)
+class Switch:
+    """The domains of a claim on their way from the tenants of one isolation to those of the other."""
+
+    order: Order
+    seen: Mapping[str, ObservedTenant]
+    """The claim's managed resources that are not being deleted, by their names among the composed ones."""
+    gap: bool
+    """The claim confirms that its domains are not served for a while."""
+
+    @property
+    def asked(self) -> Isolation:
+        """Where the domains go."""
+        return self.order.claim.spec.isolation
+
+    @cached_property
+    def former(self) -> Isolation:
+        """Where the domains come from."""
+        return next(each for each in Isolation if each is not self.asked)
+
+    @cached_property
+    def held(self) -> Mapping[str, ObservedTenant]:
+        """Those that exist in CloudFront."""
+        return {name: each for name, each in self.seen.items() if each.exists}
+
+    @property
+    def under_way(self) -> bool:
+        """Old tenants have domains of the claim, or wait for new ones that are being rolled out."""
+        return bool(self.holders or self._emptied)
+
+    @cached_property
+    def holders(self) -> Mapping[str, str]:
+        """The old tenant of each domain that has not left it for good, as far as its spec and status tell."""
+        names = {domain: compose.name_of(domain, self.former) for domain in self.order.claim.domains}
+        return {
+            domain: name
+            for domain, name in names.items()
+            if (seen := self.held.get(name))
+            and (domain in seen.asked.domains or domain in seen.domain_states)
+        }
+
+    @cached_property
+    def tenants(self) -> tuple[WantedTenant, ...]:
+        """What is composed now: the old tenants that have domains, and the new ones."""
+        names = frozenset((*self.holders.values(), *self._emptied))
+        old = (each for each in compose.tenants(self.order, self.former) if each.resource_name in names)
+        return (*map(self._old, old), *map(self._new, compose.tenants(self.order, self.asked)))
+
+    @cached_property
+    def _emptied(self) -> tuple[str, ...]:
+        """The old tenants that have given everything away. They stay while the new ones are being rolled out,
+        so that the claim tells of one change from its beginning to its end."""
+        names = (compose.name_of(each, self.former) for each in self.order.claim.domains)
+        targets = (self._target(domain) for domain in self.order.claim.domains)
+        if not any(each and each.ready.reason == TenantReadyReason.DEPLOYING for each in targets):
+            return ()
+        old = {name: seen for name in names if (seen := self.held.get(name))}
+        return tuple(name for name, seen in old.items() if seen.asked.domains == {self._parking(name)})
+
+    @cached_property
+    def present(self) -> tuple[WantedTenant, ...]:
+        """What serves as it is: the old tenants, and those of the new ones that may have domains already."""
+        old = compose.tenants(self.order, self.former)
+        if self.former is Isolation.PER_DOMAIN:
+            # A new domain would be one more tenant to take down again; it waits with the rest.
+            old = tuple(each for each in old if each.resource_name in self.held)
+        left = (_only(each, lambda domain: not self._moved(domain)) for each in old)
+        new = (_only(each, self._asks) for each in compose.tenants(self.order, self.asked))
+        return tuple(each for each in (*left, *new) if each.domains)
+
+    def _moved(self, domain: str) -> bool:
+        source = self.held.get(compose.name_of(domain, self.former))
+        target = self._target(domain)
+        if target is None:
+            return False
+        return _has(target, source, domain) if source else domain in target.domain_states
+
+    def _asks(self, domain: str) -> bool:
+        target = self._target(domain)
+        return target is not None and domain in target.asked.domains
+
+    @property
+    def refused(self) -> str:
+        """What a tenant says that gets no further; empty where all do."""
+        return next(self._refusals(), "")
+
+    @property
+    def unparkable(self) -> bool:
+        """A tenant cannot even have its parking name, so no domain can move between tenants that stay."""
+        return any(
+            self._parking(name) in seen.asked.domains and _denied(seen, reasons)
+            for name, seen, reasons in self._parking_now()
+        )
+
+    def _parking_now(self) -> Iterator[tuple[str, ObservedTenant, frozenset[TenantReadyReason]]]:
+        """The tenants that do not have their parking name yet, with what would mean that they never will."""
+        for name in self._targets:
+            seen = self.seen.get(name)
+            if seen is not None and not seen.exists:
+                yield name, seen, _UNUSABLE
+        for name in dict.fromkeys(self.holders.values()):
+            if not self._parks(name):
+                # Of its domains, one that another tenant has by now is no matter of the parking name.
+                yield name, self.held[name], _UNUSABLE - {TenantReadyReason.DOMAIN_CONFLICT}
+
+    def _refusals(self) -> Iterator[str]:
+        for domain, name in self.holders.items():
+            source, target = self.held[name], self.seen.get(compose.name_of(domain, self.asked))
+            if target is not None and self._parks(name) and _denied(target, _REFUSED):
+                yield _said(target, target.ready)
+            parks = self._parks(name) or self._parking(name) not in source.asked.domains
+            if not parks and source.told(source.synced) and source.synced.denied:
+                yield _said(source, source.synced)
+
+    @cached_property
+    def _targets(self) -> tuple[str, ...]:
+        """The new tenants that get a domain of an old one."""
+        return tuple(dict.fromkeys(compose.name_of(domain, self.asked) for domain in self.holders))
+
+    def _parking(self, name: str) -> str:
+        wildcard = self.order.chosen.plan.parking_domain or ""
+        return naming.parked(wildcard, self.order.composite.uid, name)
+
+    def _parks(self, name: str) -> bool:
+        """An old tenant can give its last domain away."""
+        return self._parking(name) in self.held[name].domain_states
+
+    def _target(self, domain: str) -> ObservedTenant | None:
+        return self.held.get(compose.name_of(domain, self.asked))
+
+    # The old tenants.
+
+    def _old(self, whole: WantedTenant) -> WantedTenant:
+        name = whole.resource_name
+        has = self.held[name].asked.domains
+        stays = tuple(domain for domain in whole.domains if domain in has and not self._leaves(domain))
+        parks = name in self._parked or not stays
+        return replace(whole, domains=stays, parked=self._parking(name) if parks else "")
+
+    @cached_property
+    def _parked(self) -> frozenset[str]:
+        """Those with a parking name, and those that get one now."""
+        names = tuple(dict.fromkeys((*self.holders.values(), *self._emptied)))
+        asked = [name for name in names if self._parking(name) in self.held[name].asked.domains]
+        under_way = sum(not self._parks(name) or _rolls_out(self.held[name]) for name in asked)
+        new = [name for name in names if name not in asked]
+        return frozenset((*asked, *new[: max(0, _AT_ONCE - under_way)]))
+
+    def _leaves(self, domain: str) -> bool:
+        """The old tenant need not list the domain any more."""
+        name, target = self.holders[domain], self._target(domain)
+        if target is None or name not in self._parked:
+            return False
+        source = self.held[name]
+        if self.gap:
+            return self._open(target) or _has(target, source, domain)
+        return self._arrived(target, domain) and _knows(source, domain)
+
+    def _arrived(self, target: ObservedTenant, domain: str) -> bool:
+        """The new tenant has the domain. Where a claim is turned back, its status may be older than the loss
+        of the domain; so it must tell of a spec without its parking name, which a tenant has as long as it
+        gives domains away."""
+        parking = self._parking(compose.name_of(domain, self.asked))
+        asked = target.asked.domains
+        return (
+            domain in asked
+            and parking not in asked
+            and domain in target.domain_states
+            and target.told(target.synced)
+        )
+
+    # The new tenants.
+
+    def _new(self, whole: WantedTenant) -> WantedTenant:
+        sources = {self.holders[domain] for domain in whole.domains if domain in self.holders}
+        if not sources:
+            return whole
+        domains = tuple(domain for domain in whole.domains if self._comes(domain))
+        if not domains:
+            return replace(whole, domains=(), parked=self._parking(whole.resource_name))
+        ids = () if self.gap else (self.held[name].id for name in sources if self._parks(name))
+        return replace(whole, domains=domains, takes=tuple(sorted(filter(None, ids))))
+
+    def _comes(self, domain: str) -> bool:
+        """The new tenant lists the domain."""
+        name, target = self.holders.get(domain), self._target(domain)
+        if name is None:
+            return True
+        if target is None:
+            return False
+        source = self.held[name]
+        if self.gap:
+            return _has(target, source, domain)
+        gives = bool(source.id) and self._parks(name)
+        return domain in target.asked.domains or (gives and self._open(target))
+
+    def _open(self, target: ObservedTenant) -> bool:
+        """It is rolled out with all that it was asked for, so a domain that it gets is served at once."""
+        spec, asked = self.order.claim.spec, target.asked
+        wanted = WantedTenant("", tuple(asked.domains), not spec.suspended, asked.distribution_id, False)
+        return live.judge(wanted, target, self.order.chosen).satisfied
+
+
+def _only(whole: WantedTenant, chosen: Callable[[str], bool]) -> WantedTenant:
+    return replace(whole, domains=tuple(filter(chosen, whole.domains)))
+
+
+def _has(target: ObservedTenant, source: ObservedTenant, domain: str) -> bool:
+    """The new tenant has a domain that the old one was asked to have, too."""
+    listed = domain in target.asked.domains and domain in target.domain_states
+    return listed and domain not in source.domain_states
+
+
+def _knows(source: ObservedTenant, domain: str) -> bool:
+    """The old tenant is in no move of its own, by which it would just be getting the domain: it lists it, or
+    says that it lost it."""
+    in_sync = source.condition(TenantConditionType.IN_SYNC)
+    return (
+        domain in source.domain_states
+        or source.ready.reason == TenantReadyReason.DOMAIN_CONFLICT
+        or in_sync.reason == InSyncReason.DRIFT_DETECTED
+    )
+
+
+def _said(tenant: ObservedTenant, condition: ObservedCondition) -> str:
+    # Each try has another request id, and a message that moved with each try would wake core every time.
+    told = _REQUEST_ID.sub("", live.words(condition.message)).rstrip(".")
+    return f"DistributionTenant {tenant.name} says: {told}."
+
+
+def _rolls_out(seen: ObservedTenant) -> bool:
+    return seen.condition(TenantConditionType.DEPLOYED).denied
+
+
+def _denied(seen: ObservedTenant, reasons: frozenset[TenantReadyReason]) -> bool:
+    return seen.ready.denied and seen.ready.reason in reasons and seen.told(seen.ready)

@@ -1,0 +1,318 @@
+"""A change of isolation moves the domains without a gap; where CloudFront refuses, it says so and waits."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from function.naming import digest
+from tests.unit.function import building
+from tests.unit.function.cloud import Cloud
+
+A, B, C = "a.example.com", "b.example.com", "c.example.com"
+OTHER = {"Shared": "PerDomain", "PerDomain": "Shared"}
+TOKENS = "44e158d5cc,221f886ee6"
+"""Of both changes of isolation."""
+
+
+def running(isolation: str = "Shared", domains: tuple[str, ...] = (A, B, C), **fields: Any) -> Cloud:
+    """A claim that serves."""
+    cloud = Cloud(domains=list(domains), isolation=isolation, **fields)
+    cloud.settle()
+    assert cloud.served == set(domains)
+    return cloud
+
+
+def homes(cloud: Cloud) -> dict[str, list[str]]:
+    """The domains of each tenant, by the names of managed resources."""
+    return {
+        name: sorted(cloud.tenants[each.external_name].domains)
+        for name, each in sorted(cloud.managed.items())
+    }
+
+
+def home(isolation: str, domains: list[str]) -> dict[str, list[str]]:
+    """The same as the claim asks for it."""
+    if isolation == "Shared":
+        return {"tenant": sorted(domains)}
+    return dict(sorted((f"tenant-{digest(each)}", [each]) for each in domains))
+
+
+@pytest.mark.parametrize("isolation", ["Shared", "PerDomain"])
+def test_every_domain_is_served_all_the_time(isolation: str) -> None:
+    cloud = running(isolation)
+    cloud.isolation = OTHER[isolation]
+    for _ in range(30):
+        rsp = cloud.round()
+        assert cloud.served >= {A, B, C}
+        assert building.live(rsp)[:2] == ("True", "Live")
+        assert building.conditions(rsp)["Blocked"][:2] == ("False", "Unblocked")
+        assert set(building.ready(rsp).values()) == {True}
+    cloud.settle()
+    assert homes(cloud) == home(OTHER[isolation], [A, B, C])
+
+
+def test_at_most_three_new_tenants_at_a_time() -> None:
+    domains = [f"d{n}.example.com" for n in range(10)]
+    cloud = running(domains=tuple(domains))
+    cloud.isolation = "PerDomain"
+    for _ in range(60):
+        before = len(cloud.managed)
+        cloud.round()
+        assert len(cloud.managed) - before <= 3
+        assert cloud.served >= set(domains)
+    assert homes(cloud) == home("PerDomain", domains)
+
+
+def test_at_most_three_old_tenants_change_at_a_time() -> None:
+    domains = [f"d{n}.example.com" for n in range(10)]
+    cloud = running("PerDomain", tuple(domains))
+    cloud.isolation = "Shared"
+    for _ in range(60):
+        for name in list(cloud.managed):
+            cloud.reconcile(name)
+        cloud.apply(cloud.ask())
+        unparked = {name: each for name, each in cloud.managed.items() if len(each.domains) == 2}
+        told = [each for each in unparked.values() if "Deploying" in str(each.status)]
+        fresh = [each for each in unparked.values() if len(each.status["atProvider"]["domains"]) == 1]
+        assert len({each.name for each in (*told, *fresh)}) <= 3
+        assert cloud.served >= set(domains)
+        cloud.deploy()
+    cloud.settle()
+    assert homes(cloud) == home("Shared", domains)
+
+
+def asked(cloud: Cloud, domain: str, isolation: str = "PerDomain") -> list[str]:
+    """What the function wants a domain's tenant to have."""
+    name = "tenant" if isolation == "Shared" else f"tenant-{digest(domain)}"
+    return list(building.desired(cloud.ask())[name]["spec"]["forProvider"]["domains"])
+
+
+def test_no_tenant_gives_its_last_domain_before_it_has_another_name() -> None:
+    cloud = running("PerDomain", (A,))
+    cloud.isolation = "Shared"
+    cloud.apply(cloud.ask())
+    for _ in range(2):
+        cloud.reconcile("tenant")
+        cloud.deploy()
+    assert A not in asked(cloud, A, "Shared")
+    cloud.reconcile(f"tenant-{digest(A)}")
+    assert asked(cloud, A, "Shared") == [A]
+
+
+def test_no_domain_moves_to_a_tenant_that_is_not_rolled_out() -> None:
+    cloud = running()
+    cloud.isolation = "PerDomain"
+    cloud.apply(cloud.ask())
+    for _ in range(2):
+        for name in list(cloud.managed):
+            cloud.reconcile(name)
+        assert A not in asked(cloud, A)
+    cloud.deploy()
+    cloud.reconcile(f"tenant-{digest(A)}")
+    assert asked(cloud, A) == [A]
+
+
+def half_way(*, moved: bool) -> Cloud:
+    """New tenants were told to take their domains, and one has done so or not; then the claim is turned back,
+    when the old tenant's status says that it has them all."""
+    cloud = running(domains=(A, B))
+    cloud.isolation = "PerDomain"
+    for _ in range(2):
+        cloud.apply(cloud.ask())
+        for name in list(cloud.managed):
+            cloud.reconcile(name)
+        cloud.deploy()
+    for name in list(cloud.managed):
+        cloud.reconcile(name)
+    cloud.apply(cloud.ask())
+    assert cloud.managed[f"tenant-{digest(A)}"].domains == {A}
+    if moved:
+        cloud.reconcile(f"tenant-{digest(A)}")
+    cloud.isolation = "Shared"
+    return cloud
+
+
+def test_turned_back_a_tenant_keeps_what_it_got_though_the_other_still_claims_to_have_it() -> None:
+    cloud = half_way(moved=True)
+    cloud.apply(cloud.ask())
+    cloud.reconcile(f"tenant-{digest(A)}")
+    assert cloud.served == {A, B} | {each for each in cloud.served if "parking" in each}
+    cloud.apply(cloud.ask())
+    cloud.reconcile(f"tenant-{digest(A)}")
+    assert cloud.served >= {A, B}
+    cloud.settle()
+    assert homes(cloud) == home("Shared", [A, B])
+
+
+def test_turned_back_a_tenant_whose_move_may_be_on_its_way_keeps_the_domain_until_it_tells() -> None:
+    cloud = half_way(moved=False)
+    cloud.apply(cloud.ask())
+    cloud.reconcile("tenant")
+    cloud.deploy()
+    assert A in asked(cloud, A)
+    cloud.settle()
+    assert homes(cloud) == home("Shared", [A, B])
+
+
+def test_a_plan_that_loses_its_parking_domain_meanwhile_takes_nothing_down() -> None:
+    cloud = half_way(moved=True)
+    cloud.isolation, cloud.plan = "PerDomain", {}
+    for _ in range(6):
+        rsp = cloud.round()
+        assert cloud.served >= {A, B}
+    assert building.conditions(rsp)["Blocked"][:2] == ("True", "AwaitingApproval")
+
+
+def test_what_is_refused_waits_for_the_claim_which_is_told_what_goes_dark() -> None:
+    cloud = running(gives=False)
+    cloud.isolation = "PerDomain"
+    for _ in range(8):
+        rsp = cloud.round()
+    assert building.live(rsp)[:2] == ("True", "Live")
+    status, reason, message = building.conditions(rsp)["Blocked"]
+    assert (status, reason) == ("True", "AwaitingApproval")
+    assert message in building.live(rsp)[2]
+    assert "not served from when an old tenant lets go" in message
+    assert "a.example.com, b.example.com, c.example.com" in message
+    assert "AWS refuses (DomainConflict). Once that is mended" in message
+    assert building.conditions(cloud.round())["Blocked"][2] == message, "each try has the same words"
+    assert cloud.served >= {A, B, C}
+    cloud.confirmed = "44e158d5cc"
+    cloud.settle()
+    assert homes(cloud) == home("PerDomain", [A, B, C])
+
+
+def test_a_gap_is_short_as_the_new_tenant_is_rolled_out_before_the_old_one_lets_go() -> None:
+    cloud = running(gives=False, confirmed="44e158d5cc")
+    cloud.isolation = "PerDomain"
+    cloud.apply(cloud.ask())
+    for _ in range(2):
+        for name in list(cloud.managed):
+            cloud.reconcile(name)
+        assert set(asked(cloud, A, "Shared")) > {A, B, C}
+    cloud.deploy()
+    for _ in range(30):
+        cloud.round()
+        dark = {A, B, C} - cloud.served
+        if dark:
+            assert all(f"tenant-{digest(each)}" in cloud.managed for each in dark)
+            cloud.round()
+            assert not dark - cloud.served
+    assert homes(cloud) == home("PerDomain", [A, B, C])
+
+
+def test_at_most_three_new_tenants_wait_where_moves_are_refused() -> None:
+    domains = tuple(f"d{n}.example.com" for n in range(10))
+    cloud = running(domains=domains, gives=False)
+    cloud.isolation = "PerDomain"
+    for _ in range(20):
+        cloud.round()
+    assert len(cloud.managed) <= 4
+    assert cloud.served >= set(domains)
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"plan": {}}, "plans.standard.parkingDomain is not set"),
+        (
+            {"plan": {"parkingDomain": "*.p.example.com", "certificate": {"mode": "Managed"}}},
+            "managed certificate",
+        ),
+    ],
+)
+def test_where_no_domain_can_move_the_claim_is_told_what_goes_dark_and_why(
+    changes: dict[str, Any], why: str
+) -> None:
+    cloud = running()
+    cloud.isolation, cloud.plan = "PerDomain", changes["plan"]
+    message = building.conditions(cloud.round())["Blocked"][2]
+    assert why in message
+    assert "not served for some minutes: a.example.com, b.example.com, c.example.com" in message
+    assert cloud.served == {A, B, C}
+
+
+@pytest.mark.parametrize("parking", [{}, {"parkingDomain": "*.parking.example.com"}])
+def test_no_gap_for_a_domain_that_the_plan_would_not_allow_anew(parking: dict[str, Any]) -> None:
+    cloud = running(gives=False)
+    cloud.isolation, cloud.confirmed = "PerDomain", TOKENS
+    cloud.plan = {**parking, "allow": {"domains": [A, B]}}
+    for _ in range(8):
+        rsp = cloud.round()
+        assert cloud.served >= {A, B, C}
+    status, _, message = building.conditions(rsp)["Blocked"]
+    assert status == "True"
+    assert "plan standard must allow c.example.com" in message
+    cloud.plan = parking
+    cloud.settle()
+    assert homes(cloud) == home("PerDomain", [A, B, C])
+
+
+@pytest.mark.parametrize("isolation", ["Shared", "PerDomain"])
+def test_a_claim_shows_each_record_once_and_none_of_parking_names(isolation: str) -> None:
+    cloud = running(isolation)
+    cloud.isolation = OTHER[isolation]
+    for _ in range(12):
+        rsp = cloud.round()
+        rows = building.status(rsp).get("domains", [])
+        assert sorted(each["domain"] for each in rows) == [A, B, C]
+        records = building.status(rsp).get("dnsInstructions", [])
+        assert sorted(each["name"] for each in records) == [A, B, C]
+
+
+# What happens, in whatever order; status may be old, and the function may have observed what is over.
+steps = st.one_of(
+    st.tuples(st.just("function"), st.integers(0, 9), st.integers(0, 2)),
+    st.tuples(st.just("provider"), st.integers(0, 9), st.just(0)),
+    st.tuples(st.just("deploy"), st.just(0), st.just(0)),
+    st.tuples(st.just("turn"), st.just(0), st.just(0)),
+    st.tuples(st.sampled_from(["domains", "plan"]), st.integers(0, 7), st.just(0)),
+)
+ALL = [B, C, "d.example.com"]
+
+
+def _one(cloud: Cloud, step: tuple[str, int, int]) -> None:
+    what, which, late = step
+    names = sorted(cloud.managed)
+    if what == "function":
+        rsp = cloud.ask()
+        # Meanwhile the provider was at work.
+        for name in (*names, *names)[which % max(len(names), 1) :][:late]:
+            if name in cloud.managed:
+                cloud.reconcile(name)
+        cloud.apply(rsp)
+    elif what == "provider" and names:
+        cloud.reconcile(names[which % len(names)])
+    elif what == "deploy":
+        cloud.deploy()
+    elif what == "turn":
+        cloud.isolation = OTHER[cloud.isolation]
+    elif what == "domains":
+        cloud.domains = [A, *(each for n, each in enumerate(ALL) if which & (1 << n))]
+    elif what == "plan":
+        cloud.plan = {"parkingDomain": "*.parking.example.com"} if which % 2 else {}
+
+
+@settings(deadline=None, max_examples=int(os.environ.get("EDGETENANTS_EXAMPLES", "100")))
+@given(st.sampled_from(["Shared", "PerDomain"]), st.lists(steps, max_size=25), st.booleans(), st.booleans())
+def test_nothing_that_stays_in_the_claim_goes_dark_whatever_happens_when(
+    isolation: str, happens: list[tuple[str, int, int]], gives: bool, covers: bool
+) -> None:
+    cloud = running(isolation, (A, B), gives=gives, covers=covers)
+    staying = {A, B}
+    for step in happens:
+        _one(cloud, step)
+        staying &= set(cloud.domains)
+        assert cloud.served >= staying, step
+    for _ in range(12):
+        rsp = cloud.round()
+        assert cloud.served >= staying
+    if building.conditions(rsp)["Blocked"][0] == "True":
+        cloud.confirmed = TOKENS
+    cloud.settle()
+    assert homes(cloud) == home(cloud.isolation, cloud.domains)
