@@ -3,7 +3,13 @@ Nobody learns whose it is."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import pytest
+
+from sandbox.world import World
 from tests.integration.hostile import Teams, unharmed
+from tests.integration.test_certificates import admin
 from tests.integration.watching import is_true
 
 EXTERNAL_NAME = "crossplane.io/external-name"
@@ -14,15 +20,24 @@ def domains(shown: object) -> list[str]:
     return sorted(each["Domain"] for each in shown["Domains"])  # type: ignore[index]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def moves_are_easy(world: World) -> Iterator[None]:
+    """CloudFront itself keeps nobody from a move: an enabled tenant may give."""
+    before = admin(world, "GET", "settings")
+    world.emulator.change_settings({"domain_move_needs_disabled_source": False})
+    yield
+    admin(world, "PATCH", "settings", before)
+
+
 def test_an_onlooker_cannot_give_away_what_it_looks_at(teams: Teams) -> None:
+    """It looks since before there was anything to see, so that it is the first of those that have the id."""
     blue, red = teams.blue, teams.red
+    looking = {EXTERNAL_NAME: f"{blue.namespace}.mine", GIVE: f"{red.namespace}.taker"}
+    red.apply(red.tenant("onlooker", annotations=looking, managementPolicies=["Observe"]))
     mine = [f"a-{blue.namespace}.example.com", f"b-{blue.namespace}.example.com"]
     shop = blue.served("mine", forProvider={"domains": mine})
-    red.admin.emulator.change_settings({"domain_move_needs_disabled_source": False})
     with unharmed(blue, "mine"):
-        looking = {EXTERNAL_NAME: shop["Id"], GIVE: f"{red.namespace}.taker"}
-        red.apply(red.tenant("onlooker", annotations=looking, managementPolicies=["Observe"]))
-        red.wait("it to be seen", lambda: red.get("onlooker", "edt").get("status", {}).get("atProvider"))
+        assert red.looked_at("onlooker")["status"]["atProvider"]["id"] == shop["Id"]
         taking = {TAKE: shop["Id"]}
         own = [f"taker-{red.namespace}.example.com", mine[0]]
         red.apply(red.tenant("taker", annotations=taking, forProvider={"domains": own}))
@@ -33,11 +48,11 @@ def test_an_onlooker_cannot_give_away_what_it_looks_at(teams: Teams) -> None:
 def test_a_forged_holder_cannot_give_either(teams: Teams) -> None:
     """As above, by a resource that says in its status that the tenant is its own."""
     blue, red = teams.blue, teams.red
+    giving = {GIVE: f"{red.namespace}.second", "crossplane.io/paused": "true"}
+    red.apply(red.tenant("holder", annotations=giving))
     mine = [f"c-{blue.namespace}.example.com", f"d-{blue.namespace}.example.com"]
     shop = blue.served("theirs", forProvider={"domains": mine})
     with unharmed(blue, "theirs"):
-        giving = {EXTERNAL_NAME: f"{red.namespace}.holder", GIVE: f"{red.namespace}.second"}
-        red.apply(red.tenant("holder", annotations={**giving, "crossplane.io/paused": "true"}))
         red.forge("holder", blue.get("theirs", "edt")["status"])
         own = [f"second-{red.namespace}.example.com", mine[0]]
         red.apply(red.tenant("second", annotations={TAKE: shop["Id"]}, forProvider={"domains": own}))
