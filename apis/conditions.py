@@ -90,9 +90,9 @@ class TenantReadyReason(StrEnum):
     THROTTLED = "Throttled"
     """AWS takes no more requests for the moment. Nobody needs to act; clears by itself."""
     ADOPTION_REFUSED = "AdoptionRefused"
-    """A tenant of this name exists in CloudFront and belongs to somebody else, or to nobody. Whoever is sure
-    sets the annotation edgetenants.io/adopt to its id, or another external name is chosen; does not clear by
-    itself."""
+    """A tenant of this name exists in CloudFront, and by its owner tag it is somebody else's, or nobody's. It
+    may have been this resource's before. Whoever is sure sets the annotation edgetenants.io/adopt to its id,
+    or another external name is chosen; does not clear by itself."""
     ACCOUNT_MISMATCH = "AccountMismatch"
     """The credentials are of another AWS account than the one that the tenant is in. Nothing is written.
     Whoever changed the ProviderConfig puts it back; clears by itself then."""

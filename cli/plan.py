@@ -196,6 +196,7 @@ class _Plans:
                 peers=sight.peers,
                 everyone=sight.everyone,
                 unseen=sight.in_words,
+                rehearsing=True,
             )
             found = rehearse(_CLIENTS[document.kind](context), mr, recorder)
             return _Row(document, account.id or "", found, unseen=sight.rests_on)

@@ -44,6 +44,7 @@ from provider.cloudfront.groupplan import (
     UpdateGroup,
 )
 from provider.cloudfront.groupstate import Group, ObservedGroup
+from provider.cloudfront.ownerlook import Looked
 from provider.cloudfront.report import Shown
 
 __all__ = ["GroupClient"]
@@ -79,7 +80,7 @@ class GroupClient:
         Raises:
             ExternalError: it is not ours, or AWS refused the call, or the spec cannot be read.
         """
-        guards.check_identity(mr, self._with.account, self._with.config)
+        guards.check_identity(mr, self._with)
         seen = self._get(mr)
         if seen is None:
             return self._absent(mr)
@@ -87,9 +88,9 @@ class GroupClient:
         owned = None if mr.deleted and seen.is_default else ownerlook.look(mr, seen, self._with)
         if owned is None:
             return self._absent(mr)
-        self._memory.note_seen(mr.uid, owned.id)
+        self._memory.note_seen(mr.uid, owned.seen.id)
         if mr.deleted:
-            return Observation(exists=True, conditions=groupreport.removing(owned), state=owned)
+            return Observation(exists=True, conditions=groupreport.removing(owned.seen), state=owned)
         return self._observation(mr, self._assess(mr, owned))
 
     def _get(self, mr: Managed) -> ObservedGroup | None:
@@ -111,22 +112,24 @@ class GroupClient:
         guards.check_vanished(mr, self._with)
         return Observation(exists=False, conditions=() if mr.deleted else groupreport.absent())
 
-    def _assess(self, mr: Managed, seen: ObservedGroup) -> GroupState:
+    def _assess(self, mr: Managed, looked: Looked[ObservedGroup]) -> GroupState:
+        seen = looked.seen
         asked = self._asked(mr, seen.name)
         if seen.is_default:
             guards.check_default_group(mr, disables=seen.enabled and asked.enabled is False)
         due = self._memory.deep_check_due(mr.uid)
         state = groupplan.assess(mr, asked, seen, self._with.drift_policy)
         wanted = due or seen.tags is None or bool(state.tags)
-        if not (wanted and ownership.writes(mr) and ownership.recorded(mr, seen)):
+        if looked.fresh or not (wanted and ownership.writes(mr)):
             return state
         try:
-            fresh = replace(seen, tags=self._cloudfront.tags(seen.arn))
+            tagged = replace(seen, tags=self._cloudfront.tags(seen.arn))
         except AwsError as error:
             # As for tenants: what the spec asks for is written by what is known of them.
             _log.warning("cannot read tags", connection_group=seen.name, error=str(error))
             return state
-        return groupplan.assess(mr, asked, fresh, self._with.drift_policy)
+        owned = ownerlook.verified(mr, tagged, self._with)
+        return groupplan.assess(mr, asked, owned, self._with.drift_policy)
 
     def _asked(self, mr: Managed, name: str) -> Group:
         try:
@@ -175,6 +178,7 @@ class GroupClient:
                 raise NotYet(words, after=self._memory.unseen(mr.uid), made_nothing=False) from error
             what = f"create connection group {name}"
             raise explain(error, what, serving=False, creating=True) from error
+        ownerlook.made(mr, _there(effects), self._with)
         state = groupplan.assess(mr, self._asked(mr, name), _there(effects), self._with.drift_policy)
         shown = groupreport.show(state, served=False, written=True)
         return _change(shown, f"{', '.join(effects.story)} ({state.seen.id})")
@@ -194,6 +198,7 @@ class GroupClient:
         state: GroupState = seen.state
         ready = [c for c in seen.conditions if c.type == ConditionType.READY]
         serving = any(c.status is ConditionStatus.TRUE for c in ready)
+        state = self._owned(mr, state)
         try:
             effects = self._converge(mr, state)
         except AwsError as error:
@@ -204,6 +209,12 @@ class GroupClient:
         drift = "repaired drift: " if state.drift and not state.pending else ""
         shown = groupreport.show(after, served=serving, written=True)
         return _change(shown, drift + ", ".join(effects.story))
+
+    def _owned(self, mr: Managed, state: GroupState) -> GroupState:
+        seen = ownerlook.before_writing(mr, state.seen, self._with)
+        if seen is state.seen:
+            return state
+        return groupplan.assess(mr, state.asked, seen, self._with.drift_policy)
 
     def _converge(self, mr: Managed, state: GroupState) -> _Effects:
         for tries_left in reversed(range(_CONFLICT_TRIES)):
@@ -231,10 +242,13 @@ class GroupClient:
         """
         guards.check_frozen(mr, self._with.frozen)
         guards.check_protection(mr)
-        group: ObservedGroup = seen.state
-        self._wait_for_tenants(mr, group)
+        looked: Looked[ObservedGroup] = seen.state
+        group = looked.seen
+        self._wait_for_tenants(mr, looked)
         if self._memory.refused(mr.uid, group.id, group.etag) and not group.deployed:
             raise groupuse.waiting(group, "for CloudFront before deleting it")
+        if not ownerlook.before_deletion(mr, looked, self._with):
+            return _gone_already()
         effects = _Effects(group)
         if group.enabled:
             # Before it is sent: the answer may be lost.
@@ -248,16 +262,19 @@ class GroupClient:
         self._memory.forget(mr.uid)
         return Change(conditions=groupreport.gone(), requeue_after=1.0, message=", ".join(effects.story))
 
-    def _wait_for_tenants(self, mr: Managed, group: ObservedGroup) -> None:
+    def _wait_for_tenants(self, mr: Managed, looked: Looked[ObservedGroup]) -> None:
+        group = looked.seen
         found = groupuse.users(mr, group, self._with)
         groupuse.check_known(mr, group, self._with, used=bool(found))
         if found:
+            if self._disabled_here(mr, group):
+                ownerlook.before_deletion(mr, looked, self._with)
             self._enable_again(mr, group)
             raise groupuse.waiting(group, f"{_ITS_TENANTS}: {found}")
 
     def _enable_again(self, mr: Managed, group: ObservedGroup) -> None:
         """A tenant has turned up in a group that was disabled here: it is served again at once."""
-        if group.enabled or not self._memory.disabled(mr.uid, group.id):
+        if not self._disabled_here(mr, group):
             return
         _log.warning("enabling again, as it has tenants", connection_group=group.name)
         try:
@@ -266,9 +283,12 @@ class GroupClient:
             what, still = f"enable connection group {group.name} again", groupreport.removing(group)
             raise explain(error, what, serving=False, meanwhile=still) from error
 
+    def _disabled_here(self, mr: Managed, group: ObservedGroup) -> bool:
+        return not group.enabled and self._memory.disabled(mr.uid, group.id)
+
     def _deletion_failed(self, mr: Managed, effects: _Effects, error: AwsError) -> Change:
         if error.absent:
-            return Change(conditions=groupreport.gone(), requeue_after=1.0, message="it was gone already")
+            return _gone_already()
         group = _there(effects)
         if error.code in _IN_USE:
             self._memory.unused(mr.uid, group.id, used=True)
@@ -327,6 +347,10 @@ def _late(mr: Managed, state: GroupState) -> dict[str, bool]:
     if not record.known:
         return {} if mr.at_provider.get("id") else values
     return {field_: value for field_, value in values.items() if not record.was_said(field_)}
+
+
+def _gone_already() -> Change:
+    return Change(conditions=groupreport.gone(), requeue_after=1.0, message="it was gone already")
 
 
 def _there(effects: _Effects) -> ObservedGroup:

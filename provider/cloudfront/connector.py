@@ -95,7 +95,7 @@ class _Connector:
             return made(context)
         recorder = Recorder(account.cloudfront)
         watching = replace(context, cloudfront=recorder.as_cloudfront, kept=OnlyRead(context.kept))
-        acting = replace(watching, memory=account.rehearsals, frozen="")
+        acting = replace(watching, memory=account.rehearsals, frozen="", rehearsing=True)
         return DryRunClient(made(watching), made(acting), recorder)
 
     def _measured(self, client: ExternalClient, account: Account) -> ExternalClient:

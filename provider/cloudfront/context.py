@@ -45,3 +45,5 @@ class Context:
     """Between two looks at a resource."""
     kept: KeptDomains = NOTHING
     """Who has which domain, of all accounts."""
+    rehearsing: bool = False
+    """Calls that write are recorded and not made, so that nothing can be waited for or read back."""

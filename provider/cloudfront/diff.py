@@ -110,9 +110,8 @@ def merge_tags(
     said: Mapping[str, str], applied: Applied, seen: Mapping[str, str], ignored: frozenset[str]
 ) -> dict[str, str]:
     """All tags as they should be: foreign ones stay."""
-    # A tag of the provider's own that is no longer said, such as of another kind of config, is its to remove.
-    stale = frozenset(key for key in seen if identity.is_own_tag(key))
-    return _merge_map(said, applied.tag_keys | stale, seen, "tags", ignored)
+    # Whatever its key begins with: a tag that the provider did not write is somebody's.
+    return _merge_map(said, applied.tag_keys, seen, "tags", ignored)
 
 
 def _merge_customizations(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront import identity
+from provider.cloudfront import identity, ownership
 from provider.cloudfront.observed import ObservedTenant
 
 __all__ = ["GIVE_ANNOTATION", "TAKE_ANNOTATION", "Mover", "taken_from"]
@@ -56,8 +56,8 @@ class Mover:
         # A tenant's name in CloudFront may have no slash, nor a namespace.
         namespace, _, _ = owner.removeprefix(ours).partition("/")
         agreed = namespace == identity.namespace_of(self.mr)
-        source = None if agreed and not self.wanted else self._source(holder)
-        if not agreed and not self._given(source):
+        sources = () if agreed and not self.wanted else self._sources(holder, owner)
+        if not agreed and not any(map(self._gives, sources)):
             return (
                 "Release it there, or remove it here; or have it moved: set the annotation "
                 f"{GIVE_ANNOTATION} of the resource that has it to {self.mr.external_name}"
@@ -67,15 +67,23 @@ class Mover:
                 "Release it there, or remove it here; or have it moved: set the annotation "
                 f"{TAKE_ANNOTATION} to {holder.id}"
             )
-        if source is not None and self.mr.at_provider.get("id") in taken_from(source):
+        if any(self.mr.at_provider.get("id") in taken_from(source) for source in sources):
             return f"Each of the two would take the other's: remove the annotation {TAKE_ANNOTATION} there"
         return ""
 
-    def _source(self, holder: ObservedTenant) -> Managed | None:
-        return next((mr for mr in self.everyone() if mr.at_provider.get("id") == holder.id), None)
+    def _sources(self, holder: ObservedTenant, owner: str) -> tuple[Managed, ...]:
+        """Whose the tenant is by its owner tag, and who may write to it: whoever can make a resource can have
+        it lead there and say anything."""
+        return tuple(
+            mr
+            for mr in self.everyone()
+            if ownership.recorded(mr, holder)
+            and identity.owner_of(mr, self.installation, holder.name) == owner
+            and ownership.writes(mr)
+        )
 
-    def _given(self, source: Managed | None) -> bool:
-        return source is not None and str(self.mr.external_name) in _listed(source, GIVE_ANNOTATION)
+    def _gives(self, source: Managed) -> bool:
+        return str(self.mr.external_name) in _listed(source, GIVE_ANNOTATION)
 
 
 def _listed(mr: Managed, annotation: str) -> frozenset[str]:

@@ -13,7 +13,7 @@ from edgetenants_runtime.api.conditions import Condition, ConditionStatus
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.policies import UnsupportedPolicies, permissions
-from provider.cloudfront import disclosure, ownership
+from provider.cloudfront import disclosure, identity, ownership
 from provider.cloudfront.conditions import was_ready
 from provider.cloudfront.context import Context
 from provider.cloudfront.errors import not_ready
@@ -49,26 +49,28 @@ _HELD_SECONDS: Final = 60.0
 _PREDECESSOR_SECONDS: Final = 5.0
 
 
-def check_identity(mr: Managed, caller: str | None, config: str) -> None:
+def check_identity(mr: Managed, having: Context) -> None:
     """The managed resource must still mean the tenant that it was last seen to mean.
 
     Raises:
         ExternalError: its external name was changed, or its credentials are of another account.
     """
-    if (former := ownership.renamed(mr)) is not None:
+    proof, caller = having.memory.proofs.of(mr.uid), having.account
+    known = proof.id if proof else mr.at_provider.get("id")
+    if (former := ownership.renamed(mr, proof)) is not None:
         raise _refused(
             Reason.VALIDATION_FAILED,
             f"metadata.annotations[{EXTERNAL_NAME}]: {mr.external_name} is not the {noun(mr)} {former} "
-            f"({mr.at_provider.get('id')}) that this resource manages; nothing is created or changed. Set it "
+            f"({known}) that this resource manages; nothing is created or changed. Set it "
             f"back to {former}; or let go of that {noun(mr)}: delete this resource with managementPolicies "
             "that lack Delete, and make another",
             serving=was_ready(mr),
         )
-    if home := ownership.foreign_account(mr, caller):
+    if home := ownership.foreign_account(mr, caller, proof):
         raise _refused(
             Reason.ACCOUNT_MISMATCH,
-            f"spec.providerConfigRef: the credentials of {config} are of AWS account {caller}, and the "
-            f"{noun(mr)} is in account {home}; nothing is changed. Use credentials of account {home}",
+            f"spec.providerConfigRef: the credentials of {having.config} are of AWS account {caller}, and "
+            f"the {noun(mr)} is in account {home}; nothing is changed. Use credentials of account {home}",
             serving=was_ready(mr),
         )
 
@@ -108,7 +110,9 @@ def check_import(mr: Managed) -> None:
 def adoption_refused(
     mr: Managed, seen: Resource, verdict: Ownership, owner: str | None, installation: str
 ) -> ExternalError:
-    """A tenant of that name is there, and is not ours."""
+    """A tenant of that name is there, and is not ours, or not any more."""
+    if ownership.recorded(mr, seen):
+        return _refused(Reason.ADOPTION_REFUSED, _no_longer(mr, seen, owner, installation))
     known = disclosure.may_know(mr, installation, owner)
     # By its id somebody may have named it whose name they do not know.
     name = seen.name if known else str(mr.external_name)
@@ -135,6 +139,26 @@ def owner_unseen(mr: Managed, unseen: str) -> ExternalError:
         f"{noun(mr)} {mr.external_name} exists in CloudFront and has the owner tag of another resource of "
         f"this installation. Whether that one is still there could not be seen ({unseen}), so the "
         f"{noun(mr)} is not taken over",
+    )
+
+
+def _no_longer(mr: Managed, seen: Resource, owner: str | None, installation: str) -> str:
+    # Not the name that AWS has: status may have been written by somebody who does not know it.
+    name = mr.at_provider.get("name") or str(mr.external_name)
+    it, ours = f"{noun(mr)} {name} ({seen.id})", identity.owner_of(mr, installation, name)
+    tag = f"the tag {identity.OWNER_TAG} of the {noun(mr)}"
+    if not owner:
+        return (
+            f"status says that {it} is this resource's, and it has no owner tag in AWS; nothing is written to"
+            f" it. If it is this resource's, set the annotation {ADOPT_ANNOTATION} to {seen.id}, or {tag} to"
+            f" {ours}"
+        )
+    known = disclosure.may_know(mr, installation, owner)
+    whose = owner if known else f"another namespace or installation ({disclosure.HIDDEN})"
+    return (
+        f"status says that {it} is this resource's, and its owner tag in AWS says {whose}; nothing is"
+        f" written to it. To keep it here, set {tag} to {ours}; or delete this resource, which leaves the"
+        f" {noun(mr)} as it is"
     )
 
 

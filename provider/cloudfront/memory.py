@@ -1,6 +1,7 @@
 """What is remembered between two looks, for all managed resources of one AWS account.
 
 Nothing here is needed for correctness: a process that starts with an empty memory makes a few calls more.
+What was proven of ownership it proves again before it writes (ownerproofs.py).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from provider.cloudfront.answers import Answers
 from provider.cloudfront.disabling import Said
 from provider.cloudfront.errors import AwsError
 from provider.cloudfront.grouplook import UNKNOWN, GroupLook
+from provider.cloudfront.ownerproofs import OwnerProofs
 from provider.cloudfront.vanishing import Vanished
 
 __all__ = ["DEEP_CHECK_SECONDS", "Attempt", "Memory"]
@@ -64,6 +66,7 @@ class Memory:
         self._clock = clock
         self.vanished = vanished or Vanished(clock)
         self._second_look = second_look
+        self.proofs = OwnerProofs(clock)
         self._lock = threading.Lock()
         self._groups = Answers(clock)
         self._shared = Answers(clock)
@@ -283,6 +286,7 @@ class Memory:
 
     def forget(self, uid: str) -> None:
         """The external resource is gone."""
+        self.proofs.drop(uid)
         with self._lock:
             for remembered in self._by_uid:
                 remembered.pop(uid, None)

@@ -1,8 +1,9 @@
 """Whether the tenant or connection group that an external name leads to is the managed resource's own (pure).
 
-A tenant's name proves nothing: anybody in the account may have made it. Proof is that this managed resource
-made it or took it over (its status says so), or the owner tag, or the word of a person who names the tenant's
-id. Domains prove nothing either.
+A tenant's name proves nothing: anybody in the account may have made it. Nor do domains, nor status, which
+others may write: it is a memory, good enough to look by and never to write by. Proof is the owner tag; where
+a tenant has none, what this process has proven before, the other tags of the provider's own, or the word of a
+person who names the tenant's id.
 """
 
 from __future__ import annotations
@@ -12,14 +13,18 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Final, Protocol
 
+from apis.conditions import TenantReadyReason
+from edgetenants_runtime.api.conditions import ConditionType
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront import applied, identity
 from provider.cloudfront.observed import account_of
+from provider.cloudfront.ownerproofs import Proof
 
 __all__ = [
     "ADOPT_ANNOTATION",
     "Ownership",
     "Resource",
+    "believed",
     "foreign_account",
     "judge",
     "made",
@@ -37,6 +42,8 @@ _BY_ID: Final = {
     # A group's name may look much the same; an id is longer than what people write.
     "ConnectionGroup": re.compile(r"cg_[0-9A-Za-z]{20,}|arn:\S+", re.ASCII),
 }
+_NAMING: Final = ("crossplane-kind", "crossplane-name", "crossplane-namespace")
+"""Of the provider's other tags those that say which managed resource it is."""
 _READING: Final = frozenset({"Observe", "LateInitialize"})
 
 
@@ -63,6 +70,7 @@ class Ownership(Enum):
     """Whose a tenant is."""
 
     OURS = "its owner tag is this resource's"
+    LOST = "it lost its owner tag, and is known as this resource's all the same"
     GIVEN = "it has no owner any more, and a person gave it to this resource"
     NOBODYS = "it has no owner"
     LEFT = "its owner is no longer in this cluster"
@@ -77,6 +85,13 @@ def writes(mr: Managed) -> bool:
 def recorded(mr: Managed, seen: Resource) -> bool:
     """The status says that this managed resource made this tenant or took it over."""
     return mr.at_provider.get("id") == seen.id and applied.read(mr.status).known
+
+
+def believed(mr: Managed, seen: Resource) -> bool:
+    """The status is good enough to look by: it says that this tenant is ours, and the last look did too."""
+    ready = mr.condition(ConditionType.READY)
+    refused = ready is not None and ready.reason == TenantReadyReason.ADOPTION_REFUSED
+    return recorded(mr, seen) and not refused
 
 
 def made(mr: Managed) -> bool:
@@ -107,17 +122,20 @@ def _age(mr: Managed) -> tuple[str, str]:
     return (mr.metadata.get("creationTimestamp") or "", mr.uid)
 
 
-def renamed(mr: Managed) -> str | None:
-    """What the external name was when the tenant was last seen; None while it still names that tenant."""
+def renamed(mr: Managed, proof: Proof | None = None) -> str | None:
+    """What the external name was when the tenant was last seen; None while it still names that tenant. What
+    was proven counts more than status."""
     known = [mr.at_provider.get(field) for field in ("name", "id", "arn")]
-    if not mr.at_provider.get("id") or mr.external_name in known:
+    if proof is not None:
+        known = [proof.name, proof.id, proof.arn]
+    if not known[1] or mr.external_name in known:
         return None
     return str(known[0] or known[1])
 
 
-def foreign_account(mr: Managed, caller: str | None) -> str | None:
+def foreign_account(mr: Managed, caller: str | None, proof: Proof | None = None) -> str | None:
     """The account that the tenant is in, where that is not the caller's."""
-    home = account_of(mr.at_provider.get("arn") or "")
+    home = account_of(proof.arn if proof else mr.at_provider.get("arn") or "")
     return home if home and caller and home != caller else None
 
 
@@ -127,17 +145,34 @@ def names(seen: Resource) -> frozenset[str]:
 
 
 def judge(
-    mr: Managed, seen: Resource, tags: Mapping[str, str], installation: str, peers: Iterable[Managed]
+    mr: Managed,
+    seen: Resource,
+    tags: Mapping[str, str],
+    installation: str,
+    peers: Iterable[Managed],
+    *,
+    held: bool = False,
 ) -> Ownership:
     """Whose the tenant is, by its tags and the annotation that gives it away.
 
     One that another resource of this installation left behind is as if it had no owner: `peers`, the others
     whose external name leads to it, has no such resource any more. Of other installations nothing is known.
+    One that this resource had, and that was handed to somebody else, is not taken back in any case.
+
+    Args:
+        mr: the managed resource.
+        seen: the tenant.
+        tags: its tags, just read.
+        installation: of the provider.
+        peers: the others whose external name leads to it.
+        held: this process has proven before that it is the managed resource's.
     """
     tagged = tags.get(identity.OWNER_TAG)
     if tagged == identity.owner_of(mr, installation, seen.name):
         return Ownership.OURS
-    left = tagged is not None and tagged.startswith(f"{installation}/")
+    if not tagged and (held or (recorded(mr, seen) and _named(mr, tags, installation, seen.name))):
+        return Ownership.LOST
+    left = tagged is not None and tagged.startswith(f"{installation}/") and not recorded(mr, seen)
     if left and any(identity.owner_of(peer, installation, seen.name) == tagged for peer in peers):
         left = False
     if tagged and not left:
@@ -145,3 +180,9 @@ def judge(
     if mr.annotations.get(ADOPT_ANNOTATION) == seen.id:
         return Ownership.GIVEN
     return Ownership.LEFT if left else Ownership.NOBODYS
+
+
+def _named(mr: Managed, tags: Mapping[str, str], installation: str, name: str) -> bool:
+    """The provider's other tags name this managed resource; only who may write in AWS can set them."""
+    own = identity.own_tags(mr, installation, name)
+    return all(tags.get(key) == own[key] for key in _NAMING if key in own)

@@ -38,7 +38,7 @@ from provider.cloudfront import (
     preflight,
     report,
 )
-from provider.cloudfront.actions import MoveDomain
+from provider.cloudfront.actions import MoveDomain, Wait
 from provider.cloudfront.apply import ActionFailed, Effects
 from provider.cloudfront.assessment import Assessment
 from provider.cloudfront.certificates import Certificate
@@ -48,6 +48,7 @@ from provider.cloudfront.dnslook import DnsLook
 from provider.cloudfront.errors import AwsError, before_creation, explain
 from provider.cloudfront.keptdomains import Keeper
 from provider.cloudfront.observed import ObservedTenant
+from provider.cloudfront.ownerlook import Looked
 from provider.cloudfront.plan import Moves
 from provider.cloudfront.report import Dns, Shown
 
@@ -79,17 +80,17 @@ class TenantClient:
         Raises:
             ExternalError: it is not ours, or AWS refused the call, or the spec cannot be read.
         """
-        guards.check_identity(mr, self._with.account, self._with.config)
+        guards.check_identity(mr, self._with)
         seen = self._get(mr)
         if seen is None:
             return self._absent(mr)
         owned = ownerlook.look(mr, seen, self._with)
         if owned is None:
             return self._absent(mr)
-        self._memory.note_seen(mr.uid, owned.id)
+        self._memory.note_seen(mr.uid, owned.seen.id)
         if mr.deleted:
-            return Observation(exists=True, conditions=conditions.removing(owned), state=owned)
-        self._keeper.saw(mr, owned)
+            return Observation(exists=True, conditions=conditions.removing(owned.seen), state=owned)
+        self._keeper.saw(mr, owned.seen)
         return self._observation(mr, self._assess(mr, owned))
 
     def _get(self, mr: Managed) -> ObservedTenant | None:
@@ -141,21 +142,22 @@ class TenantClient:
 
     # What it should be.
 
-    def _assess(self, mr: Managed, seen: ObservedTenant) -> Assessment:
+    def _assess(self, mr: Managed, looked: Looked[ObservedTenant]) -> Assessment:
+        seen = looked.seen
         asked = self._asked(mr, seen.name)
         deep = self._memory.deep_check_due(mr.uid)
         certificate = self._look_at_certificate(mr, asked, seen, deep=deep)
         state = self._compare(mr, asked, seen, certificate)
-        if not self._wants_fresh_tags(mr, state, due=deep):
+        if looked.fresh or not self._wants_fresh_tags(mr, state, due=deep):
             return state
         try:
-            fresh = replace(seen, tags=self._cloudfront.tags(seen.arn))
+            tagged = replace(seen, tags=self._cloudfront.tags(seen.arn))
         except AwsError as error:
             # Tags matter less than the rest: told in the log. What the spec asks for is written by what is
-            # known of them, or a change would be lost unseen.
+            # known of them, or a change would be lost unseen, once it is proven whose the tenant is.
             _log.warning("cannot read tags", tenant=seen.name, error=str(error))
             return state
-        return self._compare(mr, asked, fresh, certificate)
+        return self._compare(mr, asked, ownerlook.verified(mr, tagged, self._with), certificate)
 
     def _compare(
         self, mr: Managed, asked: desired.Tenant, seen: ObservedTenant, certificate: Certificate | None
@@ -178,9 +180,7 @@ class TenantClient:
         """Tags are read when they would be written by what is known of them, and once a day."""
         if not ownership.writes(mr):
             return False
-        # Read in this very look: the ownership asked for them.
-        known = ownership.recorded(mr, state.seen)
-        return known and (due or state.seen.tags is None or bool(state.todo.tags))
+        return due or state.seen.tags is None or bool(state.todo.tags)
 
     def _asked(self, mr: Managed, name: str) -> desired.Tenant:
         try:
@@ -231,6 +231,7 @@ class TenantClient:
             effects = apply.run(plan.create(asked), None, self._cloudfront)
         except ActionFailed as failure:
             raise self._creation_failed(mr, asked, failure.cause) from failure
+        ownerlook.made(mr, _there(effects), self._with)
         self._keeper.made(mr, _there(effects))
         request = asked.certificate_request
         certificate = certificates.requested(None, request) if request else None
@@ -273,6 +274,7 @@ class TenantClient:
         state: Assessment = seen.state
         serving = _serves(seen.conditions)
         passed = self._checks.change(mr, state, serving=serving)
+        state = self._owned(mr, state, afresh=bool(passed.moves.sources))
         self._keeper.before_loss(mr, state.seen, _lost(state))
         try:
             effects = self._converge(mr, state, passed.moves)
@@ -284,6 +286,10 @@ class TenantClient:
         shown = self._shown(mr, after, served=serving, written=True)
         drift = "repaired drift: " if state.drift and not state.pending else ""
         return _change(shown, plan.LOOK_AGAIN, f"{drift}{effects.message}{passed.unchecked}")
+
+    def _owned(self, mr: Managed, state: Assessment, *, afresh: bool) -> Assessment:
+        seen = ownerlook.before_writing(mr, state.seen, self._with, afresh=afresh)
+        return state if seen is state.seen else self._compare(mr, state.asked, seen, state.certificate)
 
     def _after(self, mr: Managed, before: Assessment, effects: Effects) -> Assessment:
         certificate, request = before.certificate, before.asked.certificate_request
@@ -344,10 +350,13 @@ class TenantClient:
         """
         guards.check_frozen(mr, self._with.frozen)
         guards.check_protection(mr)
-        tenant: ObservedTenant = seen.state
-        self._keeper.before_loss(mr, tenant, tenant.domains)
+        looked: Looked[ObservedTenant] = seen.state
+        tenant = looked.seen
         refused = self._memory.refused(mr.uid, tenant.id, tenant.etag)
         actions = plan.remove(tenant, refused=refused, said=self._memory.said(mr.kind))
+        if not isinstance(actions[0], Wait) and not ownerlook.before_deletion(mr, looked, self._with):
+            return _gone_already()
+        self._keeper.before_loss(mr, tenant, tenant.domains)
         try:
             effects = apply.run(actions, tenant, self._cloudfront)
         except ActionFailed as failure:
@@ -363,7 +372,7 @@ class TenantClient:
     def _deletion_failed(self, mr: Managed, failure: ActionFailed) -> Change:
         error, effects = failure.cause, failure.effects
         if error.absent:
-            return Change(conditions=conditions.gone(), requeue_after=1.0, message="it was gone already")
+            return _gone_already()
         tenant = _there(effects)
         if error.code != "ResourceNotDisabled" and not error.conflict:
             what, still = f"delete tenant {tenant.name}", conditions.removing(tenant)
@@ -377,6 +386,10 @@ class TenantClient:
     def _explained(self, mr: Managed, error: AwsError, what: str) -> ExternalError | NotYet:
         """For a failure that tells nothing of the tenant: Ready stays True where it was."""
         return explain(error, what, serving=conditions.was_ready(mr))
+
+
+def _gone_already() -> Change:
+    return Change(conditions=conditions.gone(), requeue_after=1.0, message="it was gone already")
 
 
 def _there(effects: Effects) -> ObservedTenant:

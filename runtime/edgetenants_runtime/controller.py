@@ -76,6 +76,8 @@ class Limits:
     """Real seconds for one reconcile; see `edgetenants_runtime.deadline`."""
     may_act: Callable[[], bool] = lambda: True
     """Asked before each reconcile; while it is False, none begins."""
+    may_start: Callable[[], bool] = lambda: True
+    """Asked before the first reconcile; from then on it does not matter."""
     clock: Clock = field(default_factory=SystemClock)
     """Real time, by which the time-out counts."""
 
@@ -141,7 +143,7 @@ class Controller:
         configs.on_change(self.on_config_change)
 
     def start(self) -> None:
-        """Start the workers as soon as all objects have been read once and this process may act."""
+        """Start the workers as soon as all objects have been read once and this process may act and start."""
         self._starter.start()
 
     def stop(self, drain: float) -> bool:
@@ -220,7 +222,8 @@ class Controller:
     def _start_when_read(self) -> None:
         while not self._stopping.is_set():
             read = self.informer.wait_synced(0.2)
-            if read and self._limits.may_act() and (self._configs is None or self._configs.settled):
+            may = self._limits.may_act() and self._limits.may_start()
+            if read and may and (self._configs is None or self._configs.settled):
                 break
             self._stopping.wait(0.05)
         if self._stopping.is_set():

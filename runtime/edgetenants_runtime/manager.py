@@ -138,7 +138,8 @@ class Manager:
     def manage(
         self, kind: ManagedKind, connector: Connector, configs: ProviderConfigs | None = None
     ) -> Controller:
-        """Reconcile a kind; `configs` are those that its resources name."""
+        """Reconcile a kind; `configs` are those that its resources name. No reconcile of any kind begins
+        before all kinds that are served have been read once."""
         informer = Informer(
             self._client,
             kind,
@@ -148,7 +149,7 @@ class Manager:
         )
         name, limits = (
             controller_name(kind),
-            Limits(self._settings.workers, self._settings.timeout, self._may_act),
+            Limits(self._settings.workers, self._settings.timeout, self._may_act, self._everything_read),
         )
         queue: WorkQueue[ObjectKey] = WorkQueue(
             self._clock, self._rng, share=shares(informer), tally=self.metrics.queue(name)
@@ -327,6 +328,20 @@ class Manager:
                 confirm_annotation=settings.confirm_annotation,
             ),
         )
+
+    def _everything_read(self) -> bool:
+        # Resources of different kinds may lead to the same external resource: whoever has not been read may
+        # have it.
+        return all(self._read(controller.informer) for controller in self._controllers)
+
+    def _read(self, informer: Informer) -> bool:
+        """Its objects are known, or there are none."""
+        if informer.synced or informer.absent:
+            return True
+        if self._crds.forbidden:
+            # Whether the kind is there cannot be told, and what is not there may be forbidden, too.
+            return informer.forbidden
+        return self._crds.synced and self._crds.cache.get(ObjectKey("", informer.kind.resource)) is None
 
     def _served(self, kind: ResourceKind) -> bool:
         # Safe start: a kind whose CRD is not there is not asked for, as the provider may have no right to it.

@@ -50,7 +50,7 @@ class ScriptedServer:
         than `crd_events`."""
         self.crd_events: list[Any] = ["hang"]
         self.others: dict[str, tuple[int, Json]] = {}
-        """Answers to everything else, by "METHOD path"."""
+        """Answers to everything else, by "METHOD path"; a "LIST path" wins over `lists`."""
         self.requests: list[tuple[str, str, dict[str, str], Any]] = []
         self.over = threading.Event()
 
@@ -78,7 +78,8 @@ def handler(script: ScriptedServer) -> type[BaseHTTPRequestHandler]:  # noqa: C9
             elif "watch" in query:
                 self.stream(script.next(script.watches))
             else:
-                self.answer(*script.next(script.lists))
+                path = urlparse(self.path).path
+                self.answer(*(script.others.get(f"LIST {path}") or script.next(script.lists)))
             return None
 
         def write(self) -> None:

@@ -12,11 +12,12 @@ import pytest
 from structlog.testing import capture_logs
 
 from edgetenants_runtime import Change, Managed, ManagedKind, Observation, SystemClock
-from edgetenants_runtime.clock import FakeClock
+from edgetenants_runtime.clock import FakeClock, pause
 from edgetenants_runtime.events import EventReason, EventType
 from edgetenants_runtime.health import Answer, PageServer
 from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.events import EventRecorder, EventWriter
+from edgetenants_runtime.kube.informer import Informer
 from edgetenants_runtime.leader import Election, Timing
 from edgetenants_runtime.managed import ObjectKey
 from edgetenants_runtime.manager import Manager, Settings
@@ -223,6 +224,74 @@ def test_where_crds_may_not_be_read_every_kind_is_tried(api: Any, manager: Manag
     api.crds = 403, {"code": 403, "message": "no"}
     manager.start()
     until(lambda: lists_of_toys(api) > 0)
+
+
+# Kinds that may have the same.
+
+DOLLS = ManagedKind("dolls.m.example.org", "v1alpha1", "Doll", "dolls", namespaced=True)
+DOLLS_CRD = {"metadata": {"name": "dolls.dolls.m.example.org", "uid": "crd-dolls", "resourceVersion": "6"}}
+LIST_DOLLS = "LIST /apis/dolls.m.example.org/v1alpha1/dolls"
+REFUSED = 403, {"code": 403, "message": "no"}
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Informer, "FIRST_RETRY", 0.02)
+
+
+def with_dolls(api: Any, manager: Manager, answer: tuple[int, Any]) -> None:
+    """A second kind, whose list is answered so."""
+    serve(api, named("a"))
+    api.crds = api.listed(api.TOYS_CRD, DOLLS_CRD)
+    api.others[LIST_DOLLS] = answer
+    manager.manage(DOLLS, Client())
+    manager.start()
+
+
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize("answer", [(503, {"code": 503, "message": "busy"}), REFUSED])
+def test_nothing_is_reconciled_before_every_kind_that_is_served_was_read(
+    api: Any, manager: Manager, outside: Client, until: Until, answer: tuple[int, Any]
+) -> None:
+    with_dolls(api, manager, answer)
+    toys, dolls = manager._controllers
+    until(lambda: toys.informer.synced and dolls.informer.problem)
+    assert not manager._everything_read()
+    pause(SystemClock(), 0.3)
+    assert outside.observed == []
+    assert "dolls" in get(manager, "/readyz")[1]
+    api.others[LIST_DOLLS] = api.listed()
+    until(lambda: outside.observed == ["a"])
+
+
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize(
+    ("crds", "answer"),
+    [
+        pytest.param(None, (404, {}), id="its CRD is not established"),
+        pytest.param(REFUSED, (404, {}), id="CRDs may not be read, and it is not served"),
+        pytest.param(REFUSED, REFUSED, id="CRDs may not be read, and nor may it"),
+    ],
+)
+def test_a_kind_that_is_not_there_holds_up_nobody(
+    api: Any, manager: Manager, outside: Client, until: Until, crds: Any, answer: tuple[int, Any]
+) -> None:
+    serve(api, named("a"))
+    api.crds = crds or api.listed(api.TOYS_CRD, DOLLS_CRD)
+    api.others[LIST_DOLLS] = answer
+    manager.manage(DOLLS, Client())
+    manager.start()
+    until(lambda: outside.observed == ["a"])
+
+
+def test_a_kind_without_a_crd_holds_up_nobody(
+    api: Any, manager: Manager, outside: Client, until: Until
+) -> None:
+    serve(api, named("a"))
+    manager.manage(DOLLS, Client())
+    manager.start()
+    until(lambda: outside.observed == ["a"])
+    assert LIST_DOLLS.partition(" ")[2] not in [path for _, path, _, _ in api.requests]
 
 
 # What is served.

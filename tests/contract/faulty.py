@@ -270,7 +270,7 @@ PHASES = {
         1,
         1,
         """GetConnectionGroup GetDistributionTenant GetManagedCertificateDetails DescribeCertificate
-        UpdateDistributionTenant VerifyDnsConfiguration""",
+        ListTagsForResource UpdateDistributionTenant VerifyDnsConfiguration""",
     ),
     "update": Phase(
         _change,
@@ -286,8 +286,8 @@ PHASES = {
         _deleted,
         0,
         0,
-        """GetConnectionGroup ListDistributionTenants GetDistributionTenant UpdateDistributionTenant
-        DeleteDistributionTenant UpdateConnectionGroup DeleteConnectionGroup""",
+        """GetConnectionGroup ListDistributionTenants GetDistributionTenant ListTagsForResource
+        UpdateDistributionTenant DeleteDistributionTenant UpdateConnectionGroup DeleteConnectionGroup""",
     ),
 }
 """In order."""

@@ -291,5 +291,5 @@ def test_it_is_looked_at_first_and_taken_over_then(stage: Stage, world: World) -
     stage.wait("it to be marked", lambda: stage.get("found", "edt")["status"].get("applied"))
     stage.serve("found")
     calls = world.emulator.calls()["by_operation"]
-    assert calls.get("TagResource") == 1
+    assert calls.get("TagResource") == 2, "the owner tag first, and the others once that is confirmed"
     assert not [call for call in calls if call.startswith(("Create", "Update"))]

@@ -2,7 +2,7 @@
 
 from tests.mutants.mutation import Mutation
 
-_DENIED = "contract/test_faults.py::test_disturbed[update, ListTagsForResource, denied]"
+_UNREAD = "unit/provider/test_owner_proof.py::test_what_is_proven_is_changed_where_tags_cannot_be_read"
 
 PROVIDER_FAULTS = (
     Mutation(
@@ -12,13 +12,14 @@ PROVIDER_FAULTS = (
         "error=str(error))\n"
         "            return self._compare(mr, asked, replace(seen, tags=None), certificate)\n",
         "a change of tags is lost, and the tenant says that it is in sync",
-        (_DENIED,),
+        (_UNREAD,),
     ),
     Mutation(
         "a group's tags that cannot be read are not written",
         "cloudfront/connectiongroup.py",
         "error=str(error))\n            return state\n",
-        "error=str(error))\n            fresh = replace(seen, tags=None)\n",
+        "error=str(error))\n"
+        "            return groupplan.assess(mr, asked, replace(seen, tags=None), self._with.drift_policy)\n",
         "a change of tags is lost, and the group says that it is in sync",
         ("unit/provider/test_connectiongroup.py",),
     ),

@@ -60,7 +60,7 @@ PROVIDER_GUARDS = (
     Mutation(
         "those that are back still count",
         "cloudfront/tenant.py",
-        "        self._memory.note_seen(mr.uid, owned.id)\n",
+        "        self._memory.note_seen(mr.uid, owned.seen.id)\n",
         "",
         "tenants that go one by one over a year are held in the end",
         _VANISHING,
@@ -92,7 +92,7 @@ PROVIDER_GUARDS = (
     Mutation(
         "a changed external name is followed",
         "cloudfront/ownership.py",
-        '    if not mr.at_provider.get("id") or mr.external_name in known:\n        return None',
+        "    if not known[1] or mr.external_name in known:\n        return None",
         "    if True:\n        return None",
         "an edit of an annotation makes another tenant and forgets the first",
         _OWNERSHIP,
@@ -140,8 +140,8 @@ PROVIDER_GUARDS = (
     Mutation(
         "two take each other's domains for ever",
         "cloudfront/domainmoves.py",
-        "if source is not None and self.mr.at_provider",
-        "if False and self.mr.at_provider",
+        'if any(self.mr.at_provider.get("id") in taken_from',
+        'if any(False and self.mr.at_provider.get("id") in taken_from',
         "a domain goes to and fro at each look",
         _MOVES,
     ),

@@ -176,6 +176,22 @@ GUARDING = (
         "the provider would answer its own writes for ever",
         ("test_writes.py",),
     ),
+    Mutation(
+        "a kind is reconciled before the others are read",
+        "manager.py",
+        "        return all(self._read(controller.informer) for controller in self._controllers)\n",
+        "        return True\n",
+        "what a live resource of another kind has would be taken over",
+        ("test_manager.py::test_nothing_is_reconciled_before_every_kind_that_is_served_was_read",),
+    ),
+    Mutation(
+        "a kind that is not there holds up the others",
+        "manager.py",
+        "        if informer.synced or informer.absent:\n",
+        "        if informer.synced:\n",
+        "one CRD that is not established would stop the whole provider",
+        ("test_manager.py::test_a_kind_that_is_not_there_holds_up_nobody",),
+    ),
 )
 
 RUNTIME_KUBERNETES = (*FOLLOWING, *QUEUEING, *LEADING, *GUARDING, *CONFIGS, *CONNECTIONS)

@@ -22,7 +22,7 @@ import structlog
 from edgetenants_runtime.clock import Stopwatch
 from edgetenants_runtime.kube.cache import Cache, Index, ObjectChange
 from edgetenants_runtime.kube.client import KubeClient, Page
-from edgetenants_runtime.kube.errors import Gone, KubeError, NotFound
+from edgetenants_runtime.kube.errors import Forbidden, Gone, KubeError, NotFound
 from edgetenants_runtime.kube.watch import EventType, Watch, WatchEvent
 from edgetenants_runtime.managed import ResourceKind
 
@@ -77,6 +77,7 @@ class Informer:
         self._failures = 0
         self._problem = ""
         self._served = True
+        self._forbidden = False
         self._thread = threading.Thread(target=self._run, name=f"informer {kind.resource}", daemon=True)
 
     def add_handler(self, handler: Handler) -> None:
@@ -114,6 +115,16 @@ class Informer:
     def served(self) -> bool:
         """The API server knows the kind; False while its CRD is missing or not yet established."""
         return self._served
+
+    @property
+    def absent(self) -> bool:
+        """The API server has said so often that it does not know the kind that it is no start of its own."""
+        return not self._served and self._failures > self.GONE_AFTER
+
+    @property
+    def forbidden(self) -> bool:
+        """The API server's last answer was that the objects may not be read."""
+        return self._forbidden
 
     @property
     def problem(self) -> str:
@@ -219,12 +230,13 @@ class Informer:
     def _readable(self) -> None:
         if self._problem:
             _log.info("objects can be read again", resource=self.kind.resource)
-        self._problem, self._served = "", True
+        self._problem, self._served, self._forbidden = "", True, False
 
     def _failed(self, error: KubeError) -> None:
         if self._stopping.is_set():
             return
         self._served = not isinstance(error, NotFound)
+        self._forbidden = isinstance(error, Forbidden)
         if str(error) != self._problem:
             log = _log.warning if self._served else _log.info
             log("cannot read objects, backing off", resource=self.kind.resource, error=str(error))

@@ -141,7 +141,7 @@ def giving(owner: str) -> World:
     )
     gives = managed(annotations={GIVE_ANNOTATION: "shop.acme"}, uid="gives")
     gives["metadata"] |= {"namespace": "sales"}
-    gives["status"] = {"atProvider": {"id": "dt_1"}}
+    gives["status"] = {"atProvider": {"id": "dt_1"}, "applied": {"hash": "1"}}
     world = World(obj, cloudfront)
     world.context["everyone"] = lambda: [world.mr, Managed(gives)]
     world.settle()

@@ -13,7 +13,7 @@ from tests.unit.provider.world import World, managed
 
 OWN, MOVED = "www.example.com", "old.example.com"
 OURS = "cluster-1/DistributionTenant/shop/shop.source"
-ELSEWHERE = "cluster-1/DistributionTenant/other/other.source"
+ELSEWHERE = "cluster-1/DistributionTenant/other/shop.source"
 THEIRS = "cluster-2/DistributionTenant/shop/shop.source"
 MOVE = "UpdateDomainAssociation"
 
@@ -41,10 +41,12 @@ def receiving(
     return world
 
 
-def source_mr(**annotations: str) -> dict:
-    obj = managed(annotations={"crossplane.io/external-name": "other.source", **annotations}, uid="source")
-    obj["metadata"]["namespace"] = "other"
-    obj["status"] = {"atProvider": {"id": "dt_1"}}
+def source_mr(namespace: str = "other", spec: dict | None = None, **annotations: str) -> dict:
+    """The resource that has the domain, as its status says."""
+    named = {"crossplane.io/external-name": "shop.source", **annotations}
+    obj = managed(annotations=named, uid="source", **(spec or {}))
+    obj["metadata"]["namespace"] = namespace
+    obj["status"] = {"atProvider": {"id": "dt_1"}, "applied": {"hash": "1"}}
     return obj
 
 
@@ -104,7 +106,7 @@ def test_what_else_changed_is_updated_after_the_move():
         pytest.param(
             OURS,
             "dt_1",
-            (source_mr(**{TAKE_ANNOTATION: "dt_2"}),),
+            (source_mr("shop", **{TAKE_ANNOTATION: "dt_2"}),),
             "Each of the two would take the other's",
             id="both would take the other's",
         ),
@@ -126,6 +128,48 @@ def test_strangers_give_nothing_whatever_they_say(owner):
     world.edit(domains=[OWN, MOVED])
     world.reconcile()
     assert "have it moved" not in world.error.message
+    assert holders(world) == ["shop.source"]
+
+
+GIVES = {GIVE_ANNOTATION: "shop.acme"}
+
+
+@pytest.mark.parametrize(
+    "impostor",
+    [
+        pytest.param(source_mr("shop", **GIVES), id="of another namespace than the owner's"),
+        pytest.param(
+            source_mr("shop", {"managementPolicies": ["Observe"]}, **GIVES), id="which may only look"
+        ),
+        pytest.param(
+            source_mr("other", {"managementPolicies": ["Observe"]}, **GIVES),
+            id="of the owner's namespace, which may only look",
+        ),
+    ],
+)
+def test_only_the_owner_gives_and_not_whoever_looks_at_the_tenant(impostor):
+    world = receiving(ELSEWHERE, sources=(impostor, source_mr()))
+    world.edit(domains=[OWN, MOVED])
+    world.reconcile()
+    assert f"{GIVE_ANNOTATION} of the resource that has it to shop.acme" in world.error.message
+    assert holders(world) == ["shop.source"]
+
+
+def test_the_owner_gives_whoever_else_looks_at_the_tenant():
+    looks = source_mr("shop", {"managementPolicies": ["Observe"]})
+    world = receiving(ELSEWHERE, sources=(looks, source_mr(**GIVES)))
+    world.edit(domains=[OWN, MOVED])
+    world.settle()
+    assert holders(world) == ["shop.acme"]
+
+
+def test_a_receiver_that_was_handed_over_meanwhile_takes_nothing():
+    world = receiving()
+    world.cloudfront.tenants["dt_2"].tags[OWNER_TAG] = THEIRS
+    world.edit(domains=[OWN, MOVED])
+    world.reconcile()
+    assert "its owner tag in AWS says another namespace or installation" in world.error.message
+    assert THEIRS not in world.error.message
     assert holders(world) == ["shop.source"]
 
 

@@ -79,7 +79,12 @@ def test_a_group_that_is_disabled_as_asked_needs_no_second_look():
     world = Shared(for_provider={"enabled": False})
     world.delete()
     calls = world.reconcile()
-    assert calls == ["GetConnectionGroup", "ListDistributionTenants", "DeleteConnectionGroup"]
+    assert calls == [
+        "GetConnectionGroup",
+        "ListDistributionTenants",
+        "ListTagsForResource",
+        "DeleteConnectionGroup",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -387,7 +392,7 @@ def test_the_look_of_its_own_managed_resource_serves_the_tenants_too():
     group = Groups()
     group.settle()
     asked = {**FOR_PROVIDER, "connectionGroupId": group.group.id}
-    world = World(managed(asked), group.cloudfront)
+    world = World(managed(asked, uid="tenant"), group.cloudfront)
     world.clock, world.memory = group.clock, group.memory
     world.settle()
     group.clock.advance(60.0)

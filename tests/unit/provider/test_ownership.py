@@ -101,8 +101,11 @@ def test_a_given_tenant_is_marked_before_it_is_changed():
     world.edit(parameters={"tenantName": "b"})
     calls = world.reconcile()
     writes = [call for call in calls if call.startswith(("Tag", "Update"))]
-    assert writes == ["TagResource", "UpdateDistributionTenant"]
-    assert world.cloudfront.only.tags[OWNER_TAG] == OURS
+    assert writes == ["TagResource"]
+    assert world.cloudfront.only.tags == {OWNER_TAG: OURS}, "and nothing else before that is read again"
+    world.clock.advance(world.error.after)
+    assert "UpdateDistributionTenant" in world.reconcile()
+    assert world.cloudfront.only.parameters == {"tenantName": "b"}
 
 
 def test_a_given_tenant_that_could_not_be_marked_is_not_deleted():

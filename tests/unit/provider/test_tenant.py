@@ -324,7 +324,12 @@ def test_it_is_disabled_and_deleted_at_once():
     world = settled()
     world.delete()
     calls = world.reconcile()
-    assert calls == ["GetDistributionTenant", "UpdateDistributionTenant", "DeleteDistributionTenant"]
+    assert calls == [
+        "GetDistributionTenant",
+        "ListTagsForResource",
+        "UpdateDistributionTenant",
+        "DeleteDistributionTenant",
+    ]
     assert world.events[-1] == "delete: disabled tenant shop.acme, deleted tenant shop.acme"
     world.reconcile()
     assert world.gone

@@ -119,11 +119,13 @@ class World:
         return self.cloudfront.journal[before:]
 
     def settle(self, passes: int = 10) -> None:
-        """Reconcile until a pass changes nothing, rolling out in between."""
+        """Reconcile until a pass changes nothing, rolling out in between; what is waited for comes."""
         for _ in range(passes):
             before = (len(self.events), self.status_writes)
             self.cloudfront.deploy()
             self.reconcile()
+            if isinstance(self.error, NotYet):
+                self.clock.advance(self.error.after)
             if self.gone or (self.error is None and (len(self.events), self.status_writes) == before):
                 return
         raise AssertionError(f"does not settle: {self.events} {self.error}")
