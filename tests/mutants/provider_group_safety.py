@@ -121,8 +121,8 @@ _DELETION = (
     Mutation(
         "what was disabled by mistake stays so",
         "cloudfront/connectiongroup.py",
-        "if group.enabled or not self._memory.disabled(mr.uid, group.id):",
-        "if True:",
+        "if not self._disabled_here(mr, group):\n            return",
+        "if mr:\n            return",
         "AWS says that the group has tenants, and nobody gives them back",
         (
             f"{_SAFETY}::test_a_group_that_aws_says_is_used_after_all_is_enabled_again",
