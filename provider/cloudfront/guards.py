@@ -143,9 +143,10 @@ def owner_unseen(mr: Managed, unseen: str) -> ExternalError:
 
 
 def _no_longer(mr: Managed, seen: Resource, owner: str | None, installation: str) -> str:
-    # Not the name that AWS has: status may have been written by somebody who does not know it.
-    name = mr.at_provider.get("name") or str(mr.external_name)
-    it, ours = f"{noun(mr)} {name} ({seen.id})", identity.owner_of(mr, installation, name)
+    # Not the name that AWS or status has: whoever wrote the status may not know it.
+    name = str(mr.external_name)
+    it = f"{noun(mr)} {name}" if name == seen.id else f"{noun(mr)} {name} ({seen.id})"
+    ours = identity.owner_of(mr, installation, "NAME" if ownership.names_by_id(mr) else name)
     tag = f"the tag {identity.OWNER_TAG} of the {noun(mr)}"
     if not owner:
         return (
