@@ -231,6 +231,7 @@ class TenantClient:
             effects = apply.run(plan.create(asked), None, self._cloudfront)
         except ActionFailed as failure:
             raise self._creation_failed(mr, asked, failure.cause) from failure
+        ownerlook.made(mr, _there(effects), self._with)
         self._keeper.made(mr, _there(effects))
         ownerlook.made(mr, _there(effects), self._with)
         request = asked.certificate_request
@@ -352,11 +353,11 @@ class TenantClient:
         guards.check_protection(mr)
         looked: Looked[ObservedTenant] = seen.state
         tenant = looked.seen
-        self._keeper.before_loss(mr, tenant, tenant.domains)
         refused = self._memory.refused(mr.uid, tenant.id, tenant.etag)
         actions = plan.remove(tenant, refused=refused, said=self._memory.said(mr.kind))
         if not isinstance(actions[0], Wait) and not ownerlook.before_deletion(mr, looked, self._with):
             return _gone_already()
+        self._keeper.before_loss(mr, tenant, tenant.domains)
         try:
             effects = apply.run(actions, tenant, self._cloudfront)
         except ActionFailed as failure:

@@ -153,7 +153,7 @@ def test_a_forged_status_records_nothing_of_what_is_not_recorded(api):
     world.settle()
     forged = squatter(api, world.cloudfront, *DOMAINS, name="shop.acme")
     forged.obj["status"] = copy.deepcopy(world.obj["status"])
-    with pytest.raises(ExternalError, match="its owner tag in AWS"):
+    with pytest.raises(ExternalError, match="its owner tag in AWS says another namespace"):
         forged.client.observe(forged.mr)
     assert holders(api) == [None, None]
 
@@ -354,4 +354,4 @@ def test_without_records_nothing_is_asked(api):
     world.restart()
     assert TAGS not in world.reconcile()
     world.delete()
-    assert world.reconcile().count(TAGS) == 1, "the owner tag, before a deletion"
+    assert world.reconcile().count(TAGS) == 1, "for the owner, and not for the record"
