@@ -213,7 +213,8 @@ def strike(world: World, claims: Claims, before: Object) -> None:
     claims.wait(
         "everything to go",
         lambda: not world.kubectl("get", "edt,ecg", "-n", NAMESPACE, "-o", "name").strip(),
-        seconds=40,
+        # A resource whose creation met no clear answer waits two minutes for what may yet show.
+        seconds=180,
     )
     world.kubectl("delete", "namespace", NAMESPACE, "--wait=false")
 
