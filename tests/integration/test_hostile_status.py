@@ -26,11 +26,11 @@ def forged(teams: Teams, name: str, leads_to: str, like: str, kind: str = "edt",
 @pytest.mark.parametrize("way", ["Name", "Id", "Arn"])
 def test_a_forged_record_changes_and_deletes_nothing(teams: Teams, way: str) -> None:
     blue, red, name = teams.blue, teams.red, f"forged-{way.lower()}"
-    shop = blue.served(way.lower())
+    shop = blue.served(way.lower(), forProvider={"domains": [f"true-{way.lower()}.example.com"]})
     with unharmed(blue, way.lower()):
         forged(teams, name, shop[way], way.lower(), domains=[f"{name}.example.com"], enabled=False)
         red.looked_at(name)
-        said = red.told(name, shop[way])
+        said = red.told(name, "another namespace")
         assert way == "Name" or blue.namespace not in said
         red.remove(name)
         red.wait("it to be let go", lambda: not red.get(name, "edt"), 30)
