@@ -242,8 +242,8 @@ class Memory:
         return self._clock.now()
 
     def note_seen(self, uid: str, id_: str) -> None:
-        """The external resource is there, and the managed resource's own."""
-        self.vanished.is_there(uid, id_)
+        """The external resource is there."""
+        self.vanished.is_there(uid, id_, proven=self.proofs.held(uid, id_))
         with self._lock:
             self._unseen.pop(uid, None)
 
