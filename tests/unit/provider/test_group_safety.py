@@ -242,6 +242,29 @@ def test_a_group_whose_disabling_was_not_answered_is_enabled_again():
     assert world.group.enabled
 
 
+@pytest.mark.parametrize("shown", [True, False], ids=["in the list", "in AWS's refusal"])
+def test_a_group_that_waits_for_its_tenants_leaves_the_rate_to_others(shown):
+    world = Shared()
+    if shown:
+        world.cloudfront.add(connection_group_id=world.group.id)
+    else:
+        refusal = AwsError("D", "ResourceInUse", "used", status=409)
+        world.cloudfront.refuse["DeleteConnectionGroup"] = refusal
+    world.delete()
+    looks = []
+    while sum(looks) < 3600:
+        world.reconcile()
+        if "waits for its tenants" in world.error.message:
+            looks.append(world.error.after)
+        world.clock.advance(world.error.after)
+    assert looks[:5] == [5, 10, 20, 40, 60]
+    assert set(looks[5:]) == {60}
+    world.cloudfront.refuse.clear()
+    world.cloudfront.tenants.clear()
+    world.settle()
+    assert world.gone
+
+
 class Lists:
     """Answers of a list, page after page."""
 
