@@ -284,7 +284,9 @@ class GroupClient:
             raise explain(error, what, serving=False, meanwhile=still) from error
 
     def _disabled_here(self, mr: Managed, group: ObservedGroup) -> bool:
-        return not group.enabled and self._memory.disabled(mr.uid, group.id)
+        """It was enabled until its deletion began, by what this process did or the one before wrote down."""
+        there = mr.at_provider.get("id") == group.id and mr.at_provider.get("enabled") is True
+        return not group.enabled and (there or self._memory.disabled(mr.uid, group.id))
 
     def _deletion_failed(self, mr: Managed, effects: _Effects, error: AwsError) -> Change:
         if error.absent:
