@@ -270,7 +270,7 @@ class GroupClient:
             if self._disabled_here(mr, group):
                 ownerlook.before_deletion(mr, looked, self._with)
             self._enable_again(mr, group)
-            raise groupuse.waiting(group, f"{_ITS_TENANTS}: {found}")
+            raise groupuse.waiting(group, f"{_ITS_TENANTS}: {found}", self._memory.used(mr.uid))
 
     def _enable_again(self, mr: Managed, group: ObservedGroup) -> None:
         """A tenant has turned up in a group that was disabled here: it is served again at once."""
@@ -284,7 +284,9 @@ class GroupClient:
             raise explain(error, what, serving=False, meanwhile=still) from error
 
     def _disabled_here(self, mr: Managed, group: ObservedGroup) -> bool:
-        return not group.enabled and self._memory.disabled(mr.uid, group.id)
+        """It was enabled until its deletion began, by what this process did or the one before wrote down."""
+        there = mr.at_provider.get("id") == group.id and mr.at_provider.get("enabled") is True
+        return not group.enabled and (there or self._memory.disabled(mr.uid, group.id))
 
     def _deletion_failed(self, mr: Managed, effects: _Effects, error: AwsError) -> Change:
         if error.absent:
@@ -293,7 +295,7 @@ class GroupClient:
         if error.code in _IN_USE:
             self._memory.unused(mr.uid, group.id, used=True)
             self._enable_again(mr, group)
-            raise groupuse.waiting(group, _ITS_TENANTS) from error
+            raise groupuse.waiting(group, _ITS_TENANTS, self._memory.used(mr.uid)) from error
         if error.code != "ResourceNotDisabled" and not error.conflict:
             what, still = f"delete connection group {group.name}", groupreport.removing(group)
             raise explain(error, what, serving=False, meanwhile=still) from error

@@ -150,8 +150,9 @@ class Keeper:
         proves that the tenant is this resource's. In a steady state this asks and writes nothing.
 
         Raises:
+            NotYet: a domain is kept for another namespace, and the tags cannot be read at present.
             ExternalError: a domain is kept for another namespace, and the tenant is not proven to be this
-                resource's.
+                resource's; or the tags cannot be read.
         """
         self._kept.looked(mr, frozenset(seen.active_domains))
         if not self._kept.known:
@@ -160,9 +161,18 @@ class Keeper:
         new, others = self._unrecorded(mr, seen.active_domains), self._others(mr, seen.domains)
         if not new and not others:
             return
-        if self._proven(mr, seen, (seen.arn, new, others)):
+        matters = bool(others) and ownership.writes(mr) and not mr.deleted
+        try:
+            proven = self._proven(mr, seen, (seen.arn, new, others))
+        except AwsError as error:
+            if matters:
+                # Neither ours nor another's for certain.
+                raise _unreadable(mr, seen, error) from error
+            _log.warning("cannot read tags, so domains are not recorded", tenant=seen.name, error=str(error))
+            return
+        if proven:
             self._try_to_hold(mr, new)
-        elif ownership.writes(mr) and not mr.deleted and (refusals := self.refusals(mr, others)):
+        elif matters and (refusals := self.refusals(mr, others)):
             raise _refused(mr, refusals)
 
     def made(self, mr: Managed, tenant: ObservedTenant) -> None:
@@ -192,7 +202,22 @@ class Keeper:
             words = f"tenant {seen.name} waits until it is recorded who has its domains: {error}"
             raise NotYet(words, after=_AGAIN_SECONDS) from error
         except AwsError as error:
-            raise explain(error, f"read tags of tenant {seen.name}", serving=was_ready(mr)) from error
+            raise _unreadable(mr, seen, error) from error
+
+    def before_taking(self, mr: Managed, seen: ObservedTenant) -> None:
+        """A tenant that is not proven to be this resource's is about to be written to, and may be taken over
+        with its domains: the records must be known, as for a creation. A look does not wait for them.
+
+        Raises:
+            NotYet: the records cannot be read at present.
+            ExternalError: a domain is kept for another namespace, or the tags cannot be read.
+        """
+        kept = self.refusals(mr, seen.domains)
+        try:
+            if kept and not self._proves(mr, seen):
+                raise _refused(mr, kept)
+        except AwsError as error:
+            raise _unreadable(mr, seen, error) from error
 
     def refusals(self, mr: Managed, domains: Iterable[str]) -> Mapping[str, str]:
         """The domains that this resource may not have, each with the words for it. What it would be refused
@@ -227,11 +252,7 @@ class Keeper:
         known = self._memory.proof(mr.uid, what)
         if known is not None:
             return known
-        try:
-            proven = self._proves(mr, seen)
-        except AwsError as error:
-            _log.warning("cannot read tags, so domains are not recorded", tenant=seen.name, error=str(error))
-            return False
+        proven = self._proves(mr, seen)
         self._memory.note_proof(mr.uid, what, proven=proven)
         return proven
 
@@ -258,6 +279,10 @@ class Keeper:
             f"{_FIELD}: {domain} is kept for another namespace, whose tenant serves or served it. Remove it "
             f"here; or have an administrator release it: {self._kept.place(domain)}"
         )
+
+
+def _unreadable(mr: Managed, seen: ObservedTenant, error: AwsError) -> ExternalError | NotYet:
+    return explain(error, f"read tags of tenant {seen.name}", serving=was_ready(mr))
 
 
 def _refused(mr: Managed, refusals: Mapping[str, str]) -> ExternalError:

@@ -32,6 +32,7 @@ _SECOND_LOOK_SECONDS: Final = 15.0
 _SHARED_SECONDS: Final = 60.0
 _MOST_TOLD: Final = 10_000
 """Things of which it is known that the log has them; a log line too many is no harm."""
+_FIRST_LOOK_AT_TENANTS: Final = 5.0
 _FIRST_LOOK: Final = 1.0
 _LONGEST_LOOK: Final = 60.0
 _HELD_SECONDS: Final = 300.0
@@ -80,6 +81,7 @@ class Memory:
         self._unseen: dict[str, int] = {}
         self._requests: dict[str, tuple[int, float]] = {}
         self._unused: dict[str, tuple[str, float]] = {}
+        self._used: dict[str, int] = {}
         self._disabled: dict[str, str] = {}
         self._said: dict[str, Said] = {}
         self._proofs: dict[str, tuple[Hashable, bool, float]] = {}
@@ -131,6 +133,13 @@ class Memory:
             since = since if of == id_ else now
             self._unused[uid] = (id_, since)
             return max(0.0, since + self._second_look - now)
+
+    def used(self, uid: str) -> float:
+        """Seconds to the next look at a connection group that waits for its tenants, which may be for ever:
+        doubled each time, or a few such groups would use up the account's rate."""
+        with self._lock:
+            times = self._used[uid] = self._used.get(uid, 0) + 1
+        return float(min(_FIRST_LOOK_AT_TENANTS * 2.0 ** min(times - 1, 30), _LONGEST_LOOK))
 
     def note_disabled(self, uid: str, id_: str) -> None:
         """This process disables a connection group so as to delete it."""
@@ -242,8 +251,8 @@ class Memory:
         return self._clock.now()
 
     def note_seen(self, uid: str, id_: str) -> None:
-        """The external resource is there, and the managed resource's own."""
-        self.vanished.is_there(uid, id_)
+        """The external resource is there."""
+        self.vanished.is_there(uid, id_, proven=self.proofs.held(uid, id_))
         with self._lock:
             self._unseen.pop(uid, None)
 
@@ -280,6 +289,7 @@ class Memory:
             self._verified,
             self._requests,
             self._unused,
+            self._used,
             self._disabled,
             self._proofs,
         )

@@ -233,7 +233,6 @@ class TenantClient:
             raise self._creation_failed(mr, asked, failure.cause) from failure
         ownerlook.made(mr, _there(effects), self._with)
         self._keeper.made(mr, _there(effects))
-        ownerlook.made(mr, _there(effects), self._with)
         request = asked.certificate_request
         certificate = certificates.requested(None, request) if request else None
         state = assessment.assess(
@@ -289,6 +288,8 @@ class TenantClient:
         return _change(shown, plan.LOOK_AGAIN, f"{drift}{effects.message}{passed.unchecked}")
 
     def _owned(self, mr: Managed, state: Assessment, *, afresh: bool) -> Assessment:
+        if not self._memory.proofs.held(mr.uid, state.seen.id):
+            self._keeper.before_taking(mr, state.seen)
         seen = ownerlook.before_writing(mr, state.seen, self._with, afresh=afresh)
         return state if seen is state.seen else self._compare(mr, state.asked, seen, state.certificate)
 

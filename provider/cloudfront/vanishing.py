@@ -9,8 +9,9 @@ like tenants: one that is made anew has another endpoint, and DNS leads to the o
 
 Nothing of it is stored: a new process counts anew before it makes anything, and comes to the same end. So it
 has to believe what status says was there, which whoever may write status can make up. What this process has
-seen in AWS counts for everybody; what it has not seen counts in its own namespace, and for others as one for
-each namespace. An accident that met many namespaces is noticed, and nobody holds up the others alone.
+proven to be a resource's own, by its owner tag, counts for everybody: anybody may look at a tenant, and be
+led elsewhere afterwards. What is not proven counts in its own namespace, and for others as one for each
+namespace. An accident that met many namespaces is noticed, and nobody holds up the others alone.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ class Gone:
     """The provider config by which it was looked for."""
     namespace: str
     """Of the managed resource, or of the claim that it is for."""
-    seen: bool
-    """This process saw it in AWS before."""
+    proven: bool
+    """This process had proven that it was the managed resource's own."""
     since: float
     """When its absence was first seen, on the injected clock."""
 
@@ -116,22 +117,23 @@ class Vanished:
         self._clock = clock
         self._lock = threading.Lock()
         self._gone: dict[str, Gone] = {}
-        self._met: dict[str, str] = {}
+        self._proven: dict[str, str] = {}
         self._cleared: dict[str, str] = {}
         self._looks: OrderedDict[str, float] = OrderedDict()
 
-    def is_there(self, uid: str, id_: str) -> None:
-        """The tenant of that managed resource was seen, and is its own."""
+    def is_there(self, uid: str, id_: str, *, proven: bool) -> None:
+        """The tenant of that managed resource was seen. `proven`: its owner tag says that it is its own."""
         with self._lock:
             self._looked(uid)
             self._drop(uid)
-            self._met[uid] = id_
+            if proven:
+                self._proven[uid] = id_
 
     def forget(self, uid: str) -> None:
         """Nobody wants it any more, or would make it anew."""
         with self._lock:
             self._looks.pop(uid, None)
-            self._met.pop(uid, None)
+            self._proven.pop(uid, None)
             self._drop(uid)
 
     def found_gone(self, uid: str, id_: str, config: str, namespace: str = "") -> None:
@@ -141,8 +143,8 @@ class Vanished:
             known = self._gone.get(uid)
             if self._cleared.get(uid) != id_ and (known is None or known.id != id_):
                 self._cleared.pop(uid, None)
-                seen = self._met.get(uid) == id_
-                self._gone[uid] = Gone(id_, config, namespace, seen, self._clock.now())
+                proven = self._proven.get(uid) == id_
+                self._gone[uid] = Gone(id_, config, namespace, proven, self._clock.now())
 
     def verdict(self, uid: str, census: Census, seconds: float) -> Verdict:
         """What may be done about one that is gone. `seconds` is the poll interval."""
@@ -163,8 +165,8 @@ class Vanished:
 
     def _counted(self, namespace: str) -> int:
         """Those that are gone, as far as they count for a namespace."""
-        believed = [gone for gone in self._gone.values() if gone.seen or gone.namespace == namespace]
-        others = {gone.namespace for gone in self._gone.values() if not gone.seen}
+        believed = [gone for gone in self._gone.values() if gone.proven or gone.namespace == namespace]
+        others = {gone.namespace for gone in self._gone.values() if not gone.proven}
         return len(believed) + len(others - {namespace})
 
     def _keep(self, census: Census) -> None:

@@ -158,9 +158,17 @@ PROVIDER_EDITS = (
     Mutation(
         "status is believed for everybody",
         "cloudfront/vanishing.py",
-        " if gone.seen or gone.namespace == namespace]",
+        " if gone.proven or gone.namespace == namespace]",
         "]",
         "whoever writes status in one namespace holds up all others",
+        _VANISHING,
+    ),
+    Mutation(
+        "who looked at a tenant counts as its owner",
+        "cloudfront/memory.py",
+        "proven=self.proofs.held(uid, id_)",
+        "proven=True",
+        "resources that only looked at others' tenants are led elsewhere and hold up everybody",
         _VANISHING,
     ),
     Mutation(

@@ -103,6 +103,22 @@ _DELETION = (
         (f"{_SAFETY}::test_a_list_that_is_throttled_is_asked_again_and_holds_nothing",),
     ),
     Mutation(
+        "groups that wait for their tenants are looked at all the time",
+        "cloudfront/memory.py",
+        "min(_FIRST_LOOK_AT_TENANTS * 2.0 ** min(times - 1, 30), _LONGEST_LOOK)",
+        "_FIRST_LOOK_AT_TENANTS",
+        "a dozen of them use up the account's rate for everybody",
+        (f"{_SAFETY}::test_a_group_that_waits_for_its_tenants_leaves_the_rate_to_others",),
+    ),
+    Mutation(
+        "what the process before disabled stays so",
+        "cloudfront/connectiongroup.py",
+        "(there or self._memory.disabled(mr.uid, group.id))",
+        "self._memory.disabled(mr.uid, group.id)",
+        "a tenant that turns up while the provider is started again is served by nobody",
+        (f"{_SAFETY}::test_so_does_one_that_turns_up_while_the_provider_is_started_again",),
+    ),
+    Mutation(
         "what may have been disabled is forgotten",
         "cloudfront/connectiongroup.py",
         "            self._memory.note_disabled(mr.uid, group.id)",

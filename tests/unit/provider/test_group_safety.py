@@ -227,9 +227,45 @@ def test_a_tenant_that_turns_up_in_a_group_that_is_being_disabled_is_served_agai
     assert world.group.enabled
 
 
+@pytest.mark.parametrize("enabled", [True, False])
+def test_so_does_one_that_turns_up_while_the_provider_is_started_again(enabled):
+    world = Shared()
+    world.cloudfront.deploys = world.cloudfront.deletes_in_progress = False
+    if not enabled:
+        world.edit(enabled=False)
+        world.settle()
+    world.delete()
+    # One that is disabled as asked is deleted at once.
+    for _ in range(2 if enabled else 0):
+        world.reconcile()
+        world.clock.advance(PAUSE)
+    assert not world.group.enabled
+    world.restart()
+    world.cloudfront.add(connection_group_id=world.group.id)
+    world.reconcile()
+    assert world.group.enabled is enabled
+    assert "waits for its tenants" in world.error.message
+
+
+def test_a_forged_status_enables_no_group_of_others():
+    world = Shared()
+    disable(world, world.group.id)
+    foreign = {**world.group.tags, "edgetenants.io/owner": "cluster-1/ConnectionGroup/other/shop.front"}
+    world.cloudfront.groups[world.group.id] = replace(world.group, tags=foreign)
+    world.cloudfront.add(connection_group_id=world.group.id)
+    world.restart()
+    world.delete()
+    assert world.obj["status"]["atProvider"]["enabled"] is True
+    for _ in range(3):
+        world.reconcile()
+        world.clock.advance(PAUSE)
+    assert not world.group.enabled
+
+
 def test_a_group_whose_disabling_was_not_answered_is_enabled_again():
     world = Shared()
     world.delete()
+    del world.obj["status"]["atProvider"]["enabled"]
     world.reconcile()
     world.clock.advance(PAUSE)
     # It reaches AWS, and its answer gets lost.
@@ -240,6 +276,29 @@ def test_a_group_whose_disabling_was_not_answered_is_enabled_again():
     world.cloudfront.add(connection_group_id=world.group.id)
     world.reconcile()
     assert world.group.enabled
+
+
+@pytest.mark.parametrize("shown", [True, False], ids=["in the list", "in AWS's refusal"])
+def test_a_group_that_waits_for_its_tenants_leaves_the_rate_to_others(shown):
+    world = Shared()
+    if shown:
+        world.cloudfront.add(connection_group_id=world.group.id)
+    else:
+        refusal = AwsError("D", "ResourceInUse", "used", status=409)
+        world.cloudfront.refuse["DeleteConnectionGroup"] = refusal
+    world.delete()
+    looks = []
+    while sum(looks) < 3600:
+        world.reconcile()
+        if "waits for its tenants" in world.error.message:
+            looks.append(world.error.after)
+        world.clock.advance(world.error.after)
+    assert looks[:5] == [5, 10, 20, 40, 60]
+    assert set(looks[5:]) == {60}
+    world.cloudfront.refuse.clear()
+    world.cloudfront.tenants.clear()
+    world.settle()
+    assert world.gone
 
 
 class Lists:

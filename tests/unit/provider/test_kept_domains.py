@@ -8,13 +8,14 @@ import copy
 import pytest
 
 from edgetenants_runtime.clock import FakeClock
-from edgetenants_runtime.errors import ExternalError
+from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.kube.errors import KubeError, Operation
 from edgetenants_runtime.kube.kinds import CONFIG_MAPS
 from edgetenants_runtime.managed import ObjectKey
 from edgetenants_runtime.testing import FakeObjects, Journal
 from provider import domainrecords
 from provider.cloudfront.domainmoves import GIVE_ANNOTATION, TAKE_ANNOTATION
+from provider.cloudfront.errors import AwsError
 from provider.cloudfront.identity import OWNER_TAG
 from provider.cloudfront.keptdomains import OnlyRead
 from provider.cloudfront.ownership import ADOPT_ANNOTATION
@@ -219,6 +220,53 @@ def test_nor_by_adopting_a_tenant_that_has_it(api):
     assert not WRITES & set(adopts.reconcile())
     assert f"{DOMAINS[0]} is kept for another namespace" in refused(adopts)
     assert world.cloudfront.tenants["dt_9"].tags == {}
+
+
+@pytest.mark.parametrize("loaded", [False, True], ids=["never", "after the look"])
+def test_nor_by_adopting_one_before_the_records_are_known(api, monkeypatch, loaded):
+    monkeypatch.setattr(domainrecords, "_LOADED_SECONDS", 0.01)
+    world = serving(api)
+    lost(world)
+    world.cloudfront.add(name="rogue.wants", id="dt_9", arn="arn:dt_9", domains={DOMAINS[0]: "active"})
+    adopts = squatter(api, world.cloudfront, annotations={ADOPT_ANNOTATION: "dt_9"})
+    unread = adopts.context["kept"] = DomainRecords(api, "crossplane-system", Looks(FakeClock(), 60))
+    seen = adopts.client.observe(adopts.mr)
+    if loaded:
+        unread.load()
+    words = "is kept for another namespace" if loaded else "have not been read yet"
+    with pytest.raises((NotYet, ExternalError), match=words):
+        adopts.client.update(adopts.mr, seen)
+    assert world.cloudfront.tenants["dt_9"].tags == {}
+    assert holders(api)[0] == "shop"
+
+
+def test_nor_does_a_tenant_of_its_own_wait_longer_than_for_the_records(api, monkeypatch):
+    monkeypatch.setattr(domainrecords, "_LOADED_SECONDS", 0.01)
+    world = serving(api)
+    world.restart()
+    world.context["kept"] = DomainRecords(api, "crossplane-system", Looks(FakeClock(), 60))
+    world.edit(enabled=False)
+    assert not WRITES & set(world.reconcile())
+    assert "have not been read yet" in world.error.message
+    world.context["kept"].load()
+    world.settle()
+    assert not world.cloudfront.only.enabled
+
+
+@pytest.mark.parametrize("code", ["Throttling", "AccessDenied", "InternalError"])
+def test_tags_that_cannot_be_read_make_nobody_a_squatter(api, code):
+    world = serving(api)
+    # As after an agreed move: what AWS says counts more than the record.
+    records(api).hold(DOMAINS[:1], "elsewhere")
+    world.context["kept"] = records(api)
+    world.restart()
+    world.cloudfront.refuse[TAGS] = AwsError(TAGS, code, "not now", status=400)
+    world.reconcile()
+    assert f"read tags of tenant shop.acme: {code}" in world.error.message
+    assert world.ready() == ("True", "Available")
+    world.cloudfront.refuse.clear()
+    world.settle()
+    assert holders(api) == ["shop", "shop"]
 
 
 def test_the_holder_gets_it_back_under_another_identity(api):

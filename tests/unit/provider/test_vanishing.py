@@ -292,6 +292,41 @@ def test_forged_status_holds_up_its_own_namespace_alone():
     assert {world.mr.namespace for world in fleet.held} == {"hostile"}
 
 
+def onlook(fleet: Fleet) -> list[World]:
+    """A namespace has resources that only look at tenants of others, one at each."""
+    watching = []
+    for index, victim in enumerate(list(fleet.cloudfront.tenants.values())[:6]):
+        obj = managed(
+            {},
+            uid=f"onlooker-{index}",
+            annotations={"crossplane.io/external-name": victim.name},
+            managementPolicies=["Observe"],
+        )
+        obj["metadata"]["namespace"] = "hostile"
+        world = World(obj, fleet.cloudfront)
+        world.memory, world.clock, world.context = fleet.worlds[0].memory, fleet.clock, fleet.context
+        watching.append(world)
+    fleet.worlds += watching
+    return watching
+
+
+def test_who_looked_at_others_tenants_and_is_led_elsewhere_holds_up_nobody():
+    fleet = Fleet(8)
+    watching = onlook(fleet)
+    fleet.poll()
+    for index, world in enumerate(watching):
+        assert world.status["atProvider"]["id"]
+        world.obj["metadata"]["annotations"]["crossplane.io/external-name"] = f"nothing.{index}"
+        world.obj["status"]["atProvider"]["name"] = f"nothing.{index}"
+        world.obj["spec"]["managementPolicies"] = ["*"]
+    fleet.poll()
+    fleet.lose(1)
+    for _ in range(4):
+        fleet.poll()
+    assert len(fleet.cloudfront.tenants) == 8
+    assert {world.mr.namespace for world in fleet.held} == {"hostile"}
+
+
 def test_what_others_ask_for_in_vain_stops_nobody():
     fleet = Fleet(8)
     forge(fleet, 1)
