@@ -255,4 +255,20 @@ RUNTIME_BOUNDS = (
         "each poll of each resource asks for its Secret",
         KEPT,
     ),
+    Mutation(
+        "the distance to the next round is not bounded",
+        "rounds.py",
+        "self._stopping.wait(wait(self._once()))",
+        "self._stopping.wait(self._once())",
+        "one answer of a job ends its rounds for good, and nobody is told",
+        ("test_rounds.py",),
+    ),
+    Mutation(
+        "a round that ends its thread ends all rounds",
+        "rounds.py",
+        "except BaseException:  # noqa: BLE001 - whatever one round does, SystemExit too, the next one comes",
+        "except Exception:  # noqa: BLE001",
+        "domains are kept for nobody, or for ever, until the provider is started anew",
+        ("test_rounds.py",),
+    ),
 )
