@@ -124,7 +124,7 @@ RUNTIME_BOUNDS = (
     Mutation(
         "a status that is too large hides Synced",
         "telling.py",
-        "        if isinstance(failure.cause, TooLarge):\n",
+        "        if isinstance(failure.cause, (TooLarge, Invalid)):\n",
         "        if False:\n",
         "the last status stands there for ever and says that all is well",
         BOUNDS,
@@ -270,5 +270,29 @@ RUNTIME_BOUNDS = (
         "except Exception:  # noqa: BLE001",
         "domains are kept for nobody, or for ever, until the provider is started anew",
         ("test_rounds.py",),
+    ),
+    Mutation(
+        "a requested reconcile is noted in whatever length",
+        "telling.py",
+        'cut(self.mr.annotations.get(names.RECONCILE_REQUESTED_AT) or "", LONGEST_REQUEST)',
+        "self.mr.annotations.get(names.RECONCILE_REQUESTED_AT)",
+        "no status of the resource is ever stored again, Synced neither",
+        BOUNDS,
+    ),
+    Mutation(
+        "conditions of others leave no room",
+        "status.py",
+        "        del merged[type_]\n",
+        "        pass\n",
+        "no status of the resource is ever stored again, Synced neither",
+        BOUNDS,
+    ),
+    Mutation(
+        "a status that breaks its schema is told nowhere",
+        "telling.py",
+        "isinstance(failure.cause, (TooLarge, Invalid))",
+        "isinstance(failure.cause, TooLarge)",
+        "the conditions stay as they were, and nobody is told but by an event",
+        BOUNDS,
     ),
 )
