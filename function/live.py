@@ -115,13 +115,13 @@ def summary(findings: Sequence[tuple[WantedTenant, Finding]]) -> Finding:
         return Finding(worst.reason, " ".join(_TO_DO[worst.reason]))
     if not wanted.domains:
         return worst
-    return Finding(worst.reason, f"{', '.join(wanted.domains)}: {worst.message}")
+    return Finding(worst.reason, f"{_few(wanted.domains)}: {worst.message}")
 
 
 def held_up(domains: Sequence[str]) -> Finding:
     """What is found of a claim that is served but for these domains, which wait for a step."""
-    shown = ", ".join(domains[:_SHOWN]) + (" and others" if len(domains) > _SHOWN else "")
-    return Finding(LiveReason.BLOCKED, f"{shown}: not served before a step is confirmed. Blocked says which.")
+    named = _few(domains)
+    return Finding(LiveReason.BLOCKED, f"{named}: not served before a step is confirmed. Blocked says which.")
 
 
 def switching(found: Finding, dark: Sequence[str], waiting: Sequence[str]) -> Finding:
@@ -136,9 +136,12 @@ def switching(found: Finding, dark: Sequence[str], waiting: Sequence[str]) -> Fi
         waits = f"The change of spec.isolation waits. {' '.join(waiting)}" if waiting else _MOVING
         return Finding(LiveReason.LIVE, f"Every domain is served. {waits}")
     if found.satisfied:
-        shown = ", ".join(dark[:_SHOWN]) + (" and others" if len(dark) > _SHOWN else "")
-        return Finding(LiveReason.DEPLOYING, f"{shown}: on the way to another tenant. {_NOTHING}")
+        return Finding(LiveReason.DEPLOYING, f"{_few(dark)}: on the way to another tenant. {_NOTHING}")
     return found
+
+
+def _few(domains: Sequence[str]) -> str:
+    return ", ".join(domains[:_SHOWN]) + (" and others" if len(domains) > _SHOWN else "")
 
 
 _MOVING: Final = "The domains move to the tenants of the new isolation."

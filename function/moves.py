@@ -10,6 +10,7 @@ The claim confirms with the annotation `edgetenants.io/confirm: <token>`, severa
 stands for the step itself, so that the claims of a plan can be confirmed all at once.
 """
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -21,8 +22,10 @@ from function.compose import CONNECTION_GROUP, Order, WantedTenant
 from function.observed import ObservedTenant
 from function.switches import Switch
 
-_NAMED: Final = 100
-"""Domains that a step names; a message has 4096 characters."""
+_NAMES: Final = 2000
+"""Characters of the domains that a step names. A message has 4096, and at its end is what to do."""
+_NAMES_OF_NEEDS: Final = 500
+"""The same for what it needs before."""
 
 
 @dataclass(frozen=True)
@@ -136,9 +139,11 @@ def _other(isolation: Isolation) -> Isolation:
     return next(each for each in Isolation if each is not isolation)
 
 
-def _names(domains: Sequence[str]) -> str:
-    more = len(domains) - _NAMED
-    return ", ".join(domains[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+def _names(domains: Sequence[str], longest: int = _NAMES) -> str:
+    lengths = itertools.accumulate(len(domain) + len(", ") for domain in domains)
+    shown = sum(length <= longest for length in lengths)
+    more = len(domains) - shown
+    return ", ".join(domains[:shown]) + (f" and {more} more" if more > 0 else "")
 
 
 def _replaced(switch: Switch) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...]]:
@@ -165,7 +170,7 @@ def _allowed(order: Order) -> str:
     if not order.terms.kept:
         return ""
     # A domain that no tenant has for a moment would be refused as a new one, and the claim with it.
-    named = _names(order.terms.kept)
+    named = _names(order.terms.kept, _NAMES_OF_NEEDS)
     return f"Before that, plan {order.chosen.name} must allow {named}, or the claim must give that up."
 
 

@@ -42,6 +42,8 @@ _REFUSED: Final = _UNUSABLE | {TenantReadyReason.ACCESS_DENIED, TenantReadyReaso
 
 
 _REQUEST_ID: Final = re.compile(r" \(request id: [^)]*\)")
+_WORDS: Final = 700
+"""Characters of what a tenant says that are quoted; what to do comes after them."""
 _AT_ONCE: Final = 3
 """Old tenants that get a parking name at the same time: as with new tenants (pacing.py), more would open the
 circuit breaker of Crossplane core, and nobody would look at the claim for minutes."""
@@ -286,7 +288,8 @@ def _knows(source: ObservedTenant, domain: str) -> bool:
 def _said(tenant: ObservedTenant, condition: ObservedCondition) -> str:
     # Each try has another request id, and a message that moved with each try would wake core every time.
     told = _REQUEST_ID.sub("", live.words(condition.message)).rstrip(".")
-    return f"DistributionTenant {tenant.name} says: {told}."
+    quoted = told if len(told) <= _WORDS else told[:_WORDS] + "…"
+    return f"DistributionTenant {tenant.name} says: {quoted}."
 
 
 def _rolls_out(seen: ObservedTenant) -> bool:

@@ -10,7 +10,17 @@ from __future__ import annotations
 import math
 from typing import Final
 
-__all__ = ["LONGEST_EVENT", "LONGEST_MESSAGE", "LONGEST_WAIT", "cut", "cut_bytes", "excerpt", "wait"]
+__all__ = [
+    "LONGEST_EVENT",
+    "LONGEST_MESSAGE",
+    "LONGEST_REQUEST",
+    "LONGEST_WAIT",
+    "MOST_CONDITIONS",
+    "cut",
+    "cut_bytes",
+    "excerpt",
+    "wait",
+]
 
 LONGEST_WAIT: Final = 30 * 24 * 3600.0
 """Seconds; whoever asks for more waits for so long. Python's own waits fail at some 292 years."""
@@ -19,6 +29,10 @@ _NO_NUMBER: Final = 60.0
 
 LONGEST_MESSAGE: Final = 32_768
 """Characters in the message of a condition: the bound of Kubernetes' own type."""
+MOST_CONDITIONS: Final = 32
+"""Conditions in a status. An API server stores none that has more than its schema says."""
+LONGEST_REQUEST: Final = 256
+"""Characters of status.lastHandledReconcileAt."""
 LONGEST_EVENT: Final = 1_024
 """Bytes of UTF-8 in the message of an event."""
 _EXCERPT: Final = 80

@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 import structlog
 
+from edgetenants_runtime.bounds import wait
+
 __all__ = ["Round"]
 
 _log = structlog.get_logger("edgetenants_runtime.rounds")
@@ -39,11 +41,11 @@ class Round:
 
     def _run(self) -> None:
         while not self._stopping.is_set():
-            self._stopping.wait(self._once() if self._may_act() else self.MAY_ACT_SECONDS)
+            self._stopping.wait(wait(self._once()))
 
     def _once(self) -> float:
         try:
-            return self._job()
-        except Exception:  # noqa: BLE001 - a bug in one round must not end the others
+            return self._job() if self._may_act() else self.MAY_ACT_SECONDS
+        except BaseException:  # noqa: BLE001 - whatever one round does, SystemExit too, the next one comes
             _log.exception("a round raised, the next one comes", round=self._name)
             return self.STUMBLED_SECONDS

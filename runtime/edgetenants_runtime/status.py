@@ -15,6 +15,7 @@ from enum import Enum
 from typing import Any
 
 from edgetenants_runtime.api.conditions import Condition
+from edgetenants_runtime.bounds import MOST_CONDITIONS
 from edgetenants_runtime.clock import rfc3339
 
 __all__ = ["Report", "merge_patch", "next_status", "patch_for", "plain", "same_message", "without_request_id"]
@@ -103,6 +104,10 @@ def _merge_conditions(
 ) -> list[Mapping[str, Any]]:
     merged: dict[str, Mapping[str, Any]] = {str(c["type"]): c for c in old if c.get("type")}
     latest = {str(condition.type): condition for condition in reported}
+    # Others may write conditions too. So many that no server stores ours beside them lose their last ones.
+    foreign = [type_ for type_ in merged if type_ not in latest]
+    for type_ in foreign[max(0, MOST_CONDITIONS - len(latest)) :]:
+        del merged[type_]
     for type_, condition in latest.items():
         merged[type_] = _transition(merged.get(type_), condition, generation, now)
     return list(merged.values())

@@ -11,11 +11,12 @@ from edgetenants_runtime import meta, operations
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api import conditions
 from edgetenants_runtime.api.conditions import Condition, ConditionType
+from edgetenants_runtime.bounds import LONGEST_REQUEST, cut
 from edgetenants_runtime.collaborators import Collaborators
 from edgetenants_runtime.errors import NotYet
 from edgetenants_runtime.events import EventReason, EventType
 from edgetenants_runtime.external import Change, Observation
-from edgetenants_runtime.kube.errors import Conflict, KubeError, NotFound, TooLarge
+from edgetenants_runtime.kube.errors import Conflict, Invalid, KubeError, NotFound, TooLarge
 from edgetenants_runtime.managed import Managed, ManagedKind
 from edgetenants_runtime.status import Report
 from edgetenants_runtime.steps import Explanation, Next, Outcome, Step, StepFailed, explain, outcome_of, step
@@ -87,7 +88,7 @@ class Telling:
 
     def handled_request(self) -> dict[str, str]:
         """The status field that acknowledges a requested reconcile, where one was requested."""
-        requested = self.mr.annotations.get(names.RECONCILE_REQUESTED_AT)
+        requested = cut(self.mr.annotations.get(names.RECONCILE_REQUESTED_AT) or "", LONGEST_REQUEST)
         if not requested or self.mr.paused or requested == self.mr.status.get("lastHandledReconcileAt"):
             return {}
         self.tell(EventReason.REQUEST_HANDLED, f"Handled the reconcile requested at {requested}")
@@ -148,8 +149,8 @@ class Telling:
         return outcome_of(why.retry, self.poll_seconds)
 
     def unreported(self, failure: StepFailed, why: Explanation) -> Outcome:
-        """The status could not be written. One that is too large is left as it is, and Synced says so."""
-        if isinstance(failure.cause, TooLarge):
+        """The status could not be written. One that no server stores is left as it is, and Synced says so."""
+        if isinstance(failure.cause, (TooLarge, Invalid)):
             try:
                 self.write(Report(conditions=(conditions.reconcile_error(why.message),)))
             except KubeError as error:

@@ -12,6 +12,7 @@ from structlog.testing import capture_logs
 from edgetenants_runtime import Change, ExternalError, Managed, ManagedKind, NotYet, Observation, Retry
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api import conditions
+from edgetenants_runtime.api.managed import ManagedStatus
 from edgetenants_runtime.bounds import LONGEST_MESSAGE, LONGEST_WAIT, cut, cut_bytes
 from edgetenants_runtime.clock import FakeClock, Stopwatch, SystemClock
 from edgetenants_runtime.events import EventReason, EventType
@@ -382,6 +383,46 @@ def test_a_status_that_is_too_large_is_told_in_synced(code: int, words: str) -> 
         assert (outcome.next, outcome.failed) == (Next.REAL_BACKOFF, True)
     assert conditions_of(world.mr)["Synced"] == "False/ReconcileError"
     assert len([entry for entry in world.journal if "Synced=False" in entry]) == 1, "told once"
+
+
+def test_a_status_that_breaks_its_schema_is_told_in_synced() -> None:
+    world = beside(SETTLED_MR)
+    world.external.observation = Observation(True, conditions=(conditions.available(),), at_provider={"a": 1})
+    world.objects.failing = {"status": [Invalid(Operation("patch", TOYS), 422, "status.atProvider.a: no")]}
+    outcome = world.reconcile()
+    assert outcome is not None
+    assert (outcome.next, outcome.failed) == (Next.REAL_BACKOFF, True)
+    assert conditions_of(world.mr)["Synced"] == "False/ReconcileError"
+
+
+def fits_its_schema(world: World) -> ManagedStatus:
+    """What is stored, as the API server would take it."""
+    status = world.mr.status
+    return ManagedStatus.model_validate({name: status.get(name) for name in ("conditions", REQUEST_FIELD)})
+
+
+REQUEST_FIELD = "lastHandledReconcileAt"
+
+
+def test_a_request_of_any_length_is_noted_in_a_status_that_is_stored() -> None:
+    world = beside(SETTLED_MR | {"annotations": {names.RECONCILE_REQUESTED_AT: LARGE}})
+    world.reconcile()
+    assert fits_its_schema(world).last_handled_reconcile_at == cut(LARGE, 256)
+    before = len(world.journal)
+    world.reconcile()
+    assert not [entry for entry in world.journal[before:] if "Handled" in entry], "handled once"
+
+
+@pytest.mark.parametrize("others", [1, 31, 32])
+def test_conditions_of_others_leave_room_for_ours(others: int) -> None:
+    ready = {"type": "Ready", "status": "False", "reason": "No", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    forged = [{**ready, "type": f"Other{number}"} for number in range(others)]
+    world = beside({"status": {"conditions": forged}})
+    world.reconcile()
+    told = [each.type for each in fits_its_schema(world).conditions]
+    assert {"Ready", "Synced"} <= set(told)
+    assert len(told) == min(32, others + 2)
+    assert told[: min(others, 30)] == [each["type"] for each in forged][:30]
 
 
 # Names in paths.

@@ -1,9 +1,12 @@
 """Work beside the reconciles: by the process that may act, again and again, whatever one round does."""
 
+import math
 import threading
 
+import pytest
 from structlog.testing import capture_logs
 
+from edgetenants_runtime.guard import StandDown
 from edgetenants_runtime.rounds import Round
 
 
@@ -28,6 +31,46 @@ def test_it_begins_when_the_process_may_act_and_survives_a_bug() -> None:
         assert made.stop(5)
     assert rounds == [True, True]
     assert [line["round"] for line in lines] == ["test"]
+
+
+@pytest.mark.parametrize("seconds", [math.inf, 1e300, math.nan, -1.0])
+def test_no_distance_to_the_next_ends_the_rounds(seconds: float) -> None:
+    began = threading.Event()
+
+    def job() -> float:
+        began.set()
+        return seconds
+
+    made = Round("test", job, lambda: True)
+    made.start()
+    assert began.wait(5)
+    made._thread.join(0.1)
+    assert made._thread.is_alive()
+    assert made.stop(5)
+
+
+@pytest.mark.parametrize("error", [SystemExit(1), StandDown("a write"), RuntimeError("bug")])
+@pytest.mark.parametrize("asked", ["job", "may_act"])
+def test_whatever_is_raised_the_next_one_comes(error: BaseException, asked: str) -> None:
+    raised, done = threading.Event(), threading.Event()
+
+    def once() -> float:
+        if not raised.is_set():
+            raised.set()
+            raise error
+        done.set()
+        return 60.0
+
+    made = Round(
+        "test",
+        once if asked == "job" else lambda: 60.0,
+        (lambda: bool(once())) if asked == "may_act" else lambda: True,
+    )
+    made.STUMBLED_SECONDS = made.MAY_ACT_SECONDS = 0.01
+    with capture_logs():
+        made.start()
+        assert done.wait(5)
+    assert made.stop(5)
 
 
 def test_one_that_hangs_is_told_of() -> None:

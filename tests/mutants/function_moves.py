@@ -147,4 +147,28 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
         "a claim whose domains are all served is told to be down",
         (f"{_SWITCHES}::test_every_domain_is_served_all_the_time",),
     ),
+    Mutation(
+        "a step names domains without end",
+        "moves.py",
+        "sum(length <= longest for length in lengths)",
+        "len(domains)",
+        "the message is cut before it says how to go on, and nobody knows the token",
+        (f"{_SWITCHES}::test_what_to_do_is_told_however_many_and_long_the_domains_are",),
+    ),
+    Mutation(
+        "a tenant's words are quoted without end",
+        "switches.py",
+        "told if len(told) <= _WORDS else",
+        "told if True else",
+        "the message is cut before it says how to go on, and nobody knows the token",
+        (f"{_SWITCHES}::test_what_to_do_is_told_however_many_and_long_the_domains_are",),
+    ),
+    Mutation(
+        "all domains of a tenant stand before what is wrong with it",
+        "live.py",
+        'f"{_few(wanted.domains)}: {worst.message}"',
+        "f\"{', '.join(wanted.domains)}: {worst.message}\"",
+        "the message is cut before the cause",
+        (f"{_SWITCHES}::test_a_tenant_of_many_domains_hides_no_cause_while_they_move",),
+    ),
 )

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from edgetenants_runtime.bounds import LONGEST_MESSAGE, cut
+from edgetenants_runtime.bounds import LONGEST_MESSAGE, MOST_CONDITIONS, cut
 
 from .model import NOT_TEXT, ApiModel, Kube
 
@@ -131,7 +131,9 @@ class Condition(ApiModel):
     """The metadata.generation of the object that this was told of."""
 
 
-Conditions = Annotated[tuple[Condition, ...], Field(max_length=32), Kube(list_type="map", keys=("type",))]
+Conditions = Annotated[
+    tuple[Condition, ...], Field(max_length=MOST_CONDITIONS), Kube(list_type="map", keys=("type",))
+]
 """The conditions of one object, told apart by type."""
 
 

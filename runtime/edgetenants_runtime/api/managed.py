@@ -9,6 +9,8 @@ from typing import Annotated
 
 from pydantic import Field
 
+from edgetenants_runtime.bounds import LONGEST_REQUEST
+
 from .conditions import Conditions
 from .model import NOT_TEXT, ApiModel, Kube
 from .references import LabelMap, ObjectName, ProviderConfigKind, ProviderConfigReference, SecretReference
@@ -114,7 +116,7 @@ class ManagedStatus(ApiModel):
 
     conditions: Conditions = ()
     """Ready and Synced, and the types of the kind."""
-    last_handled_reconcile_at: Annotated[str | None, Field(max_length=256)] = None
+    last_handled_reconcile_at: Annotated[str | None, Field(max_length=LONGEST_REQUEST)] = None
     """The last value of the annotation crossplane.io/reconcile-requested-at that was acted upon."""
     observed_generation: Annotated[int | None, Field(ge=0), NOT_TEXT] = None
     """The metadata.generation that the last finished reconcile acted upon."""

@@ -48,6 +48,8 @@ class Cloud:
     """CloudFront lets an enabled tenant give a domain away."""
     covers: bool = True
     """A certificate covers the parking domain."""
+    refusal: str = "AWS refuses"
+    """What a tenant says of a refusal, before its reason."""
     plan: dict[str, Any] = field(default_factory=lambda: {"parkingDomain": "*.parking.example.com"})
     domains: list[str] = field(default_factory=list)
     isolation: str = "Shared"
@@ -164,7 +166,7 @@ class Cloud:
 
     def _words(self, reason: str) -> str:
         self.tries += 1
-        return f"AWS refuses ({reason}) (request id: {self.tries})" if reason else ""
+        return f"{self.refusal} ({reason}) (request id: {self.tries})" if reason else ""
 
     # CloudFront.
 

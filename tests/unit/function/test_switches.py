@@ -187,6 +187,40 @@ def test_what_is_refused_waits_for_the_claim_which_is_told_what_goes_dark() -> N
     assert homes(cloud) == home("PerDomain", [A, B, C])
 
 
+LONG = tuple(f"d{n}-{'x' * 50}.{'y' * 60}.example.com" for n in range(100))
+
+
+@pytest.mark.parametrize("parking", [{}, {"parkingDomain": "*.parking.example.com"}])
+@pytest.mark.parametrize("allow", [{}, {"domains": ["**.example.org"]}])
+def test_what_to_do_is_told_however_many_and_long_the_domains_are(
+    parking: dict[str, Any], allow: dict[str, Any]
+) -> None:
+    cloud = running(domains=LONG, gives=False, refusal="refused " * 2000)
+    cloud.isolation, cloud.plan = "PerDomain", {**parking, "allow": {"maxDomains": 100, **allow}}
+    for _ in range(8):
+        rsp = cloud.round()
+    message = building.conditions(rsp)["Blocked"][2]
+    assert f"{LONG[0]}, {LONG[1]}, " in message
+    ends = "or the claim must give that up." if allow else "or take the change back."
+    assert message.endswith(ends)
+    assert ("edgetenants.io/confirm: 44e158d5cc" in message) != bool(allow)
+
+
+def test_a_tenant_of_many_domains_hides_no_cause_while_they_move() -> None:
+    cloud = running(domains=LONG)
+    cloud.isolation = "PerDomain"
+    cloud.round()
+    old = cloud.managed["tenant"]
+    old.status = {
+        "conditions": [building.condition("Ready", "False", "AccessDenied", "the cause", old.generation)]
+    }
+    old.status["atProvider"] = {"id": "dt_1", "enabled": True}
+    _, reason, message = building.live(cloud.ask())
+    assert reason == "AccessDenied"
+    assert message.startswith(f"{LONG[0]}, {LONG[1]}, ")
+    assert "the cause" in message
+
+
 def test_a_gap_is_short_as_the_new_tenant_is_rolled_out_before_the_old_one_lets_go() -> None:
     cloud = running(gives=False, confirmed="44e158d5cc")
     cloud.isolation = "PerDomain"
