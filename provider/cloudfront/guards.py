@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from typing import Final, NoReturn
 
 from apis.conditions import InSyncReason, TenantConditionType
 from apis.conditions import TenantReadyReason as Reason
@@ -30,7 +29,6 @@ __all__ = [
     "check_frozen",
     "check_identity",
     "check_import",
-    "check_peers",
     "check_protection",
     "check_vanished",
     "invalid",
@@ -38,6 +36,7 @@ __all__ = [
     "is_dry_run",
     "leads_nowhere",
     "owner_unseen",
+    "refuse_beside",
     "token_of",
 ]
 
@@ -163,23 +162,22 @@ def _no_longer(mr: Managed, seen: Resource, owner: str | None, installation: str
     )
 
 
-def check_peers(mr: Managed, seen: Resource, peers: Iterable[Managed]) -> None:
-    """A tenant whose owner tag is ours may be another live resource's of the same identity.
+def refuse_beside(mr: Managed, seen: Resource, other: Managed) -> NoReturn:
+    """A tenant whose owner tag is ours is another live resource's of the same identity.
 
     Raises:
         NotYet: the other one is being deleted, and the tenant with it.
         ExternalError: the other one has it, or was there first.
     """
-    if (other := ownership.rival(mr, seen, peers)) is not None:
-        where = f"{other.kind} {other.name}" if other.namespace == mr.namespace else "another resource"
-        if other.deleted:
-            words = f"{noun(mr)} {seen.name} waits for {where}, which has it and is being deleted"
-            raise NotYet(words, after=_PREDECESSOR_SECONDS)
-        raise _refused(
-            Reason.ADOPTION_REFUSED,
-            f"{noun(mr)} {seen.name} ({seen.id}) is managed by {where}. Choose another name with the "
-            f"annotation {EXTERNAL_NAME}, or delete one of the two",
-        )
+    where = f"{other.kind} {other.name}" if other.namespace == mr.namespace else "another resource"
+    if other.deleted:
+        words = f"{noun(mr)} {seen.name} waits for {where}, which has it and is being deleted"
+        raise NotYet(words, after=_PREDECESSOR_SECONDS)
+    raise _refused(
+        Reason.ADOPTION_REFUSED,
+        f"{noun(mr)} {seen.name} ({seen.id}) is managed by {where}. Choose another name with the "
+        f"annotation {EXTERNAL_NAME}, or delete one of the two",
+    )
 
 
 def check_frozen(mr: Managed, frozen: str) -> None:

@@ -10,7 +10,7 @@ Status is a memory: it saves a new process the tags of ten thousand tenants that
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
@@ -56,9 +56,10 @@ def look(mr: Managed, seen: Seen, having: Context) -> Looked[Seen] | None:
         NotYet: another resource that has it is being deleted, or its owner tag was set just now.
         ExternalError: it is not ours (AdoptionRefused), or its tags cannot be read.
     """
-    if not ownership.writes(mr) or having.memory.proofs.holds(mr.uid, seen.id):
+    if not ownership.writes(mr) or _proven(mr, seen, having):
         return Looked(seen)
-    if not mr.deleted and ownership.believed(mr, seen):
+    contested = having.memory.proofs.contested(mr.uid, seen.id)
+    if not mr.deleted and not contested and ownership.believed(mr, seen):
         return Looked(seen)
     tagged = replace(seen, tags=_read_tags(mr, seen, having))
     if mr.deleted:
@@ -75,7 +76,7 @@ def verified(mr: Managed, seen: Seen, having: Context) -> Seen:
     """
     verdict = _accepted(mr, seen, having)
     if verdict is not Ownership.LOST:
-        guards.check_peers(mr, seen, _peers(mr, seen, having))
+        _check_rival(mr, seen, having)
     if verdict is Ownership.OURS:
         _confirm(mr, seen, having)
     return seen
@@ -101,7 +102,7 @@ def before_writing(mr: Managed, seen: Seen, having: Context, *, afresh: bool = F
         ExternalError: it is not ours (AdoptionRefused), or its tags cannot be read.
     """
     if seen.tags is None or _marked(mr, seen, having):
-        if not afresh and having.memory.proofs.holds(mr.uid, seen.id):
+        if not afresh and _proven(mr, seen, having):
             return seen
         seen = verified(mr, replace(seen, tags=_read_tags(mr, seen, having)), having)
     if having.rehearsing or _marked(mr, seen, having):
@@ -174,7 +175,7 @@ def _leaves_with(mr: Managed, seen: Seen, having: Context) -> bool:
     tags or somebody's word say that it was ours; in doubt nothing is deleted, and nothing let go."""
     verdict, known = _judge(mr, seen, having), ownership.recorded(mr, seen)
     if verdict is Ownership.OURS:
-        if ownership.rival(mr, seen, _peers(mr, seen, having)) is not None:
+        if _rival(mr, seen, having) is not None:
             return False
         _confirm(mr, seen, having)
         return True
@@ -186,13 +187,31 @@ def _leaves_with(mr: Managed, seen: Seen, having: Context) -> bool:
     return False
 
 
-def _peers(mr: Managed, seen: Seen, having: Context) -> Iterable[Managed]:
-    """The others of its identity that may have it. Where status says that it is ours, only who is proven to
-    have it, and we are not, counts more."""
-    peers, proofs = having.peers(mr, ownership.names(seen)), having.memory.proofs
-    if not ownership.recorded(mr, seen):
-        return peers
-    return () if proofs.held(mr.uid, seen.id) else [p for p in peers if proofs.held(p.uid, seen.id)]
+def _proven(mr: Managed, seen: Seen, having: Context) -> bool:
+    """It was proven lately to be ours, and to be nobody else's."""
+    proofs = having.memory.proofs
+    return proofs.holds(mr.uid, seen.id) and not proofs.contested(mr.uid, seen.id)
+
+
+def _check_rival(mr: Managed, seen: Seen, having: Context) -> None:
+    other = _rival(mr, seen, having)
+    if other is not None:
+        having.memory.proofs.drop(mr.uid)
+        guards.refuse_beside(mr, seen, other)
+
+
+def _rival(mr: Managed, seen: Seen, having: Context) -> Managed | None:
+    """The other of its identity that has it. Who is proven to have it counts more than who says so in its
+    status; of two that were proven to have it at the same moment, the older."""
+    proofs = having.memory.proofs
+    peers: tuple[Managed, ...] = tuple(having.peers(mr, ownership.names(seen)))
+    proofs.keep_only(seen.id, frozenset({mr.uid, *(peer.uid for peer in peers)}))
+    proven = [peer for peer in peers if ownership.alike(mr, peer) and proofs.held(peer.uid, seen.id)]
+    if proofs.held(mr.uid, seen.id):
+        return next((peer for peer in proven if ownership.is_older(peer, mr)), None)
+    if proven or ownership.recorded(mr, seen):
+        return next(iter(proven), None)
+    return ownership.rival(mr, seen, peers)
 
 
 def _judge(mr: Managed, seen: Seen, having: Context) -> Ownership:

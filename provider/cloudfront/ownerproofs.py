@@ -70,11 +70,15 @@ class OwnerProofs:
         self._clock = clock
         self._lock = threading.Lock()
         self._proofs: dict[str, Proof] = {}
+        self._holders: dict[str, frozenset[str]] = {}
+        """Uids by id: the proofs, the other way round."""
         self._claims: dict[str, _Claim] = {}
 
     def note(self, uid: str, seen: Named) -> None:
         """Its owner tag was just read or made, and is that managed resource's."""
         with self._lock:
+            self._forget(uid)
+            self._holders[seen.id] = self._holders.get(seen.id, frozenset()) | {uid}
             self._proofs[uid] = Proof(seen.id, seen.name, seen.arn, self._clock.now())
             if seen.id in self._claims and self._claims[seen.id].uid == uid:
                 del self._claims[seen.id]
@@ -94,10 +98,21 @@ class OwnerProofs:
         proof = self.of(uid)
         return proof is not None and proof.id == id_
 
+    def contested(self, uid: str, id_: str) -> bool:
+        """Another managed resource was proven to have it, too: both met it at the same moment."""
+        with self._lock:
+            return bool(self._holders.get(id_, frozenset()) - {uid})
+
+    def keep_only(self, id_: str, uids: frozenset[str]) -> None:
+        """Of all managed resources only these are there."""
+        with self._lock:
+            for uid in self._holders.get(id_, frozenset()) - uids:
+                self._forget(uid)
+
     def drop(self, uid: str) -> None:
         """Another owner was seen, or the managed resource has nothing any more."""
         with self._lock:
-            self._proofs.pop(uid, None)
+            self._forget(uid)
             self._claims = {id_: claim for id_, claim in self._claims.items() if claim.uid != uid}
 
     def reserve(self, id_: str, uid: str) -> bool:
@@ -124,3 +139,13 @@ class OwnerProofs:
             if claim is None or claim.uid != uid:
                 return 0.0
             return max(0.0, claim.until - self._clock.now())
+
+    def _forget(self, uid: str) -> None:
+        proof = self._proofs.pop(uid, None)
+        if proof is None:
+            return
+        left = self._holders.get(proof.id, frozenset()) - {uid}
+        if left:
+            self._holders[proof.id] = left
+        else:
+            self._holders.pop(proof.id, None)

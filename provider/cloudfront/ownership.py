@@ -24,8 +24,10 @@ __all__ = [
     "ADOPT_ANNOTATION",
     "Ownership",
     "Resource",
+    "alike",
     "believed",
     "foreign_account",
+    "is_older",
     "judge",
     "made",
     "names",
@@ -110,12 +112,22 @@ def rival(mr: Managed, seen: Resource, peers: Iterable[Managed]) -> Managed | No
     return next((other for other in peers if _rivals(mr, other, seen)), None)
 
 
+def alike(mr: Managed, other: Managed) -> bool:
+    """The other may write, too, and its external resource would have the same owner tag."""
+    return writes(other) and identity.namespace_of(other) == identity.namespace_of(mr)
+
+
+def is_older(mr: Managed, other: Managed) -> bool:
+    """It was made before the other; of two of the same second, the same one each time."""
+    return _age(mr) < _age(other)
+
+
 def _rivals(mr: Managed, other: Managed, seen: Resource) -> bool:
-    if not writes(other) or identity.namespace_of(other) != identity.namespace_of(mr):
+    if not alike(mr, other):
         return False
     if other.at_provider.get("id"):
         return bool(other.at_provider["id"] == seen.id)
-    return _age(other) < _age(mr)
+    return is_older(other, mr)
 
 
 def _age(mr: Managed) -> tuple[str, str]:

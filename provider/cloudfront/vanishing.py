@@ -32,6 +32,8 @@ __all__ = ["Census", "Gone", "Vanished", "Verdict", "judge", "limit", "take_cens
 
 _FEW: Final = 5
 _SHARE: Final = 0.02
+_REMOVED: Final = 10_000
+"""External resources that are remembered after their deletion."""
 _PATIENCE: Final = 10
 """Poll intervals after which others that were not looked at, as they are paused, are not waited for."""
 
@@ -119,6 +121,7 @@ class Vanished:
         self._gone: dict[str, Gone] = {}
         self._proven: dict[str, str] = {}
         self._cleared: dict[str, str] = {}
+        self._removed: OrderedDict[str, None] = OrderedDict()
         self._looks: OrderedDict[str, float] = OrderedDict()
 
     def is_there(self, uid: str, id_: str, *, proven: bool) -> None:
@@ -128,6 +131,15 @@ class Vanished:
             self._drop(uid)
             if proven:
                 self._proven[uid] = id_
+
+    def removed(self, id_: str) -> None:
+        """The provider deleted it itself: whoever still looks for it has lost nothing by accident."""
+        with self._lock:
+            self._removed[id_] = None
+            while len(self._removed) > _REMOVED:
+                self._removed.popitem(last=False)
+            for uid in [uid for uid, gone in self._gone.items() if gone.id == id_]:
+                del self._gone[uid]
 
     def forget(self, uid: str) -> None:
         """Nobody wants it any more, or would make it anew."""
@@ -140,6 +152,8 @@ class Vanished:
         """The tenant of that managed resource is not there."""
         with self._lock:
             self._looked(uid)
+            if id_ in self._removed:
+                return
             known = self._gone.get(uid)
             if self._cleared.get(uid) != id_ and (known is None or known.id != id_):
                 self._cleared.pop(uid, None)

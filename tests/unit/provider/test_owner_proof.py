@@ -184,6 +184,47 @@ def test_a_forged_status_takes_nothing_from_who_is_proven_to_have_it(kind):
     assert kind.there(world).enabled
 
 
+def twins(kind) -> tuple[World, World]:
+    """Two resources of one identity, the first the older, both proven to have one external resource."""
+    older = settled(kind)
+    younger = kind.world(older.cloudfront, uid="younger")
+    younger.obj["metadata"]["creationTimestamp"] = "2030-01-01T00:00:00Z"
+    younger.memory, younger.clock = older.memory, older.clock
+    younger.context["peers"] = lambda *_: [older.mr]
+    older.context["peers"] = lambda *_: [younger.mr]
+    forge(younger, kind.there(older))
+    older.memory.proofs.note(younger.mr.uid, kind.there(older))
+    return older, younger
+
+
+def test_of_two_that_meet_one_at_the_same_moment_the_older_keeps_it(kind):
+    older, younger = twins(kind)
+    assert reconciled(younger) == []
+    assert younger.ready() == ("False", "AdoptionRefused")
+    assert reconciled(older) == []
+    assert older.ready() == ("True", "Available")
+    assert READS not in older.reconcile(), "and no tag is read for it any more"
+    younger.delete()
+    assert reconciled(younger) == []
+    assert younger.gone
+    assert kind.there(older).enabled
+
+
+def test_the_younger_of_two_deletes_nothing_even_if_it_is_deleted_at_once(kind):
+    older, younger = twins(kind)
+    younger.delete()
+    assert reconciled(younger) == []
+    assert younger.gone
+    assert kind.there(older).enabled
+
+
+def test_a_proof_of_who_is_gone_contests_nothing(kind):
+    world = settled(kind)
+    world.memory.proofs.note("gone", kind.there(world))
+    assert READS in world.reconcile()
+    assert READS not in world.reconcile()
+
+
 def test_a_rehearsed_creation_proves_nothing(kind):
     world = kind.world()
     recorder = Recorder(world.cloudfront)

@@ -12,7 +12,7 @@ from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.errors import NotYet
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.memory import Memory
-from provider.cloudfront.vanishing import Verdict, judge, limit
+from provider.cloudfront.vanishing import Census, Verdict, judge, limit
 from tests.unit.provider.fakecloudfront import FakeCloudFront
 from tests.unit.provider.test_connectiongroup import Groups
 from tests.unit.provider.world import World, managed
@@ -408,3 +408,18 @@ def test_a_connection_group_that_is_gone_alone_is_made_anew():
     fleet.poll()
     assert fleet.cloudfront.journal.count("CreateConnectionGroup") == 2
     assert not fleet.held
+
+
+def test_what_the_provider_deleted_itself_counts_for_nobody():
+    vanished = Memory(FakeClock()).vanished
+    for number in range(10):
+        vanished.is_there(f"twin-{number}", f"dt_{number}", proven=True)
+    vanished.found_gone("twin-0", "dt_0", CONFIG, "noisy")
+    for number in range(10):
+        vanished.removed(f"dt_{number}")
+    for number in range(10):
+        vanished.found_gone(f"twin-{number}", f"dt_{number}", CONFIG, "noisy")
+    vanished.found_gone("victim", "dt_victim", CONFIG, "quiet")
+    census = Census(11, frozenset({"victim", *(f"twin-{n}" for n in range(10))}), 0.0)
+    assert vanished.verdict("twin-3", census, POLL) is Verdict.MAKE
+    assert vanished.verdict("victim", census, POLL) is Verdict.WAIT
