@@ -20,8 +20,8 @@ __all__ = ["GIVE_ANNOTATION", "TAKE_ANNOTATION", "Mover", "taken_from"]
 TAKE_ANNOTATION: Final = "edgetenants.io/take-domains-from"
 """On the resource that receives: the ids of the tenants whose domains it may take, separated by commas."""
 GIVE_ANNOTATION: Final = "edgetenants.io/give-domains-to"
-"""On a resource whose tenant has domains: the names in CloudFront of the tenants of other namespaces that may
-take them, separated by commas."""
+"""On a resource whose tenant has domains: the tenants of other namespaces that may take them, each as
+<namespace>/<name in CloudFront>, separated by commas. A name alone would be consent to whoever has it first."""
 
 
 def taken_from(mr: Managed) -> frozenset[str]:
@@ -60,7 +60,7 @@ class Mover:
         if not agreed and not any(map(self._gives, sources)):
             return (
                 "Release it there, or remove it here; or have it moved: set the annotation "
-                f"{GIVE_ANNOTATION} of the resource that has it to {self.mr.external_name}"
+                f"{GIVE_ANNOTATION} of the resource that has it to {self._receiver}"
             )
         if holder.id not in taken_from(self.mr):
             return (
@@ -82,8 +82,12 @@ class Mover:
             and ownership.writes(mr)
         )
 
+    @property
+    def _receiver(self) -> str:
+        return f"{identity.namespace_of(self.mr)}/{self.mr.external_name}"
+
     def _gives(self, source: Managed) -> bool:
-        return str(self.mr.external_name) in _listed(source, GIVE_ANNOTATION)
+        return self._receiver in _listed(source, GIVE_ANNOTATION)
 
 
 def _listed(mr: Managed, annotation: str) -> frozenset[str]:

@@ -176,7 +176,9 @@ def test_a_cluster_that_does_not_answer_is_asked_for_one_kind(aws, plan, cluster
 
 
 def test_what_others_give_is_seen(aws, plan, cluster):
-    gives = of_sales("gives", **{"crossplane.io/external-name": "sales.gives", GIVE_ANNOTATION: "shop.acme"})
+    gives = of_sales(
+        "gives", **{"crossplane.io/external-name": "sales.gives", GIVE_ANNOTATION: "shop/shop.acme"}
+    )
     gives["spec"]["forProvider"] |= {"domains": ["gives.example.com", "moves.example.com"]}
     source = World(gives, aws)
     source.settle()

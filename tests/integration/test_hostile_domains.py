@@ -32,7 +32,7 @@ def moves_are_easy(world: World) -> Iterator[None]:
 def test_an_onlooker_cannot_give_away_what_it_looks_at(teams: Teams) -> None:
     """It looks since before there was anything to see, so that it is the first of those that have the id."""
     blue, red = teams.blue, teams.red
-    looking = {EXTERNAL_NAME: f"{blue.namespace}.mine", GIVE: f"{red.namespace}.taker"}
+    looking = {EXTERNAL_NAME: f"{blue.namespace}.mine", GIVE: f"{red.namespace}/{red.namespace}.taker"}
     red.apply(red.tenant("onlooker", annotations=looking, managementPolicies=["Observe"]))
     mine = [f"a-{blue.namespace}.example.com", f"b-{blue.namespace}.example.com"]
     shop = blue.served("mine", forProvider={"domains": mine})
@@ -48,7 +48,7 @@ def test_an_onlooker_cannot_give_away_what_it_looks_at(teams: Teams) -> None:
 def test_a_forged_holder_cannot_give_either(teams: Teams) -> None:
     """As above, by a resource that says in its status that the tenant is its own."""
     blue, red = teams.blue, teams.red
-    giving = {GIVE: f"{red.namespace}.second", "crossplane.io/paused": "true"}
+    giving = {GIVE: f"{red.namespace}/{red.namespace}.second", "crossplane.io/paused": "true"}
     red.apply(red.tenant("holder", annotations=giving))
     mine = [f"c-{blue.namespace}.example.com", f"d-{blue.namespace}.example.com"]
     shop = blue.served("theirs", forProvider={"domains": mine})

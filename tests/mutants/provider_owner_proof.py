@@ -210,4 +210,12 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
         "a domain is moved to a tenant that is another's by now",
         (f"{_MOVES}::test_a_receiver_that_was_handed_over_meanwhile_takes_nothing",),
     ),
+    Mutation(
+        "who gives names a tenant and not its namespace",
+        "cloudfront/domainmoves.py",
+        "        return self._receiver in _listed(source, GIVE_ANNOTATION)",
+        "        return str(self.mr.external_name) in _listed(source, GIVE_ANNOTATION)",
+        "whoever has the name first is given the domains",
+        ("unit/provider/test_domain_moves.py",),
+    ),
 )

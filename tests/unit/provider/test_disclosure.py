@@ -139,7 +139,7 @@ def giving(owner: str) -> World:
     obj = managed(
         {"distributionId": DISTRIBUTION, "domains": ["a.example.com"]}, annotations={TAKE_ANNOTATION: "dt_1"}
     )
-    gives = managed(annotations={GIVE_ANNOTATION: "shop.acme"}, uid="gives")
+    gives = managed(annotations={GIVE_ANNOTATION: "shop/shop.acme"}, uid="gives")
     gives["metadata"] |= {"namespace": "sales"}
     gives["status"] = {"atProvider": {"id": "dt_1"}, "applied": {"hash": "1"}}
     world = World(obj, cloudfront)

@@ -99,9 +99,16 @@ def test_what_else_changed_is_updated_after_the_move():
         pytest.param(
             ELSEWHERE,
             "dt_1",
-            (source_mr(**{GIVE_ANNOTATION: "shop.acme2, x"}),),
-            f"{GIVE_ANNOTATION} of the resource that has it to shop.acme",
+            (source_mr(**{GIVE_ANNOTATION: "shop/shop.acme2, x"}),),
+            f"{GIVE_ANNOTATION} of the resource that has it to shop/shop.acme",
             id="which gives to others",
+        ),
+        pytest.param(
+            ELSEWHERE,
+            "dt_1",
+            (source_mr(**{GIVE_ANNOTATION: "shop.acme, sales/shop.acme"}),),
+            f"{GIVE_ANNOTATION} of the resource that has it to shop/shop.acme",
+            id="which gives to a name, whosever it is",
         ),
         pytest.param(
             OURS,
@@ -124,14 +131,14 @@ def test_it_stays_where_it_is_and_the_message_says_how(owner, take, sources, wor
 
 @pytest.mark.parametrize("owner", [None, THEIRS])
 def test_strangers_give_nothing_whatever_they_say(owner):
-    world = receiving(owner, sources=(source_mr(**{GIVE_ANNOTATION: "shop.acme"}),))
+    world = receiving(owner, sources=(source_mr(**{GIVE_ANNOTATION: "shop/shop.acme"}),))
     world.edit(domains=[OWN, MOVED])
     world.reconcile()
     assert "have it moved" not in world.error.message
     assert holders(world) == ["shop.source"]
 
 
-GIVES = {GIVE_ANNOTATION: "shop.acme"}
+GIVES = {GIVE_ANNOTATION: "shop/shop.acme"}
 
 
 @pytest.mark.parametrize(
@@ -151,7 +158,7 @@ def test_only_the_owner_gives_and_not_whoever_looks_at_the_tenant(impostor):
     world = receiving(ELSEWHERE, sources=(impostor, source_mr()))
     world.edit(domains=[OWN, MOVED])
     world.reconcile()
-    assert f"{GIVE_ANNOTATION} of the resource that has it to shop.acme" in world.error.message
+    assert f"{GIVE_ANNOTATION} of the resource that has it to shop/shop.acme" in world.error.message
     assert holders(world) == ["shop.source"]
 
 
@@ -174,7 +181,7 @@ def test_a_receiver_that_was_handed_over_meanwhile_takes_nothing():
 
 
 def test_another_namespace_may_give_it():
-    world = receiving(ELSEWHERE, sources=(source_mr(**{GIVE_ANNOTATION: "shop.x, shop.acme"}),))
+    world = receiving(ELSEWHERE, sources=(source_mr(**{GIVE_ANNOTATION: "shop/shop.x, shop/shop.acme"}),))
     world.edit(domains=[OWN, MOVED])
     world.settle()
     assert holders(world) == ["shop.acme"]

@@ -369,7 +369,7 @@ def test_an_agreed_move_takes_the_record_along(api):
     takes = squatter(
         api, world.cloudfront, "rogue.example.com", annotations={TAKE_ANNOTATION: world.cloudfront.only.id}
     )
-    world.obj["metadata"]["annotations"][GIVE_ANNOTATION] = "rogue.wants"
+    world.obj["metadata"]["annotations"][GIVE_ANNOTATION] = "rogue/rogue.wants"
     takes.context["everyone"] = lambda: [takes.mr, world.mr]
     takes.settle()
     takes.edit(domains=["rogue.example.com", DOMAINS[0]])
