@@ -21,7 +21,7 @@ TAKE_ANNOTATION: Final = "edgetenants.io/take-domains-from"
 """On the resource that receives: the ids of the tenants whose domains it may take, separated by commas."""
 GIVE_ANNOTATION: Final = "edgetenants.io/give-domains-to"
 """On a resource whose tenant has domains: the tenants of other namespaces that may take them, each as
-<namespace>/<name in CloudFront>, separated by commas. A name alone would be consent to whoever has it first."""
+<namespace>/<name in CloudFront>, separated by commas. A name alone gives them to whoever has it first."""
 
 
 def taken_from(mr: Managed) -> frozenset[str]:
