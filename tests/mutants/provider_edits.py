@@ -164,6 +164,14 @@ PROVIDER_EDITS = (
         _VANISHING,
     ),
     Mutation(
+        "who waits for another's count fails",
+        "cloudfront/guards.py",
+        '        raise explain(error, f"count the {what}", serving=True) from error\n',
+        "        raise\n",
+        "with very many resources a tenant that is gone fails as if the provider had a bug",
+        _VANISHING,
+    ),
+    Mutation(
         "who looked at a tenant counts as its owner",
         "cloudfront/memory.py",
         "proven=self.proofs.held(uid, id_)",

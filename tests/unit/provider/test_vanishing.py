@@ -11,6 +11,7 @@ import pytest
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.errors import NotYet
 from edgetenants_runtime.managed import Managed
+from provider.cloudfront import answers, vanishing
 from provider.cloudfront.memory import Memory
 from provider.cloudfront.vanishing import Census, Verdict, judge, limit
 from tests.unit.provider.fakecloudfront import FakeCloudFront
@@ -349,6 +350,23 @@ def test_an_accident_is_noticed_by_a_new_process_over_many_namespaces():
         fleet.poll()
     assert fleet.creations() == 8
     assert len(fleet.held) == 8
+
+
+def test_who_waits_for_anothers_count_comes_again(monkeypatch):
+    monkeypatch.setattr(answers, "_PATIENCE", 0.01)
+    fleet = Fleet(8)
+    fleet.lose(1)
+    first = fleet.worlds[0]
+
+    def slowly():
+        """Others are looked at while one worker counts."""
+        first.reconcile()
+        return vanishing.take_census((), None, 0.0)
+
+    first.memory.shared("known tenants 123456789012", slowly)
+    assert isinstance(first.error, NotYet)
+    assert first.error.after == 2
+    assert not first.error.conditions
 
 
 def test_others_that_are_found_gone_take_nothing_from_a_confirmation():
