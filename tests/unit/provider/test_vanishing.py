@@ -328,6 +328,22 @@ def test_who_looked_at_others_tenants_and_is_led_elsewhere_holds_up_nobody():
     assert {world.mr.namespace for world in fleet.held} == {"hostile"}
 
 
+def test_who_went_without_a_last_look_is_forgotten_after_a_week():
+    fleet = Fleet(8)
+    for world in (watching := onlook(fleet)):
+        world.reconcile()
+    del fleet.worlds[8:]
+    for _ in range(8):
+        fleet.clock.advance(24 * 3600)
+        fleet.poll()
+    memory = fleet.worlds[0].memory
+    known = {*memory.vanished._looks, *memory.vanished._proven, *memory._unseen}
+    for remembered in memory._by_uid:
+        known |= remembered.keys()
+    assert known >= {world.mr.uid for world in fleet.worlds}
+    assert not known & {world.mr.uid for world in watching}
+
+
 def test_what_others_ask_for_in_vain_stops_nobody():
     fleet = Fleet(8)
     forge(fleet, 1)
