@@ -35,6 +35,7 @@ from botocore.credentials import (
     Credentials,
     DeferredRefreshableCredentials,
 )
+from botocore.loaders import Loader
 
 from apis.errors import InvalidInput, parse
 from apis.providerconfig import AssumedRole, ProviderConfigSpec, RateLimits, WebIdentity, Writes
@@ -64,6 +65,21 @@ REGION: Final = "us-east-1"
 _SESSION_NAME: Final = "edgetenants"
 _FAILURE_SECONDS: Final = 30.0
 """A config whose credentials AWS refuses is tried so often, however many resources use it."""
+_IDLE_SECONDS: Final = 3600.0
+"""After that long without a resource that used it, a config is let go: it may have been deleted."""
+
+
+class _Models(Loader):
+    """AWS's API models, read once for the sessions of all configs, which anybody may make in a namespace of
+    theirs: read for each, they take 12 MB."""
+
+    @property
+    def search_paths(self) -> list[str]:
+        """A copy, as boto3 adds to it for each session what only its own resources need."""
+        return list(super().search_paths)
+
+
+_MODELS: Final = _Models()
 
 
 @dataclass(frozen=True)
@@ -115,6 +131,7 @@ class Accounts:
         self._opened: dict[str, _Opened] = {}
         self._shared: dict[str, _Shared] = {}
         self._opening: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        self._used: dict[str, float] = {}
 
     def of(self, config: ResolvedConfig) -> Account:
         """The account, made anew when the config or its credentials changed, or AWS takes these no more.
@@ -126,6 +143,7 @@ class Accounts:
         fingerprint = _fingerprint(config)
         with self._lock:
             opening = self._opening[config.uid]
+            self._used[config.uid] = self.clock.now()
         if (known := self._known(config.uid, fingerprint)) is not None:
             return known
         # A lock for each config: one whose endpoint does not answer must not hold up the others.
@@ -165,6 +183,10 @@ class Accounts:
     def _note(self, uid: str, opened: _Opened) -> None:
         with self._lock:
             self._opened[uid] = opened
+            now = self.clock.now()
+            for idle in [each for each, used in self._used.items() if now >= used + _IDLE_SECONDS]:
+                for kept in (self._opened, self._opening, self._used):
+                    kept.pop(idle, None)
 
     def _forget(self, uid: str, hooks: Hooks) -> None:
         """The credentials are not taken any more: begin anew at the next look."""
@@ -277,6 +299,7 @@ def _version() -> str:
 def _session(config: ResolvedConfig, spec: ProviderConfigSpec, hooks: Hooks) -> boto3.Session:
     """A session whose credentials are those at the end of the chain."""
     core = botocore.session.Session()
+    core.register_component("data_loader", _MODELS)
     core.set_config_variable("region", REGION)
     sts = _sts_maker(core, spec, hooks)
     credentials: Any = _base(config, spec, core, sts)

@@ -15,7 +15,7 @@ from edgetenants_runtime.policies import UnsupportedPolicies, permissions
 from provider.cloudfront import disclosure, identity, ownership
 from provider.cloudfront.conditions import was_ready
 from provider.cloudfront.context import Context
-from provider.cloudfront.errors import not_ready
+from provider.cloudfront.errors import AwsError, explain, not_ready
 from provider.cloudfront.identity import namespace_of, noun
 from provider.cloudfront.observed import account_of
 from provider.cloudfront.ownership import ADOPT_ANNOTATION, Ownership, Resource
@@ -261,7 +261,7 @@ def check_vanished(mr: Managed, having: Context) -> None:
         return
     _check_left(mr, having.drift_policy)
     home = account_of(mr.at_provider.get("arn") or "")
-    census = having.memory.shared(f"known tenants {home}", lambda: _census(having, home))
+    census = _shared_census(having, home)
     known = census.known
     verdict = vanished.verdict(mr.uid, census, having.poll_seconds)
     if verdict is Verdict.HELD and vanished.confirms(having.config, having.confirmed):
@@ -276,6 +276,15 @@ def check_vanished(mr: Managed, having: Context) -> None:
             f"more than {limit(known)} of the {known} known tenants and connection groups of account {home}"
         )
         raise _recreation_held(f"{gone}, and so are {many}: {_confirmation(having)}", _HELD_SECONDS)
+
+
+def _shared_census(having: Context, account: str | None) -> Census:
+    """One count a minute serves all. It takes long where there are very many resources."""
+    what = f"known tenants {account}"
+    try:
+        return having.memory.shared(what, lambda: _census(having, account))
+    except AwsError as error:
+        raise explain(error, f"count the {what}", serving=True) from error
 
 
 def _census(having: Context, account: str | None) -> Census:

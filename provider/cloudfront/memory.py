@@ -7,7 +7,9 @@ What was proven of ownership it proves again before it writes (ownerproofs.py).
 from __future__ import annotations
 
 import hashlib
+import itertools
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
@@ -32,6 +34,9 @@ _SECOND_LOOK_SECONDS: Final = 15.0
 _SHARED_SECONDS: Final = 60.0
 _MOST_TOLD: Final = 10_000
 """Things of which it is known that the log has them; a log line too many is no harm."""
+_IDLE_SECONDS: Final = 7 * 24 * 3600.0
+"""After so long without a look, a resource is forgotten: one that leaves its tenant is not looked at when it
+is deleted."""
 _FIRST_LOOK_AT_TENANTS: Final = 5.0
 _FIRST_LOOK: Final = 1.0
 _LONGEST_LOOK: Final = 60.0
@@ -79,6 +84,7 @@ class Memory:
         self._verified: dict[str, float] = {}
         self._told: dict[tuple[str, str], Hashable] = {}
         self._unseen: dict[str, int] = {}
+        self._seen: OrderedDict[str, float] = OrderedDict()
         self._requests: dict[str, tuple[int, float]] = {}
         self._unused: dict[str, tuple[str, float]] = {}
         self._used: dict[str, int] = {}
@@ -253,8 +259,15 @@ class Memory:
     def note_seen(self, uid: str, id_: str) -> None:
         """The external resource is there."""
         self.vanished.is_there(uid, id_, proven=self.proofs.held(uid, id_))
+        now = self._clock.now()
         with self._lock:
             self._unseen.pop(uid, None)
+            self._seen[uid] = now
+            self._seen.move_to_end(uid)
+            idle = list(itertools.takewhile(lambda each: self._seen[each] < now - _IDLE_SECONDS, self._seen))
+        for each in idle:
+            self.vanished.let_go(each)
+            self.forget(each)
 
     def unseen(self, uid: str) -> float:
         """Seconds to the next look for what AWS says is there and does not show: doubled each time."""
@@ -292,6 +305,7 @@ class Memory:
             self._used,
             self._disabled,
             self._proofs,
+            self._seen,
         )
 
     def forget(self, uid: str) -> None:

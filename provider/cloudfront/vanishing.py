@@ -148,6 +148,13 @@ class Vanished:
             self._proven.pop(uid, None)
             self._drop(uid)
 
+    def let_go(self, uid: str) -> None:
+        """It was not looked at for long. One that is gone counts on."""
+        with self._lock:
+            if uid not in self._gone:
+                for known in (self._looks, self._proven, self._cleared):
+                    known.pop(uid, None)
+
     def found_gone(self, uid: str, id_: str, config: str, namespace: str = "") -> None:
         """The tenant of that managed resource is not there."""
         with self._lock:

@@ -276,4 +276,20 @@ PROVIDER_AWS = (
         "whoever may not create tenants and deletes one waits for minutes",
         ("contract/test_lost_answers.py",),
     ),
+    Mutation(
+        "each config reads AWS's models for itself",
+        "cloudfront/aws.py",
+        '    core.register_component("data_loader", _MODELS)\n',
+        "",
+        "whoever makes a hundred ProviderConfigs in a namespace takes the provider's memory",
+        ("unit/provider/test_aws.py::test_configs_share_the_models_of_aws",),
+    ),
+    Mutation(
+        "configs that are gone are kept",
+        "cloudfront/aws.py",
+        "now >= used + _IDLE_SECONDS",
+        "now < used",
+        "whoever makes and deletes ProviderConfigs takes the provider's memory",
+        ("unit/provider/test_aws.py::test_a_config_that_nobody_uses_any_more_is_let_go",),
+    ),
 )

@@ -164,6 +164,22 @@ PROVIDER_EDITS = (
         _VANISHING,
     ),
     Mutation(
+        "who went without a last look is remembered for ever",
+        "cloudfront/memory.py",
+        "            self.vanished.let_go(each)\n            self.forget(each)\n",
+        "            del each\n",
+        "whoever makes and deletes resources that leave their tenants takes the provider's memory",
+        _VANISHING,
+    ),
+    Mutation(
+        "who waits for another's count fails",
+        "cloudfront/guards.py",
+        '        raise explain(error, f"count the {what}", serving=True) from error\n',
+        "        raise\n",
+        "with very many resources a tenant that is gone fails as if the provider had a bug",
+        _VANISHING,
+    ),
+    Mutation(
         "who looked at a tenant counts as its owner",
         "cloudfront/memory.py",
         "proven=self.proofs.held(uid, id_)",

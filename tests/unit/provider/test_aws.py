@@ -61,6 +61,27 @@ def test_configs_of_one_account_share_what_is_remembered(accounts):
     assert elsewhere.memory is not one.memory
 
 
+def test_configs_share_the_models_of_aws(accounts):
+    clients = [client_of(accounts.of(config(uid=uid))) for uid in ("u1", "u2")]
+    loaders = {id(client.meta.service_model._service_description) for client in clients}
+    assert len(loaders) == 1, "each config that somebody makes takes 12 MB"
+    before = len(aws._MODELS.search_paths)
+    accounts.of(config(uid="u3"))
+    assert len(aws._MODELS.search_paths) == before
+
+
+def test_a_config_that_nobody_uses_any_more_is_let_go(accounts):
+    for number in range(20):
+        accounts.of(config(uid=f"gone-{number}"))
+    used, memory = accounts.of(config()), accounts.of(config()).memory
+    for _ in range(3):
+        accounts.clock.advance(1800)
+        assert accounts.of(config()) is used
+    accounts.of(config(uid="another"))
+    assert {*accounts._opened} == {*accounts._opening} == {*accounts._used} == {"u1", "another"}
+    assert accounts.of(config(uid="gone-1")).memory is memory, "what is known of the account stays"
+
+
 def test_endpoint_region_and_agent(accounts):
     client = client_of(accounts.of(config(endpoint={"url": "http://127.0.0.1:4599"})))
     assert client.meta.endpoint_url == "http://127.0.0.1:4599"

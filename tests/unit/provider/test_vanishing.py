@@ -11,6 +11,7 @@ import pytest
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.errors import NotYet
 from edgetenants_runtime.managed import Managed
+from provider.cloudfront import answers, vanishing
 from provider.cloudfront.memory import Memory
 from provider.cloudfront.vanishing import Census, Verdict, judge, limit
 from tests.unit.provider.fakecloudfront import FakeCloudFront
@@ -327,6 +328,22 @@ def test_who_looked_at_others_tenants_and_is_led_elsewhere_holds_up_nobody():
     assert {world.mr.namespace for world in fleet.held} == {"hostile"}
 
 
+def test_who_went_without_a_last_look_is_forgotten_after_a_week():
+    fleet = Fleet(8)
+    for world in (watching := onlook(fleet)):
+        world.reconcile()
+    del fleet.worlds[8:]
+    for _ in range(8):
+        fleet.clock.advance(24 * 3600)
+        fleet.poll()
+    memory = fleet.worlds[0].memory
+    known = {*memory.vanished._looks, *memory.vanished._proven, *memory._unseen}
+    for remembered in memory._by_uid:
+        known |= remembered.keys()
+    assert known >= {world.mr.uid for world in fleet.worlds}
+    assert not known & {world.mr.uid for world in watching}
+
+
 def test_what_others_ask_for_in_vain_stops_nobody():
     fleet = Fleet(8)
     forge(fleet, 1)
@@ -349,6 +366,23 @@ def test_an_accident_is_noticed_by_a_new_process_over_many_namespaces():
         fleet.poll()
     assert fleet.creations() == 8
     assert len(fleet.held) == 8
+
+
+def test_who_waits_for_anothers_count_comes_again(monkeypatch):
+    monkeypatch.setattr(answers, "_PATIENCE", 0.01)
+    fleet = Fleet(8)
+    fleet.lose(1)
+    first = fleet.worlds[0]
+
+    def slowly():
+        """Others are looked at while one worker counts."""
+        first.reconcile()
+        return vanishing.take_census((), None, 0.0)
+
+    first.memory.shared("known tenants 123456789012", slowly)
+    assert isinstance(first.error, NotYet)
+    assert first.error.after == 2
+    assert not first.error.conditions
 
 
 def test_others_that_are_found_gone_take_nothing_from_a_confirmation():
