@@ -118,6 +118,19 @@ def summary(findings: Sequence[tuple[WantedTenant, Finding]]) -> Finding:
     return Finding(worst.reason, f"{_few(wanted.domains)}: {worst.message}")
 
 
+def without_group(found: Finding, group: ObservedTenant | None) -> Finding:
+    """What is found of a tenant that waits for the claim's own connection group: why there is none, where the
+    provider was refused it."""
+    if group is None or found.reason is not LiveReason.CREATING or not group.synced.denied:
+        return found
+    if group.exists or group.synced.reason == SyncedReason.RECONCILE_PAUSED:
+        return found
+    reason = _own_reason(group.ready.reason) if group.ready.denied else LiveReason.FAILED
+    if reason is LiveReason.FAILED or phase(reason) is Phase.FAILED:
+        return Finding(reason, f"ConnectionGroup {group.name}: {words(group.synced.message)}")
+    return found
+
+
 def held_up(domains: Sequence[str]) -> Finding:
     """What is found of a claim that is served but for these domains, which wait for a step."""
     named = _few(domains)
@@ -231,7 +244,8 @@ def _not_ready(view: View) -> Finding | None:
     if _RECORDS in told and _RECORDS in action:
         # The provider has said it, and knows better what for.
         return Finding(reason, told)
-    return Finding(reason, f"{told} {action}".strip())
+    stop = "" if told[-1] in ".!?" else "."
+    return Finding(reason, f"{told}{stop} {action}".strip())
 
 
 def _own_reason(reason: str) -> Reason:

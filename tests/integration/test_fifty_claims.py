@@ -59,6 +59,8 @@ def live_and_quiet(claims: Claims, world: World) -> None:
     calls_before, audit_before = world.emulator.calls()["total"], audit_length(world)
     time.sleep(QUIET_SECONDS)
     calls = Counter(c["operation"] for c in world.emulator.calls(since=calls_before)["calls"])
+    # Their connection group is looked at once a minute for all of them.
+    assert calls.pop("GetConnectionGroup", 0) <= QUIET_SECONDS / 60 + 1
     assert set(calls) <= {"GetDistributionTenant"}, f"more than the poll: {calls}"
     # The interval is a minute with a tenth of jitter either way.
     assert calls["GetDistributionTenant"] <= COUNT * 1.2 + 1
