@@ -125,4 +125,12 @@ FUNCTION_DOMAINS: tuple[Mutation, ...] = (
         "forged conditions fill the memory, and nobody's claims are composed",
         (f"{_MEMORY}::test_edits_of_what_is_large_are_not_kept",),
     ),
+    Mutation(
+        "domains without records hold up the others",
+        "pacing.py",
+        " or found.reason is LiveReason.WAITING_FOR_DNS",
+        "",
+        "three domains whose owners never act keep all others of the claim from being made",
+        ("unit/function/test_pacing.py",),
+    ),
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from function.claim import CONFIRM
 from tests.unit.function import building
 
 EDITS = 12
@@ -33,7 +34,7 @@ def selected(edit: int) -> dict[str, Any]:
 
 
 HOSTILE = {
-    "confirmations": lambda edit: {"xr": {"metadata": {"annotations": {"edgetenants.io/confirm": tokens(edit)}}}},
+    "confirmations": lambda edit: {"xr": {"metadata": {"annotations": {CONFIRM: tokens(edit)}}}},
     "labels": lambda edit: {"xr": {"metadata": {"labels": large(edit)}}},
     "fields of core": lambda edit: {"spec": selected(edit)},
     "conditions": lambda edit: {"xr": {"status": forged(edit)}},
