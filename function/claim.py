@@ -4,8 +4,11 @@ A namespaced composite (Crossplane v2) is the claim itself. A cluster-scoped one
 the claim that spec.claimRef names, or by hand.
 """
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Final
 
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 from google.protobuf.struct_pb2 import Struct, Value
@@ -19,8 +22,14 @@ from function.errors import Refused
 
 CONFIRM = "edgetenants.io/confirm"
 """Annotation: tokens of steps that the claim's author confirms, apart by commas."""
-_REMEMBERED = 256
+_TOKEN: Final = re.compile(r"[0-9a-f]{10}")
+_LONGEST_ANNOTATION: Final = 2048
+"""Characters of the annotation that are read: some two hundred tokens; a claim has use for a few."""
+_REMEMBERED: Final = 256
 """Specs whose parsed form is kept: each claim is looked at several times while it changes."""
+_LARGEST: Final = 256 * 1024
+"""Bytes of what is remembered by its bytes. A claim of 500 domains has less; what core keeps in a spec, and
+conditions, may have any size, and must not fill the memory with each edit."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +60,11 @@ class Composite:
     def without_conditions(self) -> "Composite":
         """Who asks, whatever was told so far: what is composed does not depend on it."""
         return replace(self, conditions=())
+
+    def with_labels_of(self, keys: Iterable[str]) -> "Composite":
+        """The same with no other labels than these: what is remembered of it must not grow with the rest."""
+        wanted = frozenset(keys)
+        return replace(self, labels=tuple(pair for pair in self.labels if pair[0] in wanted))
 
     @property
     def live(self) -> tuple[str, str] | None:
@@ -109,16 +123,23 @@ def _claim_ref(reference: Struct | None) -> tuple[str, str] | None:
     return (structs.text(reference, "namespace"), name) if name else None
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def _conditions(listed: bytes) -> tuple[tuple[str, tuple[str, str]], ...]:
+    return (_known_conditions if len(listed) <= _LARGEST else _told)(listed)
+
+
+def _told(listed: bytes) -> tuple[tuple[str, tuple[str, str]], ...]:
     return tuple(
         (structs.text(each, "type"), (structs.text(each, "status"), structs.text(each, "reason")))
         for each in structs.objects_of(Value.FromString(listed))
     )
 
 
+_known_conditions = lru_cache(maxsize=_REMEMBERED)(_told)
+
+
 def _tokens(annotation: str) -> frozenset[str]:
-    return frozenset(token.strip() for token in annotation.split(",") if token.strip())
+    written = (token.strip() for token in annotation[:_LONGEST_ANNOTATION].split(","))
+    return frozenset(token for token in written if _TOKEN.fullmatch(token))
 
 
 def read(observed: fnv1.Resource) -> Claim:
@@ -130,18 +151,21 @@ def read(observed: fnv1.Resource) -> Claim:
     spec = structs.child(observed.resource, "spec")
     if spec is None:
         raise Refused(LiveReason.INVALID_CLAIM, "spec: expected an object, got nothing")
+    serialized = spec.SerializeToString(deterministic=True)
     try:
-        return _own(spec.SerializeToString(deterministic=True))
+        return (_known if len(serialized) <= _LARGEST else _own)(serialized)
     except InvalidInput as error:
         raise Refused(LiveReason.INVALID_CLAIM, str(error), problems=error.problems) from None
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def _own(spec: bytes) -> Claim:
     own = Struct.FromString(spec)
     for key in CORE_FIELDS & own.fields.keys():
         del own.fields[key]
     return _parse(own.SerializeToString(deterministic=True))
+
+
+_known = lru_cache(maxsize=_REMEMBERED)(_own)
 
 
 @lru_cache(maxsize=_REMEMBERED)

@@ -136,6 +136,7 @@ def order(req: fnv1.RunFunctionRequest, composite: Composite, offered: Plans) ->
         raise Refused(LiveReason.INVALID_CLAIM, "metadata.name: expected a name, got nothing")
     asked = claim.read(req.observed.composite)
     beyond = _beyond(composite.owner[0], asked, offered)
+    composite = composite.with_labels_of(plans.choose(offered, asked.spec.plan).plan.tags_from_labels or ())
     return _agree(composite, asked, offered, beyond & _served(req) if beyond else beyond)
 
 

@@ -14,7 +14,8 @@ from typing import Final
 
 import idna
 
-_REMEMBERED: Final = 2048
+_REMEMBERED: Final = 256
+"""Claims whose domains were looked at."""
 _ENCODED: Final = "xn--"
 
 _MIXED_BY_LANGUAGES: Final = (

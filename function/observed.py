@@ -1,6 +1,7 @@
 """A composed tenant or connection group as the control plane has it: what the provider says of it, and what
 it was asked for when it said so."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -17,6 +18,9 @@ _REMEMBERED = 2048
 """Tenants whose parsed form is kept; some 8 kB each."""
 _CONDITIONS = 4096
 """Conditions whose parsed form is kept: of a tenant's six, one at a time changes."""
+_READ_TYPES = frozenset({ConditionType.READY, ConditionType.SYNCED, *TenantConditionType})
+_LONGEST_MESSAGE = 4096
+"""Characters of a condition's message that are kept; a claim's messages have no more."""
 
 ACTIVE = "active"
 """Status of a domain for which CloudFront answers."""
@@ -127,15 +131,16 @@ class _Memory:
 
     def __init__(self, most: int) -> None:
         self._most = most
+        # By a digest of them: whoever may write annotations and status may make them a megabyte.
         self._by_bytes: dict[bytes, ObservedTenant] = {}
         self._by_name: dict[tuple[str, str | None], ObservedTenant] = {}
 
     def get(self, resource: Struct) -> ObservedTenant:
-        serialized = resource.SerializeToString(deterministic=True)
-        known = self._by_bytes.get(serialized)
-        return known if known is not None else self._remember(serialized, _parse(resource))
+        digest = hashlib.sha256(resource.SerializeToString(deterministic=True)).digest()
+        known = self._by_bytes.get(digest)
+        return known if known is not None else self._remember(digest, _parse(resource))
 
-    def _remember(self, serialized: bytes, fresh: ObservedTenant) -> ObservedTenant:
+    def _remember(self, digest: bytes, fresh: ObservedTenant) -> ObservedTenant:
         # Calls on other threads may do the same meanwhile; the worst of it is that something is read again.
         for each in (self._by_bytes, self._by_name):
             if len(each) >= self._most:
@@ -143,7 +148,7 @@ class _Memory:
         key = (fresh.name, fresh.external_name)
         former = self._by_name.get(key)
         tenant = former if former == fresh else fresh
-        self._by_bytes[serialized] = self._by_name[key] = tenant
+        self._by_bytes[digest] = self._by_name[key] = tenant
         return tenant
 
 
@@ -165,6 +170,7 @@ def _parse(resource: Struct) -> ObservedTenant:
         conditions=dict(
             _condition(each.SerializeToString(deterministic=True))
             for each in structs.objects(status, "conditions")
+            if structs.text(each, "type") in _READ_TYPES
         ),
         enabled=structs.flag(at_provider, "enabled"),
         domain_states={
@@ -193,7 +199,7 @@ def _condition(serialized: bytes) -> tuple[str, ObservedCondition]:
     return structs.text(condition, "type"), ObservedCondition(
         status=structs.text(condition, "status"),
         reason=structs.text(condition, "reason"),
-        message=structs.text(condition, "message"),
+        message=structs.text(condition, "message")[:_LONGEST_MESSAGE],
         generation=structs.whole_number(condition, "observedGeneration"),
     )
 

@@ -3,12 +3,14 @@
 Core counts what it sees of a composite and its resources: it takes a burst of 100, one a second after that,
 and an update counts twice (Crossplane's circuit breaker, v2.1 and later). Three new tenants cost 40 to 55
 until they serve, with the composite's own updates; ten at once would open the breaker, and nobody would look
-at the claim for minutes. So new tenants follow when those before them serve or have failed.
+at the claim for minutes. So new tenants follow when those before them serve, have failed, or wait for
+somebody to make DNS records: that may take for ever, changes nothing meanwhile, and holds up no others.
 """
 
 from collections.abc import Sequence
 from typing import Final
 
+from apis.conditions import LiveReason
 from function.conditions import Looked
 
 AT_ONCE: Final = 3
@@ -25,4 +27,6 @@ def admitted(tenants: Sequence[Looked]) -> list[Looked]:
 
 
 def _under_way(tenant: Looked) -> bool:
-    return tenant.seen is not None and not tenant.finding.satisfied and not tenant.finding.failed
+    found = tenant.finding
+    over = found.satisfied or found.failed or found.reason is LiveReason.WAITING_FOR_DNS
+    return tenant.seen is not None and not over

@@ -2,6 +2,8 @@
 
 from tests.mutants.mutation import Mutation
 
+_MEMORY = "unit/function/test_memory.py"
+
 FUNCTION_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "a wildcard needs no leave",
@@ -74,5 +76,61 @@ FUNCTION_DOMAINS: tuple[Mutation, ...] = (
         "        pass\n",
         "a claim says for ever that somebody must look at it",
         ("unit/function/test_cases.py",),
+    ),
+    Mutation(
+        "whatever a claim confirms is remembered",
+        "claim.py",
+        "for token in annotation[:_LONGEST_ANNOTATION].split",
+        "for token in annotation.split",
+        "edits of one annotation fill the memory, and nobody's claims are composed",
+        (f"{_MEMORY}::test_edits_of_what_is_large_are_not_kept",),
+    ),
+    Mutation(
+        "all labels of a claim are remembered",
+        "claim.py",
+        "pair for pair in self.labels if pair[0] in wanted",
+        "pair for pair in self.labels",
+        "edits of labels fill the memory, and nobody's claims are composed",
+        (f"{_MEMORY}::test_edits_of_what_is_large_are_not_kept",),
+    ),
+    Mutation(
+        "a spec of any size is remembered",
+        "claim.py",
+        "(_known if len(serialized) <= _LARGEST else _own)",
+        "_known",
+        "edits of what core reads fill the memory, and nobody's claims are composed",
+        (f"{_MEMORY}::test_edits_of_what_is_large_are_not_kept",),
+    ),
+    Mutation(
+        "conditions of any size are remembered",
+        "claim.py",
+        "(_known_conditions if len(listed) <= _LARGEST else _told)",
+        "_known_conditions",
+        "forged conditions fill the memory, and nobody's claims are composed",
+        (f"{_MEMORY}::test_edits_of_what_is_large_are_not_kept",),
+    ),
+    Mutation(
+        "managed resources are remembered whole",
+        "observed.py",
+        "hashlib.sha256(resource.SerializeToString(deterministic=True)).digest()",
+        "resource.SerializeToString(deterministic=True)",
+        "edits of annotations fill the memory, and nobody's claims are composed",
+        (f"{_MEMORY}::test_edits_of_what_is_large_are_not_kept",),
+    ),
+    Mutation(
+        "conditions that nobody reads are remembered",
+        "observed.py",
+        'if structs.text(each, "type") in _READ_TYPES',
+        "if True",
+        "forged conditions fill the memory, and nobody's claims are composed",
+        (f"{_MEMORY}::test_edits_of_what_is_large_are_not_kept",),
+    ),
+    Mutation(
+        "domains without records hold up the others",
+        "pacing.py",
+        " or found.reason is LiveReason.WAITING_FOR_DNS",
+        "",
+        "three domains whose owners never act keep all others of the claim from being made",
+        ("unit/function/test_pacing.py",),
     ),
 )

@@ -50,6 +50,11 @@ def test_one_more_for_each_that_serves_or_has_failed() -> None:
     assert set(building.ready(rsp).values()) == {True, False}
 
 
+def test_domains_without_records_hold_up_no_others() -> None:
+    waiting = [tenant(domain, ("False", "DomainValidationPending")) for domain in DOMAINS[:3]]
+    assert composed(answer(*waiting)) == DOMAINS[:6]
+
+
 def test_what_exists_is_wanted_however_many() -> None:
     assert composed(answer(*(tenant(domain, MAKING) for domain in DOMAINS))) == DOMAINS
 

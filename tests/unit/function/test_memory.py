@@ -1,0 +1,67 @@
+"""What the function remembers does not grow with what a user writes and edits again and again."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import Any
+
+import pytest
+
+from function.claim import CONFIRM
+from tests.unit.function import building
+
+EDITS = 12
+WORDS = "m" * 32_000
+
+
+def large(edit: int) -> dict[str, str]:
+    """Labels or annotations of a quarter of a megabyte, others with each edit."""
+    return {f"k{edit}-{number}": "x" * 60 for number in range(3000)}
+
+
+def tokens(edit: int) -> str:
+    return ",".join(f"{edit:04x}{number:06x}" for number in range(20_000))
+
+
+def forged(edit: int) -> dict[str, Any]:
+    told = [building.condition(f"T{number}", "True", "X", f"{edit}{WORDS}") for number in range(30)]
+    return {"conditions": [*told, building.condition("Ready", "True", "Available", f"{edit}{WORDS}")]}
+
+
+def selected(edit: int) -> dict[str, Any]:
+    chosen = {"compositionRevisionSelector": {"matchLabels": large(edit) | large(-edit - 1)}}
+    return {"domains": ["acme.example.com"], "crossplane": chosen}
+
+
+HOSTILE = {
+    "confirmations": lambda edit: {"xr": {"metadata": {"annotations": {CONFIRM: tokens(edit)}}}},
+    "labels": lambda edit: {"xr": {"metadata": {"labels": large(edit)}}},
+    "fields of core": lambda edit: {"spec": selected(edit)},
+    "conditions": lambda edit: {"xr": {"status": forged(edit)}},
+    "managed resources": lambda edit: {
+        "observed": {"tenant": {"metadata": {"annotations": large(edit)}, "status": forged(edit)}}
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_edits_of_what_is_large_are_not_kept(what: str) -> None:
+    building.run(building.request(**HOSTILE[what](EDITS)))
+    tracemalloc.start()
+    for edit in range(EDITS):
+        rsp = building.run(building.request(**HOSTILE[what](edit)))
+        assert building.live(rsp)[1] in {"Creating", "Live"}
+    del rsp
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < EDITS * 60_000
+
+
+def test_labels_that_the_plan_wants_as_tags_are_still_had() -> None:
+    rsp = building.run(
+        building.request(
+            xr={"metadata": {"labels": large(0) | {"team": "blue"}}},
+            input_={"plans": {"standard": {"tagsFromLabels": ["team"]}}},
+        )
+    )
+    assert building.desired(rsp)["tenant"]["spec"]["forProvider"]["tags"] == {"team": "blue"}
