@@ -1,7 +1,7 @@
 """RunFunction: read the request, ask the pure parts, write the response."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
@@ -202,7 +202,10 @@ def _derive(order: Order, existing: tuple[tuple[str, ObservedTenant], ...]) -> C
     """Most calls come because something changed that is not read here, or that this function wrote itself."""
     seen = dict(existing)
     wanted = moves.wanted(order, seen)
+    group = seen.get(compose.CONNECTION_GROUP) if wanted.dedicated else None
     looked = [_look(each, seen.get(each.resource_name), order) for each in wanted.tenants]
+    if group is not None:
+        looked = [replace(each, finding=live.without_group(each.finding, group)) for each in looked]
     finding = live.summary([(each.wanted, each.finding) for each in looked])
     if wanted.switching and not order.claim.spec.suspended:
         dark = _dark(order, looked)

@@ -118,17 +118,17 @@ def summary(findings: Sequence[tuple[WantedTenant, Finding]]) -> Finding:
     return Finding(worst.reason, f"{_few(wanted.domains)}: {worst.message}")
 
 
-def without_group(found: Finding, group: ObservedTenant | None) -> Finding:
+def without_group(found: Finding, group: ObservedTenant) -> Finding:
     """What is found of a tenant that waits for the claim's own connection group: why there is none, where the
     provider was refused it."""
-    if group is None or found.reason is not LiveReason.CREATING or not group.synced.denied:
+    if found.reason is not LiveReason.CREATING or not group.synced.denied:
         return found
     if group.exists or group.synced.reason == SyncedReason.RECONCILE_PAUSED:
         return found
     reason = _own_reason(group.ready.reason) if group.ready.denied else LiveReason.FAILED
-    if reason is LiveReason.FAILED or phase(reason) is Phase.FAILED:
-        return Finding(reason, f"ConnectionGroup {group.name}: {words(group.synced.message)}")
-    return found
+    if phase(reason) is not Phase.FAILED:
+        return found
+    return Finding(reason, f"ConnectionGroup {group.name}: {words(group.synced.message)}")
 
 
 def held_up(domains: Sequence[str]) -> Finding:

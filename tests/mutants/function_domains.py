@@ -133,4 +133,12 @@ FUNCTION_DOMAINS: tuple[Mutation, ...] = (
         "three domains whose owners never act keep all others of the claim from being made",
         ("unit/function/test_pacing.py",),
     ),
+    Mutation(
+        "a group that is refused is waited for in silence",
+        "live.py",
+        "    if phase(reason) is not Phase.FAILED:\n        return found\n    return Finding(",
+        "    if phase(reason) is not None:\n        return found\n    return Finding(",
+        "a claim says for ever that nobody needs to act",
+        ("unit/function/test_cases.py",),
+    ),
 )
