@@ -21,6 +21,7 @@ from edgetenants_runtime.clock import parse_rfc3339, rfc3339
 
 __all__ = [
     "MOST_NOT_HELD",
+    "MOST_OF_ONE",
     "SHARDS",
     "UNREADABLE",
     "Record",
@@ -38,6 +39,9 @@ Never changed, as a domain must be found where it was put."""
 MOST_NOT_HELD: Final = 1000
 """Domains that one namespace has kept and does not hold. Whoever makes and deletes claims all day uses up
 their own, and no room of others."""
+MOST_OF_ONE: Final = 1500
+"""Domains that one namespace has kept in one ConfigMap, so that nobody fills one up. Evenly spread, these are
+96,000 domains; those beyond are not kept."""
 UNREADABLE: Final = "?"
 """Stands for the namespace of a record that somebody spoilt; no namespace is called so."""
 _UNLISTED: Final = timedelta(seconds=10)

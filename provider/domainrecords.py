@@ -8,8 +8,10 @@ over.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final, Protocol
 
@@ -21,6 +23,7 @@ from edgetenants_runtime.managed import Managed, ObjectKey, ResourceKind
 from provider import domainlife
 from provider.cloudfront.keptdomains import RecordsFailed
 from provider.domainlife import Record
+from provider.domainturns import Ticket, Turns
 from provider.domainuse import Looks
 
 __all__ = ["LABEL", "DomainRecords", "Objects", "config_map"]
@@ -31,6 +34,10 @@ LABEL: Final = "edgetenants.io/kept-domains"
 """On every ConfigMap of records, with the value "true"."""
 _LABELS: Final = {LABEL: "true"}
 _TRIES: Final = 10
+_TURN_SECONDS: Final = 5.0
+"""For which one waits for another's write of the same ConfigMap, in real time."""
+_TOLD: Final = 20
+"""Domains that one line of the log names."""
 _LOADED_SECONDS: Final = 5.0
 """For which a write waits for the records at the start, in real time."""
 
@@ -87,6 +94,7 @@ class DomainRecords:
         self._lock = threading.Lock()
         self._loaded = threading.Event()
         self._shards: dict[int, _Shard] = {}
+        self._turns = Turns()
 
     # Reading.
 
@@ -142,9 +150,24 @@ class DomainRecords:
             by_shard.setdefault(domainlife.shard_of(domain), {})[domain] = Record(namespace)
         try:
             for shard, wanted in sorted(by_shard.items()):
-                self.change(shard, _always(wanted))
+                self._hold_together(shard, wanted)
         except KubeError as error:
             raise RecordsFailed(str(error)) from error
+
+    def _hold_together(self, shard: int, wanted: Entries) -> None:
+        """One caller writes for all that wait for the same ConfigMap: each for itself, they would write it
+        over each other and begin again."""
+        ticket = self._turns.ask(shard, wanted)
+        while not ticket.done:
+            batch = self._turns.take(shard, ticket, _TURN_SECONDS)
+            if batch is None:
+                continue
+            try:
+                self.change(shard, _bounded(batch))
+            except BaseException:
+                self._turns.give_back(shard, batch, ticket)
+                raise
+            self._turns.finish(shard, batch)
 
     def change(self, shard: int, change: Change) -> None:
         """Change the records of one ConfigMap. `change` is asked anew where somebody else was faster.
@@ -223,13 +246,31 @@ class DomainRecords:
 
 
 def _tell(shard: int, news: Mapping[str, Record | None]) -> None:
-    kept = {domain: record.namespace for domain, record in news.items() if record is not None}
+    kept = {domain: record.namespace for domain, record in sorted(news.items()) if record is not None}
     ended = sorted(domain for domain, record in news.items() if record is None)
-    _log.info("kept domains changed", config_map=config_map(shard), kept=kept, ended=ended)
+    _log.info(
+        "kept domains changed",
+        config_map=config_map(shard),
+        kept=dict(islice(kept.items(), _TOLD)),
+        ended=ended[:_TOLD],
+        more=max(0, len(kept) - _TOLD) + max(0, len(ended) - _TOLD),
+    )
 
 
-def _always(wanted: Entries) -> Change:
-    return lambda _: wanted
+def _bounded(wanted: Sequence[Ticket]) -> Change:
+    """As much of what is wanted as its namespaces have room for."""
+
+    def change(known: Entries) -> Entries:
+        room = Counter(record.namespace for record in known.values())
+        taken: dict[str, Record] = {}
+        for domain, record in (each for ticket in wanted for each in ticket.wanted.items()):
+            if domain not in known and domain not in taken:
+                room[record.namespace] += 1
+            if domain in known or room[record.namespace] <= domainlife.MOST_OF_ONE:
+                taken[domain] = record
+        return taken
+
+    return change
 
 
 def _number(resource_version: str) -> int:

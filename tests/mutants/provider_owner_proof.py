@@ -218,4 +218,22 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
         "whoever has the name first is given the domains",
         ("unit/provider/test_domain_moves.py",),
     ),
+    Mutation(
+        "a namespace may fill up the records of all",
+        "domainrecords.py",
+        "room[record.namespace] <= domainlife.MOST_OF_ONE",
+        "True",
+        "no domain of anybody else in the same ConfigMap is kept any more",
+        ("unit/provider/test_domain_records.py::test_no_namespace_fills_up_a_config_map",),
+    ),
+    Mutation(
+        "each writes records for itself",
+        "domainturns.py",
+        "            return self._waiting.pop(shard)\n",
+        "            self._waiting[shard].remove(ticket)\n            return [ticket]\n",
+        "many domains of one ConfigMap keep all workers busy",
+        (
+            "unit/provider/test_domain_records.py::test_those_that_want_the_same_config_map_are_written_together",
+        ),
+    ),
 )

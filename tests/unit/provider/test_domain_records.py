@@ -15,6 +15,7 @@ from provider import domainrecords
 from provider.cloudfront.keptdomains import RecordsFailed
 from provider.domainlife import SHARDS, Record, shard_of
 from provider.domainrecords import LABEL, DomainRecords, config_map
+from provider.domainturns import Turns
 from provider.domainuse import Looks
 
 NAMESPACE = "crossplane-system"
@@ -201,3 +202,73 @@ def test_writers_at_once_lose_nothing():
     assert [again.holder(d) for d in domains] == [f"team-{n % 8}" for n in range(64)]
     assert sorted(again.entries()) == sorted({shard_of(d) for d in domains})
     assert max(again.entries()) < SHARDS
+
+
+def in_one_shard(count):
+    found = (d for n in range(99_999) if shard_of(d := f"x{n}.example.com") == shard_of(DOMAIN))
+    return [next(found) for _ in range(count)]
+
+
+class Slow(Serial):
+    """An API server whose answers take a moment, and which counts."""
+
+    writes = 0
+
+    def patch(self, *request):
+        self.writes += 1
+        threading.Event().wait(0.02)
+        return super().patch(*request)
+
+
+def test_those_that_want_the_same_config_map_are_written_together():
+    api = Slow(Journal())
+    records = process(api)
+    records.hold([DOMAIN], "shop")
+    wanted = in_one_shard(40)
+    threads = [threading.Thread(target=records.hold, args=([domain], "shop")) for domain in wanted]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert [records.holder(domain) for domain in wanted] == ["shop"] * 40
+    assert api.writes <= 10
+    assert [process(api).holder(domain) for domain in wanted] == ["shop"] * 40
+
+
+def test_a_write_that_fails_is_tried_by_those_that_waited(api):
+    records = process(api)
+    records.hold([DOMAIN], "shop")
+    api.failing["patch ConfigMap"] = [refusal(500)]
+    failed = []
+
+    def hold(domain):
+        try:
+            records.hold([domain], "shop")
+        except RecordsFailed:
+            failed.append(domain)
+
+    wanted = in_one_shard(4)
+    threads = [threading.Thread(target=hold, args=(domain,)) for domain in wanted]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert len(failed) == 1
+    assert all(records.holder(domain) == "shop" for domain in wanted if domain not in failed)
+
+
+def test_who_waits_too_long_for_others_comes_again(api):
+    turns = Turns()
+    turns.take(1, turns.ask(1, {}), 0.01)
+    with pytest.raises(RecordsFailed, match="others are being recorded"):
+        turns.take(1, turns.ask(1, {}), 0.01)
+
+
+def test_no_namespace_fills_up_a_config_map(api, monkeypatch):
+    monkeypatch.setattr(domainrecords.domainlife, "MOST_OF_ONE", 3)
+    records = process(api)
+    greedy = in_one_shard(5)
+    records.hold(greedy, "greedy")
+    records.hold([DOMAIN], "shop")
+    assert [records.holder(domain) for domain in greedy].count("greedy") == 3
+    assert records.holder(DOMAIN) == "shop"
