@@ -121,6 +121,8 @@ def adoption_refused(
         which = which if known else name
         whose = owner if known else f"another namespace or installation. {disclosure.HIDDEN}"
         way_out = f"it belongs to {whose}. Choose {other_name}"
+    elif verdict is Ownership.HELD:
+        way_out = f"{verdict.value}. Choose {other_name}"
     else:
         former = f" ({owner})" if verdict is Ownership.LEFT and known else ""
         way_out = (

@@ -225,12 +225,20 @@ def _accepted(mr: Managed, seen: Seen, having: Context) -> Ownership:
     verdict, owner = _judge(mr, seen, having), (seen.tags or {}).get(identity.OWNER_TAG)
     if having.unseen and owner and verdict in (Ownership.LEFT, Ownership.GIVEN):
         raise guards.owner_unseen(mr, having.unseen)
+    if verdict is Ownership.GIVEN and _is_held(mr, seen, having):
+        verdict = Ownership.HELD
     if verdict in (Ownership.OURS, Ownership.GIVEN, Ownership.LOST):
         return verdict
     having.memory.proofs.drop(mr.uid)
     if having.memory.is_news(mr.uid, "owner", (seen.id, owner)):
         _log.warning("it exists and is not ours", resource=seen.name, resource_id=seen.id, owner=owner)
     raise guards.adoption_refused(mr, seen, verdict, owner, having.installation)
+
+
+def _is_held(mr: Managed, seen: Seen, having: Context) -> bool:
+    """Another live resource was proven to have it, and only its tags are gone: somebody removed them."""
+    peers = having.peers(mr, ownership.names(seen))
+    return any(having.memory.proofs.held(peer.uid, seen.id) for peer in peers)
 
 
 def _marked(mr: Managed, seen: Seen, having: Context) -> bool:

@@ -75,6 +75,7 @@ class Ownership(Enum):
     LOST = "it lost its owner tag, and is known as this resource's all the same"
     GIVEN = "it has no owner any more, and a person gave it to this resource"
     NOBODYS = "it has no owner"
+    HELD = "it has lost its owner tag, and another resource of this cluster manages it"
     LEFT = "its owner is no longer in this cluster"
     OTHERS = "its owner is another"
 

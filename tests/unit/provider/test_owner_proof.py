@@ -218,6 +218,22 @@ def test_the_younger_of_two_deletes_nothing_even_if_it_is_deleted_at_once(kind):
     assert kind.there(older).enabled
 
 
+def test_what_lost_its_tags_is_not_adopted_from_under_who_has_it(kind):
+    world = settled(kind)
+    it = kind.there(world)
+    kind.put(world, tags={})
+    thief = kind.world(world.cloudfront, uid="thief", annotations={ADOPT: it.id})
+    thief.obj["metadata"]["namespace"] = "rogue"
+    thief.memory, thief.clock = world.memory, world.clock
+    thief.context["peers"] = lambda *_: [world.mr]
+    assert reconciled(thief) == []
+    assert thief.ready() == ("False", "AdoptionRefused")
+    assert "another resource of this cluster manages it" in thief.error.message
+    assert world.mr.namespace not in thief.error.message.replace(it.name, "")
+    thief.context["peers"] = lambda *_: []
+    assert writes(thief.reconcile()) == ["TagResource"], "once nobody has it any more"
+
+
 def test_a_proof_of_who_is_gone_contests_nothing(kind):
     world = settled(kind)
     world.memory.proofs.note("gone", kind.there(world))
