@@ -25,6 +25,7 @@ from provider.cloudfront import (
     groupstate,
     groupuse,
     guards,
+    keptnames,
     ownerlook,
     ownership,
     plan,
@@ -163,12 +164,13 @@ class GroupClient:
 
         Raises:
             NotYet: it was made meanwhile.
-            ExternalError: AWS refuses it.
+            ExternalError: its name is kept for another namespace, or AWS refuses it.
         """
         guards.check_frozen(mr, self._with.frozen)
         name = str(mr.external_name)
         with before_creation():
             asked = self._asked_first(mr, name)
+            keptnames.check_creation(mr, self._with)
         effects = _Effects(None)
         try:
             self._run((CreateGroup(asked),), effects)

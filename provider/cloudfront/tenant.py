@@ -31,6 +31,7 @@ from provider.cloudfront import (
     desired,
     dnsinstructions,
     guards,
+    keptnames,
     lateinit,
     ownerlook,
     ownership,
@@ -218,12 +219,13 @@ class TenantClient:
 
         Raises:
             NotYet: CloudFront cannot see yet that the domains lead to it, or the tenant was made meanwhile.
-            ExternalError: the spec cannot work or AWS refuses it.
+            ExternalError: the spec cannot work, its name is kept for another namespace, or AWS refuses it.
         """
         guards.check_frozen(mr, self._with.frozen)
         name = str(mr.external_name)
         with before_creation():
             asked = self._asked_first(mr, name)
+            keptnames.check_creation(mr, self._with)
             passed = self._checks.creation(mr, asked)
         # Other tenants' domains are moved once there is something to move them to.
         asked = replace(asked, domains=(asked.domains or frozenset()) - passed.moves.sources.keys())

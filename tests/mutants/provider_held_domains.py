@@ -5,6 +5,7 @@ from tests.mutants.mutation import Mutation
 _KEPT = ("unit/provider/test_kept_domains.py",)
 _RECORDS = ("unit/provider/test_domain_records.py",)
 _ROUNDS = ("unit/provider/test_domain_rounds.py",)
+_NAMES = ("unit/provider/test_kept_names.py",)
 _LIFE = ("unit/provider/test_domain_life.py",)
 
 PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
@@ -199,5 +200,21 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
         '            return cls("")\n',
         "a typing error gives a domain away",
         _LIFE,
+    ),
+    Mutation(
+        "a name that begins with another namespace is free",
+        "cloudfront/keptnames.py",
+        "    return any(identity.namespace_of(other) == prefix for other in having.everyone())\n",
+        "    return False\n",
+        "whoever computes the names of a claim's next tenants has them first",
+        _NAMES,
+    ),
+    Mutation(
+        "a connection group's name is not looked at",
+        "cloudfront/connectiongroup.py",
+        "            keptnames.check_creation(mr, self._with)\n",
+        "",
+        "a claim's connection group is another's",
+        _NAMES,
     ),
 )
