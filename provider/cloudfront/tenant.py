@@ -68,7 +68,9 @@ class TenantClient:
         self._cloudfront = context.cloudfront
         self._memory = context.memory
         self._dns = DnsLook(context.cloudfront, context.memory)
-        self._keeper = Keeper(context.kept, context.cloudfront, context.memory, context.installation)
+        self._keeper = Keeper(
+            context.kept, context.cloudfront, context.memory, context.installation, context.account
+        )
         self._checks = Checks(
             context.cloudfront, context.memory, context.installation, context.everyone, self._keeper
         )
@@ -234,7 +236,7 @@ class TenantClient:
         except ActionFailed as failure:
             raise self._creation_failed(mr, asked, failure.cause) from failure
         ownerlook.made(mr, _there(effects), self._with)
-        self._keeper.made(mr, _there(effects))
+        self._keeper.made(mr, _there(effects), _there(effects).active_domains)
         request = asked.certificate_request
         certificate = certificates.requested(None, request) if request else None
         state = assessment.assess(
