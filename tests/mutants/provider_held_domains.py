@@ -44,8 +44,8 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "tags that cannot be read are another's",
         "cloudfront/keptdomains.py",
-        "                raise _unreadable(mr, seen, error) from error\n            _log.warning(",
-        "                raise _refused(mr, self.refusals(mr, others)) from error\n            _log.warning(",
+        "                raise _unreadable(mr, seen, error) from error\n            _unproven(",
+        "                raise _refused(mr, self.refusals(mr, others)) from error\n            _unproven(",
         "an owner is told to give up its domain because AWS is busy",
         _KEPT,
     ),
@@ -60,8 +60,8 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "domains are recorded that are not active",
         "cloudfront/keptdomains.py",
-        "self._unrecorded(mr, seen.active_domains), self._others",
-        "self._unrecorded(mr, seen.domains), self._others",
+        "        has = self._has(mr, seen, seen.active_domains)\n",
+        "        has = self._has(mr, seen, seen.domains)\n",
         "a name is blocked by a tenant that can never serve it",
         _KEPT,
     ),
