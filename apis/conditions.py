@@ -92,7 +92,8 @@ class TenantReadyReason(StrEnum):
     ADOPTION_REFUSED = "AdoptionRefused"
     """A tenant of this name exists in CloudFront, and by its owner tag it is somebody else's, or nobody's. It
     may have been this resource's before. Whoever is sure sets the annotation edgetenants.io/adopt to its id,
-    or another external name is chosen; does not clear by itself."""
+    or another external name is chosen; does not clear by itself. Or none exists, and the name is kept for
+    another namespace: another one is chosen, or an administrator releases it."""
     ACCOUNT_MISMATCH = "AccountMismatch"
     """The credentials are of another AWS account than the one that the tenant is in. Nothing is written.
     Whoever changed the ProviderConfig puts it back; clears by itself then."""

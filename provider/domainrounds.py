@@ -19,6 +19,7 @@ from edgetenants_runtime.clock import Stopwatch, utc_now
 from edgetenants_runtime.kube.errors import KubeError, NotServed
 from edgetenants_runtime.managed import Managed, ResourceKind
 from provider import domainlife
+from provider.cloudfront.namekeys import is_name
 from provider.domainlife import Record, Use
 from provider.domainrecords import DomainRecords, Entries
 from provider.domainuse import Looks, Uses
@@ -168,8 +169,9 @@ class Rounds:
         claimed: Mapping[str, frozenset[str]],
         too_many: frozenset[str],
     ) -> Record | None:
-        listed: bool | None = (record.namespace, domain) in uses.listed
-        if not listed:
+        listed: bool | None = uses.is_listed(record.namespace, domain)
+        # A claim lists domains; its names are those of its resources.
+        if not listed and not is_name(domain):
             known = claimed.get(record.namespace)
             listed = None if known is None else domain in known
         use = Use(uses.is_held(record.namespace, domain), listed)
@@ -183,7 +185,8 @@ class Rounds:
                 record.namespace
                 for domain, record in everything.items()
                 if uses.is_held(record.namespace, domain) is False
-                and (record.namespace, domain) not in uses.listed
+                and not is_name(domain)
+                and not uses.is_listed(record.namespace, domain)
             }
         )
         later = [namespace for namespace in asked if namespace > self._asked_last]

@@ -1,5 +1,5 @@
-"""Which namespaces hold domains and which list them: by what the looks of this process found, and by the
-managed resources that there are (pure but for what it remembers)."""
+"""Which namespaces hold domains and names and which list them: by what the looks of this process found, and
+by the managed resources that there are (pure but for what it remembers)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Final
 
 from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.managed import Managed
+from provider.cloudfront import namekeys
 from provider.cloudfront.identity import namespace_of
 
 __all__ = ["Looks", "Uses", "listed_by"]
@@ -38,7 +39,7 @@ class Looks:
         self._since: float | None = None
 
     def note(self, mr: Managed, active: frozenset[str]) -> None:
-        """A look found these active domains."""
+        """A look found these active domains, and the name."""
         with self._lock:
             self._looks[mr.uid] = _Look(active, self._clock.now())
 
@@ -81,10 +82,15 @@ class Uses:
         """As domainlife.Use has it."""
         if (namespace, domain) in self.held:
             return True
-        return None if (namespace, domain) in self.unlooked else False
+        return None if (namespace, namekeys.without_account(domain)) in self.unlooked else False
+
+    def is_listed(self, namespace: str, domain: str) -> bool:
+        """By a managed resource; a name in whichever account."""
+        return (namespace, namekeys.without_account(domain)) in self.listed
 
 
 def listed_by(mr: Managed) -> frozenset[str]:
-    """The domains in the spec of a managed resource."""
+    """The domains in the spec of a managed resource, and its external name."""
     both = (mr.for_provider.get("domains") or (), mr.init_provider.get("domains") or ())
-    return frozenset(str(domain).lower() for domains in both for domain in domains)
+    domains = frozenset(str(domain).lower() for domains in both for domain in domains)
+    return domains | {namekeys.listed_by(mr)}

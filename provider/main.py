@@ -84,7 +84,8 @@ def wire(client: KubeClient, clock: Clock, settings: Settings, policy: Policy) -
     accounts = Accounts(clock, Instruments(manager.metrics.registry))
     tenants: list[Controller] = []
     groups: list[Controller] = []
-    kept = keep_domains(manager, client, clock, settings, policy, lambda: resources(tenants))
+    everyone = lambda: chain(resources(tenants), resources(groups))  # noqa: E731 - of both trees
+    kept = keep_domains(manager, client, clock, settings, policy, everyone)
     manager.metrics.registry.register(Gauges(lambda: resources(tenants), lambda: accounts.pauses))
     for tree in TREES:
         configs = manager.configs(
@@ -109,7 +110,7 @@ def wire(client: KubeClient, clock: Clock, settings: Settings, policy: Policy) -
                 drift_policy=policy.drift,
                 read_only=policy.read_only,
                 peers=namesakes(controllers),
-                everyone=lambda: chain(resources(tenants), resources(groups)),
+                everyone=everyone,
                 poll_seconds=settings.poll_interval,
                 kept=kept,
             )
@@ -125,7 +126,7 @@ def keep_domains(
     policy: Policy,
     everyone: Callable[[], Iterable[Managed]],
 ) -> KeptDomains:
-    """The records of who has which domain; `everyone` are the tenants of both trees."""
+    """The records of who has which domain and name; `everyone` are the managed resources of both trees."""
     if not policy.keep_domains:
         return NOTHING
     looks = Looks(clock, settings.poll_interval)

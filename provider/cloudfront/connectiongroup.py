@@ -25,6 +25,7 @@ from provider.cloudfront import (
     groupstate,
     groupuse,
     guards,
+    keptnames,
     ownerlook,
     ownership,
     plan,
@@ -44,6 +45,7 @@ from provider.cloudfront.groupplan import (
     UpdateGroup,
 )
 from provider.cloudfront.groupstate import Group, ObservedGroup
+from provider.cloudfront.keptdomains import Keeper
 from provider.cloudfront.ownerlook import Looked
 from provider.cloudfront.report import Shown
 
@@ -71,6 +73,9 @@ class GroupClient:
         self._with = context
         self._cloudfront = context.cloudfront
         self._memory = context.memory
+        self._keeper = Keeper(
+            context.kept, context.cloudfront, context.memory, context.installation, context.account
+        )
 
     # Observe.
 
@@ -91,6 +96,7 @@ class GroupClient:
         self._memory.note_seen(mr.uid, owned.seen.id)
         if mr.deleted:
             return Observation(exists=True, conditions=groupreport.removing(owned.seen), state=owned)
+        self._keeper.saw_group(mr, owned.seen)
         return self._observation(mr, self._assess(mr, owned))
 
     def _get(self, mr: Managed) -> ObservedGroup | None:
@@ -109,6 +115,7 @@ class GroupClient:
 
     def _absent(self, mr: Managed) -> Observation:
         self._memory.forget(mr.uid)
+        self._keeper.gone(mr)
         guards.check_vanished(mr, self._with)
         return Observation(exists=False, conditions=() if mr.deleted else groupreport.absent())
 
@@ -163,12 +170,13 @@ class GroupClient:
 
         Raises:
             NotYet: it was made meanwhile.
-            ExternalError: AWS refuses it.
+            ExternalError: its name is kept for another namespace, or AWS refuses it.
         """
         guards.check_frozen(mr, self._with.frozen)
         name = str(mr.external_name)
         with before_creation():
             asked = self._asked_first(mr, name)
+            keptnames.check_creation(mr, self._with)
         effects = _Effects(None)
         try:
             self._run((CreateGroup(asked),), effects)
@@ -179,6 +187,7 @@ class GroupClient:
             what = f"create connection group {name}"
             raise explain(error, what, serving=False, creating=True) from error
         ownerlook.made(mr, _there(effects), self._with)
+        self._keeper.made(mr, _there(effects))
         state = groupplan.assess(mr, self._asked(mr, name), _there(effects), self._with.drift_policy)
         shown = groupreport.show(state, served=False, written=True)
         return _change(shown, f"{', '.join(effects.story)} ({state.seen.id})")

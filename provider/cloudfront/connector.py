@@ -43,7 +43,7 @@ class _Connector:
         kept: KeptDomains = NOTHING,
     ) -> None:
         """`peers` finds the other managed resources that lead to the same external one, `everyone` those
-        of all kinds, `kept` knows who has which domain; the rest is the provider's flags."""
+        of all kinds, `kept` knows who has which domain and name; the rest is the provider's flags."""
         self._configs = configs
         self._accounts = accounts
         self._installation = installation

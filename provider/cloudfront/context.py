@@ -44,6 +44,6 @@ class Context:
     poll_seconds: float = 60.0
     """Between two looks at a resource."""
     kept: KeptDomains = NOTHING
-    """Who has which domain, of all accounts."""
+    """Who has which domain and name, of all accounts."""
     rehearsing: bool = False
     """Calls that write are recorded and not made, so that nothing can be waited for or read back."""

@@ -8,7 +8,8 @@ all others until the record ends:
     about to delete, or to take a domain away                              ─▶ kept first, then done
     about to create, to add a domain, to adopt                             ─▶ refused where kept for another
 
-Nothing that stands in a spec or in a status makes a record.
+Nothing that stands in a spec or in a status makes a record. The names of tenants and connection groups are
+kept in the same way; their keys are in namekeys.py, and keptnames.py refuses them.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ import structlog
 from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront import identity, ownership
+from provider.cloudfront import identity, namekeys, ownership
 from provider.cloudfront.calls import CloudFront
 from provider.cloudfront.conditions import was_ready
 from provider.cloudfront.errors import AwsError, explain, not_ready
 from provider.cloudfront.memory import Memory
 from provider.cloudfront.observed import ObservedTenant
+from provider.cloudfront.ownership import Resource
 
 __all__ = ["NOTHING", "Keeper", "KeptDomains", "OnlyRead", "RecordsFailed"]
 
@@ -41,7 +43,8 @@ class RecordsFailed(Exception):  # noqa: N818 - says what happened
 
 
 class KeptDomains(Protocol):
-    """The records of all accounts, as a domain is unique over them. Thread-safe."""
+    """The records of all accounts, as a domain is unique over them; among the domains stand the keys of names
+    (namekeys.py). Thread-safe."""
 
     @property
     def known(self) -> bool:
@@ -79,7 +82,8 @@ class KeptDomains(Protocol):
         ...
 
     def looked(self, mr: Managed, active: frozenset[str]) -> None:
-        """A look found these active domains on the tenant of a managed resource; nothing is written."""
+        """A look found these active domains on the tenant of a managed resource, and the key of its name;
+        nothing is written."""
         ...
 
     def place(self, domain: str) -> str:
@@ -136,29 +140,39 @@ class OnlyRead:
 
 
 class Keeper:
-    """Records and refuses domains for the external client of one managed resource."""
+    """Records domains and names for the external client of one managed resource, and refuses domains."""
 
-    def __init__(self, kept: KeptDomains, cloudfront: CloudFront, memory: Memory, installation: str) -> None:
+    def __init__(
+        self,
+        kept: KeptDomains,
+        cloudfront: CloudFront,
+        memory: Memory,
+        installation: str,
+        account: str | None = None,
+    ) -> None:
+        """Where the account may not be asked for, no name is kept: it is one in an account."""
         self._kept = kept
         self._cloudfront, self._memory = cloudfront, memory
-        self._installation = installation
+        self._installation, self._account = installation, account
 
     # What AWS answered.
 
     def saw(self, mr: Managed, seen: ObservedTenant) -> None:
-        """A look found the tenant: record the active domains that are not recorded yet, where the owner tag
-        proves that the tenant is this resource's. In a steady state this asks and writes nothing.
+        """A look found the tenant: record its name and the active domains that are not recorded yet, where
+        the owner tag proves that the tenant is this resource's. In a steady state this asks and writes
+        nothing.
 
         Raises:
             NotYet: a domain is kept for another namespace, and the tags cannot be read at present.
             ExternalError: a domain is kept for another namespace, and the tenant is not proven to be this
                 resource's; or the tags cannot be read.
         """
-        self._kept.looked(mr, frozenset(seen.active_domains))
+        has = self._has(mr, seen, seen.active_domains)
+        self._kept.looked(mr, has)
         if not self._kept.known:
             # Nothing can be told. A write waits for the records; a look does not.
             return
-        new, others = self._unrecorded(mr, seen.active_domains), self._others(mr, seen.domains)
+        new, others = self._unrecorded(mr, has), self._others(mr, seen.domains)
         if not new and not others:
             return
         matters = bool(others) and ownership.writes(mr) and not mr.deleted
@@ -168,21 +182,36 @@ class Keeper:
             if matters:
                 # Neither ours nor another's for certain.
                 raise _unreadable(mr, seen, error) from error
-            _log.warning("cannot read tags, so domains are not recorded", tenant=seen.name, error=str(error))
+            _unproven(mr, seen, error)
             return
         if proven:
             self._try_to_hold(mr, new)
         elif matters and (refusals := self.refusals(mr, others)):
             raise _refused(mr, refusals)
 
-    def made(self, mr: Managed, tenant: ObservedTenant) -> None:
-        """This resource created the tenant, with its owner tag: that is proof."""
-        self._kept.looked(mr, frozenset(tenant.active_domains))
-        if self._kept.known and (new := self._unrecorded(mr, tenant.active_domains)):
+    def saw_group(self, mr: Managed, seen: Resource) -> None:
+        """A look found the connection group: its name is recorded in the same way."""
+        has = self._has(mr, seen)
+        self._kept.looked(mr, has)
+        if not self._kept.known or not (new := self._unrecorded(mr, has)):
+            return
+        try:
+            proven = self._proven(mr, seen, (seen.arn, new))
+        except AwsError as error:
+            _unproven(mr, seen, error)
+            return
+        if proven:
+            self._try_to_hold(mr, new)
+
+    def made(self, mr: Managed, seen: Resource, active: Iterable[str] = ()) -> None:
+        """This resource created the tenant or connection group, with its owner tag: that is proof."""
+        has = self._has(mr, seen, active)
+        self._kept.looked(mr, has)
+        if self._kept.known and (new := self._unrecorded(mr, has)):
             self._try_to_hold(mr, new)
 
     def gone(self, mr: Managed) -> None:
-        """A look found no tenant."""
+        """A look found none."""
         self._kept.looked(mr, frozenset())
 
     # Before a write.
@@ -238,6 +267,14 @@ class Keeper:
 
     # Parts.
 
+    def _has(self, mr: Managed, seen: Resource, active: Iterable[str] = ()) -> frozenset[str]:
+        """What may be recorded. Not the name of what is only looked at, nor of what is named by its id, as
+        that is never made anew."""
+        names = mr.external_name == seen.name and ownership.writes(mr)
+        if not names or self._account is None:
+            return frozenset(active)
+        return frozenset(active) | {namekeys.key_of(mr.kind, self._account, seen.name)}
+
     def _unrecorded(self, mr: Managed, domains: Iterable[str]) -> tuple[str, ...]:
         if not self._kept.recording:
             return ()
@@ -248,7 +285,7 @@ class Keeper:
         free = (None, identity.namespace_of(mr))
         return tuple(sorted(domain for domain in domains if self._kept.holder(domain) not in free))
 
-    def _proven(self, mr: Managed, seen: ObservedTenant, what: Hashable) -> bool:
+    def _proven(self, mr: Managed, seen: Resource, what: Hashable) -> bool:
         known = self._memory.proof(mr.uid, what)
         if known is not None:
             return known
@@ -256,7 +293,7 @@ class Keeper:
         self._memory.note_proof(mr.uid, what, proven=proven)
         return proven
 
-    def _proves(self, mr: Managed, seen: ObservedTenant) -> bool:
+    def _proves(self, mr: Managed, seen: Resource) -> bool:
         """Asked of AWS each time, as a tenant may be handed over by its tag; it is asked for what is new
         only."""
         owner = self._cloudfront.tags(seen.arn).get(identity.OWNER_TAG)
@@ -279,6 +316,11 @@ class Keeper:
             f"{_FIELD}: {domain} is kept for another namespace, whose tenant serves or served it. Remove it "
             f"here; or have an administrator release it: {self._kept.place(domain)}"
         )
+
+
+def _unproven(mr: Managed, seen: Resource, error: AwsError) -> None:
+    what = f"{identity.noun(mr)} {seen.name}"
+    _log.warning("cannot read tags, so who has what is not recorded", of=what, error=str(error))
 
 
 def _unreadable(mr: Managed, seen: ObservedTenant, error: AwsError) -> ExternalError | NotYet:

@@ -31,6 +31,7 @@ from provider.cloudfront import (
     desired,
     dnsinstructions,
     guards,
+    keptnames,
     lateinit,
     ownerlook,
     ownership,
@@ -67,7 +68,9 @@ class TenantClient:
         self._cloudfront = context.cloudfront
         self._memory = context.memory
         self._dns = DnsLook(context.cloudfront, context.memory)
-        self._keeper = Keeper(context.kept, context.cloudfront, context.memory, context.installation)
+        self._keeper = Keeper(
+            context.kept, context.cloudfront, context.memory, context.installation, context.account
+        )
         self._checks = Checks(
             context.cloudfront, context.memory, context.installation, context.everyone, self._keeper
         )
@@ -218,12 +221,13 @@ class TenantClient:
 
         Raises:
             NotYet: CloudFront cannot see yet that the domains lead to it, or the tenant was made meanwhile.
-            ExternalError: the spec cannot work or AWS refuses it.
+            ExternalError: the spec cannot work, its name is kept for another namespace, or AWS refuses it.
         """
         guards.check_frozen(mr, self._with.frozen)
         name = str(mr.external_name)
         with before_creation():
             asked = self._asked_first(mr, name)
+            keptnames.check_creation(mr, self._with)
             passed = self._checks.creation(mr, asked)
         # Other tenants' domains are moved once there is something to move them to.
         asked = replace(asked, domains=(asked.domains or frozenset()) - passed.moves.sources.keys())
@@ -232,7 +236,7 @@ class TenantClient:
         except ActionFailed as failure:
             raise self._creation_failed(mr, asked, failure.cause) from failure
         ownerlook.made(mr, _there(effects), self._with)
-        self._keeper.made(mr, _there(effects))
+        self._keeper.made(mr, _there(effects), _there(effects).active_domains)
         request = asked.certificate_request
         certificate = certificates.requested(None, request) if request else None
         state = assessment.assess(

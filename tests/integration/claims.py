@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from provider.cloudfront.namekeys import is_name
 from sandbox.world import World
 from tests.integration.watching import Object, is_true
 
@@ -112,18 +113,25 @@ class Claims:
 
     def kept_domains(self) -> dict[str, str]:
         """The domains that are kept for the namespace, each with the name of its ConfigMap."""
+        return {key: name for key, name in self._kept().items() if not is_name(key)}
+
+    def kept_names(self) -> dict[str, str]:
+        """The same for names in CloudFront."""
+        return {key: name for key, name in self._kept().items() if is_name(key)}
+
+    def _kept(self) -> dict[str, str]:
         found = self._list("configmaps", "-n", "crossplane-system", "-l", "edgetenants.io/kept-domains=true")
         return {
-            domain: each["metadata"]["name"]
+            key: each["metadata"]["name"]
             for each in found
-            for domain, value in (each.get("data") or {}).items()
+            for key, value in (each.get("data") or {}).items()
             if json.loads(value)["namespace"] == self.namespace
         }
 
     def release_domains(self) -> None:
         """As an administrator would: other tests use the same names."""
-        for domain, name in self.kept_domains().items():
-            patch = json.dumps({"data": {domain: None}})
+        for key, name in self._kept().items():
+            patch = json.dumps({"data": {key: None}})
             self.world.kubectl(
                 "patch", "configmap", name, "-n", "crossplane-system", "--type=merge", "-p", patch
             )

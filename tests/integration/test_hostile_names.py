@@ -168,14 +168,28 @@ def test_a_tenant_that_an_administrator_gave_away_is_left_alone(teams: Teams) ->
 
 
 def test_a_name_that_another_namespace_would_have_is_refused_to_it_with_a_way_out(teams: Teams) -> None:
-    """The names of an account are one space. Who takes `blue.next` first holds up blue, and has nothing of
-    blue's."""
+    """The names of an account are one space. Who first takes one that begins with no namespace has it."""
     blue, red = teams.blue, teams.red
-    red.apply(red.tenant("squatter", annotations={EXTERNAL_NAME: f"{blue.namespace}.next"}))
+    name = {EXTERNAL_NAME: f"prod-{blue.namespace}.next"}
+    red.apply(red.tenant("squatter", annotations=name))
     red.serve("squatter")
     before = blue.tenants("next")
-    blue.apply(blue.tenant("next"))
+    blue.apply(blue.tenant("next", annotations=name))
     said = blue.told("next", "exists in CloudFront", EXTERNAL_NAME)
     assert red.namespace not in said
     assert blue.tenants("next") == before
     assert is_true(red.looked_at("squatter"), "Ready")
+
+
+def test_the_names_of_the_tenants_that_a_claim_gets_are_kept_for_its_namespace(teams: Teams) -> None:
+    """Those of an isolation change can be computed, and are nobody's before it."""
+    blue, red = teams.blue, teams.red
+    blue.served("iso")
+    name = {EXTERNAL_NAME: f"{blue.namespace}.iso-315ffba3fd"}
+    red.apply(red.tenant("computed", annotations=name))
+    red.told("computed", "is kept for another namespace", EXTERNAL_NAME)
+    assert "AdoptionRefused" in red.everything_said("computed")
+    blue.apply(blue.tenant("computed", annotations=name))
+    blue.serve("computed")
+    red.looked_at("computed")
+    assert "AdoptionRefused" in red.everything_said("computed")

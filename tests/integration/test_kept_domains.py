@@ -130,6 +130,36 @@ def test_an_administrator_releases_it_as_the_message_says(
     world.kubectl("annotate", *paused, "crossplane.io/paused-")
 
 
+def test_nobody_takes_a_name_when_its_tenant_is_deleted_in_the_console(
+    claims: Claims, rogue: Claims, world: World
+) -> None:
+    """One that begins with no namespace, so that its record alone keeps it."""
+    named = {"crossplane.io/external-name": f"front-{claims.namespace}"}
+    own, wants = tenant(claims, "own"), tenant(rogue, "wants")
+    own["metadata"]["annotations"] |= named
+    wants["metadata"]["annotations"] |= named
+    try:
+        claims.apply(own)
+        claims.wait("the name to be recorded", claims.kept_names, 60)
+        rogue.apply(wants)
+        squatter = ("get", "edt", "wants", "-n", rogue.namespace, "-o", "json")
+        said = lambda: condition(json.loads(world.kubectl(*squatter)), "Ready").get("message", "")  # noqa: E731
+        rogue.wait("the squatter to wait", lambda: "exists in CloudFront" in said(), 60)
+        paused = ("edt", "own", "-n", claims.namespace)
+        world.kubectl("annotate", *paused, "crossplane.io/paused=true")
+        world.emulator.remove_tenant(named["crossplane.io/external-name"])
+        rogue.wait("the squatter to be refused", lambda: KEPT in said(), 90)
+        assert claims.namespace not in said().replace(f"front-{claims.namespace}", "").replace(
+            rogue.namespace, ""
+        )
+        assert served(world) == {}
+        world.kubectl("annotate", *paused, "crossplane.io/paused-")
+        claims.wait("it to be made anew", lambda: "own.example.com" in served(world), 120)
+        assert rogue.kept_names() == {}
+    finally:
+        world.kubectl("delete", "edt", "own", "-n", claims.namespace, "--wait=false", check=False)
+
+
 def test_a_forged_status_keeps_nothing(claims: Claims, rogue: Claims, world: World) -> None:
     forged = tenant(rogue, "forged", domains=["own.example.com"])
     forged["metadata"]["annotations"] = {"crossplane.io/paused": "true"}

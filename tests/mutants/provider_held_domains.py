@@ -5,6 +5,7 @@ from tests.mutants.mutation import Mutation
 _KEPT = ("unit/provider/test_kept_domains.py",)
 _RECORDS = ("unit/provider/test_domain_records.py",)
 _ROUNDS = ("unit/provider/test_domain_rounds.py",)
+_NAMES = ("unit/provider/test_kept_names.py",)
 _LIFE = ("unit/provider/test_domain_life.py",)
 
 PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
@@ -43,8 +44,8 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "tags that cannot be read are another's",
         "cloudfront/keptdomains.py",
-        "                raise _unreadable(mr, seen, error) from error\n            _log.warning(",
-        "                raise _refused(mr, self.refusals(mr, others)) from error\n            _log.warning(",
+        "                raise _unreadable(mr, seen, error) from error\n            _unproven(",
+        "                raise _refused(mr, self.refusals(mr, others)) from error\n            _unproven(",
         "an owner is told to give up its domain because AWS is busy",
         _KEPT,
     ),
@@ -59,8 +60,8 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "domains are recorded that are not active",
         "cloudfront/keptdomains.py",
-        "self._unrecorded(mr, seen.active_domains), self._others",
-        "self._unrecorded(mr, seen.domains), self._others",
+        "        has = self._has(mr, seen, seen.active_domains)\n",
+        "        has = self._has(mr, seen, seen.domains)\n",
         "a name is blocked by a tenant that can never serve it",
         _KEPT,
     ),
@@ -199,5 +200,85 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
         '            return cls("")\n',
         "a typing error gives a domain away",
         _LIFE,
+    ),
+    Mutation(
+        "a name that begins with another namespace is free",
+        "cloudfront/keptnames.py",
+        "    return any(identity.namespace_of(other) == prefix for other in having.everyone())\n",
+        "    return False\n",
+        "whoever computes the names of a claim's next tenants has them first",
+        _NAMES,
+    ),
+    Mutation(
+        "a connection group's name is not looked at",
+        "cloudfront/connectiongroup.py",
+        "            keptnames.check_creation(mr, self._with)\n",
+        "",
+        "a claim's connection group is another's",
+        _NAMES,
+    ),
+    Mutation(
+        "a recorded name is free",
+        "cloudfront/keptnames.py",
+        "    if key and holder is not None:\n",
+        "    if key and holder is not None and not key:\n",
+        "whoever waits for a name gets it when its tenant is deleted in the console",
+        _NAMES,
+    ),
+    Mutation(
+        "a refused name is not read anew",
+        "cloudfront/keptnames.py",
+        "            having.kept.reread((key,))\n",
+        "",
+        "a name that an administrator released stays refused until a restart",
+        _NAMES,
+    ),
+    Mutation(
+        "a name is recorded for whoever looks at it",
+        "cloudfront/keptdomains.py",
+        "mr.external_name == seen.name and ownership.writes(mr)",
+        "mr.external_name == seen.name",
+        "each look at what is not ours reads its tags",
+        _NAMES,
+    ),
+    Mutation(
+        "a name is one over all accounts",
+        "cloudfront/namekeys.py",
+        '    return f"{_PREFIXES[kind]}{account}.{name}"\n',
+        '    return f"{_PREFIXES[kind]}000000000000.{name}"\n',
+        "a namespace with an account of its own blocks the names of others",
+        _NAMES,
+    ),
+    Mutation(
+        "a recorded name is refused for its prefix",
+        "cloudfront/keptnames.py",
+        "    if holder == identity.namespace_of(mr):\n",
+        "    if False:\n",
+        "a tenant is not made anew for the one whose it is",
+        _NAMES,
+    ),
+    Mutation(
+        "a name is listed in no account",
+        "domainuse.py",
+        "        return (namespace, namekeys.without_account(domain)) in self.listed\n",
+        "        return (namespace, domain) in self.listed\n",
+        "a name is free ten seconds after its tenant was deleted in the console",
+        _ROUNDS,
+    ),
+    Mutation(
+        "a name that was not looked at is not held",
+        "domainuse.py",
+        "(namespace, namekeys.without_account(domain)) in self.unlooked",
+        "(namespace, domain) in self.unlooked",
+        "each restart writes the record of every name",
+        _ROUNDS,
+    ),
+    Mutation(
+        "claims are asked for names",
+        "domainrounds.py",
+        "        if not listed and not is_name(domain):\n",
+        "        if not listed:\n",
+        "where claims may not be read, no name ends with its resource",
+        _ROUNDS,
     ),
 )

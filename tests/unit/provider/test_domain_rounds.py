@@ -18,6 +18,7 @@ from provider.domainuse import Looks, listed_by
 from tests.unit.provider.world import managed
 
 DOMAIN = "acme.example.com"
+NAME = "_tenant.123456789012.shop.acme"
 START = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 LIST = Operation("list", CLAIMS)
 
@@ -276,5 +277,59 @@ def test_namespaces_take_turns(cluster, monkeypatch):
 
 def test_what_a_resource_lists():
     mr = Managed(managed({"domains": ["A.example.com"]}, initProvider={"domains": ["b.example.com"]}))
-    assert listed_by(mr) == {"a.example.com", "b.example.com"}
-    assert listed_by(Managed(managed({}))) == frozenset()
+    assert listed_by(mr) == {"a.example.com", "b.example.com", "_tenant.shop.acme"}
+    assert listed_by(Managed(managed({}))) == {"_tenant.shop.acme"}
+
+
+# Names.
+
+
+def named(cluster: Cluster) -> Managed:
+    """A tenant without domains, whose name is kept."""
+    mr = Managed(managed({}, uid="named"))
+    cluster.mrs.append(mr)
+    cluster.looks.note(mr, frozenset({NAME}))
+    cluster.records.hold([NAME], "shop")
+    return mr
+
+
+def test_a_name_in_a_steady_state_and_after_a_restart_is_neither_written_nor_asked_for(cluster):
+    mr = named(cluster)
+    before = cluster.writes
+    cluster.passes(hours=1)
+    cluster.restart()
+    cluster.passes(seconds=30)
+    cluster.looks.note(mr, frozenset({NAME}))
+    cluster.passes(hours=2)
+    assert cluster.records.holder(NAME) == "shop"
+    assert (cluster.writes, cluster.asked) == (before, [])
+
+
+@pytest.mark.parametrize("claims", [None, {"shop": []}, KubeError(LIST, 500, "down")])
+def test_a_name_that_no_resource_of_the_namespace_has_ends_soon(cluster, claims):
+    """Whatever is known of claims: they list no names."""
+    mr = named(cluster)
+    cluster.claims = claims
+    other = managed({}, uid="other")
+    other["metadata"]["namespace"] = "rogue"
+    cluster.mrs = [Managed(other)]
+    cluster.passes(seconds=1)
+    assert cluster.records.holder(NAME) == "shop", "a resource that is replaced is gone for a moment"
+    cluster.passes(seconds=10)
+    assert cluster.records.holder(NAME) is None
+    assert (mr.namespace, cluster.asked) == ("shop", [])
+
+
+@pytest.mark.parametrize("cluster_scoped", [False, True])
+def test_a_name_whose_tenant_is_gone_is_kept_while_a_resource_has_it_and_not_for_ever(
+    cluster, cluster_scoped
+):
+    named(cluster)
+    mr = Managed(managed({}, uid="named", cluster=cluster_scoped))
+    cluster.mrs = [mr]
+    cluster.looks.note(mr, frozenset())
+    cluster.passes(minutes=1)
+    cluster.passes(hours=71)
+    assert cluster.records.holder(NAME) == "shop"
+    cluster.passes(hours=1)
+    assert cluster.records.holder(NAME) is None

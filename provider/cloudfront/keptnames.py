@@ -1,0 +1,81 @@
+"""Names in CloudFront are kept for the namespace that has them, as domains are (keptdomains.py).
+
+A name is one in an account, and the names that claims get can be computed. Whoever first makes a tenant of
+such a name has it, and the claim stays dark. So a name may be created
+
+    that is recorded                            by the namespace that it is recorded for
+    that is not, and begins with a namespace    by that one, where it has managed resources of ours
+    else                                        by anybody
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import structlog
+
+from apis.conditions import TenantReadyReason as Reason
+from edgetenants_runtime.api.annotations import EXTERNAL_NAME
+from edgetenants_runtime.errors import ExternalError, NotYet
+from edgetenants_runtime.managed import Managed
+from provider.cloudfront import guards, identity, namekeys
+from provider.cloudfront.context import Context
+from provider.cloudfront.keptdomains import RecordsFailed
+
+__all__ = ["check_creation"]
+
+_log = structlog.get_logger("provider.cloudfront.keptnames")
+
+_FIELD: Final = f"metadata.annotations[{EXTERNAL_NAME}]"
+_AGAIN_SECONDS: Final = 5.0
+
+
+def check_creation(mr: Managed, having: Context) -> None:
+    """A tenant or connection group is about to be created by its name.
+
+    Raises:
+        NotYet: the records cannot be read at present; a name of which nothing is known is not free.
+        ExternalError: the name is kept for another namespace.
+    """
+    key = having.account and namekeys.key_of(mr.kind, having.account, str(mr.external_name))
+    holder = _holder(mr, key, having) if key else None
+    if holder == identity.namespace_of(mr):
+        return
+    if key and holder is not None:
+        if having.memory.is_news(mr.uid, f"kept {key}", holder):
+            # For those who run the provider.
+            _log.warning("a name is kept for another namespace", name=mr.external_name, kept_for=holder)
+        raise _refused(mr, f"; or have an administrator release it: {having.kept.place(key)}")
+    if _is_anothers_prefix(mr, having):
+        raise _refused(mr, ", which does not begin with another namespace")
+
+
+def _holder(mr: Managed, key: str, having: Context) -> str | None:
+    """What would refuse it is read anew, as an administrator may have released it."""
+    try:
+        holder = having.kept.holder(key)
+        if holder not in (None, identity.namespace_of(mr)):
+            having.kept.reread((key,))
+            holder = having.kept.holder(key)
+    except RecordsFailed as error:
+        what = f"{identity.noun(mr)} {mr.external_name}"
+        raise NotYet(
+            f"{what} waits until it is known who has its name: {error}", after=_AGAIN_SECONDS
+        ) from error
+    return holder
+
+
+def _is_anothers_prefix(mr: Managed, having: Context) -> bool:
+    """Looked through at each such creation and not remembered: a squatter would have the time between."""
+    prefix, dot, _ = str(mr.external_name).partition(".")
+    if not dot or prefix == identity.namespace_of(mr):
+        return False
+    return any(identity.namespace_of(other) == prefix for other in having.everyone())
+
+
+def _refused(mr: Managed, way_out: str) -> ExternalError:
+    # Never whose it is, as for domains.
+    words = (
+        f"{_FIELD}: the name {mr.external_name} is kept for another namespace. Choose another name{way_out}"
+    )
+    return guards.invalid(words, Reason.ADOPTION_REFUSED)

@@ -1,0 +1,45 @@
+"""The keys under which names in CloudFront stand among the records of kept domains (pure).
+
+A name is one for its kind in an AWS account. No domain begins with an underscore and a letter.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from edgetenants_runtime.managed import Managed
+
+__all__ = ["is_name", "key_of", "listed_by", "without_account"]
+
+_PREFIXES: Final = {"DistributionTenant": "_tenant.", "ConnectionGroup": "_group."}
+
+
+def key_of(kind: str, account: str, name: str) -> str:
+    """The key of a name.
+
+    >>> key_of("DistributionTenant", "123456789012", "shop.acme")
+    '_tenant.123456789012.shop.acme'
+    """
+    return f"{_PREFIXES[kind]}{account}.{name}"
+
+
+def is_name(key: str) -> bool:
+    """The key is of a name, and not a domain."""
+    return key.startswith(tuple(_PREFIXES.values()))
+
+
+def without_account(key: str) -> str:
+    """A managed resource does not say which account it is in; a domain is one over all.
+
+    >>> without_account("_tenant.123456789012.shop.acme")
+    '_tenant.shop.acme'
+    """
+    if not is_name(key):
+        return key
+    kind, _, name = key.split(".", 2)
+    return f"{kind}.{name}"
+
+
+def listed_by(mr: Managed) -> str:
+    """The key of the external name, without an account."""
+    return f"{_PREFIXES[mr.kind]}{mr.external_name or mr.name}"
