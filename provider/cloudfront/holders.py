@@ -73,7 +73,7 @@ class Holders:
     """Some of the tenants that domains are to be taken from are left to the next reconcile."""
     ours: bool = False
     """The tenant's own name was met: it was made meanwhile."""
-    _read: int = 0
+    _read: set[str] = field(default_factory=set)
     """Tenants that were read to take domains from."""
     _searched: int = 0
     """Domains that were looked for."""
@@ -86,7 +86,10 @@ class Holders:
             words = f"expected at most {_MOST_SOURCES} ids, got {len(ids)}"
             yield Problem(Reason.VALIDATION_FAILED, f"metadata.annotations[{TAKE_ANNOTATION}]: {words}")
             return
-        yield from self._among(sorted(ids - {tenant}), set(domains), fresh=tenant is not None)
+        others, wanted = sorted(ids - {tenant}), set(domains)
+        yield from self._among(others, wanted, fresh=tenant is not None)
+        if tenant and wanted and not self.unfinished:
+            yield from self._among(self._worth_another_look(others), wanted, fresh=True)
         if tenant and len(self.moves) > _MOVES_AT_ONCE:
             self.moves = dict(sorted(self.moves.items())[:_MOVES_AT_ONCE])
             self.unfinished = True
@@ -109,23 +112,31 @@ class Holders:
                 wanted.difference_update(held)
                 yield from self._held(held, source, fresh=fresh)
 
+    def _worth_another_look(self, ids: list[str]) -> list[str]:
+        """Tenants that had none of the domains a while ago, as far as this reconcile may still read."""
+        known = [id_ for id_ in ids if id_ not in self._read and self.memory.last_holder(("tenant", id_))]
+        looked_at = known[: _READS_OF_SOURCES - len(self._read)]
+        for id_ in looked_at:
+            self.memory.forget_holder(("tenant", id_))
+        return looked_at
+
     def _enough_moves(self) -> bool:
         return len(self.moves) >= _MOVES_AT_ONCE or deadline.remaining() < _MOVING_SECONDS
 
     def _source(self, id_: str, wanted: set[str], *, fresh: bool) -> ObservedTenant | None:
         """`fresh`: its domains are moved at once, for which what was found a while ago does not do."""
-        what, read, before = ("tenant", id_), partial(self._get, id_), self._read
+        what, read = ("tenant", id_), partial(self._get, id_)
         _, source = self.permitted.ask(lambda: self.memory.holder(what, read, free=lambda seen: seen is None))
-        if fresh and self._read == before and source and not wanted.isdisjoint(source.domains):
+        if fresh and id_ not in self._read and source and not wanted.isdisjoint(source.domains):
             known, source = self.permitted.ask(read)
             if known:
                 self.memory.note_holder(what, source, free=source is None)
         return source
 
     def _get(self, id_: str) -> ObservedTenant | None:
-        if self._read >= _READS_OF_SOURCES:
+        if len(self._read) >= _READS_OF_SOURCES:
             raise _EnoughError
-        self._read += 1
+        self._read.add(id_)
         try:
             return self.cloudfront.get_tenant(id_)
         except AwsError as error:

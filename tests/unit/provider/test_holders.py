@@ -320,13 +320,25 @@ def test_a_source_that_is_not_there_is_asked_for_once_whatever_is_refused():
 def test_a_source_that_shows_late_is_met_by_the_refusal():
     cloudfront = sources(1)
     hidden = cloudfront.tenants.pop("dt_1")
-    tried = taking(cloudfront, ["www.example.com", "d000.example.com"], "dt_1", "dt_2")
+    tried = taking(cloudfront, ["www.example.com", "d000.example.com"], "dt_1")
+    gone = Holders(cloudfront, tried.memory, Mover(tried.mr, "cluster-1"))
+    assert list(gone.sources({"d000.example.com"}, None)) == []
     cloudfront.tenants["dt_1"] = hidden
-    tried.memory.holder(("tenant", "dt_1"), lambda: None, free=lambda seen: seen is None)
     tried.settle()
-    assert [tenant.id for tenant in cloudfront.tenants.values() if "d000.example.com" in tenant.domains] != [
-        "dt_1"
-    ]
+    assert "d000.example.com" not in cloudfront.tenants["dt_1"].domains
+
+
+def test_a_domain_is_not_moved_by_what_was_found_a_while_ago():
+    cloudfront = sources(1)
+    tried = taking(cloudfront, ["www.example.com"], "dt_1")
+    tried.settle()
+    looked = Holders(cloudfront, tried.memory, Mover(tried.mr, "cluster-1"))
+    list(looked.sources({"d000.example.com"}, None))
+    cloudfront.edit("dt_1", domains={"another.example.com": "active"})
+    cloudfront.add(name="sales.x", domains={"d000.example.com": "active"}, tags={OWNER_TAG: "someone"})
+    tried.edit(domains=["www.example.com", "d000.example.com"])
+    assert MOVE not in tried.reconcile()
+    assert tried.ready()[1] == "DomainConflict"
 
 
 def test_no_source_is_looked_at_once_all_domains_are_found():
