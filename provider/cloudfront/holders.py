@@ -176,7 +176,7 @@ class Holders:
                 self.unfinished = True
                 return
             except (ExternalError, _EnoughError):
-                # The reconcile's time is over, or its calls are. What is known is kept for the next.
+                # Its time is over, or its calls are. What is known is told, and kept for the next.
                 self.unfinished = True
                 return
             told += len(found)
