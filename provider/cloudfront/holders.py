@@ -176,7 +176,7 @@ class Holders:
                 self.unfinished = True
                 return
             except (ExternalError, _EnoughError):
-                # Its time is over, or its calls are. What is known is told, and kept for the next.
+                # Time is over, or the calls are. What is known is told, and kept for the next.
                 self.unfinished = True
                 return
             told += len(found)

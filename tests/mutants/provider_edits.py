@@ -77,7 +77,7 @@ PROVIDER_EDITS = (
     Mutation(
         "a search that was cut off counts as finished",
         "cloudfront/holders.py",
-        "                # Its time is over, or its calls are. What is known is told, and kept for the next.\n"
+        "                # Time is over, or the calls are. What is known is told, and kept for the next.\n"
         "                self.unfinished = True\n",
         "",
         "people read that nobody has the domain",
