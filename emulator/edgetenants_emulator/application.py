@@ -31,6 +31,9 @@ from edgetenants_emulator.zone_changes import ZonesAtWork
 
 __all__ = ["Application"]
 
+_SIGNED = frozenset({CLOUDFRONT, "sts"})
+_UNSIGNED = frozenset({"AssumeRoleWithSAML", "AssumeRoleWithWebIdentity"})
+"""Of STS: what is signed there is the caller's token."""
 _CERTIFICATES_HANG_ON = frozenset({"acm", ROUTE53})
 
 
@@ -102,9 +105,8 @@ class Application:
     def _answer(
         self, request: Request, operation: Operation, call: Call, request_id: str, *, signed: bool
     ) -> Response:
-        if operation.service == CLOUDFRONT and not signed:
-            message = "Request is missing Authentication Token"
-            raise AwsError(ErrorCode.MISSING_AUTHENTICATION_TOKEN, message)
+        if not signed and operation.service in _SIGNED and operation.name not in _UNSIGNED:
+            raise _unsigned(request)
         if self.world.sessions and (scope := scope_of(request)):
             self._check_session(scope.access_key, request, operation, call)
         try:
@@ -196,6 +198,13 @@ def _refuse_unknown(operation: Operation, request: Request) -> None:
     if not operation.name:
         message = f"CloudFront has no operation at {request.method} {request.path}."
         raise AwsError(ErrorCode.UNKNOWN_OPERATION, message)
+
+
+def _unsigned(request: Request) -> AwsError:
+    if request.headers.get("authorization"):
+        message = "Authorization header requires a 'Credential' parameter of five elements."
+        return AwsError(ErrorCode.INCOMPLETE_SIGNATURE, message)
+    return AwsError(ErrorCode.MISSING_AUTHENTICATION_TOKEN, "Request is missing Authentication Token")
 
 
 def _error(operation: Operation, error: AwsError, request_id: str) -> Response:

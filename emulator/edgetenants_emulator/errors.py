@@ -74,6 +74,8 @@ class ErrorCode(StrEnum):
 
     INTERNAL_ERROR = "InternalError"
     """A bug of the emulator or of moto."""
+    INCOMPLETE_SIGNATURE = "IncompleteSignature"
+    """The Authorization header is none of AWS's."""
     MALFORMED_XML = "MalformedXML"
     """The body is no XML, or no XML for this operation."""
     MISSING_AUTHENTICATION_TOKEN = "MissingAuthenticationToken"  # noqa: S105
@@ -117,6 +119,7 @@ STATUS: dict[ErrorCode, int] = {
     ErrorCode.TOO_MANY_INVALIDATIONS_IN_PROGRESS: 400,
     ErrorCode.UNSUPPORTED_OPERATION: 400,
     ErrorCode.INTERNAL_ERROR: 500,
+    ErrorCode.INCOMPLETE_SIGNATURE: 400,
     ErrorCode.MALFORMED_XML: 400,
     ErrorCode.MISSING_AUTHENTICATION_TOKEN: 403,
     # Not one of 500, 502, 503 and 504, which SDKs retry: trying again does not help.

@@ -29,6 +29,7 @@ SESSION = boto3.Session(botocore_session=botocore.session.get_session())
 # What any operation of any AWS service may answer, beside what its model declares.
 UNDECLARED = {
     "ExpiredToken",
+    "IncompleteSignature",
     "MalformedXML",
     "MissingAuthenticationToken",
     "NotImplemented",

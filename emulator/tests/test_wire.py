@@ -144,6 +144,24 @@ def test_without_credentials(send):
     assert headers["x-amzn-RequestId"]
 
 
+@pytest.mark.parametrize(
+    ("given", "refusal"),
+    [
+        ({}, (403, "MissingAuthenticationToken")),
+        ({"Authorization": SIGNED["Authorization"].replace("key/", "k/e/y/")}, (400, "IncompleteSignature")),
+    ],
+)
+@pytest.mark.parametrize("action", ["GetCallerIdentity", "AssumeRole"])
+def test_sts_wants_credentials_too(emulator, given, refusal, action):
+    connection = http.client.HTTPConnection(urlsplit(emulator.url).netloc, timeout=10)
+    form = {"Content-Type": "application/x-www-form-urlencoded", **given}
+    connection.request("POST", "/", f"Action={action}&Version=2011-06-15", form)
+    response = connection.getresponse()
+    told = ET.fromstring(response.read()).findtext(".//{*}Code")
+    connection.close()
+    assert (response.status, told) == refusal
+
+
 def test_an_operation_that_the_emulator_has_not_is_named(send):
     status, _, body = send("GET", "streaming-distribution")
     code, message = error(body)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import configparser
 import hashlib
+import re
 import threading
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -63,6 +64,7 @@ _log = structlog.get_logger("provider.cloudfront.aws")
 REGION: Final = "us-east-1"
 """CloudFront is signed for it wherever it is called from, and its certificates stand there."""
 _SESSION_NAME: Final = "edgetenants"
+_PRINTABLE: Final = re.compile("[!-~]+")
 _FAILURE_SECONDS: Final = 30.0
 """A config whose credentials AWS refuses is tried so often, however many resources use it."""
 _IDLE_SECONDS: Final = 3600.0
@@ -354,12 +356,8 @@ def _static(config: ResolvedConfig) -> Credentials:
     try:
         reader.read_string((config.credentials or b"").decode())
         profile = reader["default"]
-        return Credentials(
-            profile["aws_access_key_id"],
-            profile["aws_secret_access_key"],
-            profile.get("aws_session_token"),
-            method="edgetenants",
-        )
+        key_id, secret = profile["aws_access_key_id"], profile["aws_secret_access_key"]
+        token = profile.get("aws_session_token")
     except (configparser.Error, KeyError, UnicodeDecodeError):
         # Not chained: the parser's words hold the line that it stumbled over.
         raise ExternalError(
@@ -367,6 +365,17 @@ def _static(config: ResolvedConfig) -> Credentials:
             "aws_secret_access_key under [default], got something else",
             retry=Retry.poll(),
         ) from None
+    _check(config, aws_access_key_id=key_id, aws_secret_access_key=secret, aws_session_token=token or "-")
+    return Credentials(key_id, secret, token, method="edgetenants")
+
+
+def _check(config: ResolvedConfig, **values: str) -> None:
+    """Other characters make a signature that AWS cannot read, and whose refusal does not say why."""
+    for name, value in values.items():
+        if not _PRINTABLE.fullmatch(value):
+            # The value is not told: it is a secret, or somebody's mistake for one.
+            words = "expected printable ASCII characters without spaces, got others or nothing"
+            raise ExternalError(f"{config.key}: spec.credentials: {name}: {words}", retry=Retry.poll())
 
 
 def _assumed(sts: Any, source: Any, role: AssumedRole) -> Any:

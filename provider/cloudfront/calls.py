@@ -23,7 +23,7 @@ from provider.cloudfront.desired import Tenant
 from provider.cloudfront.distribution import Distribution
 from provider.cloudfront.domaincalls import Conflict, DnsVerdict, DomainCalls
 from provider.cloudfront.errors import AwsError
-from provider.cloudfront.failing import failing
+from provider.cloudfront.failing import failing, reading
 from provider.cloudfront.groupcalls import GroupCalls
 from provider.cloudfront.groupstate import Group, ObservedGroup
 from provider.cloudfront.observed import ObservedTenant
@@ -179,13 +179,15 @@ class CloudFrontCalls(CertificateCalls, DomainCalls, GroupCalls):
         """GetDistributionTenant."""
         with failing("GetDistributionTenant"):
             answer = self._cloudfront.get_distribution_tenant(Identifier=identifier)
-        return observed.tenant(answer["DistributionTenant"], answer["ETag"])
+        with reading("GetDistributionTenant"):
+            return observed.tenant(answer["DistributionTenant"], answer["ETag"])
 
     def create_tenant(self, tenant: Tenant) -> ObservedTenant:
         """CreateDistributionTenant."""
         with failing("CreateDistributionTenant"):
             answer = self._cloudfront.create_distribution_tenant(**creation(tenant))
-        return observed.tenant(answer["DistributionTenant"], answer["ETag"])
+        with reading("CreateDistributionTenant"):
+            return observed.tenant(answer["DistributionTenant"], answer["ETag"])
 
     def update_tenant(
         self,
@@ -200,7 +202,8 @@ class CloudFrontCalls(CertificateCalls, DomainCalls, GroupCalls):
             answer = self._cloudfront.update_distribution_tenant(
                 **update(id_, etag, tenant, emptied, request)
             )
-        return observed.tenant(answer["DistributionTenant"], answer["ETag"])
+        with reading("UpdateDistributionTenant"):
+            return observed.tenant(answer["DistributionTenant"], answer["ETag"])
 
     def delete_tenant(self, id_: str, etag: str) -> None:
         """DeleteDistributionTenant."""
@@ -211,7 +214,8 @@ class CloudFrontCalls(CertificateCalls, DomainCalls, GroupCalls):
         """ListTagsForResource."""
         with failing("ListTagsForResource"):
             answer = self._cloudfront.list_tags_for_resource(Resource=arn)
-        return {tag["Key"]: tag.get("Value", "") for tag in answer["Tags"].get("Items", ())}
+        with reading("ListTagsForResource"):
+            return {tag["Key"]: tag.get("Value", "") for tag in answer["Tags"].get("Items", ())}
 
     def tag(self, arn: str, tags: Mapping[str, str]) -> None:
         """TagResource."""
@@ -232,13 +236,15 @@ class CloudFrontCalls(CertificateCalls, DomainCalls, GroupCalls):
             if error.absent:
                 return None
             raise
-        return distributions.read(id_, answer["Distribution"].get("DistributionConfig") or {})
+        with reading("GetDistribution"):
+            return distributions.read(id_, answer["Distribution"].get("DistributionConfig") or {})
 
     def caller(self) -> Caller:
         """GetCallerIdentity."""
         with failing("GetCallerIdentity"):
             answer = self._sts.get_caller_identity()
-        return Caller(answer["Account"], answer["Arn"])
+        with reading("GetCallerIdentity"):
+            return Caller(answer["Account"], answer["Arn"])
 
     def tenants_of(self, distribution: str, marker: str = "", size: int | None = None) -> Page:
         """ListDistributionTenants."""
@@ -248,9 +254,10 @@ class CloudFrontCalls(CertificateCalls, DomainCalls, GroupCalls):
         with failing("ListDistributionTenants"):
             answer = self._cloudfront.list_distribution_tenants(**request)
         found = answer.get("DistributionTenantList") or ()
-        return Page(
-            tuple(observed.tenant(each, each["ETag"]) for each in found), answer.get("NextMarker", "")
-        )
+        with reading("ListDistributionTenants"):
+            return Page(
+                tuple(observed.tenant(each, each["ETag"]) for each in found), answer.get("NextMarker", "")
+            )
 
 
 # The parameters of the calls that write: what is sent, and what a rehearsal shows.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from provider.cloudfront.certificates import Certificate, Token
 from provider.cloudfront.errors import AwsError
-from provider.cloudfront.failing import failing
+from provider.cloudfront.failing import failing, reading
 
 if TYPE_CHECKING:
     from mypy_boto3_acm import ACMClient
@@ -32,7 +32,8 @@ class CertificateCalls:
             if error.absent:
                 return None
             raise
-        return _managed(answer.get("ManagedCertificateDetails") or {})
+        with reading("GetManagedCertificateDetails"):
+            return _managed(answer.get("ManagedCertificateDetails") or {})
 
     def certificate(self, arn: str) -> Certificate | None:
         """DescribeCertificate; None where ACM has no such certificate."""
@@ -43,7 +44,8 @@ class CertificateCalls:
             if error.code in ("ResourceNotFoundException", "ResourceNotFound"):
                 return None
             raise
-        return _described(arn, answer.get("Certificate") or {})
+        with reading("DescribeCertificate"):
+            return _described(arn, answer.get("Certificate") or {})
 
 
 def _managed(details: Mapping[str, Any]) -> Certificate:

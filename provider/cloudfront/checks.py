@@ -15,7 +15,7 @@ from provider.cloudfront import guards, plan, preflight
 from provider.cloudfront.assessment import Assessment
 from provider.cloudfront.calls import CloudFront
 from provider.cloudfront.desired import Tenant
-from provider.cloudfront.domainmoves import Mover
+from provider.cloudfront.domainmoves import TAKE_ANNOTATION, Mover
 from provider.cloudfront.errors import AwsError, explain, not_ready
 from provider.cloudfront.holders import Holders
 from provider.cloudfront.hooks import reads_only
@@ -29,6 +29,12 @@ __all__ = ["Checks", "Passed"]
 
 _log = structlog.get_logger("provider.cloudfront.checks")
 
+_READING_ON: Final = (
+    f"metadata.annotations[{TAKE_ANNOTATION}]: each reconcile looks at a few of these tenants; the next "
+    "reconcile goes on with the others. Remove the ids that are not needed any more"
+)
+_READ_ON_SECONDS: Final = 10.0
+"""So that one resource with many ids leaves the account's rate to others."""
 _MOST_LOOKED_FOR: Final = 10
 """Kept domains of one refusal of which AWS is asked who has them."""
 
@@ -66,7 +72,11 @@ class Checks:
             )
         except AwsError as error:
             raise explain(error, f"check tenant {asked.name} before its creation", serving=False) from error
-        return _passed(self._with_kept(mr, asked.name, result, asked.domains or ()), serving=False)
+        passed = _passed(self._with_kept(mr, asked.name, result, asked.domains or ()), serving=False)
+        if result.unread:
+            # CloudFront creates no tenant with a domain that is still another one's.
+            raise _reading_on(serving=False)
+        return passed
 
     def change(self, mr: Managed, state: Assessment, *, serving: bool) -> Passed:
         """Check what the spec asks for anew, and domains that are missing, which somebody else may have by
@@ -96,7 +106,10 @@ class Checks:
             raise explain(error, f"check the change of tenant {target.name}", serving=serving) from error
         # Where more has to be moved first, no domain is added in another way yet.
         added = frozenset() if result.unfinished else added
-        return _passed(self._with_kept(mr, target.name, result, added), serving=serving)
+        passed = _passed(self._with_kept(mr, target.name, result, added), serving=serving)
+        if result.unread and not result.moves:
+            raise _reading_on(serving=serving)
+        return passed
 
     def _with_kept(self, mr: Managed, name: str, result: Result, domains: Iterable[str]) -> Result:
         """With the domains that are kept for another namespace. One that is moved is given by the tenant that
@@ -163,6 +176,11 @@ def _passed(result: Result, *, serving: bool) -> Passed:
     if result.unchecked:
         _log.warning("not checked for lack of permission", operations=result.unchecked)
     return Passed(_unchecked(result.unchecked), moves)
+
+
+def _reading_on(*, serving: bool) -> NotYet:
+    conditions = () if serving else (not_ready(Reason.DOMAIN_CONFLICT, _READING_ON),)
+    return NotYet(_READING_ON, after=_READ_ON_SECONDS, conditions=conditions)
 
 
 def _unchecked(operations: Iterable[str]) -> str:

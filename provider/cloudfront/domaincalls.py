@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from provider.cloudfront import observed
 from provider.cloudfront.errors import AwsError
-from provider.cloudfront.failing import failing
+from provider.cloudfront.failing import failing, reading
 from provider.cloudfront.observed import ObservedTenant
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ class DomainCalls:
             if error.absent:
                 return None
             raise
-        return observed.tenant(answer["DistributionTenant"], answer["ETag"])
+        with reading("GetDistributionTenantByDomain"):
+            return observed.tenant(answer["DistributionTenant"], answer["ETag"])
 
     def conflicts(self, domain: str, tenant: str) -> tuple[Conflict, ...]:
         """ListDomainConflicts, every page: what is in the way of a domain, in whatever account. `tenant`
@@ -69,7 +70,8 @@ class DomainCalls:
         while True:
             with failing("ListDomainConflicts"):
                 answer = self._cloudfront.list_domain_conflicts(**by)
-            found += map(_conflict, answer.get("DomainConflicts") or ())
+            with reading("ListDomainConflicts"):
+                found += map(_conflict, answer.get("DomainConflicts") or ())
             marker = answer.get("NextMarker")
             # Pages that lead back would go round for ever; what is found counts.
             if not marker or marker in passed:
@@ -82,16 +84,18 @@ class DomainCalls:
         new ETag."""
         with failing("UpdateDomainAssociation"):
             answer = self._cloudfront.update_domain_association(**move(domain, tenant, etag))
-        return answer["ETag"]
+        with reading("UpdateDomainAssociation"):
+            return answer["ETag"]
 
     def verify_dns(self, tenant: str) -> Mapping[str, DnsVerdict]:
         """VerifyDnsConfiguration of all of a tenant's domains."""
         with failing("VerifyDnsConfiguration"):
             answer: Any = self._cloudfront.verify_dns_configuration(Identifier=tenant)
-        return {
-            row["Domain"].lower(): DnsVerdict(row["Status"], row.get("Reason") or "")
-            for row in answer.get("DnsConfigurationList") or ()
-        }
+        with reading("VerifyDnsConfiguration"):
+            return {
+                row["Domain"].lower(): DnsVerdict(row["Status"], row.get("Reason") or "")
+                for row in answer.get("DnsConfigurationList") or ()
+            }
 
 
 def _conflict(row: Mapping[str, Any]) -> Conflict:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from provider.cloudfront import groupstate, observed
 from provider.cloudfront.errors import ENDLESS, AwsError
-from provider.cloudfront.failing import failing
+from provider.cloudfront.failing import failing, reading
 from provider.cloudfront.groupstate import Group, ObservedGroup
 from provider.cloudfront.observed import ObservedTenant
 
@@ -28,7 +28,8 @@ class GroupCalls:
         """GetConnectionGroup."""
         with failing("GetConnectionGroup"):
             answer = self._cloudfront.get_connection_group(Identifier=identifier)
-        return groupstate.read(answer["ConnectionGroup"], answer["ETag"])
+        with reading("GetConnectionGroup"):
+            return groupstate.read(answer["ConnectionGroup"], answer["ETag"])
 
     def default_group(self) -> ObservedGroup | None:
         """ListConnectionGroups, page by page until it is found."""
@@ -40,20 +41,23 @@ class GroupCalls:
         for answer in _pages("ListConnectionGroups", page):
             for row in answer.get("ConnectionGroups") or ():
                 if row.get("IsDefault"):
-                    return groupstate.read(row, row.get("ETag", ""))
+                    with reading("ListConnectionGroups"):
+                        return groupstate.read(row, row.get("ETag", ""))
         return None
 
     def create_group(self, group: Group) -> ObservedGroup:
         """CreateConnectionGroup."""
         with failing("CreateConnectionGroup"):
             answer = self._cloudfront.create_connection_group(**creation(group))
-        return groupstate.read(answer["ConnectionGroup"], answer["ETag"])
+        with reading("CreateConnectionGroup"):
+            return groupstate.read(answer["ConnectionGroup"], answer["ETag"])
 
     def update_group(self, id_: str, etag: str, group: Group, *, emptied: bool = False) -> ObservedGroup:
         """UpdateConnectionGroup."""
         with failing("UpdateConnectionGroup"):
             answer = self._cloudfront.update_connection_group(**update(id_, etag, group, emptied=emptied))
-        return groupstate.read(answer["ConnectionGroup"], answer["ETag"])
+        with reading("UpdateConnectionGroup"):
+            return groupstate.read(answer["ConnectionGroup"], answer["ETag"])
 
     def delete_group(self, id_: str, etag: str) -> None:
         """DeleteConnectionGroup."""
@@ -71,7 +75,8 @@ class GroupCalls:
 
         for answer in _pages("ListDistributionTenants", page):
             if rows := answer.get("DistributionTenantList"):
-                return tuple(observed.tenant(row, row.get("ETag", "")) for row in rows)
+                with reading("ListDistributionTenants"):
+                    return tuple(observed.tenant(row, row.get("ETag", "")) for row in rows)
         return ()
 
 

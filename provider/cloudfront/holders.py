@@ -6,7 +6,8 @@ hundred takes more calls than a reconcile has time for. Only
     the tenants that domains are to be taken from   are looked at before, one call for each
     the domains of a refusal                        are looked for afterwards, to say who has which
 
-and what was found is kept until all is known, over several reconciles.
+and what was found is kept until all is known, over several reconciles: each makes a few calls only, whatever
+the resource says, as all resources share the account's rate and the workers.
 """
 
 from __future__ import annotations
@@ -38,13 +39,22 @@ _log = structlog.get_logger("provider.cloudfront.holders")
 _FIELD: Final = "spec.forProvider.domains"
 _MOST_SOURCES: Final = 200
 """Twice as many as a tenant may have domains."""
+_READS_OF_SOURCES: Final = 10
+"""Tenants that domains are taken from, which one reconcile reads."""
+_SEARCHES: Final = 20
+"""Domains of a refusal that one reconcile looks for."""
 _MOVES_AT_ONCE: Final = 20
 """Domains that are moved in one reconcile: each is a call, and those that are moved stay so."""
 _MOVING_SECONDS: Final = 30.0
 """Of a reconcile, to be left for moves."""
 _TOLD: Final = 10
 """Domains of others that one message names. The next are looked for when these are settled."""
+_READ: Final = "GetDistributionTenant"
 _LATER: Final = frozenset({ErrorClass.WAIT, ErrorClass.THROTTLED})
+
+
+class _EnoughError(Exception):
+    """This reconcile has made its calls. No AwsError: other workers that want the same ask for themselves."""
 
 
 @dataclass
@@ -59,8 +69,14 @@ class Holders:
     """The domains that may be taken from other tenants, with these as they may be named."""
     unfinished: bool = False
     """There was no time for the others, or too much was found."""
+    unread: bool = False
+    """Some of the tenants that domains are to be taken from are left to the next reconcile."""
     ours: bool = False
     """The tenant's own name was met: it was made meanwhile."""
+    _read: set[str] = field(default_factory=set)
+    """Tenants that were read to take domains from."""
+    _searched: int = 0
+    """Domains that were looked for."""
 
     def sources(self, domains: Collection[str], tenant: str | None) -> Iterator[Problem]:
         """Find the domains that the resource may take. `tenant` is the one that receives; None before its
@@ -70,24 +86,57 @@ class Holders:
             words = f"expected at most {_MOST_SOURCES} ids, got {len(ids)}"
             yield Problem(Reason.VALIDATION_FAILED, f"metadata.annotations[{TAKE_ANNOTATION}]: {words}")
             return
-        for id_ in sorted(ids - {tenant}) if domains else ():
-            if tenant and self.moves and self._enough_moves():
+        others, wanted = sorted(ids - {tenant}), set(domains)
+        yield from self._among(others, wanted, fresh=tenant is not None)
+        if tenant and wanted and not self.unfinished:
+            yield from self._among(self._worth_another_look(others), wanted, fresh=True)
+        if tenant and len(self.moves) > _MOVES_AT_ONCE:
+            self.moves = dict(sorted(self.moves.items())[:_MOVES_AT_ONCE])
+            self.unfinished = True
+
+    def _among(self, ids: list[str], wanted: set[str], *, fresh: bool) -> Iterator[Problem]:
+        for id_ in ids:
+            if not wanted:
+                return
+            if fresh and self.moves and self._enough_moves():
                 self.unfinished = True
                 return
-            yield from self._source(id_, domains, fresh=tenant is not None)
+            try:
+                source = self._source(id_, wanted, fresh=fresh)
+            except _EnoughError:
+                # Those that may not be read now may not be read later: they are told of as not checked.
+                self.unfinished = self.unread = _READ not in self.permitted.denied
+                return
+            held = sorted(wanted & set(source.domains)) if source else []
+            if source and held:
+                wanted.difference_update(held)
+                yield from self._held(held, source, fresh=fresh)
+
+    def _worth_another_look(self, ids: list[str]) -> list[str]:
+        """Tenants that had none of the domains a while ago, as far as this reconcile may still read."""
+        known = [id_ for id_ in ids if id_ not in self._read and self.memory.last_holder(("tenant", id_))]
+        looked_at = known[: _READS_OF_SOURCES - len(self._read)]
+        for id_ in looked_at:
+            self.memory.forget_holder(("tenant", id_))
+        return looked_at
 
     def _enough_moves(self) -> bool:
         return len(self.moves) >= _MOVES_AT_ONCE or deadline.remaining() < _MOVING_SECONDS
 
-    def _source(self, id_: str, domains: Collection[str], *, fresh: bool) -> Iterator[Problem]:
-        look = partial(self._get, id_)
-        kept = partial(self.memory.holder, ("tenant", id_), look, free=lambda seen: seen is None)
-        _, source = self.permitted.ask(look if fresh else kept)
-        held = sorted(set(domains) & set(source.domains)) if source else []
-        if source and held:
-            yield from self._held(held, source, fresh=fresh)
+    def _source(self, id_: str, wanted: set[str], *, fresh: bool) -> ObservedTenant | None:
+        """`fresh`: its domains are moved at once, for which what was found a while ago does not do."""
+        what, read = ("tenant", id_), partial(self._get, id_)
+        _, source = self.permitted.ask(lambda: self.memory.holder(what, read, free=lambda seen: seen is None))
+        if fresh and id_ not in self._read and source and not wanted.isdisjoint(source.domains):
+            known, source = self.permitted.ask(read)
+            if known:
+                self.memory.note_holder(what, source, free=source is None)
+        return source
 
     def _get(self, id_: str) -> ObservedTenant | None:
+        if len(self._read) >= _READS_OF_SOURCES:
+            raise _EnoughError
+        self._read.add(id_)
         try:
             return self.cloudfront.get_tenant(id_)
         except AwsError as error:
@@ -96,9 +145,11 @@ class Holders:
             raise
 
     def forget_sources(self) -> None:
-        """CloudFront refused a domain: what the tenants have that domains are taken from may have changed."""
+        """CloudFront refused a domain: what the tenants have that domains are taken from may have changed. An
+        id that does not exist is not asked for again: AWS makes ids up, and nobody chooses one."""
         for id_ in taken_from(self.mover.mr):
-            self.memory.forget_holder(("tenant", id_))
+            if self.memory.last_holder(("tenant", id_)) is not None:
+                self.memory.forget_holder(("tenant", id_))
 
     def conflicts(self, name: str, domains: Iterable[str], tenant: str | None) -> Iterator[Problem]:
         """Say who else has which domain, as far as can be found now. `tenant` is our own, by which other
@@ -124,8 +175,8 @@ class Holders:
                     raise
                 self.unfinished = True
                 return
-            except ExternalError:
-                # The reconcile's time is over. What is known is told, and kept for the next.
+            except (ExternalError, _EnoughError):
+                # Time is over, or the calls are. What is known is told, and kept for the next.
                 self.unfinished = True
                 return
             told += len(found)
@@ -142,12 +193,20 @@ class Holders:
         if tenant is None and holder.name == name:
             self.ours = True
             return
+        # It may not have shown yet when it was read as one that domains are taken from.
+        self.memory.forget_holder(("tenant", holder.id))
         yield from self._held([domain], holder, fresh=False)
 
     def _of_domain(self, domain: str) -> ObservedTenant | None:
+        self._search()
         holder = self.cloudfront.tenant_of_domain(domain)
         # Thousands are kept: without what nobody asks for.
         return holder and replace(holder, domains={}, parameters={})
+
+    def _search(self) -> None:
+        if self._searched >= _SEARCHES:
+            raise _EnoughError
+        self._searched += 1
 
     def _held(self, domains: list[str], holder: ObservedTenant, *, fresh: bool) -> Iterator[Problem]:
         owner = self._owner(holder.arn, fresh=fresh)
@@ -190,6 +249,7 @@ class Holders:
             yield Problem(Reason.DOMAIN_CONFLICT, self._in_the_way(conflict))
 
     def _conflicts(self, domain: str, tenant: str) -> tuple[Conflict, ...]:
+        self._search()
         try:
             return self.cloudfront.conflicts(domain, tenant)
         except AwsError as error:

@@ -123,6 +123,14 @@ class Memory:
         """
         return self._holders.get(what, read, lambda found: _FREE_SECONDS if free(found) else _HELD_SECONDS)
 
+    def note_holder(self, what: Hashable, found: object, *, free: bool) -> None:
+        """It was asked anew, as an old answer did not do."""
+        self._holders.note(what, found, _FREE_SECONDS if free else _HELD_SECONDS)
+
+    def last_holder(self, what: Hashable) -> Any | None:
+        """What was found last, however long ago; None where nobody, or nothing was found."""
+        return self._holders.last(what)
+
     def forget_holder(self, what: Hashable) -> None:
         """What was found is not so any more."""
         self._holders.forget(what)

@@ -191,6 +191,7 @@ class Preflight:
             self.holders.moves,
             covered_later=self.covered_later,
             unfinished=self.holders.unfinished,
+            unread=self.holders.unread,
         )
 
     def parents(self, asked: Tenant) -> list[Problem]:

@@ -37,6 +37,8 @@ class Result:
     """A certificate covers these domains only once the tenant is as asked."""
     unfinished: bool = False
     """Not all could be looked at in the time that a reconcile has."""
+    unread: bool = False
+    """Some of the tenants that domains are to be taken from are left to the next reconcile."""
 
     @property
     def reason(self) -> Reason:

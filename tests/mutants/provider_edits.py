@@ -6,6 +6,7 @@ _HOLDERS = ("unit/provider/test_holders.py",)
 _ANSWERS = ("unit/provider/test_answers.py",)
 _VANISHING = ("unit/provider/test_vanishing.py",)
 _CERTIFICATES = ("unit/provider/test_certificates.py",)
+_ERRORS = ("unit/provider/test_errors.py",)
 _EDITS = ("unit/provider/test_combined_plans.py",)
 
 PROVIDER_EDITS = (
@@ -76,7 +77,7 @@ PROVIDER_EDITS = (
     Mutation(
         "a search that was cut off counts as finished",
         "cloudfront/holders.py",
-        "                # The reconcile's time is over. What is known is told, and kept for the next.\n"
+        "                # Time is over, or the calls are. What is known is told, and kept for the next.\n"
         "                self.unfinished = True\n",
         "",
         "people read that nobody has the domain",
@@ -210,5 +211,117 @@ PROVIDER_EDITS = (
         "            return _token(min(gone.id for gone in self._gone.values())) == token and any(gone for",
         "whoever writes status takes the confirmation away",
         _VANISHING,
+    ),
+    Mutation(
+        "all tenants that domains may be taken from are read in one reconcile",
+        "cloudfront/holders.py",
+        "_READS_OF_SOURCES: Final = 10",
+        "_READS_OF_SOURCES: Final = 1000",
+        "a few resources with two hundred ids each take all workers and the account's rate",
+        _HOLDERS,
+    ),
+    Mutation(
+        "a creation does not wait until all tenants are read that domains may be taken from",
+        "cloudfront/checks.py",
+        "        if result.unread:\n",
+        "        if False:\n",
+        "CloudFront refuses the creation, as another tenant has some of the domains",
+        _HOLDERS,
+    ),
+    Mutation(
+        "a change does not wait for them",
+        "cloudfront/checks.py",
+        "        if result.unread and not result.moves:\n",
+        "        if False:\n",
+        "a change that comes to nothing is taken for one that AWS does not keep",
+        _HOLDERS,
+    ),
+    Mutation(
+        "a refusal forgets which ids do not exist",
+        "cloudfront/holders.py",
+        '            if self.memory.last_holder(("tenant", id_)) is not None:\n',
+        "            if True:\n",
+        "ids that do not exist are asked for at each try",
+        _HOLDERS,
+    ),
+    Mutation(
+        "a tenant that showed late stays unknown",
+        "cloudfront/holders.py",
+        '        self.memory.forget_holder(("tenant", holder.id))\n',
+        "",
+        "its domains are not moved for half an hour",
+        _HOLDERS,
+    ),
+    Mutation(
+        "tenants are read although all domains are found",
+        "cloudfront/holders.py",
+        "            if not wanted:\n",
+        "            if False:\n",
+        "needless calls",
+        _HOLDERS,
+    ),
+    Mutation(
+        "all domains of one tenant are moved in one reconcile",
+        "cloudfront/holders.py",
+        "        if tenant and len(self.moves) > _MOVES_AT_ONCE:\n",
+        "        if False:\n",
+        "one resource makes a hundred calls at a stretch",
+        _HOLDERS,
+    ),
+    Mutation(
+        "a domain is moved by what was found a while ago",
+        "cloudfront/holders.py",
+        "        if fresh and id_ not in self._read and source and",
+        "        if False and source and",
+        "a domain is taken from a tenant that got it meanwhile and agreed to nothing",
+        _HOLDERS,
+    ),
+    Mutation(
+        "all domains of a refusal are looked for in one reconcile",
+        "cloudfront/holders.py",
+        "_SEARCHES: Final = 20",
+        "_SEARCHES: Final = 1000",
+        "one resource makes a hundred calls at a stretch",
+        _HOLDERS,
+    ),
+    Mutation(
+        "what may not be read is waited for",
+        "cloudfront/holders.py",
+        "self.unfinished = self.unread = _READ not in self.permitted.denied",
+        "self.unfinished = self.unread = True",
+        "a tenant is never created for lack of a permission that it may not need",
+        _HOLDERS,
+    ),
+    Mutation(
+        "what botocore cannot read in an answer is a bug",
+        "cloudfront/failing.py",
+        "    return _unreadable(operation, error) if _raised_by(error) in _READERS else None\n",
+        "    return None\n",
+        "any endpoint fills the log with tracebacks",
+        _ERRORS,
+    ),
+    Mutation(
+        "a bug of ours that botocore calls is an answer of AWS",
+        "cloudfront/failing.py",
+        "if _raised_by(error) in _READERS else None",
+        "if error.__traceback__ else None",
+        "bugs are told as AWS's",
+        _ERRORS,
+    ),
+    Mutation(
+        "an answer that lacks a member is a bug",
+        "cloudfront/failing.py",
+        "    except (AttributeError, LookupError, TypeError, ValueError) as error:\n",
+        "    except ZeroDivisionError as error:\n",
+        "any endpoint fills the log with tracebacks",
+        _ERRORS,
+    ),
+    Mutation(
+        "credentials may have any characters",
+        "cloudfront/aws.py",
+        "        if not _PRINTABLE.fullmatch(value):\n",
+        "        if False:\n",
+        "AWS refuses the signature and does not say why",
+        ("unit/provider/test_aws.py",),
     ),
 )

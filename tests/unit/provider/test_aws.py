@@ -116,6 +116,21 @@ def test_what_is_no_credentials_file_is_told_without_its_content(accounts, conte
     assert caught.value.__cause__ is None
 
 
+@pytest.mark.parametrize("field", ["aws_access_key_id", "aws_secret_access_key", "aws_session_token"])
+@pytest.mark.parametrize("value", ["AKIA\u0001X: y", "AKIA\u2028X", "AK IA", "\u00e9", "AKIA\n  X"])
+def test_characters_that_no_signature_has_are_told_by_their_field(accounts, field, value):
+    given = {"aws_access_key_id": KEY_ID, "aws_secret_access_key": SECRET, field: value}
+    lines = "".join(f"{name} = {each}\n" for name, each in given.items())
+    with pytest.raises(ExternalError) as caught:
+        accounts.of(config(f"[default]\n{lines}".encode()))
+    assert f"spec.credentials: {field}: expected printable ASCII characters" in caught.value.message
+    assert not any(each in caught.value.message for each in given.values())
+
+
+def test_an_empty_session_token_is_none(accounts):
+    assert accounts.of(config(FILE + b"aws_session_token =\n")).id == CALLER.account
+
+
 def test_source_none_is_not_signed_and_lends_no_identity(accounts):
     assert client_of(accounts.of(config(None, source="None"))).meta.config.signature_version is UNSIGNED
     with pytest.raises(ExternalError, match="assumeRoleChain"):

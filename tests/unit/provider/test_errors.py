@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import io
+from types import SimpleNamespace
+
+import boto3
+import botocore.credentials
 import botocore.exceptions
 import botocore.parsers
 import botocore.session
 import pytest
+from botocore.awsrequest import AWSResponse, HeadersDict
 
+from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.errors import ExternalError, NotYet, RetryMode
+from provider.cloudfront.calls import CloudFrontCalls
+from provider.cloudfront.desired import Tenant
 from provider.cloudfront.errors import CODES, PAUSED, AwsError, ErrorClass, explain
 from provider.cloudfront.failing import failing
 from provider.cloudfront.operations import OPERATIONS
@@ -231,3 +240,88 @@ def test_an_answer_that_cannot_be_read_leaves_it_open_too():
 
 def test_of_a_call_that_creates_nothing_it_is_not_said():
     assert not explain(answered("AccessDenied", 403), "update", serving=False).made_nothing
+
+
+# Answers of another shape than AWS's: whoever writes a provider config names the endpoint.
+
+
+class Answering:
+    """The provider's calls, each answered with the same bytes."""
+
+    def __init__(self, body: bytes) -> None:
+        self.body = body
+        made = [self._client(service) for service in ("cloudfront", "acm", "sts")]
+        self.calls = CloudFrontCalls(*made)
+
+    def _client(self, service):
+        client = boto3.client(
+            service, region_name="us-east-1", aws_access_key_id="k", aws_secret_access_key="s"
+        )
+        client.meta.events.register("before-send", self._answer)
+        return client
+
+    def _answer(self, **_):
+        headers = HeadersDict({"content-type": "text/xml"})
+        return AWSResponse("https://endpoint.test", 200, headers, Raw(self.body))
+
+
+class Raw(io.BytesIO):
+    def stream(self, **_):
+        yield self.read()
+
+
+FOREIGN = {
+    "nothing": b"",
+    "another operation's": b"<AssumeRoleResponse><AssumeRoleResult/></AssumeRoleResponse>",
+    "without members": b"<GetCallerIdentityResponse><GetCallerIdentityResult/></GetCallerIdentityResponse>",
+    "a page": b"<html><body>hello</body></html>",
+    "JSON": b"[1, 2]",
+    "deep JSON": b"[" * 100_000,
+}
+READS = {"GetCallerIdentity", "GetDistributionTenant", "GetConnectionGroup"}
+CALLS = {
+    "GetCallerIdentity": lambda calls: calls.caller(),
+    "GetDistributionTenant": lambda calls: calls.get_tenant("dt_1"),
+    "CreateDistributionTenant": lambda calls: calls.create_tenant(
+        Tenant("a.b", "E1", domains=frozenset({"a.b"}))
+    ),
+    "GetConnectionGroup": lambda calls: calls.get_group("cg_1"),
+    "UpdateDomainAssociation": lambda calls: calls.move_domain("a.b", "dt_1", "E"),
+}
+
+
+@pytest.mark.parametrize("body", FOREIGN.values(), ids=FOREIGN)
+@pytest.mark.parametrize("operation", CALLS)
+def test_an_answer_of_another_shape_is_no_bug(operation, body):
+    with pytest.raises(AwsError) as caught:
+        CALLS[operation](Answering(body).calls)
+    assert (caught.value.operation, caught.value.code) == (operation, "Endpoint")
+    assert caught.value.verdict.reason is Reason.AWS_ERROR
+    assert caught.value.made_nothing == (operation in READS)
+
+
+@pytest.mark.parametrize("body", FOREIGN.values(), ids=FOREIGN)
+def test_an_answer_of_another_shape_from_acm_is_no_bug(body):
+    calls = Answering(body).calls
+    try:
+        calls.certificate("arn:aws:acm:us-east-1:1:certificate/x")
+    except AwsError as error:
+        assert error.code == "Endpoint"  # noqa: PT017 - an empty answer is one without a certificate
+
+
+def test_a_role_whose_credentials_lack_is_no_bug():
+    fetcher = botocore.credentials.AssumeRoleCredentialFetcher(
+        lambda *_, **__: SimpleNamespace(assume_role=lambda **_: {}, close=lambda: None),
+        botocore.credentials.Credentials("k", "s"),
+        "arn:aws:iam::1:role/x",
+    )
+    with pytest.raises(AwsError) as caught, failing("GetCallerIdentity"):
+        fetcher.fetch_credentials()
+    assert caught.value.code == "Endpoint"
+
+
+def test_a_bug_of_ours_beneath_botocore_stays_one():
+    calls = Answering(b"").calls
+    calls._sts.meta.events.register("before-call", lambda **_: {}["of ours"])
+    with pytest.raises(KeyError, match="of ours"):
+        calls.caller()

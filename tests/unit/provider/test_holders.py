@@ -6,8 +6,9 @@ import pytest
 
 from edgetenants_runtime.errors import ExternalError, NotYet, RetryMode
 from provider.cloudfront.domaincalls import Conflict
-from provider.cloudfront.domainmoves import TAKE_ANNOTATION
+from provider.cloudfront.domainmoves import TAKE_ANNOTATION, Mover
 from provider.cloudfront.errors import PAUSED, AwsError
+from provider.cloudfront.holders import Holders
 from provider.cloudfront.identity import OWNER_TAG
 from provider.cloudfront.rehearsal import Recorder, rehearse
 from tests.unit.provider.fakecloudfront import DISTRIBUTION, FakeCloudFront
@@ -16,7 +17,10 @@ from tests.unit.provider.world import FOR_PROVIDER, World, managed
 OWNER = {OWNER_TAG: "cluster-1/DistributionTenant/shop/other.one"}
 BY_DOMAIN, ELSEWHERE = "GetDistributionTenantByDomain", "ListDomainConflicts"
 CREATE, UPDATE = "CreateDistributionTenant", "UpdateDistributionTenant"
+GET_TENANT, MOVE = "GetDistributionTenant", "UpdateDomainAssociation"
 HELD = "m.example.com"
+MOST_CALLS = 12
+"""Ten tenants to take from, and the resource's own with its second look."""
 
 
 def names(number: int) -> list[str]:
@@ -226,10 +230,11 @@ def test_many_moves_are_made_in_portions_and_each_stays():
     wanted = [f"d{index:03}.example.com" for index in range(50)]
     tried = taking(cloudfront, ["www.example.com", *wanted], *cloudfront.tenants)
     portions = []
-    for _ in range(5):
-        portions.append(tried.reconcile().count("UpdateDomainAssociation"))
-        assert tried.error is None
-    assert portions == [0, 20, 20, 10, 0]
+    for _ in range(11):
+        calls = tried.reconcile()
+        portions.append((calls.count(GET_TENANT) <= MOST_CALLS, calls.count("UpdateDomainAssociation")))
+    assert portions == [(True, moved) for moved in (*[0] * 5, *[10] * 5, 0)]
+    assert tried.error is None
     assert set(cloudfront.tenants["dt_51"].domains) == {"www.example.com", *wanted}
     assert tried.condition("InSync")[0] == "True"
 
@@ -240,9 +245,9 @@ def test_a_domain_that_is_only_added_waits_for_the_last_portion():
     tried = taking(cloudfront, ["www.example.com"], *cloudfront.tenants)
     tried.settle()
     tried.edit(domains=["new.example.com", *wanted])
-    first, second = tried.reconcile(), tried.reconcile()
-    assert (first.count("UpdateDomainAssociation"), first.count(UPDATE)) == (20, 0)
-    assert (second.count("UpdateDomainAssociation"), second.count(UPDATE)) == (10, 1)
+    portions = [tried.reconcile() for _ in range(3)]
+    assert [calls.count("UpdateDomainAssociation") for calls in portions] == [10, 10, 10]
+    assert [calls.count(UPDATE) for calls in portions] == [0, 0, 1]
     assert set(cloudfront.tenants["dt_31"].domains) == {"new.example.com", *wanted}
 
 
@@ -260,3 +265,114 @@ def test_a_source_that_is_not_there_or_is_named_gives_nothing(asked_by):
     tried.reconcile()
     assert "d000.example.com is served by tenant shop.s000 (dt_1)" in tried.error.message
     assert f"set the annotation {TAKE_ANNOTATION} to dt_1" in tried.error.message
+
+
+# What one resource costs, whatever it says.
+
+
+def absent(number: int) -> list[str]:
+    return [f"dt_absent{n:03}" for n in range(number)]
+
+
+def test_a_creation_looks_at_ten_sources_in_a_reconcile_and_goes_on():
+    tried = taking(FakeCloudFront(), ["www.example.com"], *absent(35))
+    calls = [tried.reconcile() for _ in range(4)]
+    assert all(each.count(GET_TENANT) <= MOST_CALLS for each in calls), [len(each) for each in calls]
+    assert [each.count(CREATE) for each in calls] == [0, 0, 0, 1]
+    assert tried.error is None
+
+
+def test_a_creation_that_goes_on_says_so_in_the_same_words_each_time():
+    tried = taking(FakeCloudFront(), ["www.example.com"], *absent(35))
+    met = []
+    for _ in range(2):
+        tried.reconcile()
+        met.append((type(tried.error), tried.error.message, tried.error.after))
+    assert met[0] == met[1]
+    kind, words, _ = met[0]
+    assert kind is NotYet
+    assert f"metadata.annotations[{TAKE_ANNOTATION}]" in words
+    assert "the next reconcile goes on" in words
+
+
+def test_a_change_looks_at_ten_sources_in_a_reconcile_and_goes_on():
+    tried = taking(FakeCloudFront(), ["www.example.com"], *absent(35))
+    while tried.reconcile().count(CREATE) == 0:
+        pass
+    tried.settle()
+    tried.clock.advance(1801)
+    tried.edit(domains=["www.example.com", "new.example.com"])
+    calls = [tried.reconcile() for _ in range(4)]
+    assert all(each.count(GET_TENANT) <= MOST_CALLS for each in calls)
+    assert [each.count(UPDATE) for each in calls] == [0, 0, 0, 1]
+
+
+def test_a_source_that_is_not_there_is_asked_for_once_whatever_is_refused():
+    cloudfront = holding(HELD)
+    tried = taking(cloudfront, ["www.example.com", HELD], *absent(5))
+    calls = tried.reconcile()
+    first = calls.count(GET_TENANT)
+    again = tried.reconcile()
+    assert tried.ready() == ("False", "DomainConflict")
+    assert (again.count(CREATE), first - again.count(GET_TENANT)) == (1, 5)
+
+
+def test_a_source_that_shows_late_is_met_by_the_refusal():
+    cloudfront = sources(1)
+    hidden = cloudfront.tenants.pop("dt_1")
+    tried = taking(cloudfront, ["www.example.com", "d000.example.com"], "dt_1")
+    gone = Holders(cloudfront, tried.memory, Mover(tried.mr, "cluster-1"))
+    assert list(gone.sources({"d000.example.com"}, None)) == []
+    cloudfront.tenants["dt_1"] = hidden
+    tried.settle()
+    assert "d000.example.com" not in cloudfront.tenants["dt_1"].domains
+
+
+def test_a_domain_is_not_moved_by_what_was_found_a_while_ago():
+    cloudfront = sources(1)
+    tried = taking(cloudfront, ["www.example.com"], "dt_1")
+    tried.settle()
+    looked = Holders(cloudfront, tried.memory, Mover(tried.mr, "cluster-1"))
+    list(looked.sources({"d000.example.com"}, None))
+    cloudfront.edit("dt_1", domains={"another.example.com": "active"})
+    cloudfront.add(name="sales.x", domains={"d000.example.com": "active"}, tags={OWNER_TAG: "someone"})
+    tried.edit(domains=["www.example.com", "d000.example.com"])
+    assert MOVE not in tried.reconcile()
+    assert tried.ready()[1] == "DomainConflict"
+
+
+def test_no_source_is_looked_at_once_all_domains_are_found():
+    cloudfront = sources(1)
+    tried = taking(cloudfront, ["www.example.com"], "dt_1", *(f"dt_z{n}" for n in range(8)))
+    tried.settle()
+    tried.clock.advance(1801)
+    tried.edit(domains=["www.example.com", "d000.example.com"])
+    calls = tried.reconcile()
+    assert calls.count(MOVE) == 1
+    assert calls.count(GET_TENANT) <= 4
+
+
+def test_moves_from_one_source_are_made_in_portions_too():
+    wanted = [f"d{index:03}.example.com" for index in range(50)]
+    cloudfront = FakeCloudFront()
+    tags = {OWNER_TAG: "cluster-1/DistributionTenant/shop/x"}
+    cloudfront.add(name="shop.s", domains=dict.fromkeys([*wanted, "own.example.com"], "active"), tags=tags)
+    tried = taking(cloudfront, ["www.example.com", *wanted], "dt_1")
+    assert [tried.reconcile().count(MOVE) for _ in range(5)] == [0, 20, 20, 10, 0]
+
+
+def test_who_has_which_of_many_domains_is_looked_for_in_portions():
+    cloudfront = holding("z.example.com")
+    tried = world(cloudfront, [*(f"n{n:02}.example.com" for n in range(50)), "z.example.com"])
+    calls = [tried.reconcile() for _ in range(3)]
+    assert [each.count(BY_DOMAIN) for each in calls] == [20, 20, 11]
+    assert "z.example.com is served by tenant other.one" in tried.error.message
+
+
+def test_sources_that_may_not_be_read_hold_nothing_up():
+    tried = taking(FakeCloudFront(), ["www.example.com"], *absent(35))
+    tried.cloudfront.refuse[GET_TENANT] = AwsError(GET_TENANT, "AccessDenied", "no", status=403)
+    mover = Holders(tried.cloudfront, tried.memory, Mover(tried.mr, "cluster-1"))
+    assert list(mover.sources({"www.example.com"}, None)) == []
+    assert (mover.unread, mover.permitted.denied) == (False, (GET_TENANT,))
+    assert tried.cloudfront.journal.count(GET_TENANT) == 10
