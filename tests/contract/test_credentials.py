@@ -271,3 +271,18 @@ def test_no_secret_stands_in_any_line_or_repr(aws):
         account.cloudfront.caller()
     assert SECRET not in str(lines) + repr(account) + repr(config_with(aws))
     assert ACCOUNT not in repr(account.cloudfront)
+
+
+@pytest.mark.parametrize(
+    ("source", "access_key", "told"),
+    [
+        ("None", None, "MissingAuthenticationToken"),
+        ("Secret", "AK/IA", "IncompleteSignature"),
+        ("Secret", "AKIA\u0001X: y", "spec.credentials: aws_access_key_id: expected printable ASCII"),
+    ],
+)
+def test_credentials_that_sign_nothing_are_a_refusal(aws, source, access_key, told):
+    given = replace(config_with(aws), source=source, credentials=keys(access_key) if access_key else None)
+    with pytest.raises(ExternalError, match=told) as caught:
+        reached(aws, given)
+    assert caught.value.retry.mode is RetryMode.POLL
