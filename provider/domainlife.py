@@ -30,6 +30,7 @@ __all__ = [
     "domain_of",
     "judge",
     "shard_of",
+    "size",
     "superfluous",
 ]
 
@@ -39,9 +40,9 @@ Never changed, as a domain must be found where it was put."""
 MOST_NOT_HELD: Final = 1000
 """Domains that one namespace has kept and does not hold. Whoever makes and deletes claims all day uses up
 their own, and no room of others."""
-MOST_OF_ONE: Final = 1500
-"""Domains that one namespace has kept in one ConfigMap, so that nobody fills one up. Evenly spread, these are
-96,000 domains; those beyond are not kept."""
+MOST_OF_ONE: Final = 128 * 1024
+"""Bytes that one namespace has kept in one ConfigMap, so that nobody fills one up. Evenly spread, these are
+some 100,000 domains; those beyond are not kept."""
 UNREADABLE: Final = "?"
 """Stands for the namespace of a record that somebody spoilt; no namespace is called so."""
 _UNLISTED: Final = timedelta(seconds=10)
@@ -115,6 +116,11 @@ def _oldest(idle: Iterable[tuple[datetime, str]], count: int) -> list[tuple[date
 def shard_of(domain: str) -> int:
     """The number of the ConfigMap that has a domain's record: the same in every process."""
     return hashlib.sha256(domain.encode()).digest()[0] % SHARDS
+
+
+def size(domain: str, record: Record) -> int:
+    """Bytes of a record, as it is stored."""
+    return len(data_key(domain).encode()) + len(record.to_value().encode())
 
 
 def data_key(domain: str) -> str:

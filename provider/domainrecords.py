@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol
 
 import structlog
 
-from edgetenants_runtime.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
+from edgetenants_runtime.kube.errors import AlreadyExists, Conflict, KubeError, NotFound, TooLarge
 from edgetenants_runtime.kube.kinds import CONFIG_MAPS
 from edgetenants_runtime.managed import Managed, ObjectKey, ResourceKind
 from provider import domainlife
@@ -163,11 +163,18 @@ class DomainRecords:
             if batch is None:
                 continue
             try:
-                self.change(shard, _bounded(batch))
+                self._change_or_leave(shard, _bounded(batch))
             except BaseException:
                 self._turns.give_back(shard, batch, ticket)
                 raise
             self._turns.finish(shard, batch)
+
+    def _change_or_leave(self, shard: int, change: Change) -> None:
+        try:
+            self.change(shard, change)
+        except TooLarge as error:
+            # Nobody can do anything about that on their resource: what is new is not kept, and nothing waits.
+            _log.error("a ConfigMap of records is full", config_map=config_map(shard), error=str(error))
 
     def change(self, shard: int, change: Change) -> None:
         """Change the records of one ConfigMap. `change` is asked anew where somebody else was faster.
@@ -261,12 +268,14 @@ def _bounded(wanted: Sequence[Ticket]) -> Change:
     """As much of what is wanted as its namespaces have room for."""
 
     def change(known: Entries) -> Entries:
-        room = Counter(record.namespace for record in known.values())
+        used: Counter[str] = Counter()
+        for domain, record in known.items():
+            used[record.namespace] += domainlife.size(domain, record)
         taken: dict[str, Record] = {}
         for domain, record in (each for ticket in wanted for each in ticket.wanted.items()):
             if domain not in known and domain not in taken:
-                room[record.namespace] += 1
-            if domain in known or room[record.namespace] <= domainlife.MOST_OF_ONE:
+                used[record.namespace] += domainlife.size(domain, record)
+            if domain in known or used[record.namespace] <= domainlife.MOST_OF_ONE:
                 taken[domain] = record
         return taken
 

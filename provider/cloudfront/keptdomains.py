@@ -36,6 +36,8 @@ _log = structlog.get_logger("provider.cloudfront.keptdomains")
 
 _FIELD: Final = "spec.forProvider.domains"
 _AGAIN_SECONDS: Final = 5.0
+_TOLD: Final = 20
+"""Domains that one line of the log names."""
 
 
 class RecordsFailed(Exception):  # noqa: N818 - says what happened
@@ -304,7 +306,7 @@ class Keeper:
             self._kept.hold(domains, identity.namespace_of(mr))
         except RecordsFailed as error:
             # The next look tries again; what would lose a domain waits for it.
-            _log.warning("cannot record who has domains", domains=domains, error=str(error))
+            _log.warning("cannot record who has domains", domains=domains[:_TOLD], error=str(error))
 
     def _refusal(self, mr: Managed, domain: str) -> str:
         holder = self._kept.holder(domain)

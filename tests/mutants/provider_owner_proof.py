@@ -221,7 +221,7 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     Mutation(
         "a namespace may fill up the records of all",
         "domainrecords.py",
-        "room[record.namespace] <= domainlife.MOST_OF_ONE",
+        "used[record.namespace] <= domainlife.MOST_OF_ONE",
         "True",
         "no domain of anybody else in the same ConfigMap is kept any more",
         ("unit/provider/test_domain_records.py::test_no_namespace_fills_up_a_config_map",),
@@ -243,5 +243,13 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
         "    if verdict is None:\n",
         "after a clean-up of tags another team takes a live tenant",
         (f"{_PROOF}::test_what_lost_its_tags_is_not_adopted_from_under_who_has_it",),
+    ),
+    Mutation(
+        "a full ConfigMap holds up deletions",
+        "domainrecords.py",
+        "        except TooLarge as error:\n",
+        "        except ZeroDivisionError as error:\n",
+        "no tenant with a domain of that ConfigMap can be deleted",
+        ("unit/provider/test_domain_records.py::test_a_full_config_map_holds_up_nobody",),
     ),
 )

@@ -7,13 +7,13 @@ import threading
 import pytest
 
 from edgetenants_runtime.clock import FakeClock
-from edgetenants_runtime.kube.errors import KubeError, Operation
+from edgetenants_runtime.kube.errors import KubeError, Operation, TooLarge
 from edgetenants_runtime.kube.kinds import CONFIG_MAPS
 from edgetenants_runtime.managed import ObjectKey
 from edgetenants_runtime.testing import FakeObjects, Journal, Killed
 from provider import domainrecords
 from provider.cloudfront.keptdomains import RecordsFailed
-from provider.domainlife import SHARDS, Record, shard_of
+from provider.domainlife import SHARDS, Record, shard_of, size
 from provider.domainrecords import LABEL, DomainRecords, config_map
 from provider.domainturns import Turns
 from provider.domainuse import Looks
@@ -265,10 +265,20 @@ def test_who_waits_too_long_for_others_comes_again(api):
 
 
 def test_no_namespace_fills_up_a_config_map(api, monkeypatch):
-    monkeypatch.setattr(domainrecords.domainlife, "MOST_OF_ONE", 3)
-    records = process(api)
     greedy = in_one_shard(5)
+    most = sum(size(domain, Record("greedy")) for domain in greedy[:3])
+    monkeypatch.setattr(domainrecords.domainlife, "MOST_OF_ONE", most)
+    records = process(api)
     records.hold(greedy, "greedy")
     records.hold([DOMAIN], "shop")
     assert [records.holder(domain) for domain in greedy].count("greedy") == 3
+    assert records.holder(DOMAIN) == "shop"
+
+
+def test_a_full_config_map_holds_up_nobody(api):
+    records = process(api)
+    records.hold([DOMAIN], "shop")
+    api.failing["patch ConfigMap"] = [TooLarge(Operation("patch", CONFIG_MAPS), 413, "too large")]
+    records.hold([SAME_SHARD], "shop")
+    assert records.holder(SAME_SHARD) is None
     assert records.holder(DOMAIN) == "shop"
