@@ -159,3 +159,12 @@ def test_a_foreign_secret_is_never_written(found: dict[str, Any]) -> None:
     error = setting.refusal(publishConnectionDetailsTo=TO)
     assert "is left alone; name another one in spec.publishConnectionDetailsTo" in error.message
     assert (setting.log.entries, setting.secret["data"]) == ([], {"other": "eA=="})
+
+
+def test_a_namespaced_resource_that_has_a_secret_of_its_own_writes_none_beside_the_provider() -> None:
+    setting = Setting()
+    written = setting.publish(
+        cluster=False, publishConnectionDetailsTo=TO, writeConnectionSecretToRef={"name": "own"}
+    )
+    assert [entry for entry in written if "provider-system" in entry] == []
+    assert len(written) == 1

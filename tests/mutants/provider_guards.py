@@ -76,9 +76,17 @@ PROVIDER_GUARDS = (
     Mutation(
         "those that nobody wants still count",
         "cloudfront/guards.py",
-        "        vanished.forget(mr.uid)\n",
+        "        having.memory.let_go(mr.uid)\n",
         "        pass\n",
         "a fleet that was deleted holds up what stays",
+        _VANISHING,
+    ),
+    Mutation(
+        "those that their policy leaves from now on still count",
+        "cloudfront/guards.py",
+        "        vanished.forget(mr.uid)\n",
+        "        pass\n",
+        "what is left on purpose holds up what is not",
         _VANISHING,
     ),
     Mutation(

@@ -457,3 +457,27 @@ def test_what_the_provider_deleted_itself_counts_for_nobody():
     census = Census(11, frozenset({"victim", *(f"twin-{n}" for n in range(10))}), 0.0)
     assert vanished.verdict("twin-3", census, POLL) is Verdict.MAKE
     assert vanished.verdict("victim", census, POLL) is Verdict.WAIT
+
+
+def gone_from_aws() -> World:
+    world = World()
+    world.settle()
+    id_ = world.cloudfront.only.id
+    world.cloudfront.tenants.clear()
+    world.memory.vanished.found_gone(world.mr.uid, id_, CONFIG)
+    assert world.memory.vanished._gone
+    return world
+
+
+def test_what_nobody_wants_any_more_counts_no_longer_and_at_once():
+    world = gone_from_aws()
+    world.delete()
+    world.reconcile()
+    assert not world.memory.vanished._gone
+
+
+def test_what_its_policy_leaves_from_now_on_counts_no_longer_and_at_once():
+    world = gone_from_aws()
+    world.obj["spec"]["driftPolicy"] = "Suspend"
+    world.reconcile()
+    assert not world.memory.vanished._gone
