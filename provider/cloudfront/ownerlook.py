@@ -206,8 +206,8 @@ def _rival(mr: Managed, seen: Seen, having: Context) -> Managed | None:
     proofs = having.memory.proofs
     peers: tuple[Managed, ...] = tuple(having.peers(mr, ownership.names(seen)))
     # One that only looks by now proves nothing anew, so that the others would stay contested for ever.
-    writing = (peer.uid for peer in peers if ownership.writes(peer))
-    proofs.keep_only(seen.id, frozenset({mr.uid, *writing}))
+    writing = frozenset(peer.uid for peer in peers if ownership.writes(peer))
+    proofs.keep_only(seen.id, writing | {mr.uid})
     proven = [peer for peer in peers if ownership.alike(mr, peer) and proofs.held(peer.uid, seen.id)]
     if proofs.held(mr.uid, seen.id):
         return next((peer for peer in proven if ownership.is_older(peer, mr)), None)

@@ -165,7 +165,7 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     Mutation(
         "a proof of who is there no more is kept",
         "cloudfront/ownerlook.py",
-        "    proofs.keep_only(seen.id, frozenset({mr.uid, *writing}))\n",
+        "    proofs.keep_only(seen.id, writing | {mr.uid})\n",
         "",
         "tags are read at each poll for ever, once a tenant was orphaned and adopted again",
         (f"{_PROOF}::test_a_proof_of_who_is_gone_contests_nothing",),
@@ -173,8 +173,8 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     Mutation(
         "a proof of who only looks by now is kept",
         "cloudfront/ownerlook.py",
-        "    writing = (peer.uid for peer in peers if ownership.writes(peer))\n",
-        "    writing = (peer.uid for peer in peers)\n",
+        "    writing = frozenset(peer.uid for peer in peers if ownership.writes(peer))\n",
+        "    writing = frozenset(peer.uid for peer in peers)\n",
         "tags are read at each poll for ever, once the former resource of a tenant only looks at it",
         (f"{_PROOF}::test_who_only_looks_by_now_contests_nothing",),
     ),

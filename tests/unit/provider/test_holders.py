@@ -382,11 +382,11 @@ def test_all_sources_are_read_however_long_that_takes(seconds):
 
 
 def test_what_was_read_of_sources_a_while_ago_is_read_again_in_portions():
-    wanted = [f"d{index:03}.example.com" for index in range(15)]
-    cloudfront = sources(15)
+    wanted = [f"d{index:03}.example.com" for index in range(30)]
+    cloudfront = sources(30)
     tried = taking(cloudfront, wanted, *cloudfront.tenants)
     reads = []
-    for _ in range(7):
+    for _ in range(12):
         before = len(cloudfront.journal)
         mover = Holders(cloudfront, tried.memory, Mover(tried.mr, "cluster-1"))
         list(mover.sources(set(wanted), None))
@@ -395,7 +395,7 @@ def test_what_was_read_of_sources_a_while_ago_is_read_again_in_portions():
         cloudfront.edit("dt_1", domains={"another.example.com": "active"})
     assert all(len(each) <= 20 for each in reads), reads
     assert "d000.example.com" not in mover.moves
-    assert len(mover.moves) == 14
+    assert len(mover.moves) == 29
 
 
 def test_drained_sources_keep_no_move_from_the_others():
