@@ -11,11 +11,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from apis.conditions import LiveReason
+from apis.dns import RecordState
 from function.conditions import Looked
+from function.live import Reason
+from function.observed import ObservedTenant
 
 AT_ONCE: Final = 3
 """Tenants that are being made at the same time. Three, with the composite's own updates, cost what comes back
 while CloudFront rolls them out."""
+_ABSENT: Final = frozenset({RecordState.MISSING, RecordState.WRONG})
 
 
 def admitted(tenants: Sequence[Looked]) -> list[Looked]:
@@ -29,4 +33,10 @@ def admitted(tenants: Sequence[Looked]) -> list[Looked]:
 def _under_way(tenant: Looked) -> bool:
     found = tenant.finding
     over = found.satisfied or found.failed or found.reason is LiveReason.WAITING_FOR_DNS
-    return tenant.seen is not None and not over
+    return tenant.seen is not None and not over and not _waits_for_records(tenant.seen, found.reason)
+
+
+def _waits_for_records(seen: ObservedTenant, reason: Reason) -> bool:
+    """Its certificate is issued once somebody has made records that are not there."""
+    states = [each.get("state") for each in seen.instructions]
+    return reason is LiveReason.ISSUING_CERTIFICATE and not _ABSENT.isdisjoint(states)

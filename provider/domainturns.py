@@ -22,6 +22,8 @@ class Ticket:
 
     wanted: Mapping[str, Record]
     done: bool = False
+    given_up: bool = False
+    """Nobody waits for it any more."""
 
 
 class Turns:
@@ -50,7 +52,9 @@ class Turns:
             if ticket.done:
                 return None
             if not free:
-                # One that somebody writes at this moment stays with the batch.
+                # One that somebody writes at this moment stays with the batch, and goes if that fails: in an
+                # outage those of all tries would pile up.
+                ticket.given_up = True
                 self._waiting[shard] = [each for each in self._waiting.get(shard, ()) if each is not ticket]
                 raise RecordsFailed("others are being recorded; this is tried again")
             self._writing.add(shard)
@@ -66,7 +70,7 @@ class Turns:
     def give_back(self, shard: int, batch: Sequence[Ticket], own: Ticket) -> None:
         """The batch is not written: the others try for themselves."""
         with self._changed:
-            left = [ticket for ticket in batch if ticket is not own]
+            left = [ticket for ticket in batch if ticket is not own and not ticket.given_up]
             self._waiting[shard] = [*left, *self._waiting.get(shard, ())]
             self._leave(shard)
 

@@ -92,6 +92,11 @@ class Answers:
             known = self._kept.get(what)
             return known.answer if known else None
 
+    def is_old(self, what: Hashable) -> bool:
+        """There is an answer, and it lasts no more."""
+        with self._lock:
+            return what in self._kept and self._fresh(what) is None
+
     def forget(self, what: Hashable) -> None:
         """It is to be asked anew."""
         with self._lock:

@@ -89,7 +89,10 @@ class Holders:
         others, wanted = sorted(ids - {tenant}), set(domains)
         yield from self._among(others, wanted, fresh=tenant is not None)
         if tenant and wanted and not self.unfinished:
-            yield from self._among(self._worth_another_look(others), wanted, fresh=True)
+            yield from self._among(self._worth_another_look(others, always=True), wanted, fresh=True)
+        elif tenant is None and not self.unfinished:
+            # All are known: of those that were read a while ago the next reconcile reads some.
+            self._worth_another_look(others, always=False)
         if tenant and len(self.moves) > _MOVES_AT_ONCE:
             self.moves = dict(sorted(self.moves.items())[:_MOVES_AT_ONCE])
             self.unfinished = True
@@ -110,12 +113,16 @@ class Holders:
             held = sorted(wanted & set(source.domains)) if source else []
             if source and held:
                 wanted.difference_update(held)
-                yield from self._held(held, source, fresh=fresh)
+                owner = self._owner(source.arn, fresh=True) if fresh else self._known_owner(source.arn)
+                yield from self._held(held, source, owner)
 
-    def _worth_another_look(self, ids: list[str]) -> list[str]:
-        """Tenants that had none of the domains a while ago, as far as this reconcile may still read."""
+    def _worth_another_look(self, ids: list[str], *, always: bool) -> list[str]:
+        """Tenants that were read a while ago, the oldest answers before others, as far as this reconcile may
+        still read; they are asked for anew. `always`: others, too."""
         known = [id_ for id_ in ids if id_ not in self._read and self.memory.last_holder(("tenant", id_))]
-        looked_at = known[: _READS_OF_SOURCES - len(self._read)]
+        old = [id_ for id_ in known if self.memory.is_old_holder(("tenant", id_))]
+        others = [id_ for id_ in known if id_ not in old] if always else []
+        looked_at = [*old, *others][: _READS_OF_SOURCES - len(self._read)]
         for id_ in looked_at:
             self.memory.forget_holder(("tenant", id_))
         return looked_at
@@ -126,6 +133,10 @@ class Holders:
     def _source(self, id_: str, wanted: set[str], *, fresh: bool) -> ObservedTenant | None:
         """`fresh`: its domains are moved at once, for which what was found a while ago does not do."""
         what, read = ("tenant", id_), partial(self._get, id_)
+        last: ObservedTenant | None = self.memory.last_holder(what)
+        if last is not None and (not fresh or wanted.isdisjoint(last.domains)):
+            # However old: where all were read again first, those that are left would never be.
+            return last
         _, source = self.permitted.ask(lambda: self.memory.holder(what, read, free=lambda seen: seen is None))
         if fresh and id_ not in self._read and source and not wanted.isdisjoint(source.domains):
             known, source = self.permitted.ask(read)
@@ -138,11 +149,13 @@ class Holders:
             raise _EnoughError
         self._read.add(id_)
         try:
-            return self.cloudfront.get_tenant(id_)
+            source = self.cloudfront.get_tenant(id_)
         except AwsError as error:
             if error.absent:
                 return None
             raise
+        self.memory.forget_holder(("owner", source.arn))
+        return source
 
     def forget_sources(self) -> None:
         """CloudFront refused a domain: what the tenants have that domains are taken from may have changed. An
@@ -195,7 +208,7 @@ class Holders:
             return
         # It may not have shown yet when it was read as one that domains are taken from.
         self.memory.forget_holder(("tenant", holder.id))
-        yield from self._held([domain], holder, fresh=False)
+        yield from self._held([domain], holder, self._owner(holder.arn, fresh=False))
 
     def _of_domain(self, domain: str) -> ObservedTenant | None:
         self._search()
@@ -208,8 +221,7 @@ class Holders:
             raise _EnoughError
         self._searched += 1
 
-    def _held(self, domains: list[str], holder: ObservedTenant, *, fresh: bool) -> Iterator[Problem]:
-        owner = self._owner(holder.arn, fresh=fresh)
+    def _held(self, domains: list[str], holder: ObservedTenant, owner: str | None) -> Iterator[Problem]:
         refusal = self.mover.refusal(holder, owner)
         mr, installation = self.mover.mr, self.mover.installation
         if not refusal:
@@ -226,13 +238,19 @@ class Holders:
             _log.warning("a domain is served by another tenant", domain=domain, **found)
 
     def _owner(self, arn: str, *, fresh: bool) -> str | None:
-        def look() -> str | None:
-            return self.cloudfront.tags(arn).get(OWNER_TAG)
+        def look() -> str:
+            # Not None, which would be nothing that is known.
+            return self.cloudfront.tags(arn).get(OWNER_TAG) or ""
 
-        def kept() -> str | None:
+        def kept() -> str:
             return self.memory.holder(("owner", arn), look, free=lambda _: False)
 
-        return self.permitted.ask(look if fresh else kept)[1]
+        return self.permitted.ask(look if fresh else kept)[1] or None
+
+    def _known_owner(self, arn: str) -> str | None:
+        """As old as what is known of the tenant: asked anew each time one is read."""
+        last: str | None = self.memory.last_holder(("owner", arn))
+        return self._owner(arn, fresh=False) if last is None else last or None
 
     def _elsewhere(self, tenant: str, domain: str) -> Iterator[Problem]:
         def look() -> tuple[Conflict, ...]:

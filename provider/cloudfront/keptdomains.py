@@ -278,7 +278,8 @@ class Keeper:
         return frozenset(active) | {namekeys.key_of(mr.kind, self._account, seen.name)}
 
     def _unrecorded(self, mr: Managed, domains: Iterable[str]) -> tuple[str, ...]:
-        if not self._kept.recording:
+        # Who only looks is asked nothing for: thousands may be imported so, and most are nobody's.
+        if not self._kept.recording or not ownership.writes(mr):
             return ()
         namespace = identity.namespace_of(mr)
         return tuple(sorted(domain for domain in domains if self._kept.holder(domain) != namespace))

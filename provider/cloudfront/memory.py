@@ -131,6 +131,10 @@ class Memory:
         """What was found last, however long ago; None where nobody, or nothing was found."""
         return self._holders.last(what)
 
+    def is_old_holder(self, what: Hashable) -> bool:
+        """What was found last is due to be asked anew."""
+        return self._holders.is_old(what)
+
     def forget_holder(self, what: Hashable) -> None:
         """What was found is not so any more."""
         self._holders.forget(what)

@@ -205,7 +205,9 @@ def _rival(mr: Managed, seen: Seen, having: Context) -> Managed | None:
     status; of two that were proven to have it at the same moment, the older."""
     proofs = having.memory.proofs
     peers: tuple[Managed, ...] = tuple(having.peers(mr, ownership.names(seen)))
-    proofs.keep_only(seen.id, frozenset({mr.uid, *(peer.uid for peer in peers)}))
+    # One that only looks by now proves nothing anew, so that the others would stay contested for ever.
+    writing = frozenset(peer.uid for peer in peers if ownership.writes(peer))
+    proofs.keep_only(seen.id, writing | {mr.uid})
     proven = [peer for peer in peers if ownership.alike(mr, peer) and proofs.held(peer.uid, seen.id)]
     if proofs.held(mr.uid, seen.id):
         return next((peer for peer in proven if ownership.is_older(peer, mr)), None)
@@ -236,9 +238,12 @@ def _accepted(mr: Managed, seen: Seen, having: Context) -> Ownership:
 
 
 def _is_held(mr: Managed, seen: Seen, having: Context) -> bool:
-    """Another live resource was proven to have it, and only its tags are gone: somebody removed them."""
+    """Another live resource was proven to have it, and only its tags are gone: somebody removed them. In its
+    own namespace one that only looks by now has let go of it; elsewhere nobody says so for it."""
+    own, proofs = identity.namespace_of(mr), having.memory.proofs
     peers = having.peers(mr, ownership.names(seen))
-    return any(having.memory.proofs.held(peer.uid, seen.id) for peer in peers)
+    keeping = (peer for peer in peers if ownership.writes(peer) or identity.namespace_of(peer) != own)
+    return any(proofs.held(peer.uid, seen.id) for peer in keeping)
 
 
 def _marked(mr: Managed, seen: Seen, having: Context) -> bool:

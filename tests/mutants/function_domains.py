@@ -134,6 +134,14 @@ FUNCTION_DOMAINS: tuple[Mutation, ...] = (
         ("unit/function/test_pacing.py",),
     ),
     Mutation(
+        "certificates that wait for records are waited for",
+        "pacing.py",
+        " and not _waits_for_records(tenant.seen, found.reason)",
+        "",
+        "three domains whose owners never act keep all others of the claim from being made for three days",
+        ("unit/function/test_pacing.py",),
+    ),
+    Mutation(
         "a group that is refused is waited for in silence",
         "live.py",
         "    if phase(reason) is not Phase.FAILED:\n        return found\n    return Finding(",

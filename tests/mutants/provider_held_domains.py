@@ -281,4 +281,12 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
         "where claims may not be read, no name ends with its resource",
         _ROUNDS,
     ),
+    Mutation(
+        "tags are read for what is only looked at",
+        "cloudfront/keptdomains.py",
+        "        if not self._kept.recording or not ownership.writes(mr):\n",
+        "        if not self._kept.recording:\n",
+        "each imported tenant costs a call more every ten minutes, and nothing comes of it",
+        ("unit/provider/test_kept_domains.py::test_who_only_looks_reads_no_tags_for_the_records",),
+    ),
 )

@@ -165,10 +165,34 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     Mutation(
         "a proof of who is there no more is kept",
         "cloudfront/ownerlook.py",
-        "    proofs.keep_only(seen.id, frozenset({mr.uid, *(peer.uid for peer in peers)}))\n",
+        "    proofs.keep_only(seen.id, writing | {mr.uid})\n",
         "",
         "tags are read at each poll for ever, once a tenant was orphaned and adopted again",
         (f"{_PROOF}::test_a_proof_of_who_is_gone_contests_nothing",),
+    ),
+    Mutation(
+        "a proof of who only looks by now is kept",
+        "cloudfront/ownerlook.py",
+        "    writing = frozenset(peer.uid for peer in peers if ownership.writes(peer))\n",
+        "    writing = frozenset(peer.uid for peer in peers)\n",
+        "tags are read at each poll for ever, once the former resource of a tenant only looks at it",
+        (f"{_PROOF}::test_who_only_looks_by_now_contests_nothing",),
+    ),
+    Mutation(
+        "who only looks by now keeps what lost its tags",
+        "cloudfront/ownerlook.py",
+        "for peer in peers if ownership.writes(peer) or identity.namespace_of(peer) != own)",
+        "for peer in peers)",
+        "what a namespace let go on purpose cannot be adopted there until the provider starts anew",
+        (f"{_PROOF}::test_who_only_looks_by_now_keeps_nothing_from_who_is_given_it",),
+    ),
+    Mutation(
+        "who only looks for now lets go of what lost its tags",
+        "cloudfront/ownerlook.py",
+        " or identity.namespace_of(peer) != own)",
+        ")",
+        "after a clean-up of tags another team takes a tenant that is left alone for a while",
+        (f"{_PROOF}::test_who_only_looks_by_now_keeps_nothing_from_who_is_given_it",),
     ),
     Mutation(
         "what the provider deleted counts as lost",
@@ -235,6 +259,14 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
         (
             "unit/provider/test_domain_records.py::test_those_that_want_the_same_config_map_are_written_together",
         ),
+    ),
+    Mutation(
+        "records that nobody waits for are written again and again",
+        "domainturns.py",
+        " and not ticket.given_up]",
+        "]",
+        "in an outage of the API server memory grows with each try",
+        ("unit/provider/test_domain_records.py::test_what_nobody_waits_for_any_more_is_not_given_back",),
     ),
     Mutation(
         "what lost its tags is anybody's although somebody has it",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 
 from function.naming import digest
@@ -53,6 +54,24 @@ def test_one_more_for_each_that_serves_or_has_failed() -> None:
 def test_domains_without_records_hold_up_no_others() -> None:
     waiting = [tenant(domain, ("False", "DomainValidationPending")) for domain in DOMAINS[:3]]
     assert composed(answer(*waiting)) == DOMAINS[:6]
+
+
+def issuing(domain: str, state: str) -> tuple[str, dict[str, Any]]:
+    """One whose certificate is being issued, with its DNS record in that state."""
+    name, obj = tenant(domain, ("False", "CertificatePending"))
+    record = {"name": domain, "type": "CNAME", "value": "d1.cloudfront.net", "purpose": "Routing"}
+    obj["status"]["dnsInstructions"] = [record | {"state": state}]
+    return name, obj
+
+
+@pytest.mark.parametrize("state", ["Missing", "Wrong"])
+def test_certificates_that_wait_for_records_hold_up_no_others(state: str) -> None:
+    assert composed(answer(*(issuing(domain, state) for domain in DOMAINS[:3]))) == DOMAINS[:6]
+
+
+@pytest.mark.parametrize("state", ["Present", "Unknown"])
+def test_certificates_that_come_by_themselves_are_waited_for(state: str) -> None:
+    assert composed(answer(*(issuing(domain, state) for domain in DOMAINS[:3]))) == DOMAINS[:3]
 
 
 def test_what_exists_is_wanted_however_many() -> None:

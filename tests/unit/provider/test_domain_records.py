@@ -264,6 +264,18 @@ def test_who_waits_too_long_for_others_comes_again(api):
         turns.take(1, turns.ask(1, {}), 0.01)
 
 
+def test_what_nobody_waits_for_any_more_is_not_given_back():
+    turns = Turns()
+    first, second = turns.ask(1, {}), turns.ask(1, {})
+    batch = turns.take(1, first, 0.01)
+    assert batch == [first, second]
+    with pytest.raises(RecordsFailed):
+        turns.take(1, second, 0.01)
+    turns.give_back(1, batch, first)
+    again = turns.ask(1, {})
+    assert turns.take(1, again, 0.01) == [again], "in an outage those of all tries would pile up"
+
+
 def test_no_namespace_fills_up_a_config_map(api, monkeypatch):
     greedy = in_one_shard(5)
     most = sum(size(domain, Record("greedy")) for domain in greedy[:3])

@@ -369,6 +369,47 @@ def test_who_has_which_of_many_domains_is_looked_for_in_portions():
     assert "z.example.com is served by tenant other.one" in tried.error.message
 
 
+@pytest.mark.parametrize("seconds", [12, 20, 40])
+def test_all_sources_are_read_however_long_that_takes(seconds):
+    wanted = [f"d{index:03}.example.com" for index in range(150)]
+    cloudfront = sources(150)
+    tried = taking(cloudfront, wanted, *cloudfront.tenants)
+    for _ in range(16):
+        mover = Holders(cloudfront, tried.memory, Mover(tried.mr, "cluster-1"))
+        list(mover.sources(set(wanted), None))
+        tried.clock.advance(seconds)
+    assert (mover.unread, len(mover.moves)) == (False, 150)
+
+
+def test_what_was_read_of_sources_a_while_ago_is_read_again_in_portions():
+    wanted = [f"d{index:03}.example.com" for index in range(30)]
+    cloudfront = sources(30)
+    tried = taking(cloudfront, wanted, *cloudfront.tenants)
+    reads = []
+    for _ in range(12):
+        before = len(cloudfront.journal)
+        mover = Holders(cloudfront, tried.memory, Mover(tried.mr, "cluster-1"))
+        list(mover.sources(set(wanted), None))
+        tried.clock.advance(301)
+        reads.append(sorted(cloudfront.journal[before:]))
+        cloudfront.edit("dt_1", domains={"another.example.com": "active"})
+    assert all(len(each) <= 20 for each in reads), reads
+    assert "d000.example.com" not in mover.moves
+    assert len(mover.moves) == 29
+
+
+def test_drained_sources_keep_no_move_from_the_others():
+    wanted = [f"d{index:03}.example.com" for index in range(40)]
+    cloudfront = sources(40)
+    tried = taking(cloudfront, ["www.example.com"], *cloudfront.tenants)
+    tried.settle()
+    tried.edit(domains=["www.example.com", *wanted])
+    for _ in range(8):
+        tried.reconcile()
+        tried.clock.advance(301)
+    assert cloudfront.journal.count(MOVE) == 40
+
+
 def test_sources_that_may_not_be_read_hold_nothing_up():
     tried = taking(FakeCloudFront(), ["www.example.com"], *absent(35))
     tried.cloudfront.refuse[GET_TENANT] = AwsError(GET_TENANT, "AccessDenied", "no", status=403)

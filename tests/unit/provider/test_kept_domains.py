@@ -103,6 +103,17 @@ def test_in_a_steady_state_nothing_is_asked_and_nothing_written(api):
     assert api._journal.entries == before
 
 
+def test_who_only_looks_reads_no_tags_for_the_records(api):
+    world = World()
+    world.settle()
+    looking = stage(api, managed(uid="looks", managementPolicies=["Observe"]), world.cloudfront)
+    looking.obj["metadata"]["namespace"] = "other"
+    for _ in range(3):
+        assert TAGS not in looking.reconcile(), "thousands may be imported so"
+        looking.clock.advance(601)
+    assert holders(api) == [None, None]
+
+
 def test_a_tenant_from_before_the_records_is_recorded_at_the_first_look(api):
     world = World()
     world.settle()

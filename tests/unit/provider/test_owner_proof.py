@@ -241,6 +241,28 @@ def test_a_proof_of_who_is_gone_contests_nothing(kind):
     assert READS not in world.reconcile()
 
 
+def test_who_only_looks_by_now_contests_nothing(kind):
+    older, younger = twins(kind)
+    older.obj["spec"]["managementPolicies"] = ["Observe"]
+    assert READS in younger.reconcile()
+    assert younger.ready() == ("True", "Available")
+    assert READS not in younger.reconcile(), "in a steady state no tag is read"
+
+
+def test_who_only_looks_by_now_keeps_nothing_from_who_is_given_it(kind):
+    world = settled(kind)
+    it = kind.there(world)
+    kind.put(world, tags={})
+    world.obj["spec"]["managementPolicies"] = ["Observe"]
+    heir = kind.world(world.cloudfront, uid="heir", annotations={ADOPT: it.id})
+    heir.memory, heir.clock = world.memory, world.clock
+    heir.context["peers"] = lambda *_: [world.mr]
+    heir.obj["metadata"]["namespace"] = "rogue"
+    assert reconciled(heir) == [], "of another namespace"
+    heir.obj["metadata"]["namespace"] = world.mr.namespace
+    assert "TagResource" in reconciled(heir)
+
+
 def test_a_rehearsed_creation_proves_nothing(kind):
     world = kind.world()
     recorder = Recorder(world.cloudfront)
