@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 from edgetenants_runtime.clock import Clock
 
-__all__ = ["CONFIRM_SECONDS", "PROVEN_SECONDS", "OwnerProofs", "Proof"]
+__all__ = ["CONFIRM_SECONDS", "PROVEN_SECONDS", "OwnerProofs", "Proof", "Resource"]
 
 PROVEN_SECONDS: Final = 3600.0
 """After that long an owner tag is read again before the next write: somebody may have handed it over."""
@@ -24,7 +24,7 @@ CONFIRM_SECONDS: Final = 10.0
 that set it at the same time the last one wins, and the other must see that before it writes."""
 
 
-class Named(Protocol):
+class Resource(Protocol):
     """An external resource of either kind."""
 
     @property
@@ -74,7 +74,7 @@ class OwnerProofs:
         """Uids by id: the proofs, the other way round."""
         self._claims: dict[str, _Claim] = {}
 
-    def note(self, uid: str, seen: Named) -> None:
+    def note(self, uid: str, seen: Resource) -> None:
         """Its owner tag was just read or made, and is that managed resource's."""
         with self._lock:
             self._forget(uid)

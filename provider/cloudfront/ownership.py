@@ -11,14 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from enum import Enum
-from typing import Final, Protocol
+from typing import Final
 
 from apis.conditions import TenantReadyReason
 from edgetenants_runtime.api.conditions import ConditionType
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront import applied, identity
 from provider.cloudfront.observed import account_of
-from provider.cloudfront.ownerproofs import Proof
+from provider.cloudfront.ownerproofs import Proof, Resource
 
 __all__ = [
     "ADOPT_ANNOTATION",
@@ -47,25 +47,6 @@ _BY_ID: Final = {
 _NAMING: Final = ("crossplane-kind", "crossplane-name", "crossplane-namespace")
 """Of the provider's other tags those that say which managed resource it is."""
 _READING: Final = frozenset({"Observe", "LateInitialize"})
-
-
-class Resource(Protocol):
-    """An external resource of either kind."""
-
-    @property
-    def id(self) -> str:
-        """Given by AWS."""
-        ...
-
-    @property
-    def name(self) -> str:
-        """Chosen by whoever made it."""
-        ...
-
-    @property
-    def arn(self) -> str:
-        """Given by AWS."""
-        ...
 
 
 class Ownership(Enum):
