@@ -2,10 +2,11 @@
 
     held ──not found any more──▶ not held since … ──found again──▶ held
                                   │
-                                  ├── nobody in the namespace lists it, for a while ──▶ ended
-                                  └── --keep-domains have passed ─────────────────────▶ ended
+                                  ├── given up, and nobody in the namespace lists it ──▶ ended
+                                  └── --keep-domains have passed ──────────────────────▶ ended
 
-What is uncertain changes nothing.
+What is uncertain changes nothing. A domain is given up when a look finds that a tenant has it no longer. A
+tenant that was left in AWS was never seen without its domains, so nobody else gets them at once.
 """
 
 from __future__ import annotations
@@ -85,6 +86,8 @@ class Use:
     """A tenant of it has the domain; None where not all that could tell have been looked at."""
     listed: bool | None
     """A managed resource or a claim of it lists the domain; None where that cannot be told."""
+    given_up: bool = False
+    """A tenant of it was seen to have the domain no longer, since this process started."""
 
 
 def judge(record: Record, use: Use, now: datetime, keep: timedelta) -> Record | None:
@@ -95,7 +98,7 @@ def judge(record: Record, use: Use, now: datetime, keep: timedelta) -> Record | 
         return record
     since = min(record.not_held_since or now, now)
     idle = now - since
-    if idle >= keep or (use.listed is False and idle >= _UNLISTED):
+    if idle >= keep or (use.given_up and use.listed is False and idle >= _UNLISTED):
         return None
     return replace(record, not_held_since=since)
 

@@ -148,8 +148,10 @@ class Rounds:
         return min(_LONGEST_RETRY, 2.0 ** (min(self._failures, 30) - 1))
 
     def _judge_all(self) -> None:
-        shards, uses = self._records.entries(), self._looks.uses(self._everyone())
+        shards = self._records.entries()
         everything = {domain: record for entries in shards.values() for domain, record in entries.items()}
+        kept = {(record.namespace, domain) for domain, record in everything.items()}
+        uses = self._looks.uses(self._everyone(), kept)
         claimed = self._claimed(everything, uses)
         too_many = domainlife.superfluous(everything)
 
@@ -174,7 +176,8 @@ class Rounds:
         if not listed and not is_name(domain):
             known = claimed.get(record.namespace)
             listed = None if known is None else domain in known
-        use = Use(uses.is_held(record.namespace, domain), listed)
+        given_up = (record.namespace, domain) in uses.given_up
+        use = Use(uses.is_held(record.namespace, domain), listed, given_up)
         becomes = domainlife.judge(record, use, self._now(), self._keep)
         return None if domain in too_many and becomes and becomes.not_held_since else becomes
 

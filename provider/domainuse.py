@@ -24,8 +24,13 @@ _POLLS: Final = 3.0
 
 @dataclass(frozen=True)
 class _Look:
+    namespace: str
     active: frozenset[str]
     at: float
+
+    @property
+    def holds(self) -> frozenset[tuple[str, str]]:
+        return frozenset((self.namespace, domain) for domain in self.active)
 
 
 class Looks:
@@ -36,21 +41,30 @@ class Looks:
         self._lasts = max(_LOOK_SECONDS, _POLLS * poll_seconds)
         self._lock = threading.Lock()
         self._looks: dict[str, _Look] = {}
+        self._given_up: set[tuple[str, str]] = set()
         self._since: float | None = None
 
     def note(self, mr: Managed, active: frozenset[str]) -> None:
         """A look found these active domains, and the name."""
+        look = _Look(namespace_of(mr), active, self._clock.now())
         with self._lock:
-            self._looks[mr.uid] = _Look(active, self._clock.now())
+            before = self._looks.get(mr.uid)
+            self._looks[mr.uid] = look
+            if before is not None:
+                self._given_up |= before.holds - look.holds
 
-    def uses(self, everyone: Iterable[Managed]) -> Uses:
-        """What is known now; looks at resources that are no more are forgotten."""
+    def uses(self, everyone: Iterable[Managed], kept: Iterable[tuple[str, str]] = ()) -> Uses:
+        """What is known now. Looks at resources that are no more are forgotten, and so is which domains were
+        given up, but for those that are `kept` for a namespace."""
         now = self._clock.now()
         with self._lock:
             if self._since is None:
                 self._since = now
             looks, waited = dict(self._looks), now - self._since
-        uses = Uses()
+            self._given_up.intersection_update(kept)
+            # By whoever had it last, were it a resource that is no more: its tenant may have been left in AWS.
+            self._given_up -= {pair for look in looks.values() for pair in look.holds}
+            uses = Uses(frozenset(self._given_up))
         uids = set()
         for mr in everyone:
             uids.add(mr.uid)
@@ -70,7 +84,9 @@ class Looks:
 class Uses:
     """Namespaces with domains."""
 
-    def __init__(self) -> None:
+    def __init__(self, given_up: frozenset[tuple[str, str]] = frozenset()) -> None:
+        self.given_up = given_up
+        """A tenant was seen to have it no longer."""
         self.held: set[tuple[str, str]] = set()
         """A tenant has it, active."""
         self.listed: set[tuple[str, str]] = set()

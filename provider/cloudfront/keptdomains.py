@@ -270,10 +270,8 @@ class Keeper:
     # Parts.
 
     def _has(self, mr: Managed, seen: Resource, active: Iterable[str] = ()) -> frozenset[str]:
-        """What may be recorded. Not the name of what is only looked at, nor of what is named by its id, as
-        that is never made anew."""
-        names = mr.external_name == seen.name and ownership.writes(mr)
-        if not names or self._account is None:
+        """What may be recorded. Not the name of what is named by its id, as that is never made anew."""
+        if mr.external_name != seen.name or self._account is None:
             return frozenset(active)
         return frozenset(active) | {namekeys.key_of(mr.kind, self._account, seen.name)}
 

@@ -3,16 +3,18 @@ Nobody learns whose it is."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import pytest
 
 from sandbox.world import World
-from tests.integration.hostile import Teams, unharmed
+from tests.integration.hostile import Team, Teams, unharmed
 from tests.integration.test_certificates import admin
 from tests.integration.watching import is_true
 
-EXTERNAL_NAME = "crossplane.io/external-name"
+EXTERNAL_NAME, ADOPT = "crossplane.io/external-name", "edgetenants.io/adopt"
 TAKE, GIVE = "edgetenants.io/take-domains-from", "edgetenants.io/give-domains-to"
 
 
@@ -90,6 +92,31 @@ def test_a_domain_is_not_had_in_the_gap_after_a_deletion_at_the_console(teams: T
     blue.wait("it to be made anew", lambda: blue.looked_at("kept") and blue.tenants("kept"), 40)
     blue.serve("kept")
     assert not is_true(red.looked_at("waits"), "Synced")
+
+
+def test_a_tenant_that_is_left_in_aws_is_not_adopted_by_another_namespace(teams: Teams) -> None:
+    """It serves on, so nobody else may change what it serves: neither at once, nor after the seconds for which a
+    resource that is replaced is gone."""
+    blue, red = teams.blue, teams.red
+    keeping = ["Observe", "Create", "Update", "LateInitialize"]
+    left = blue.served("left", managementPolicies=keeping, forProvider={"domains": ["left.example.com"]})
+    blue.remove("left")
+    blue.wait("the resource to go", lambda: not blue.get("left", "edt"), 30)
+    adopting = {EXTERNAL_NAME: left["Name"], ADOPT: left["Id"]}
+    red.apply(red.tenant("finder", annotations=adopting, forProvider={"domains": ["found.example.com"]}))
+    blue.wait("two rounds over the records", lambda: idle_seconds(blue, "left.example.com") > 22, 60)
+    red.looked_at("finder")
+    red.told("finder", "kept for another namespace")
+    assert blue.tenants("left") == [left]
+
+
+def idle_seconds(team: Team, domain: str) -> float:
+    """For how long the record of a domain says that nobody holds it."""
+    shown = team.admin.kubectl("get", "cm", "-A", "-l", "edgetenants.io/kept-domains=true", "-o", "json")
+    records = [data[domain] for each in json.loads(shown)["items"] if domain in (data := each.get("data", {}))]
+    assert records, "the record ended"
+    since = json.loads(records[0]).get("notHeldSince")
+    return (datetime.now(UTC) - datetime.fromisoformat(since)).total_seconds() if since else 0.0
 
 
 def test_a_rehearsal_tells_no_more_than_the_real_thing(teams: Teams) -> None:

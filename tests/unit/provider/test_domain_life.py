@@ -12,6 +12,7 @@ from provider.domainlife import MOST_NOT_HELD, UNREADABLE, Record, Use
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 KEEP = timedelta(hours=72)
 HELD = Record("shop")
+GIVEN_UP = Use(held=False, listed=False, given_up=True)
 
 
 def since(**ago) -> Record:
@@ -26,9 +27,10 @@ def since(**ago) -> Record:
         pytest.param(since(hours=1), Use(held=True, listed=True), HELD, id="found again"),
         pytest.param(HELD, Use(held=False, listed=True), since(), id="lost"),
         pytest.param(HELD, Use(held=False, listed=None), since(), id="lost, and who lists it is unknown"),
-        pytest.param(HELD, Use(held=False, listed=False), since(), id="gone for a moment"),
-        pytest.param(since(seconds=9), Use(held=False, listed=False), since(seconds=9), id="still short"),
-        pytest.param(since(seconds=10), Use(held=False, listed=False), None, id="nobody lists it"),
+        pytest.param(HELD, GIVEN_UP, since(), id="gone for a moment"),
+        pytest.param(since(seconds=9), GIVEN_UP, since(seconds=9), id="still short"),
+        pytest.param(since(seconds=10), GIVEN_UP, None, id="nobody lists it"),
+        pytest.param(since(hours=71), Use(held=False, listed=False), since(hours=71), id="left in AWS"),
         pytest.param(since(hours=71), Use(held=False, listed=True), since(hours=71), id="waited for"),
         pytest.param(since(hours=71), Use(held=False, listed=None), since(hours=71), id="nobody can tell"),
         pytest.param(since(hours=72), Use(held=False, listed=True), None, id="too long"),

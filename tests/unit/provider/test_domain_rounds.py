@@ -70,6 +70,12 @@ class Cluster:
         self.records.hold([DOMAIN], "shop")
         return mr
 
+    def goes(self) -> None:
+        """The resource is deleted, and with it its tenant, as a look finds."""
+        for mr in self.mrs:
+            self.looks.note(mr, frozenset())
+        self.mrs.clear()
+
     def lists(self, uid: str = "one") -> Managed:
         mr = Managed(managed({"domains": [DOMAIN]}, uid=uid))
         self.mrs = [other for other in self.mrs if other.uid != uid] + [mr]
@@ -102,16 +108,55 @@ def test_a_steady_state_writes_and_asks_nothing(cluster):
 
 def test_one_that_nobody_lists_any_more_ends_soon(cluster):
     cluster.holds()
-    cluster.mrs.clear()
+    cluster.goes()
     assert cluster.passes(seconds=10) == "shop", "a resource that is replaced is gone for a moment"
     assert cluster.passes(seconds=9) == "shop"
     assert cluster.passes(seconds=1) is None
 
 
+def test_one_whose_tenant_was_left_in_aws_waits_for_the_time(cluster):
+    cluster.holds()
+    cluster.mrs.clear()
+    cluster.passes(minutes=1)
+    assert cluster.passes(hours=71) == "shop", "nobody saw the tenant without it"
+    assert cluster.passes(hours=1) is None
+
+
+@pytest.mark.parametrize("again", [0, 1], ids=["at once", "a round later"])
+def test_the_tenant_that_was_left_is_that_of_the_last_to_have_it(cluster, again):
+    cluster.looks.note(cluster.holds("first"), frozenset({DOMAIN}))
+    cluster.looks.note(cluster.lists("last"), frozenset({DOMAIN}))
+    cluster.looks.note(cluster.lists("first"), frozenset())
+    for _ in range(again):
+        cluster.rounds.round()
+    cluster.mrs.clear()
+    cluster.passes(minutes=1)
+    assert cluster.passes(hours=71) == "shop"
+
+
+def test_a_domain_that_came_back_was_not_given_up(cluster):
+    mr = cluster.holds()
+    cluster.looks.note(mr, frozenset())
+    cluster.looks.note(mr, frozenset({DOMAIN}))
+    cluster.mrs.clear()
+    cluster.passes(minutes=1)
+    assert cluster.passes(hours=71) == "shop"
+
+
+def test_what_was_given_up_is_forgotten_with_its_record(cluster):
+    cluster.looks.note(cluster.holds(), frozenset({DOMAIN, "other.example.com"}))
+    cluster.goes()
+    cluster.passes(minutes=1)
+    assert cluster.looks._given_up == {("shop", DOMAIN)}
+    cluster.passes(minutes=1)
+    cluster.passes(minutes=1)
+    assert cluster.looks._given_up == set()
+
+
 @pytest.mark.parametrize("spelling", [DOMAIN, "ACME.Example.com."])
 def test_one_that_a_claim_lists_is_kept(cluster, spelling):
     cluster.holds()
-    cluster.mrs.clear()
+    cluster.goes()
     cluster.claims = {"shop": ["no domain", spelling]}
     assert cluster.passes(hours=1) == "shop"
     before = cluster.writes
@@ -122,7 +167,7 @@ def test_one_that_a_claim_lists_is_kept(cluster, spelling):
 
 def test_one_that_a_claim_of_another_namespace_lists_is_not(cluster):
     cluster.holds()
-    cluster.mrs.clear()
+    cluster.goes()
     cluster.claims = {"rogue": [DOMAIN]}
     cluster.passes(minutes=1)
     assert cluster.passes(minutes=1) is None
@@ -167,7 +212,7 @@ def test_another_tenant_of_the_namespace_holds_it_as_well(cluster):
 )
 def test_where_claims_cannot_be_read_it_ends_after_72_hours(cluster, claims):
     cluster.holds()
-    cluster.mrs.clear()
+    cluster.goes()
     cluster.claims = claims
     cluster.passes(minutes=1)
     assert cluster.passes(hours=71) == "shop"
@@ -178,14 +223,14 @@ def test_where_claims_cannot_be_read_it_ends_after_72_hours(cluster, claims):
 
 def test_a_kind_that_is_not_served_is_believed_at_the_third_time(cluster):
     cluster.holds()
-    cluster.mrs.clear()
+    cluster.goes()
     cluster.claims = NotServed(LIST, 404, "not served")
     assert [cluster.passes(minutes=1) for _ in range(3)] == ["shop", "shop", None]
 
 
 def test_before_everything_is_read_nothing_ends(cluster):
     cluster.holds()
-    cluster.mrs.clear()
+    cluster.goes()
     cluster.read = False
     before = cluster.writes
     assert cluster.passes(hours=100) == "shop"
@@ -309,6 +354,7 @@ def test_a_name_in_a_steady_state_and_after_a_restart_is_neither_written_nor_ask
 def test_a_name_that_no_resource_of_the_namespace_has_ends_soon(cluster, claims):
     """Whatever is known of claims: they list no names."""
     mr = named(cluster)
+    cluster.goes()
     cluster.claims = claims
     other = managed({}, uid="other")
     other["metadata"]["namespace"] = "rogue"
