@@ -62,7 +62,7 @@ class Looks:
                 self._since = now
             looks, waited = dict(self._looks), now - self._since
             self._given_up.intersection_update(kept)
-            # By whoever had it last, were it a resource that is no more: its tenant may have been left in AWS.
+            # Also by a resource that is no more: its tenant may have been left in AWS.
             self._given_up -= {pair for look in looks.values() for pair in look.holds}
             uses = Uses(frozenset(self._given_up))
         uids = set()

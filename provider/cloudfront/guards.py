@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final, NoReturn
 
+import structlog
+
 from apis.conditions import InSyncReason, TenantConditionType
 from apis.conditions import TenantReadyReason as Reason
 from apis.drift import DriftPolicy
@@ -39,6 +41,8 @@ __all__ = [
     "refuse_beside",
     "token_of",
 ]
+
+_log = structlog.get_logger("provider.cloudfront.guards")
 
 DRY_RUN_ANNOTATION: Final = "edgetenants.io/dry-run"
 CONFIRM_ANNOTATION: Final = "edgetenants.io/confirm"
@@ -264,7 +268,6 @@ def check_vanished(mr: Managed, having: Context) -> None:
     _check_left(mr, having.drift_policy)
     home = account_of(mr.at_provider.get("arn") or "")
     census = _shared_census(having, home)
-    known = census.known
     verdict = vanished.verdict(mr.uid, census, having.poll_seconds)
     if verdict is Verdict.HELD and vanished.confirms(having.config, having.confirmed):
         vanished.confirm(having.config)
@@ -274,9 +277,9 @@ def check_vanished(mr: Managed, having: Context) -> None:
         words = f"{gone}; it is made anew in {having.poll_seconds:.0f} s unless many others are gone too"
         raise _recreation_held(words, min(_HELD_SECONDS, having.poll_seconds))
     if verdict is Verdict.HELD:
-        many = (
-            f"more than {limit(known)} of the {known} known tenants and connection groups of account {home}"
-        )
+        # How many there are is no namespace's business; the log has it, for those who run the provider.
+        having.memory.shared(f"told that {home} is on hold", lambda: _tell_held(home, census))
+        many = "too many of the account's other tenants and connection groups"
         raise _recreation_held(f"{gone}, and so are {many}: {_confirmation(having)}", _HELD_SECONDS)
 
 
@@ -294,11 +297,17 @@ def _census(having: Context, account: str | None) -> Census:
     return take_census(recreated, account, having.memory.now())
 
 
+def _tell_held(account: str | None, census: Census) -> bool:
+    most = limit(census.known)
+    _log.warning("recreation is on hold: too many are gone", account=account, known=census.known, limit=most)
+    return True
+
+
 def _confirmation(having: Context) -> str:
     token = having.memory.vanished.token(having.config)
     return (
-        "none is made anew. Check that the account and its endpoint are the right ones; to have them made "
-        f"anew all the same, set the annotation {CONFIRM_ANNOTATION} of {having.config} to {token}"
+        "recreation is on hold. Check that the account and its endpoint are the right ones; to have them "
+        f"made anew all the same, set the annotation {CONFIRM_ANNOTATION} of {having.config} to {token}"
     )
 
 

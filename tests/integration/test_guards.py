@@ -196,7 +196,7 @@ def test_many_that_vanish_at_once(stage: Stage, world: World) -> None:
     world.emulator.reset_calls()
     for name in names:
         world.emulator.remove_tenant(f"{stage.namespace}.{name}")
-    none_anew = "none is made anew"
+    none_anew = "recreation is on hold"
     held = lambda: all(none_anew in condition(stage.get(n, "edt"), "Ready").get("message", "") for n in names)  # noqa: E731
     stage.wait("all to be held", held, 90)
     [message] = stage.reach("many0", (READY, TenantReadyReason.RECREATION_HELD))

@@ -12,8 +12,8 @@ PROVIDER_GUARDS = (
     Mutation(
         "tenants that are gone are made anew however many they are",
         "cloudfront/guards.py",
-        "    if verdict is Verdict.HELD:\n        many",
-        "    if False:\n        many",
+        "    if verdict is Verdict.HELD:\n        # How many",
+        "    if False:\n        # How many",
         "an account that somebody emptied is filled again",
         _VANISHING,
     ),

@@ -198,7 +198,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
         "domainlife.py",
         "(use.given_up and use.listed is False",
         "(use.listed is False",
-        "another team adopts what a claim leaves with onDelete: Orphan, and changes its domains, seconds later",
+        "another team adopts what a claim leaves with onDelete: Orphan, seconds later",
         _ROUNDS,
     ),
     Mutation(
