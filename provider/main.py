@@ -86,7 +86,8 @@ def wire(client: KubeClient, clock: Clock, settings: Settings, policy: Policy) -
     groups: list[Controller] = []
     everyone = lambda: chain(resources(tenants), resources(groups))  # noqa: E731 - of both trees
     kept = keep_domains(manager, client, clock, settings, policy, everyone)
-    manager.metrics.registry.register(Gauges(lambda: resources(tenants), lambda: accounts.pauses))
+    looked = accounts.instruments.tenants
+    manager.metrics.registry.register(Gauges(lambda: resources(tenants), looked, lambda: accounts.pauses))
     for tree in TREES:
         configs = manager.configs(
             ConfigKinds(

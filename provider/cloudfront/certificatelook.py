@@ -22,17 +22,37 @@ _log = structlog.get_logger("provider.cloudfront.certificatelook")
 
 
 def look(
-    mr: Managed, asked: Tenant, seen: ObservedTenant, cloudfront: CloudFront, *, deep: bool
+    mr: Managed, asked: Tenant, seen: ObservedTenant, cloudfront: CloudFront, memory: Memory, *, deep: bool
 ) -> Certificate | None:
     """The tenant's certificate: from status while it is attached and serves, else from AWS.
 
     `deep` is for the daily look. A managed certificate that is revoked is seen sooner where that moves the
-    tenant's ETag.
+    tenant's ETag. One that ends soon, as status has it, raises an alarm: AWS is asked for it once.
 
     Raises:
         AwsError: CloudFront does not tell.
     """
     before = certificates.known(mr.at_provider)
+    alarms = certificates.ends_soon(before, memory.today()) and _is_news(mr, before, memory)
+    now = _look(mr, asked, seen, cloudfront, before, deep=deep or alarms)
+    if alarms:
+        _is_news(mr, now, memory)
+    return now
+
+
+def _is_news(mr: Managed, certificate: Certificate | None, memory: Memory) -> bool:
+    return memory.is_news(mr.uid, "end of the certificate", certificate and certificate.not_after)
+
+
+def _look(
+    mr: Managed,
+    asked: Tenant,
+    seen: ObservedTenant,
+    cloudfront: CloudFront,
+    before: Certificate | None,
+    *,
+    deep: bool,
+) -> Certificate | None:
     if asked.certificate_request is None:
         return _custom(asked, seen, before, cloudfront, deep=deep)
     if before and before.arn and applied.read(mr.status).wrote("customizations.certificate", before.arn):

@@ -13,7 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Final
+
+from edgetenants_runtime.clock import parse_rfc3339
 
 __all__ = [
     "Certificate",
@@ -21,7 +24,9 @@ __all__ = [
     "Token",
     "beside",
     "covers",
+    "days_left",
     "delay",
+    "ends_soon",
     "known",
     "news",
     "requested",
@@ -36,6 +41,10 @@ ISSUED: Final = "issued"
 EXPIRED: Final = "expired"
 _LOST: Final = frozenset({"validation-timed-out", "failed", "revoked", EXPIRED, "inactive"})
 """AWS's words for what will serve nothing any more."""
+STATES: Final = _LOST | {PENDING, ISSUED}
+"""All of AWS's words (CloudFront's ManagedCertificateStatus, which are ACM's in lower case)."""
+SOON_DAYS: Final = 60
+"""ACM renews a certificate 60 days before its end (ACM User Guide, "Managed certificate renewal")."""
 _FIRST_DELAY: Final = 600.0
 _LONGEST_DELAY: Final = 24 * 3600.0
 
@@ -115,6 +124,22 @@ def covers(names: Iterable[str], domain: str) -> bool:
     """
     parent = domain.partition(".")[2]
     return any(name.lower() in (domain, f"*.{parent}") for name in names)
+
+
+def ends_soon(certificate: Certificate | None, now: datetime) -> bool:
+    """Whether its end is near, past, or no time at all."""
+    left = days_left(certificate.not_after, now) if certificate and certificate.not_after else None
+    if left is None:
+        return certificate is not None and certificate.not_after is not None
+    return left <= SOON_DAYS
+
+
+def days_left(not_after: str, now: datetime) -> float | None:
+    """Until a time in RFC 3339, negative once it has passed; None where it is no such time."""
+    try:
+        return (parse_rfc3339(not_after) - now).total_seconds() / 86400
+    except (ValueError, OverflowError):
+        return None
 
 
 def uncovered(names: Iterable[str], domains: Iterable[str]) -> tuple[str, ...]:

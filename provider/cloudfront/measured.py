@@ -29,6 +29,9 @@ class MeasuredClient:
         seen = self._client.observe(mr)
         if not seen.exists and mr.deleted:
             self._metrics.forget(mr.uid)
+        elif not seen.exists or seen.at_provider is not None:
+            certificate = (seen.at_provider or {}).get("certificate") if seen.exists else None
+            self._metrics.looked(self._account, mr.uid, certificate or {})
         self._metrics.drift(self._account, mr.uid, _drift(seen))
         if any(c.type == ConditionType.READY and c.status is ConditionStatus.TRUE for c in seen.conditions):
             self._metrics.ready(self._account, mr.uid, self._clock.now())

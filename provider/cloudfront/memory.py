@@ -12,9 +12,10 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final, TypeVar
 
-from edgetenants_runtime.clock import Clock
+from edgetenants_runtime.clock import Clock, utc_now
 from provider.cloudfront.answers import Answers
 from provider.cloudfront.disabling import Said
 from provider.cloudfront.errors import AwsError
@@ -67,9 +68,15 @@ class Memory:
     """Thread-safe."""
 
     def __init__(
-        self, clock: Clock, vanished: Vanished | None = None, *, second_look: float = _SECOND_LOOK_SECONDS
+        self,
+        clock: Clock,
+        vanished: Vanished | None = None,
+        *,
+        second_look: float = _SECOND_LOOK_SECONDS,
+        today: Callable[[], datetime] = utc_now,
     ) -> None:
         self._clock = clock
+        self.today = today
         self.vanished = vanished or Vanished(clock)
         self._second_look = second_look
         self.proofs = OwnerProofs(clock)

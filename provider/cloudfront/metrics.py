@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 from collections import Counter as Count
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -16,19 +17,23 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from edgetenants_runtime.api.conditions import ConditionType
-from edgetenants_runtime.clock import parse_rfc3339, utc_now
+from apis.conditions import TenantReadyReason
+from edgetenants_runtime.api.conditions import ConditionType, ReadyReason, UnknownReason
+from edgetenants_runtime.clock import utc_now
 from edgetenants_runtime.external import FieldDiff
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront import applied, observed
+from provider.cloudfront import applied, certificates
 from provider.cloudfront.errors import CODES, AwsError
 
 __all__ = ["CallMetrics", "Gauges", "Instruments", "TenantMetrics"]
 
-EXPIRING_DAYS: Final = (7, 14, 30, 60)
+EXPIRING_DAYS: Final = (7, 14, 30, certificates.SOON_DAYS)
 _SECONDS: Final = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
 _CREATION_SECONDS: Final = (15, 30, 60, 120, 300, 600, 1800, 3600, 3 * 3600, 24 * 3600)
 _OTHER: Final = "other"
+_UNKNOWN: Final = "unknown"
+_REASONS: Final = frozenset({*TenantReadyReason, *ReadyReason, *UnknownReason})
+"""What Ready may say, and "Unknown" where there is no such condition yet."""
 
 
 class CallMetrics:
@@ -81,6 +86,17 @@ class CallMetrics:
             self._held_back.labels(account, service).inc(seconds)
 
 
+@dataclass(frozen=True)
+class Look:
+    """What AWS told of an external resource."""
+
+    account: str
+    certificate: str
+    """AWS's word for the state of its certificate; "" where it has none, or nothing is known of it."""
+    not_after: str | None
+    """RFC 3339."""
+
+
 class TenantMetrics:
     """What happens to tenants. Thread-safe."""
 
@@ -105,6 +121,21 @@ class TenantMetrics:
         self._lock = threading.Lock()
         self._drifting: dict[str, frozenset[str]] = {}
         self._created: dict[str, float] = {}
+        self._looks: dict[str, Look] = {}
+
+    def looked(self, account: str, uid: str, certificate: Mapping[str, Any]) -> None:
+        """The external resource of a managed resource was seen, with its certificate as status has it."""
+        look = Look(account, str(certificate.get("status") or ""), certificate.get("notAfter"))
+        with self._lock:
+            self._looks[uid] = look
+
+    def looks(self, uids: Collection[str]) -> Mapping[str, Look]:
+        """The last looks; those at other resources than these are forgotten."""
+        with self._lock:
+            for known in (self._looks, self._drifting, self._created):
+                for uid in known.keys() - uids:
+                    known.pop(uid, None)
+            return dict(self._looks)
 
     def drift(self, account: str, uid: str, drift: Iterable[FieldDiff]) -> None:
         """What differs now, though the spec did not change."""
@@ -138,6 +169,7 @@ class TenantMetrics:
         with self._lock:
             self._drifting.pop(uid, None)
             self._created.pop(uid, None)
+            self._looks.pop(uid, None)
 
 
 class Instruments:
@@ -153,31 +185,38 @@ def _label(field: str) -> str:
     return applied.field_of(field)
 
 
+_NO_LOOK: Final = Look(_UNKNOWN, "", None)
+
+
 class Gauges(Collector):
-    """Tenants and certificates, read from the managed resources as they are cached."""
+    """Tenants and certificates, read from the managed resources as they are cached, and from the looks of
+    this process: whoever may write status would raise alarms for an account, or make up names of accounts."""
 
     def __init__(
         self,
         resources: Callable[[], Iterable[Managed]],
+        tenants: TenantMetrics,
         paces: Callable[[], Mapping[str, float]],
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         """`paces` has for each account the seconds for which no call is made."""
-        self._resources, self._paces, self._now = resources, paces, now
+        self._resources, self._tenants, self._paces, self._now = resources, tenants, paces, now
 
     def collect(self) -> Iterator[Metric]:
         """Read them."""
         tenants, states = Count[tuple[str, str]](), Count[tuple[str, str]]()
         days: dict[str, list[float]] = {}
-        for mr in self._resources():
-            account = observed.account_of(mr.at_provider.get("arn") or "") or "unknown"
-            tenants[account, _state(mr)] += 1
-            certificate = mr.at_provider.get("certificate") or {}
-            if certificate:
-                states[account, certificate.get("status") or "unknown"] += 1
-            left = _days_left(certificate, self._now())
+        everyone = {mr.uid: mr for mr in self._resources()}
+        looks, now = self._tenants.looks(everyone.keys()), self._now()
+        for uid, mr in everyone.items():
+            look = looks.get(uid, _NO_LOOK)
+            tenants[look.account, _state(mr)] += 1
+            if look.certificate:
+                known = look.certificate in certificates.STATES
+                states[look.account, look.certificate if known else _OTHER] += 1
+            left = certificates.days_left(look.not_after, now) if look.not_after else None
             if left is not None:
-                days.setdefault(account, []).append(left)
+                days.setdefault(look.account, []).append(left)
         yield _counted("edgetenants_aws_tenants", "Managed tenants by the reason of Ready.", "state", tenants)
         yield _counted("edgetenants_aws_certificates", "Certificates by AWS's state.", "state", states)
         yield from _expiry(days)
@@ -218,11 +257,5 @@ def _expiry(days: Mapping[str, list[float]]) -> Iterator[Metric]:
 
 def _state(mr: Managed) -> str:
     ready = mr.condition(ConditionType.READY)
-    return ready.reason if ready else "Unknown"
-
-
-def _days_left(certificate: Mapping[str, Any], now: datetime) -> float | None:
-    try:
-        return (parse_rfc3339(str(certificate["notAfter"])) - now).total_seconds() / 86400
-    except (KeyError, ValueError):
-        return None
+    reason = ready.reason if ready else "Unknown"
+    return reason if reason in _REASONS else _OTHER

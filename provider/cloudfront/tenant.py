@@ -175,7 +175,7 @@ class TenantClient:
         self, mr: Managed, asked: desired.Tenant, seen: ObservedTenant, *, deep: bool
     ) -> Certificate | None:
         try:
-            return certificatelook.look(mr, asked, seen, self._cloudfront, deep=deep)
+            return certificatelook.look(mr, asked, seen, self._cloudfront, self._memory, deep=deep)
         except AwsError as error:
             raise self._explained(mr, error, f"look at the certificate of tenant {seen.name}") from error
 

@@ -6,6 +6,7 @@ _VANISHING = ("unit/provider/test_vanishing.py",)
 _OWNERSHIP = ("unit/provider/test_ownership.py",)
 _GUARDS = ("unit/provider/test_guards.py",)
 _MOVES = ("unit/provider/test_domain_moves.py",)
+_METRICS = ("unit/provider/test_metrics.py",)
 _TENANT = ("unit/provider/test_tenant.py",)
 
 PROVIDER_GUARDS = (
@@ -224,5 +225,45 @@ PROVIDER_GUARDS = (
         "True",
         "a field that AWS writes otherwise costs an update at each look",
         _TENANT,
+    ),
+    Mutation(
+        "metrics believe what status says of Ready",
+        "cloudfront/metrics.py",
+        "    return reason if reason in _REASONS else _OTHER\n",
+        "    return reason\n",
+        "one object makes a new series with each patch of its status",
+        _METRICS,
+    ),
+    Mutation(
+        "metrics have any word for the state of a certificate",
+        "cloudfront/metrics.py",
+        "look.certificate if known else _OTHER",
+        "look.certificate",
+        "one object makes a new series with each patch of its status",
+        _METRICS,
+    ),
+    Mutation(
+        "an alarm is raised by status alone",
+        "cloudfront/certificatelook.py",
+        "deep=deep or alarms",
+        "deep=deep",
+        "a forged end of a certificate alarms whoever runs the provider",
+        ("unit/provider/test_certificates.py",),
+    ),
+    Mutation(
+        "an alarm that AWS confirmed is asked for again",
+        "cloudfront/certificatelook.py",
+        "    if alarms:\n        _is_news(mr, now, memory)\n",
+        "",
+        "the second forgery of the same end is believed",
+        ("unit/provider/test_certificates.py",),
+    ),
+    Mutation(
+        "looks for the metrics are kept for ever",
+        "cloudfront/metrics.py",
+        "            for known in (self._looks, self._drifting, self._created):\n",
+        "            for known in ():\n",
+        "the memory grows with each resource that was ever there",
+        _METRICS,
     ),
 )

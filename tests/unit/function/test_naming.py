@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from apis import tenantplans
@@ -59,7 +59,6 @@ templates = st.lists(st.sampled_from(["{namespace}", "-", ".", "a", "Z9"]), max_
 )
 
 
-@settings(deadline=None)
 @given(templates, namespaces, k8s_names, st.none() | st.just("a.example.com"))
 def test_every_name_is_one_that_cloudfront_takes(
     template: str, namespace: str, name: str, domain: str | None
@@ -67,7 +66,6 @@ def test_every_name_is_one_that_cloudfront_takes(
     assert naming.VALID.fullmatch(naming.external(template, namespace, name, domain))
 
 
-@settings(deadline=None)
 @given(templates)
 def test_these_templates_are_those_that_plans_may_have(template: str) -> None:
     tenantplans.parse({"plans": {"p": {"distributionId": "E1", "name": template}}})

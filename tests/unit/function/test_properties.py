@@ -6,7 +6,7 @@ import string
 from typing import Any
 
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from apis.conditions import ClaimConditionType
@@ -24,9 +24,6 @@ GENEROUS = {
         }
     }
 }
-
-# Machines are slow at times; that says nothing of the function.
-quiet = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 labels = st.text(string.ascii_letters + string.digits, min_size=1, max_size=8)
 domain_names = st.tuples(st.sampled_from(["", "*."]), labels, labels).map(
@@ -60,7 +57,6 @@ def _bytes(rsp: fnv1.RunFunctionResponse) -> bytes:
     return rsp.SerializeToString(deterministic=True)
 
 
-@quiet
 @given(specs)
 def test_equal_requests_have_equal_answers(spec: dict[str, Any]) -> None:
     req = building.request(spec=spec, input_=GENEROUS)
@@ -69,7 +65,6 @@ def test_equal_requests_have_equal_answers(spec: dict[str, Any]) -> None:
     assert _bytes(building.run(req)) == _bytes(building.run(shuffled)) == _bytes(building.run(req))
 
 
-@quiet
 @given(specs)
 def test_what_is_composed_is_valid(spec: dict[str, Any]) -> None:
     for resource in building.desired(building.run(building.request(spec=spec, input_=GENEROUS))).values():
@@ -78,7 +73,6 @@ def test_what_is_composed_is_valid(spec: dict[str, Any]) -> None:
             DISTRIBUTION_TENANT.spec.model_validate(resource["spec"])
 
 
-@quiet
 @given(specs, st.data())
 def test_what_was_composed_and_is_observed_changes_nothing(spec: dict[str, Any], data: st.DataObject) -> None:
     served = data.draw(st.booleans())
@@ -121,7 +115,6 @@ RENAMED = building.merged(
 PARKED = building.merged(GENEROUS, {"plans": {"standard": {"parkingDomain": "*.parking.example.com"}}})
 
 
-@quiet
 @given(specs, specs, st.booleans(), st.sampled_from([GENEROUS, RENAMED, PARKED]))
 def test_no_change_takes_a_domain_down_that_stays_or_renames_its_tenant(
     before: dict[str, Any], after: dict[str, Any], stays: bool, plans: dict[str, Any]
@@ -153,7 +146,6 @@ def _keeps(observed: dict[str, Any], wanted: dict[str, Any], asked: set[str]) ->
             assert "connection-group" in wanted
 
 
-@quiet
 @given(specs)
 def test_an_answer_settles(spec: dict[str, Any]) -> None:
     """Conditions and status fed back bring no event and no other status."""
@@ -168,7 +160,6 @@ def test_an_answer_settles(spec: dict[str, Any]) -> None:
     assert [severity for severity, _ in building.results(again) if severity != "FATAL"] == []
 
 
-@quiet
 @given(
     st.dictionaries(st.sampled_from(["apiVersion", "kind", "metadata", "spec", "status"]), json_values),
     st.dictionaries(st.sampled_from(["apiVersion", "kind", "plans", "defaultPlan", "ttl", "x"]), json_values),
@@ -188,7 +179,6 @@ def test_no_request_is_a_crash(xr: dict[str, Any], input_: dict[str, Any], obser
     assert rsp.results[0].message
 
 
-@quiet
 @given(
     st.dictionaries(st.text(max_size=12) | st.sampled_from(["plan", "domains", "tags"]), json_values),
     json_values,
@@ -212,7 +202,6 @@ def test_no_claim_and_no_tenant_is_a_crash(spec: dict[str, Any], observed: Any) 
     assert structs.plain_object(tenant) is not None
 
 
-@quiet
 @given(st.sampled_from(["Shared", "PerDomain"]), json_values, json_values, st.booleans())
 def test_no_change_of_isolation_is_a_crash(isolation: str, one: Any, other: Any, confirmed: bool) -> None:
     annotations = {"edgetenants.io/confirm": "44e158d5cc,221f886ee6"} if confirmed else {}
@@ -243,7 +232,6 @@ SOURCES = {
 }
 
 
-@quiet
 @given(st.none() | st.lists(json_values, max_size=2), st.lists(json_values, max_size=2), st.booleans())
 def test_no_source_of_plans_is_a_crash_and_what_is_required_stays(
     named: list[Any] | None, selected: list[Any], capable: bool
@@ -265,7 +253,6 @@ def test_no_source_of_plans_is_a_crash_and_what_is_required_stays(
     assert [each.type for each in rsp.conditions if each.type == "Live"] == ["Live"]
 
 
-@quiet
 @given(st.lists(st.dictionaries(st.sampled_from(["metadata", "spec", "status"]), json_values), max_size=3))
 def test_no_claim_that_is_reported_on_is_a_crash(claims: list[dict[str, Any]]) -> None:
     req = fnv1.RunFunctionRequest()

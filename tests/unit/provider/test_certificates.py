@@ -76,6 +76,26 @@ def test_the_whole_way_is_few_writes_and_leaves_the_spec_alone():
     assert world.status_writes <= 8
 
 
+def test_a_certificate_that_ends_soon_as_status_has_it_is_asked_for_once():
+    """Whoever may write status would raise alarms, or take away those that are real."""
+    world = served()
+    until = certificate(world)["notAfter"]
+    for forged in ("2026-01-02T00:00:00Z", "2026-01-02T00:00:00Z", "0001-01-01T00:00:00Z", "soon"):
+        certificate(world)["notAfter"] = forged
+        assert "GetManagedCertificateDetails" in world.reconcile()
+        assert certificate(world)["notAfter"] == until
+    arn = world.cloudfront.managed["dt_1"].arn
+    ending = replace(world.cloudfront.certificates[arn], not_after="2026-01-20T00:00:00Z")
+    world.cloudfront.certificates[arn] = ending
+    world.clock.advance(DEEP_CHECK_SECONDS)
+    world.settle()
+    assert certificate(world)["notAfter"] == ending.not_after
+    for _ in range(3):
+        assert world.reconcile() == ["GetDistributionTenant"], "it is known by now"
+    world.restart()
+    assert sum("GetManagedCertificateDetails" in world.reconcile() for _ in range(3)) == 1
+
+
 def test_in_steady_state_one_look_is_one_call_also_after_a_restart():
     world = served()
     writes = world.status_writes

@@ -136,22 +136,24 @@ def test_what_is_gone_is_forgotten(registry):
     assert (tenants._drifting, tenants._created) == ({}, {})
 
 
-def test_tenants_and_certificates_are_read_at_a_scrape(registry):
-    def resource(reason, **certificate):
-        arn = f"arn:aws:cloudfront::{ACCOUNT}:distribution-tenant/dt_1"
-        condition = {"type": "Ready", "status": "True", "reason": reason, "lastTransitionTime": "x"}
-        at_provider = {"arn": arn, **({"certificate": certificate} if certificate else {})}
-        return Managed({**managed(), "status": {"conditions": [condition], "atProvider": at_provider}})
+EXPIRY = "2026-01-11T00:00:00Z", "2026-03-01T00:00:00Z", "2025-12-31T00:00:00Z"
+NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 
-    resources = [
-        resource("Available", status="issued", notAfter="2026-01-11T00:00:00Z"),
-        resource("Available", status="issued", notAfter="2026-03-01T00:00:00Z"),
-        resource("Available", status="expired", notAfter="2025-12-31T00:00:00Z"),
-        resource("Deploying"),
-        Managed(managed()),
-    ]
-    now = datetime(2026, 1, 1, tzinfo=UTC)
-    registry.register(Gauges(lambda: resources, lambda: {ACCOUNT: 3.5}, lambda: now))
+
+def resource(reason, uid, **at_provider):
+    condition = {"type": "Ready", "status": "True", "reason": reason, "lastTransitionTime": "x"}
+    obj = managed({}, uid=uid)
+    return Managed({**obj, "status": {"conditions": [condition], "atProvider": at_provider}})
+
+
+def test_tenants_and_certificates_are_read_at_a_scrape(registry):
+    looked = Instruments(registry).tenants
+    for uid, (status, until) in enumerate(zip(("issued", "issued", "expired"), EXPIRY, strict=True)):
+        looked.looked(ACCOUNT, f"u{uid}", {"status": status, "notAfter": until})
+    looked.looked(ACCOUNT, "u3", {})
+    resources = [resource("Available", f"u{uid}") for uid in range(3)]
+    resources += [resource("Deploying", "u3"), Managed(managed())]
+    registry.register(Gauges(lambda: resources, looked, lambda: {ACCOUNT: 3.5}, lambda: NEW_YEAR))
     assert value(registry, "tenants", account=ACCOUNT, state="Available") == 3
     assert value(registry, "tenants", account=ACCOUNT, state="Deploying") == 1
     assert value(registry, "tenants", account="unknown", state="Unknown") == 1
@@ -161,11 +163,41 @@ def test_tenants_and_certificates_are_read_at_a_scrape(registry):
     assert expiring == [1, 2, 3]
     assert value(registry, "paused_seconds", account=ACCOUNT) == 3.5
     assert b"edgetenants_aws_tenants{" in generate_latest(registry)
+    resources.clear()
+    registry.collect()
+    assert generate_latest(registry).count(b"edgetenants_aws_certificates{") == 0
+    assert looked._looks == {}, "a look is forgotten with its resource"
+
+
+def test_a_forged_status_raises_no_alarm_and_makes_up_no_label(registry):
+    forged = {
+        "arn": "arn:aws:cloudfront::evil:x",
+        "certificate": {"status": "evil", "notAfter": "0001-01-01"},
+    }
+    resources = [resource("Evil", "forged", **forged)]
+    looked = Instruments(registry).tenants
+    registry.register(Gauges(lambda: resources, looked, dict, lambda: NEW_YEAR))
+    shown = generate_latest(registry).decode()
+    looked.looked(ACCOUNT, "forged", {"status": "evil"})
+    shown += generate_latest(registry).decode()
+    assert "vil" not in shown
+    assert value(registry, "certificates", account=ACCOUNT, state="other") == 1
+    assert 'edgetenants_aws_tenants{account="unknown",state="other"} 1.0' in shown
+    assert "edgetenants_aws_certificate_days_left{" not in shown
+
+
+def test_the_certificate_that_is_shown_is_the_one_that_a_look_found(registry):
+    world = MeasuredWorld(registry)
+    world.settle()
+    looks = world.instruments.tenants.looks({world.mr.uid})
+    assert [look.account for look in looks.values()] == [ACCOUNT]
+    world.cloudfront.tenants.clear()
+    world.reconcile()
+    assert world.instruments.tenants.looks({world.mr.uid})[world.mr.uid].certificate == ""
 
 
 def test_every_metric_is_documented(registry):
-    Instruments(registry)
-    registry.register(Gauges(list, dict))
+    registry.register(Gauges(list, Instruments(registry).tenants, dict))
     page = (Path(__file__).parents[3] / "docs/how-to/run-in-production.md").read_text()
     missing = [metric.name for metric in registry.collect() if metric.name not in page]
     assert missing == []

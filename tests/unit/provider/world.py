@@ -3,6 +3,7 @@ order, and what it would write to status."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 from edgetenants_runtime.clock import FakeClock
@@ -14,6 +15,7 @@ from provider.cloudfront.memory import Memory
 from provider.cloudfront.tenant import TenantClient
 from tests.unit.provider.fakecloudfront import ACCOUNT, DISTRIBUTION, FakeCloudFront
 
+TODAY = datetime(2026, 1, 1, tzinfo=UTC)
 INSTALLATION = "cluster-1"
 FOR_PROVIDER = {
     "distributionId": DISTRIBUTION,
@@ -71,7 +73,7 @@ class World:
     def restart(self):
         """A new process: nothing is remembered."""
         self.cloudfront.die = None
-        self.memory = Memory(self.clock)
+        self.memory = Memory(self.clock, today=lambda: TODAY)
 
     @property
     def mr(self) -> Managed:
