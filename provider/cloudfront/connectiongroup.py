@@ -220,6 +220,8 @@ class GroupClient:
         return _change(shown, drift + ", ".join(effects.story))
 
     def _owned(self, mr: Managed, state: GroupState) -> GroupState:
+        if not self._memory.proofs.held(mr.uid, state.seen.id):
+            self._keeper.before_taking(mr, state.seen)
         seen = ownerlook.before_writing(mr, state.seen, self._with)
         if seen is state.seen:
             return state

@@ -235,15 +235,16 @@ class Keeper:
         except AwsError as error:
             raise _unreadable(mr, seen, error) from error
 
-    def before_taking(self, mr: Managed, seen: ObservedTenant) -> None:
-        """A tenant that is not proven to be this resource's is about to be written to, and may be taken over
-        with its domains: the records must be known, as for a creation. A look does not wait for them.
+    def before_taking(self, mr: Managed, seen: Resource, domains: Iterable[str] = ()) -> None:
+        """A tenant or connection group that is not proven to be this resource's is about to be written to,
+        and may be taken over with its name and domains: the records must be known, as for a creation. A look
+        does not wait for them.
 
         Raises:
             NotYet: the records cannot be read at present.
-            ExternalError: a domain is kept for another namespace, or the tags cannot be read.
+            ExternalError: one is kept for another namespace, or the tags cannot be read.
         """
-        kept = self.refusals(mr, seen.domains)
+        kept = self.refusals(mr, {*domains, *self._name(mr, seen)})
         try:
             if kept and not self._proves(mr, seen):
                 raise _refused(mr, kept)
@@ -263,17 +264,20 @@ class Keeper:
                 self._kept.reread(others)
                 others = self._others(mr, others)
         except RecordsFailed as error:
-            words = f"tenant {mr.external_name} waits until it is known who has its domains: {error}"
+            it = f"{identity.noun(mr)} {mr.external_name}"
+            words = f"{it} waits until it is known who has its name and domains: {error}"
             raise NotYet(words, after=_AGAIN_SECONDS) from error
         return {domain: self._refusal(mr, domain) for domain in others}
 
     # Parts.
 
     def _has(self, mr: Managed, seen: Resource, active: Iterable[str] = ()) -> frozenset[str]:
-        """What may be recorded. Not the name of what is named by its id, as that is never made anew."""
-        if mr.external_name != seen.name or self._account is None:
-            return frozenset(active)
-        return frozenset(active) | {namekeys.key_of(mr.kind, self._account, seen.name)}
+        """What may be recorded."""
+        return frozenset(active) | self._name(mr, seen)
+
+    def _name(self, mr: Managed, seen: Resource) -> frozenset[str]:
+        """The key of its name, also of what is named by its id: who lost its owner tag is known by that."""
+        return frozenset({namekeys.key_of(mr.kind, self._account, seen.name)} if self._account else ())
 
     def _unrecorded(self, mr: Managed, domains: Iterable[str]) -> tuple[str, ...]:
         # Who only looks is asked nothing for: thousands may be imported so, and most are nobody's.
@@ -287,11 +291,14 @@ class Keeper:
         return tuple(sorted(domain for domain in domains if self._kept.holder(domain) not in free))
 
     def _proven(self, mr: Managed, seen: Resource, what: Hashable) -> bool:
-        known = self._memory.proof(mr.uid, what)
+        # Asked anew once its owner tag was read or set, as for what is taken over.
+        owned = self._memory.proofs.of(mr.uid)
+        about = (what, owned and owned.at)
+        known = self._memory.proof(mr.uid, about)
         if known is not None:
             return known
         proven = self._proves(mr, seen)
-        self._memory.note_proof(mr.uid, what, proven=proven)
+        self._memory.note_proof(mr.uid, about, proven=proven)
         return proven
 
     def _proves(self, mr: Managed, seen: Resource) -> bool:
@@ -312,6 +319,11 @@ class Keeper:
         if self._memory.is_news(mr.uid, f"kept {domain}", holder):
             # For those who run the provider.
             _log.warning("a domain is kept for another namespace", domain=domain, kept_for=holder)
+        if namekeys.is_name(domain):
+            return (
+                f"this {identity.noun(mr)} is kept for another namespace, which has or had it. Do not adopt "
+                f"it; or have an administrator release it: {self._kept.place(domain)}"
+            )
         # Never whose it is: whoever can write a claim could ask for the customers of others.
         return (
             f"{_FIELD}: {domain} is kept for another namespace, whose tenant serves or served it. Remove it "
@@ -324,11 +336,13 @@ def _unproven(mr: Managed, seen: Resource, error: AwsError) -> None:
     _log.warning("cannot read tags, so who has what is not recorded", of=what, error=str(error))
 
 
-def _unreadable(mr: Managed, seen: ObservedTenant, error: AwsError) -> ExternalError | NotYet:
-    return explain(error, f"read tags of tenant {seen.name}", serving=was_ready(mr))
+def _unreadable(mr: Managed, seen: Resource, error: AwsError) -> ExternalError | NotYet:
+    return explain(error, f"read tags of {identity.noun(mr)} {seen.name}", serving=was_ready(mr))
 
 
 def _refused(mr: Managed, refusals: Mapping[str, str]) -> ExternalError:
     message = "; ".join(refusals.values())
-    conditions = () if was_ready(mr) else (not_ready(Reason.DOMAIN_CONFLICT, message),)
+    whole = any(map(namekeys.is_name, refusals))
+    reason = Reason.ADOPTION_REFUSED if whole else Reason.DOMAIN_CONFLICT
+    conditions = () if was_ready(mr) else (not_ready(reason, message),)
     return ExternalError(message, conditions=conditions, retry=Retry.poll())

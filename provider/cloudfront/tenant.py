@@ -293,7 +293,7 @@ class TenantClient:
 
     def _owned(self, mr: Managed, state: Assessment, *, afresh: bool) -> Assessment:
         if not self._memory.proofs.held(mr.uid, state.seen.id):
-            self._keeper.before_taking(mr, state.seen)
+            self._keeper.before_taking(mr, state.seen, state.seen.domains)
         seen = ownerlook.before_writing(mr, state.seen, self._with, afresh=afresh)
         return state if seen is state.seen else self._compare(mr, state.asked, seen, state.certificate)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from edgetenants_runtime.api.annotations import EXTERNAL_NAME
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.errors import NotYet
 from edgetenants_runtime.kube.errors import KubeError, Operation
@@ -14,9 +15,10 @@ from provider import domainrecords
 from provider.cloudfront.errors import AwsError
 from provider.cloudfront.identity import OWNER_TAG
 from provider.cloudfront.namekeys import key_of
+from provider.cloudfront.ownership import ADOPT_ANNOTATION
 from provider.domainlife import shard_of
 from provider.domainrecords import DomainRecords, config_map
-from provider.domainuse import Looks
+from provider.domainuse import Looks, listed_by
 from tests.unit.provider.fakecloudfront import ACCOUNT, DISTRIBUTION, FakeCloudFront
 from tests.unit.provider.test_connectiongroup import Groups
 from tests.unit.provider.test_kept_domains import records
@@ -133,17 +135,96 @@ def test_a_group_whose_tag_says_another_or_cannot_be_read_is_not_recorded(api):
     assert records(api).holder(name_of(world)[1]) is None
 
 
-@pytest.mark.parametrize("spec", [{"managementPolicies": ["Observe"]}, {}], ids=["only looks", "by id"])
-def test_what_is_only_looked_at_or_named_by_its_id_keeps_no_name(api, spec):
+def test_what_is_only_looked_at_keeps_no_name(api):
     made = World()
     made.settle()
-    id_ = made.cloudfront.only.id
-    looks = World(managed(uid=made.mr.uid, **spec), made.cloudfront, kept=records(api))
-    if not spec:
-        looks.obj["metadata"]["annotations"]["crossplane.io/external-name"] = id_
+    looks = World(
+        managed(uid=made.mr.uid, managementPolicies=["Observe"]), made.cloudfront, kept=records(api)
+    )
     looks.reconcile()
-    known = records(api)
-    assert [known.holder(key_of("DistributionTenant", ACCOUNT, n)) for n in ("shop.acme", id_)] == [None] * 2
+    assert records(api).holder(name_of(made)[1]) is None
+
+
+# Names of what is taken over.
+
+
+def untag(world: World) -> None:
+    """Somebody removes all tags in the console."""
+    every = (*world.cloudfront.tenants.values(), *world.cloudfront.groups.values())
+    for each in [each for each in every if each.tags]:
+        each.tags.clear()
+
+
+def of_the_console(kind=World, **annotations: str) -> World:
+    """A resource that adopts what was made in the console, under the name that it has there."""
+    world = kind()
+    world.settle()
+    untag(world)
+    name, id_ = world.mr.external_name, world.status["atProvider"]["id"]
+    world.restart()
+    del world.obj["status"]
+    world.obj["metadata"]["annotations"] |= {EXTERNAL_NAME: name, ADOPT_ANNOTATION: id_, **annotations}
+    return world
+
+
+@pytest.mark.parametrize("kind", [World, Groups])
+def test_what_was_taken_over_is_recorded_as_soon_as_its_tag_was_read_again(api, kind):
+    world = of_the_console(kind)
+    world.context["kept"] = records(api)
+    name, key = name_of(world)
+    world.reconcile()
+    assert "is being taken over" in world.error.message
+    assert records(api).holder(key) is None, "another provider may be setting the tag, too"
+    world.clock.advance(world.error.after)
+    world.reconcile()
+    assert world.error is None
+    assert records(api).holder(key) == "shop"
+    if kind is World:
+        assert records(api).holder("acme.example.com") == "shop"
+    lost(world)
+    refused(rogue(name, world.cloudfront, kind=kind, kept=records(api)))
+
+
+@pytest.mark.parametrize("by_id", [False, True], ids=["by name", "by id"])
+@pytest.mark.parametrize("kind", [World, Groups])
+def test_what_lost_its_tags_is_not_adopted_by_another_after_a_restart(api, kind, by_id):
+    """This process has seen nothing of what was, and status could be anybody's."""
+    world = of_the_console(kind)
+    world.context["kept"] = records(api)
+    id_ = world.obj["metadata"]["annotations"][ADOPT_ANNOTATION]
+    name, key = name_of(world)
+    if by_id:
+        world.obj["metadata"]["annotations"][EXTERNAL_NAME] = id_
+    for _ in range(9):
+        world.reconcile()
+        world.clock.advance(10)
+    assert world.ready() == ("True", "Available")
+    untag(world)
+    if kind is World:
+        world.cloudfront.edit(id_, domains={})
+    thief = rogue(name, world.cloudfront, kind=kind, kept=records(api))
+    thief.obj["metadata"]["annotations"][ADOPT_ANNOTATION] = id_
+    assert not {"TagResource", "UpdateConnectionGroup"} & set(thief.reconcile())
+    assert thief.ready() == ("False", "AdoptionRefused")
+    assert f"{KEPT}, which has or had it. Do not adopt it" in thief.error.message
+    assert "shop" not in thief.error.message.replace(name, "").replace("_tenant", "")
+    records(api).change(shard_of(key), dict.fromkeys)
+    thief.context["kept"] = records(api)
+    assert "TagResource" in thief.reconcile(), "an administrator released it"
+
+
+def test_a_resource_by_id_that_goes_frees_the_name_of_what_it_had(api):
+    world = of_the_console()
+    world.context["kept"] = records(api)
+    world.obj["metadata"]["annotations"][EXTERNAL_NAME] = world.obj["metadata"]["annotations"][
+        ADOPT_ANNOTATION
+    ]
+    for _ in range(5):
+        world.reconcile()
+        world.clock.advance(10)
+    key = key_of("DistributionTenant", ACCOUNT, "shop.acme")
+    assert records(api).holder(key) == "shop"
+    assert "_tenant.shop.acme" not in listed_by(world.mr), "its record ends with its tenant"
 
 
 def test_the_same_name_is_another_in_another_account_and_for_another_kind(api):
