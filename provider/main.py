@@ -138,7 +138,7 @@ def keep_domains(
         Claims(client),
         keep=policy.keep_domains,
         everyone=everyone,
-        everything_read=lambda: manager.ready()[0],
+        everything_read=manager.everything_read,
     )
     manager.repeat("kept domains", rounds.round)
     return records

@@ -149,7 +149,7 @@ class Manager:
         )
         name, limits = (
             controller_name(kind),
-            Limits(self._settings.workers, self._settings.timeout, self._may_act, self._everything_read),
+            Limits(self._settings.workers, self._settings.timeout, self._may_act, self.everything_read),
         )
         queue: WorkQueue[ObjectKey] = WorkQueue(
             self._clock, self._rng, share=shares(informer), tally=self.metrics.queue(name)
@@ -287,6 +287,12 @@ class Manager:
         refused = [line for line in self._client.refused if line not in problems]
         return not problems, [*problems, *refused, *notes]
 
+    def everything_read(self) -> bool:
+        """The objects of every kind that is reconciled are known, or the kind is not there."""
+        # Resources of different kinds may lead to the same external resource: whoever has not been read may
+        # have it.
+        return all(self._read(controller.informer) for controller in self._controllers)
+
     @property
     def _informers(self) -> list[Informer]:
         of_configs = [informer for configs in self._configs for informer in configs.informers]
@@ -328,11 +334,6 @@ class Manager:
                 confirm_annotation=settings.confirm_annotation,
             ),
         )
-
-    def _everything_read(self) -> bool:
-        # Resources of different kinds may lead to the same external resource: whoever has not been read may
-        # have it.
-        return all(self._read(controller.informer) for controller in self._controllers)
 
     def _read(self, informer: Informer) -> bool:
         """Its objects are known, or there are none."""

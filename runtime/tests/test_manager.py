@@ -256,7 +256,7 @@ def test_nothing_is_reconciled_before_every_kind_that_is_served_was_read(
     with_dolls(api, manager, answer)
     toys, dolls = manager._controllers
     until(lambda: toys.informer.synced and dolls.informer.problem)
-    assert not manager._everything_read()
+    assert not manager.everything_read()
     pause(SystemClock(), 0.3)
     assert outside.observed == []
     assert "dolls" in get(manager, "/readyz")[1]

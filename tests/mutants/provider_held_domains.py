@@ -290,6 +290,14 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
         _NAMES,
     ),
     Mutation(
+        "records end before it is known which kinds are served",
+        "main.py",
+        "        everything_read=manager.everything_read,\n",
+        "        everything_read=lambda: manager.ready()[0],\n",
+        "each start frees the names of connection groups that were lost",
+        ("unit/provider/test_defects.py",),
+    ),
+    Mutation(
         "a name is one over all accounts",
         "cloudfront/namekeys.py",
         '    return f"{_PREFIXES[kind]}{account}.{name}"\n',

@@ -330,8 +330,13 @@ def test_both_kinds_of_both_trees_are_managed(monkeypatch):
         def manage(self, kind, connector, _):
             managed_kinds.append((kind.resource, type(connector)))
 
-        def repeat(self, name, _):
+        def everything_read(self):
+            return "every kind that is served"
+
+        def repeat(self, name, work):
             assert name == "kept domains"
+            # Readiness would not do: it counts a kind as ready until it is known to be served.
+            assert work.__self__._everything_read() == "every kind that is served"
 
     monkeypatch.setattr(main, "Manager", Manager)
     monkeypatch.setattr(main, "Instruments", lambda _: None)
