@@ -36,6 +36,15 @@ def allows(allow: Allowance, namespace: str, domain: str) -> bool:
     return allow.domains is None or any(permits(each, namespace, domain) for each in allow.domains)
 
 
+def parks(wildcard: str | None, domain: str) -> bool:
+    """The domain could be one of a plan's parking names, which tenants have amid a change of isolation.
+
+    >>> [parks("*.parking.example.com", each) for each in ("a.parking.example.com", "a.example.com")]
+    [True, False]
+    """
+    return wildcard is not None and domain.partition(".")[2] == wildcard.removeprefix(WILDCARD)
+
+
 def allowed_in_words(allow: Allowance, namespace: str, domain: str) -> str:
     """What a plan allows a claim of the namespace instead of the domain."""
     if domain.startswith(WILDCARD) and not allow.wildcards:

@@ -41,11 +41,12 @@ def parked(wildcard: str, uid: str, resource_name: str) -> str:
     """The name below a plan's parking domain that a tenant has while it has none of the claim's.
 
         >>> parked("*.parking.example.com", "u-1", "tenant")
-        'tenant-a24a7f55f2.parking.example.com'
+        'tenant-a6b898157d.parking.example.com'
 
     A domain belongs to one tenant in all of CloudFront, so claims of one name in other clusters have others.
+    Nor does the name of one tenant tell that of the next: whoever had it first would stop the change.
     """
-    return f"{resource_name}-{digest(uid)}{wildcard.removeprefix('*')}"
+    return f"{resource_name}-{digest(f'{uid}/{resource_name}')}{wildcard.removeprefix('*')}"
 
 
 def _with_hash(name: str, hashed: str) -> str:

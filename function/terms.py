@@ -46,8 +46,13 @@ class Terms:
 
 
 def beyond(namespace: str, claim: Claim, plan: Plan) -> frozenset[str]:
-    """The domains that the claim asks for and its plan does not allow."""
-    return frozenset(each for each in claim.domains if not domains.allows(plan.allow, namespace, each))
+    """The domains that the claim asks for and its plan does not allow. Who has a parking name stops another
+    claim's change of isolation."""
+    return frozenset(
+        each
+        for each in claim.domains
+        if not domains.allows(plan.allow, namespace, each) or domains.parks(plan.parking_domain, each)
+    )
 
 
 def agree(composite: Composite, claim: Claim, chosen: ChosenPlan, kept: frozenset[str]) -> Terms:
@@ -129,7 +134,10 @@ def _denied_domains(
     denied = beyond(namespace, claim, chosen.plan) - kept
     for index, domain in enumerate(claim.domains):
         if domain in denied:
+            parks = domains.parks(chosen.plan.parking_domain, domain)
             instead = domains.allowed_in_words(chosen.plan.allow, namespace, domain)
+            if parks:
+                instead = f"no name below {chosen.plan.parking_domain}, which is for changes of isolation"
             # As it is stored: as it was written it may look just like one that is allowed.
             yield Problem(f"spec.domains[{index}]", f"{instead}, as plan {chosen.name} allows", shown(domain))
 

@@ -149,4 +149,20 @@ FUNCTION_DOMAINS: tuple[Mutation, ...] = (
         "a claim says for ever that nobody needs to act",
         ("unit/function/test_cases.py",),
     ),
+    Mutation(
+        "all parking names of a claim end alike",
+        "naming.py",
+        "{digest(f'{uid}/{resource_name}')}",
+        "{digest(uid)}",
+        "whoever sees the first takes the next, and the change of isolation has a gap",
+        ("unit/function/test_naming.py",),
+    ),
+    Mutation(
+        "claims may have parking names",
+        "terms.py",
+        " or domains.parks(plan.parking_domain, each)",
+        "",
+        "a claim takes the name that another claim's change of isolation needs",
+        ("unit/function/test_cases.py",),
+    ),
 )

@@ -75,3 +75,11 @@ def test_these_templates_are_those_that_plans_may_have(template: str) -> None:
 def test_others_are_refused(template: str) -> None:
     with pytest.raises(InvalidInput, match=r"plans\.p\.name"):
         tenantplans.parse({"plans": {"p": {"distributionId": "E1", "name": template}}})
+
+
+def test_the_parking_name_of_one_tenant_does_not_tell_that_of_the_next() -> None:
+    wildcard, uids, tenants = "*.parking.example.com", ("u-1", "u-2"), ("tenant", "tenant-0123456789")
+    names = [naming.parked(wildcard, uid, tenant) for uid in uids for tenant in tenants]
+    ends = {name.removesuffix(".parking.example.com").rpartition("-")[2] for name in names}
+
+    assert len(ends) == 4
