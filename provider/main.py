@@ -6,6 +6,7 @@ flags.
 
 from __future__ import annotations
 
+import resource
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,6 +43,7 @@ __all__ = ["main"]
 
 _log = structlog.get_logger("provider.main")
 
+_MOST_FILES = 65_536
 _RESTRICTED = ("endpoint", "webIdentity")
 """What a ProviderConfig in a namespace may not set: it would send requests elsewhere, or borrow the
 provider's identity."""
@@ -209,8 +211,18 @@ def main(context: click.Context, /, **_options: object) -> None:
     sys.exit(run(given, settings))
 
 
+def raise_file_limit() -> None:
+    """Take as many open files as the process may have: container runtimes start it with 1024, which some
+    hundred ProviderConfigs use up, and then nobody can connect to its health port."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
 def run(given: Mapping[str, Any], settings: Settings) -> int:
     """Start, and run until told to stop; the process's exit code."""
+    raise_file_limit()
     try:
         client = connect(options.text(given["kubeconfig"]))
         policy = options.policy(given, installation_id(given, client))

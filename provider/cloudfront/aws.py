@@ -19,6 +19,7 @@ import hashlib
 import re
 import threading
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final
@@ -27,6 +28,7 @@ import boto3
 import botocore.session
 import structlog
 from botocore import UNSIGNED
+from botocore.client import BaseClient
 from botocore.config import Config
 from botocore.credentials import (
     AssumeRoleCredentialFetcher,
@@ -69,6 +71,11 @@ _FAILURE_SECONDS: Final = 30.0
 """A config whose credentials AWS refuses is tried so often, however many resources use it."""
 _IDLE_SECONDS: Final = 3600.0
 """After that long without a resource that used it, a config is let go: it may have been deleted."""
+_MOST_OF_NAMESPACE: Final = 20
+"""ProviderConfigs of one namespace that are open at a time. Each holds connections and a megabyte, and
+whoever may make one may make a thousand."""
+_SPARED_SECONDS: Final = 300.0
+"""After that long without use, a config makes room for another one of its namespace."""
 
 
 class _Models(Loader):
@@ -102,6 +109,12 @@ class Account:
     """What is remembered between two rehearsals, apart from what really happened; shared alike."""
     hooks: Hooks = field(repr=False)
     """Around the requests of this one config."""
+    clients: tuple[BaseClient, ...] = field(repr=False, default=())
+
+    def close(self) -> None:
+        """Close the connections that nobody uses now. Who is amid a call finishes it."""
+        for client in self.clients:
+            client.close()
 
 
 @dataclass
@@ -134,6 +147,8 @@ class Accounts:
         self._shared: dict[str, _Shared] = {}
         self._opening: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
         self._used: dict[str, float] = {}
+        self._homes: dict[str, str] = {}
+        """Namespaces of the configs that are open, by uid."""
 
     def of(self, config: ResolvedConfig) -> Account:
         """The account, made anew when the config or its credentials changed, or AWS takes these no more.
@@ -172,6 +187,7 @@ class Accounts:
 
     def _reopen(self, config: ResolvedConfig, fingerprint: str) -> Account:
         try:
+            self._make_room(config)
             account = self._open(config)
         except ExternalError as error:
             # A thousand resources that use the config learn it from this one attempt.
@@ -184,11 +200,43 @@ class Accounts:
 
     def _note(self, uid: str, opened: _Opened) -> None:
         with self._lock:
+            left = [self._opened.get(uid)]
             self._opened[uid] = opened
             now = self.clock.now()
-            for idle in [each for each, used in self._used.items() if now >= used + _IDLE_SECONDS]:
-                for kept in (self._opened, self._opening, self._used):
-                    kept.pop(idle, None)
+            idle = [each for each, used in self._used.items() if now >= used + _IDLE_SECONDS]
+            left += [self._let_go(each) for each in idle]
+        _close(left)
+
+    def _make_room(self, config: ResolvedConfig) -> None:
+        """A namespace has so many configs open and no more.
+
+        Raises:
+            ExternalError: all of them were used lately.
+        """
+        namespace = config.key.namespace
+        if not namespace:
+            return
+        left: list[_Opened | None] = []
+        with self._lock:
+            others = [uid for uid, home in self._homes.items() if home == namespace and uid != config.uid]
+            if len(others) >= _MOST_OF_NAMESPACE:
+                first = min(others, key=lambda uid: self._used.get(uid, 0.0))
+                if self.clock.now() < self._used.get(first, 0.0) + _SPARED_SECONDS:
+                    raise ExternalError(
+                        f"{config.key}: {len(others)} other ProviderConfigs of namespace {namespace} are in "
+                        "use, and no more are taken. Let resources share one; one that none has used for "
+                        "five minutes makes room",
+                        retry=Retry.poll(),
+                    )
+                left = [self._let_go(first)]
+            self._homes[config.uid] = namespace
+        _close(left)
+
+    def _let_go(self, uid: str) -> _Opened | None:
+        """Under the lock."""
+        for known in (self._opening, self._used, self._homes):
+            known.pop(uid, None)
+        return self._opened.pop(uid, None)
 
     def _forget(self, uid: str, hooks: Hooks) -> None:
         """The credentials are not taken any more: begin anew at the next look."""
@@ -222,6 +270,7 @@ class Accounts:
             pace=shared.pace,
             rehearsals=shared.rehearsals,
             hooks=hooks,
+            clients=(cloudfront, acm, sts),
         )
 
     def _share(self, config: ResolvedConfig, spec: ProviderConfigSpec, caller: Caller | None) -> _Shared:
@@ -240,6 +289,12 @@ class Accounts:
             shared.pace.limit("cloudfront", config.uid, limits.cloudfront, of_team=of_team)
             shared.pace.limit("acm", config.uid, limits.acm, of_team=of_team)
         return shared
+
+
+def _close(left: Iterable[_Opened | None]) -> None:
+    for each in left:
+        if each is not None and each.account is not None:
+            each.account.close()
 
 
 def _fingerprint(config: ResolvedConfig) -> str:

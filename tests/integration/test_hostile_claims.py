@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from sandbox.errors import WorldError
 from sandbox.world import World
 from tests.integration.hostile import CLAIMS_ONLY, CONFIGS, ROOT, USAGES, Team, Teams
 from tests.integration.watching import Object, condition
@@ -195,3 +196,38 @@ def revisions(world: World, composition: str) -> list[str]:
     selector = f"crossplane.io/composition-name={composition}"
     items = json.loads(world.kubectl("get", "compositionrevisions", "-l", selector, "-o", "json"))["items"]
     return [each["metadata"]["name"] for each in sorted(items, key=lambda each: each["spec"]["revision"])]
+
+
+@pytest.fixture
+def no_orphans(world: World) -> Iterator[None]:
+    """The policy that a platform team may apply."""
+    policy = str(ROOT / "package" / "no-orphans.yaml")
+    world.kubectl("apply", "-f", policy)
+    yield
+    world.kubectl("delete", "-f", policy)
+
+
+@pytest.mark.usefixtures("no_orphans")
+def test_a_claim_leaves_no_tenants_behind_but_as_its_plan_allows(green: Team) -> None:
+    """Without the policy, what --cascade=orphan leaves goes on serving, and the team cannot get at it."""
+    green.apply(claim(green, "leaves"))
+    green.wait("its tenant", lambda: managed(green, "leaves"), 30)
+    finalizer = json.dumps({"metadata": {"finalizers": ["orphan"]}})
+    patch = ("patch", "tenantclaim", "leaves", "-n", green.namespace, "--type=merge", "-p", finalizer)
+
+    def policy_holds() -> bool:
+        """The API server takes it in after a moment."""
+        try:
+            green.world.kubectl(*patch, "--dry-run=server")
+        except WorldError as error:
+            return "no-orphans" in str(error)
+        return False
+
+    green.wait("the policy", policy_holds, 30)
+    assert 'does not have the finalizer "orphan"' in green.refused(*patch)
+    deletion = ("delete", "tenantclaim", "leaves", "-n", green.namespace)
+    assert "--cascade=orphan" in green.refused(*deletion, "--cascade=orphan")
+    everything = ("delete", "tenantclaim", "--all", "-n", green.namespace, "--cascade=orphan")
+    assert "--cascade=orphan" in green.refused(*everything)
+    green.world.kubectl(*deletion, "--wait=false")
+    green.wait("its tenant to go", lambda: not green.tenants("leaves"), 60)

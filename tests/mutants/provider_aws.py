@@ -292,4 +292,28 @@ PROVIDER_AWS = (
         "whoever makes and deletes ProviderConfigs takes the provider's memory",
         ("unit/provider/test_aws.py::test_a_config_that_nobody_uses_any_more_is_let_go",),
     ),
+    Mutation(
+        "a namespace opens as many configs as it likes",
+        "cloudfront/aws.py",
+        "            if len(others) >= _MOST_OF_NAMESPACE:\n",
+        "            if False:\n",
+        "five hundred ProviderConfigs use up all open files, and the health port answers nobody",
+        ("unit/provider/test_aws.py",),
+    ),
+    Mutation(
+        "what makes room keeps its connections",
+        "cloudfront/aws.py",
+        "            each.account.close()\n",
+        "            pass\n",
+        "connections of configs that are not used any more stay open",
+        ("unit/provider/test_aws.py",),
+    ),
+    Mutation(
+        "a config in use makes room",
+        "cloudfront/aws.py",
+        "                if self.clock.now() < self._used.get(first, 0.0) + _SPARED_SECONDS:\n",
+        "                if False:\n",
+        "twenty-one configs are opened anew at each look, which takes all of the processor",
+        ("unit/provider/test_aws.py",),
+    ),
 )

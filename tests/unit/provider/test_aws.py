@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from botocore import UNSIGNED
@@ -80,6 +81,58 @@ def test_a_config_that_nobody_uses_any_more_is_let_go(accounts):
     accounts.of(config(uid="another"))
     assert {*accounts._opened} == {*accounts._opening} == {*accounts._used} == {"u1", "another"}
     assert accounts.of(config(uid="gone-1")).memory is memory, "what is known of the account stays"
+
+
+def of_team(number: int, namespace: str = "shop", **fields) -> ResolvedConfig:
+    made = config(uid=f"{namespace}-{number}", **fields)
+    return replace(made, key=ProviderConfigKey("ProviderConfig", f"p{number}", namespace))
+
+
+def open_configs(accounts) -> int:
+    return sum(each.account is not None for each in accounts._opened.values())
+
+
+def test_a_namespace_has_so_many_configs_open_and_no_more(accounts):
+    """Each holds connections and memory, and whoever may make one may make a thousand."""
+    for number in range(aws._MOST_OF_NAMESPACE):
+        accounts.of(of_team(number))
+    for number in range(100, 110):
+        with pytest.raises(ExternalError, match=r"ProviderConfig shop/p\d+: 20 other ProviderConfigs of"):
+            accounts.of(of_team(number))
+    assert open_configs(accounts) == aws._MOST_OF_NAMESPACE
+    accounts.of(of_team(1, "other"))
+    accounts.of(config())
+    accounts.of(of_team(3, generation=2))
+    assert open_configs(accounts) == aws._MOST_OF_NAMESPACE + 2, "others, and the platform's, are not counted"
+
+
+def test_a_config_that_was_not_used_lately_makes_room(accounts):
+    first = accounts.of(of_team(0))
+    closed = []
+    for client in first.clients:
+        client.close = lambda name=client.meta.service_model.service_name: closed.append(name)
+    for number in range(1, aws._MOST_OF_NAMESPACE):
+        accounts.clock.advance(1)
+        accounts.of(of_team(number))
+    accounts.clock.advance(300)
+    for number in range(1, aws._MOST_OF_NAMESPACE):
+        accounts.of(of_team(number))
+    accounts.of(of_team(100))
+    assert sorted(closed) == ["acm", "cloudfront", "sts"]
+    assert open_configs(accounts) == aws._MOST_OF_NAMESPACE
+    with pytest.raises(ExternalError, match="no more are taken"):
+        accounts.of(of_team(0))
+    accounts.clock.advance(3600)
+    accounts.of(of_team(0))
+    assert {*accounts._opened} == {*accounts._homes} == {"shop-0"}
+
+
+def test_the_connections_of_what_is_made_anew_are_closed(accounts):
+    closed = []
+    for client in accounts.of(config()).clients:
+        client.close = lambda: closed.append(1)
+    accounts.of(config(generation=2))
+    assert len(closed) == 3
 
 
 def test_endpoint_region_and_agent(accounts):
