@@ -8,6 +8,7 @@ A group that has tenants is not even disabled: they would be served no more.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import structlog
 
@@ -222,7 +223,8 @@ class GroupClient:
     def _owned(self, mr: Managed, state: GroupState) -> GroupState:
         if not self._memory.proofs.held(mr.uid, state.seen.id):
             self._keeper.before_taking(mr, state.seen)
-        seen = ownerlook.before_writing(mr, state.seen, self._with)
+        taking = partial(groupuse.check_taking, mr, state.seen, self._with)
+        seen = ownerlook.before_writing(mr, state.seen, self._with, taking=taking)
         if seen is state.seen:
             return state
         return groupplan.assess(mr, state.asked, seen, self._with.drift_policy)

@@ -25,7 +25,7 @@ from provider.cloudfront.errors import AwsError, ErrorClass, explain, not_ready
 from provider.cloudfront.groupstate import ObservedGroup
 from provider.cloudfront.observed import ObservedTenant
 
-__all__ = ["check_known", "users", "waiting"]
+__all__ = ["check_known", "check_taking", "users", "waiting"]
 
 _log = structlog.get_logger("provider.cloudfront.groupuse")
 
@@ -62,6 +62,37 @@ def check_known(mr: Managed, group: ObservedGroup, having: Context, *, used: boo
     left = having.memory.unused(mr.uid, group.id, used=used)
     if not used and group.enabled and left:
         raise waiting(group, "for a second look at its tenants", left)
+
+
+def check_taking(mr: Managed, group: ObservedGroup, having: Context) -> None:
+    """A group that is nobody's is about to be taken over, and could be disabled then: no namespace takes one
+    in which others, or nobody it knows, have tenants. Cluster-scoped resources are the platform's.
+
+    Raises:
+        NotYet, ExternalError: it has such tenants, or AWS does not tell.
+    """
+    if not identity.namespace_of(mr):
+        return
+    what = f"see whose tenants are in connection group {group.name}, before it is taken over"
+    try:
+        listed = having.cloudfront.tenants_of_group(group.id)
+        taken = len(listed) > _MOST_LOOKS or any(
+            not disclosure.may_know(mr, having.installation, _owner(having, each.arn)) for each in listed
+        )
+    except AwsError as error:
+        raise explain(error, what, serving=conditions.was_ready(mr)) from error
+    if taken:
+        tag = f"tag {identity.OWNER_TAG} to {identity.owner_of(mr, having.installation, group.name)}"
+        raise guards.invalid(
+            f"connection group {group.name} ({group.id}) is not taken over, as tenants are in it that this "
+            "namespace does not have. Use it by its id without a ConnectionGroup; or have an administrator "
+            f"set its {tag} in AWS",
+            Reason.ADOPTION_REFUSED,
+        )
+
+
+def _owner(having: Context, arn: str) -> str | None:
+    return having.cloudfront.tags(arn).get(identity.OWNER_TAG)
 
 
 def waiting(group: ObservedGroup, what: str, seconds: float = plan.LOOK_AGAIN) -> NotYet:

@@ -10,7 +10,7 @@ Status is a memory: it saves a new process the tags of ten thousand tenants that
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
@@ -88,7 +88,14 @@ def made(mr: Managed, seen: Seen, having: Context) -> None:
         having.memory.proofs.note(mr.uid, seen)
 
 
-def before_writing(mr: Managed, seen: Seen, having: Context, *, afresh: bool = False) -> Seen:
+def before_writing(
+    mr: Managed,
+    seen: Seen,
+    having: Context,
+    *,
+    afresh: bool = False,
+    taking: Callable[[], None] = lambda: None,
+) -> Seen:
     """What was seen, once it is proven to be ours; with its tags, where that took reading them.
 
     Args:
@@ -96,6 +103,7 @@ def before_writing(mr: Managed, seen: Seen, having: Context, *, afresh: bool = F
         seen: what it leads to.
         having: what its client works with.
         afresh: whatever was proven before.
+        taking: is asked before what somebody gives to this resource is taken over; raises where it must not.
 
     Raises:
         NotYet: its owner tag was set just now, and nothing else is written before it is read again.
@@ -107,7 +115,7 @@ def before_writing(mr: Managed, seen: Seen, having: Context, *, afresh: bool = F
         seen = verified(mr, replace(seen, tags=_read_tags(mr, seen, having)), having)
     if having.rehearsing or _marked(mr, seen, having):
         return seen
-    raise _claimed(mr, seen, having)
+    raise _claimed(mr, seen, having, taking)
 
 
 def before_deletion(mr: Managed, looked: Looked[Seen], having: Context) -> bool:
@@ -130,14 +138,17 @@ def before_deletion(mr: Managed, looked: Looked[Seen], having: Context) -> bool:
     raise NotYet(words, after=1.0)
 
 
-def _claimed(mr: Managed, seen: Seen, having: Context) -> NotYet:
+def _claimed(mr: Managed, seen: Seen, having: Context, taking: Callable[[], None]) -> NotYet:
     """Set the owner tag and nothing else, one resource at a time; what there is to wait for then."""
     it = f"{identity.noun(mr)} {seen.name} ({seen.id})"
     if not having.memory.proofs.reserve(seen.id, mr.uid):
         return NotYet(f"{it} is being taken over by another resource", after=CONFIRM_SECONDS)
     with _reserved(mr, seen, having):
         now = replace(seen, tags=having.cloudfront.tags(seen.arn))
-        if _accepted(mr, now, having) is not Ownership.OURS:
+        verdict = _accepted(mr, now, having)
+        if verdict is Ownership.GIVEN:
+            taking()
+        if verdict is not Ownership.OURS:
             having.cloudfront.tag(seen.arn, {identity.OWNER_TAG: _owner(mr, seen, having)})
     # From now on: setting it may have taken long.
     having.memory.proofs.reserve(seen.id, mr.uid)

@@ -233,4 +233,31 @@ _SAID = (
     ),
 )
 
-PROVIDER_GROUP_SAFETY = (*_DELETION, *_DISABLED, *_SAID)
+_TAKING = (
+    Mutation(
+        "a group is taken over from under the tenants of others",
+        "cloudfront/groupuse.py",
+        "    if taken:\n",
+        "    if False:\n",
+        "whoever may write managed resources disables the group of the platform's plan",
+        (_SAFETY,),
+    ),
+    Mutation(
+        "a group of very many tenants is looked through",
+        "cloudfront/groupuse.py",
+        "        taken = len(listed) > _MOST_LOOKS or any(\n",
+        "        taken = any(\n",
+        "a try to adopt a group with ten thousand tenants uses up the account's request rate",
+        (_SAFETY,),
+    ),
+    Mutation(
+        "what one has is only marked again when nobody else is in it",
+        "cloudfront/ownerlook.py",
+        "        if verdict is Ownership.GIVEN:\n            taking()\n",
+        "        taking()\n",
+        "a visitor's tenant keeps a group that lost its tag from its owner",
+        (_SAFETY,),
+    ),
+)
+
+PROVIDER_GROUP_SAFETY = (*_TAKING, *_DELETION, *_DISABLED, *_SAID)

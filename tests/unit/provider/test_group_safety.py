@@ -16,9 +16,10 @@ from provider.cloudfront.domaincalls import DomainCalls
 from provider.cloudfront.errors import ENDLESS, AwsError
 from provider.cloudfront.groupcalls import GroupCalls
 from provider.cloudfront.grouplook import GroupLook
+from provider.cloudfront.ownership import ADOPT_ANNOTATION
 from tests.unit.provider.fakecloudfront import DEFAULT_GROUP, FakeCloudFront
 from tests.unit.provider.test_connectiongroup import Groups
-from tests.unit.provider.world import FOR_PROVIDER, World, managed
+from tests.unit.provider.world import FOR_PROVIDER, INSTALLATION, World, managed
 
 DENIED = AwsError("ListDistributionTenants", "AccessDenied", "not authorized", status=403)
 PAUSE = 15.0
@@ -487,3 +488,67 @@ def test_what_is_refused_for_another_reason_is_not_said_in_other_words(code):
     world.cloudfront.refuse["UpdateDistributionTenant"] = AwsError("U", code, "no")
     world.delete()
     assert world.reconcile().count("UpdateDistributionTenant") == 1
+
+
+# The taking over of a group.
+
+TAG = "edgetenants.io/owner"
+OURS = f"{INSTALLATION}/DistributionTenant/shop/shop.acme"
+
+
+def taking(*owners: str | None, **values: Any) -> Groups:
+    """A resource that takes over a group which somebody made in the console, with tenants of these owners."""
+    world = Groups({"enabled": False}, FakeCloudFront(disables_used_groups=True))
+    group = world.cloudfront.add_group("shop.front", **values)
+    for number, owner in enumerate(owners):
+        tags = {TAG: owner} if owner else {}
+        world.cloudfront.add(name=f"t{number}", connection_group_id=group.id, tags=tags)
+    world.obj["metadata"]["annotations"][ADOPT_ANNOTATION] = group.id
+    return world
+
+
+@pytest.mark.parametrize(
+    "owners",
+    [
+        pytest.param([OURS, f"{INSTALLATION}/DistributionTenant/rogue/x"], id="another namespace's"),
+        pytest.param(["other-cluster/DistributionTenant/shop/shop.acme"], id="another installation's"),
+        pytest.param([OURS, None], id="nobody's"),
+        pytest.param([OURS] * 21, id="too many to look at"),
+    ],
+)
+def test_a_group_with_tenants_of_others_is_not_taken_over(owners: list[str | None]) -> None:
+    world = taking(*owners)
+    for _ in range(3):
+        assert not {"TagResource", "UpdateConnectionGroup"} & set(world.reconcile())
+        world.clock.advance(60)
+    assert world.ready() == ("False", "AdoptionRefused")
+    assert "tenants are in it that this namespace does not have" in world.error.message
+    assert f"{TAG} to {INSTALLATION}/ConnectionGroup/shop/shop.front" in world.error.message
+    assert "rogue" not in world.error.message
+    world.group.tags[TAG] = f"{INSTALLATION}/ConnectionGroup/shop/shop.front"
+    assert "UpdateConnectionGroup" in world.reconcile(), "an administrator gave it away"
+
+
+@pytest.mark.parametrize("owners", [(), (OURS, OURS)], ids=["empty", "with one's own"])
+def test_a_group_with_ones_own_tenants_or_none_is_taken_over(owners: tuple[str, ...]) -> None:
+    world = taking(*owners)
+    assert "TagResource" in world.reconcile()
+    world.clock.advance(PAUSE)
+    assert "UpdateConnectionGroup" in world.reconcile()
+
+
+def test_a_group_whose_tenants_aws_does_not_tell_is_not_taken_over() -> None:
+    world = taking()
+    world.cloudfront.refuse["ListDistributionTenants"] = DENIED
+    assert "TagResource" not in world.reconcile()
+    assert "see whose tenants are in connection group shop.front" in world.error.message
+
+
+def test_ones_own_group_that_lost_its_owner_tag_is_marked_again_whoever_is_in_it() -> None:
+    world = Groups()
+    world.settle()
+    world.cloudfront.add(name="visitor", connection_group_id=world.group.id)
+    del world.group.tags[TAG]
+    world.edit(ipv6Enabled=False)
+    world.clock.advance(7200)
+    assert "TagResource" in world.reconcile()
