@@ -18,6 +18,11 @@ class StandDown(BaseException):
     Not an Exception: nothing on the way up may take it for a failure of the resource and write it down.
     """
 
+    def __init__(self, before: str, *, made_nothing: bool = False) -> None:
+        """`before` is what was not begun any more; `made_nothing`: the external client was not called."""
+        super().__init__(before)
+        self.made_nothing = made_nothing
+
 
 class Sightings(Protocol):
     """Is told what external clients saw and did."""
@@ -45,7 +50,7 @@ class GuardedConnector:
 
     def _begin(self, write: str) -> None:
         if not self._may_act():
-            raise StandDown(write)
+            raise StandDown(write, made_nothing=True)
         deadline.check(write, made_nothing=True)
 
 

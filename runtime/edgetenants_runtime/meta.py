@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import MAXYEAR, datetime, timedelta
+from typing import TypeGuard
 
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api.conditions import Condition, ReadyReason
@@ -25,6 +26,10 @@ __all__ = [
     "within",
     "without_finalizer",
 ]
+
+
+_TICK = timedelta(microseconds=1)
+"""The least by which two of these annotations can differ."""
 
 
 class MalformedAnnotation(ValueError):  # noqa: N818 - names the thing found
@@ -54,6 +59,14 @@ class Creation:
         """When a creation last ended, well or not."""
         return max((moment for moment in (self.succeeded, self.failed) if moment), default=None)
 
+    def begins(self, now: datetime) -> datetime:
+        """When a creation begins: after each that has ended, also where the clock was set back since."""
+        return max(now, self.ended + _TICK) if _counts(self.ended) else now
+
+    def ends(self, now: datetime) -> datetime:
+        """When the creation under way ends: not before it began, also where the clock was set back since."""
+        return max(now, self.pending) if _counts(self.pending) else now
+
     def succeeded_within(self, seconds: float, now: datetime) -> bool:
         """A creation succeeded less than that many seconds ago."""
         return self.succeeded is not None and within(seconds, self.succeeded, now)
@@ -70,6 +83,11 @@ class Creation:
             return False
         # Conditions have whole seconds. Equal counts as after: nobody creates the same thing twice in one.
         return self.succeeded is not None and moved >= self.succeeded.replace(microsecond=0)
+
+
+def _counts(moment: datetime | None) -> TypeGuard[datetime]:
+    # Nothing comes after the end of the calendar, whoever wrote that.
+    return moment is not None and moment.year < MAXYEAR
 
 
 def _after(moment: datetime | None, begun: datetime) -> bool:

@@ -322,7 +322,7 @@ def test_a_write_of_what_is_resolved_fails_on_a_conflict() -> None:
     assert mr is not None
     world.objects.touch(KIND, mr.key)
     outcome = world.reconciler.reconcile(mr)
-    assert outcome.next is Next.SOON
+    assert outcome == Outcome(Next.REAL_BACKOFF)
     assert world.external.created == 0
 
 

@@ -216,7 +216,7 @@ RUNTIME_BOUNDS = (
     Mutation(
         "a process that stands down amid a creation forgets it",
         "reconciler.py",
-        "            # The process stands down or ends: the call may have been made.\n"
+        "            # The call may have been made.\n"
         "            self.known.unanswered(self.mr.uid, self.having.now())\n",
         "            self.known.refused(self.mr.uid)\n",
         "a tenant is left behind",

@@ -41,6 +41,8 @@ MANAGED = ("a", "b")
 
 _CALM = timedelta(seconds=45)
 """Without a write for so long, and looked at twice, it is at rest: longer than a world is slow to show."""
+_CALL_LASTS = timedelta(seconds=120)
+"""People look when the call that was interrupted can no longer have an effect."""
 _PATIENCE = 60
 """Reconciles of one managed resource within which all must have settled."""
 
@@ -106,6 +108,8 @@ class Stage:
             case Wait(seconds):
                 self.time += timedelta(seconds=seconds)
             case _:
+                if isinstance(action, Settle):
+                    self.time += _CALL_LASTS
                 self.told.append(f"# {action}")
                 self._people.act(action)
 
