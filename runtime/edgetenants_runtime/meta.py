@@ -149,19 +149,23 @@ def without_finalizer(finalizers: Sequence[str]) -> list[str]:
 
 
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+_ZERO = "0"
+"""The one duration that needs no unit."""
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(h|ms|m|s|us|µs|ns)")
 _LONGEST_DURATION = 64
 """Characters. The time to read a long one grows with its square."""
 
 
 def parse_duration(text: str) -> float:
-    """Seconds of a duration as Go writes it.
+    """Seconds of a duration as Go writes it; none is below zero.
 
-    >>> parse_duration("1h30m"), parse_duration("1.5s")
-    (5400.0, 1.5)
+    >>> parse_duration("1h30m"), parse_duration("1.5s"), parse_duration("0")
+    (5400.0, 1.5, 0.0)
 
     Raises ValueError.
     """
+    if text == _ZERO:
+        return 0.0
     parts = _DURATION.findall(text) if len(text) <= _LONGEST_DURATION else []
     if not parts or "".join(number + unit for number, unit in parts) != text:
         raise ValueError(f"not a duration such as 30s, 5m or 1h30m: {excerpt(text)}")
@@ -170,7 +174,7 @@ def parse_duration(text: str) -> float:
 
 def poll_interval(annotations: Mapping[str, str], *, default: float, shortest: float) -> float:
     """Seconds between two looks: the annotation crossplane.io/poll-interval, not below `shortest` and bounded
-    as every wait, else `default`.
+    as every wait, else `default`. One of zero counts as none, as with crossplane-runtime.
 
     Raises MalformedAnnotation.
     """
@@ -178,6 +182,7 @@ def poll_interval(annotations: Mapping[str, str], *, default: float, shortest: f
     if not text:
         return default
     try:
-        return max(shortest, wait(parse_duration(text)))
+        seconds = parse_duration(text)
     except ValueError as error:
         raise MalformedAnnotation(f"annotation {names.POLL_INTERVAL} is {error}") from None
+    return max(shortest, wait(seconds)) if seconds > 0 else default

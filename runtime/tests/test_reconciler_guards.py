@@ -187,6 +187,17 @@ CASES = [
         SETTLED_MR | {"annotations": NAMED | {names.POLL_INTERVAL: "1s"}},
         {"acme": 1},
     ),
+    *(
+        Case(
+            f"a poll interval of {none} counts as none",
+            "poll.none",
+            [OBSERVE],
+            POLL,
+            SETTLED_MR | {"annotations": NAMED | {names.POLL_INTERVAL: none}},
+            {"acme": 1},
+        )
+        for none in ("0s", "0", "0h0m")
+    ),
     Case(
         "an unreadable poll interval is an error",
         "poll.unreadable",

@@ -347,7 +347,7 @@ WRITING = (
     Mutation(
         "a condition's transition time moves by itself",
         "status.py",
-        '    new["lastTransitionTime"] = old.get("lastTransitionTime") or new["lastTransitionTime"]\n',
+        '    new["lastTransitionTime"] = _text(old, "lastTransitionTime") or new["lastTransitionTime"]\n',
         "",
         "a write at each poll, and nobody knows since when it is ready",
         PURE,

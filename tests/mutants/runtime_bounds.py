@@ -27,8 +27,8 @@ RUNTIME_BOUNDS = (
     Mutation(
         "the poll interval is not bounded",
         "meta.py",
-        "max(shortest, wait(parse_duration(text)))",
-        "max(shortest, parse_duration(text))",
+        "max(shortest, wait(seconds))",
+        "max(shortest, seconds)",
         "the annotation of one resource reaches the clock as it is",
         BOUNDS,
     ),

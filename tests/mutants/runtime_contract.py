@@ -9,6 +9,46 @@ DELETION = ("test_reconciler_deletion.py",)
 
 RUNTIME_CONTRACT = (
     Mutation(
+        "several by selector in the order of their names",
+        "references.py",
+        "    return [(key, value) for value, key in sorted(first.items())]\n",
+        "    return sorted((key, value) for value, key in first.items())\n",
+        "values would change places, and be written, when an object is renamed",
+        ("test_references.py",),
+    ),
+    Mutation(
+        "several by selector, one of them twice",
+        "references.py",
+        "    return [(key, value) for value, key in sorted(first.items())]\n",
+        "    return sorted(found, key=lambda each: each[1])\n",
+        "the external API would refuse a list with duplicates",
+        ("test_references.py",),
+    ),
+    Mutation(
+        "a poll interval of zero is the shortest",
+        "meta.py",
+        " if seconds > 0 else default",
+        "",
+        "who switches the annotation off would be looked at six times as often",
+        GUARDS,
+    ),
+    Mutation(
+        "a stored condition may be anything",
+        "managed.py",
+        "(each for each in stored if isinstance(each, Mapping)) if isinstance(stored, list | tuple) else ()",
+        "stored or ()",
+        "whoever may write status stops the reconciles of a resource",
+        ("test_bounds.py",),
+    ),
+    Mutation(
+        "a stored message may be anything",
+        "status.py",
+        '    return value if isinstance(value, str) else ""\n',
+        "    return value  # type: ignore[return-value]\n",
+        "whoever may write status stops the reconciles of a resource",
+        ("test_bounds.py",),
+    ),
+    Mutation(
         "a conflict loses the name",
         "writer.py",
         "                if isinstance(error, NotFound) and not isinstance(error, NotServed):\n",
