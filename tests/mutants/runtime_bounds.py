@@ -98,9 +98,9 @@ RUNTIME_BOUNDS = (
     ),
     Mutation(
         "a handler that fails hides the changes after it",
-        "kube/informer.py",
-        "            except Exception:  # noqa: BLE001 - what one object",
-        "            except OSError:  # noqa: BLE001 - what one object",
+        "handlers.py",
+        "        except Exception:  # noqa: BLE001 - what one makes",
+        "        except OSError:  # noqa: BLE001 - what one makes",
         "resources wait for a poll that never comes",
         ("test_informer.py",),
     ),

@@ -4,6 +4,7 @@ from tests.mutants.mutation import Mutation
 
 ENDS = ("test_creation_ends.py",)
 FAILURES = ("test_reconciler_failures.py",)
+INFORMER = ("test_informer.py",)
 GUARDS = ("test_reconciler_guards.py",)
 DELETION = ("test_reconciler_deletion.py",)
 
@@ -23,6 +24,55 @@ RUNTIME_CONTRACT = (
         "    return sorted(found, key=lambda each: each[1])\n",
         "the external API would refuse a list with duplicates",
         ("test_references.py",),
+    ),
+    Mutation(
+        "conflicts are met at once",
+        "telling.py",
+        "                return Outcome(Next.REAL_BACKOFF)\n            case NotServed()",
+        "                return Outcome(Next.SOON)\n            case NotServed()",
+        "a cache that lags would cost eight looks at AWS each second",
+        ("test_manager.py::test_a_conflict_costs_fewer_and_fewer_looks_while_the_cache_lags",),
+    ),
+    Mutation(
+        "conflicts on configs are met at once",
+        "config_controller.py",
+        "            # The watch brings what somebody else wrote; a cache that lags is given time.\n"
+        "            self._queue.retry_real(task)\n",
+        "            self._queue.add_after_real(task, self.LOOK_SECONDS)\n",
+        "a cache that lags would cost four writes each second",
+        ("test_config_controller.py",),
+    ),
+    Mutation(
+        "a watch that is forgotten at once is listed anew at once",
+        "kube/informer.py",
+        'if error.operation.verb == "watch" and not self._broken_watches:',
+        "if True:",
+        "the API server would be asked for all objects twice each second for ever",
+        INFORMER,
+    ),
+    Mutation(
+        "a watch that opens counts as one that works",
+        "kube/informer.py",
+        "        if self._broken_watches <= 1:\n",
+        "        if True:\n",
+        "the API server would be asked for all objects each second for ever",
+        INFORMER,
+    ),
+    Mutation(
+        "a list that is answered hides a watch that is not",
+        "kube/informer.py",
+        "        if self._broken_watches > 1:\n",
+        "        if False:\n",
+        "nobody would learn that changes are not followed",
+        INFORMER,
+    ),
+    Mutation(
+        "what is made again is one change",
+        "kube/cache.py",
+        "if old is not None and new is not None and _uid(old) == _uid(new):",
+        "if old is not None and new is not None:",
+        "what is known of the first would be kept for ever, and counted to the second",
+        INFORMER,
     ),
     Mutation(
         "a poll interval of zero is the shortest",

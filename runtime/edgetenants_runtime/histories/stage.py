@@ -167,9 +167,11 @@ class Stage:
         key = self._key(mr)
         cached, stored = self._cache.get(key), self.server.find(self.kind, key)
         if stored is not None:
-            change = self._cache.changed(stored)
-            if change and (change.old is None or _wants(change.old) != _wants(stored)):
-                self._due[mr] = self.time
+            for change in self._cache.changed(stored):
+                if change.new is None:
+                    self._reconciler.forget(Managed(change.old or {}).uid)
+                elif change.old is None or _wants(change.old) != _wants(stored):
+                    self._due[mr] = self.time
         elif cached is not None and self._cache.deleted(cached):
             self._reconciler.forget(Managed(cached).uid)
             self._due.pop(mr, None)
