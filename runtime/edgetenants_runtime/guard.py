@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from edgetenants_runtime import deadline
-from edgetenants_runtime.external import Change, Connector, ExternalClient, Observation
+from edgetenants_runtime.external import Change, Connector, Disconnects, ExternalClient, Observation
 from edgetenants_runtime.managed import Managed
 
 __all__ = ["GuardedConnector", "Sightings", "StandDown"]
@@ -75,6 +75,10 @@ class _Guarded:
         change = self._client.update(mr, seen)
         self._sightings.repaired(mr)
         return change
+
+    def disconnect(self) -> None:
+        if isinstance(self._client, Disconnects):
+            self._client.disconnect()
 
     def delete(self, mr: Managed, seen: Observation) -> Change:
         self._begin("the deletion")

@@ -21,12 +21,12 @@ from edgetenants_runtime.api.conditions import ConditionType, ReadyReason
 from edgetenants_runtime.collaborators import Collaborators
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.events import EventReason, EventType
-from edgetenants_runtime.external import Change, ExternalClient
+from edgetenants_runtime.external import Change, Disconnects, ExternalClient
 from edgetenants_runtime.guard import StandDown
 from edgetenants_runtime.kube.errors import KubeError
 from edgetenants_runtime.managed import Managed, ManagedKind
 from edgetenants_runtime.policies import Permissions
-from edgetenants_runtime.steps import Next, Outcome, Step, StepFailed, step
+from edgetenants_runtime.steps import Next, Outcome, Step, StepFailed, explain, step
 from edgetenants_runtime.telling import Telling
 
 __all__ = ["Reconciler"]
@@ -138,7 +138,7 @@ class _Pass(Telling):
             outcome = self.failed(failure)
         return Outcome(Next.SOON) if self.overtaken else outcome
 
-    def steps(self) -> Outcome:  # noqa: PLR0911 - one return for each way a reconcile can end
+    def steps(self) -> Outcome:
         if self.mr.paused:
             return self.pause()
         with step(Step.POLICIES):
@@ -159,6 +159,12 @@ class _Pass(Telling):
             self.resolve()
         with step(Step.CONNECT):
             client = self.having.connector.connect(self.mr)
+        try:
+            return self.connected(client)
+        finally:
+            self.disconnect(client)
+
+    def connected(self, client: ExternalClient) -> Outcome:
         with step(Step.OBSERVE):
             self.observe(client)
         if self.may_not_show_yet():
@@ -176,6 +182,18 @@ class _Pass(Telling):
         if self.seen.up_to_date or self.seen.busy or not self.may.update:
             return self.settle()
         return self.update(client)
+
+    def disconnect(self, client: ExternalClient) -> None:
+        if not isinstance(client, Disconnects):
+            return
+        try:
+            with step(Step.DISCONNECT):
+                client.disconnect()
+        except StepFailed as failure:
+            # Told, and no more: what the reconcile did stands.
+            why = explain(failure)
+            _log.warning("cannot disconnect", error=why.message, exc_info=why.bug)
+            self.tell(EventReason.CANNOT_DISCONNECT, why.message, type_=EventType.WARNING)
 
     # The steps.
 

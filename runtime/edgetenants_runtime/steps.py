@@ -82,6 +82,7 @@ class Step(Enum):
     PUBLISH_CREATED = Says(EventReason.CANNOT_PUBLISH, "cannot publish connection details", creating())
     LATE_INITIALIZE = Says(EventReason.CANNOT_UPDATE_MANAGED, "cannot update managed resource")
     UPDATE = Says(EventReason.CANNOT_UPDATE, "update failed")
+    DISCONNECT = Says(EventReason.CANNOT_DISCONNECT, "disconnect failed")
     REPORT = Says(EventReason.CANNOT_UPDATE_MANAGED, "cannot update managed resource status")
 
 

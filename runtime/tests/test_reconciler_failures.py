@@ -167,7 +167,15 @@ JUDGE = Row(
     {"acme": 1},
     ready="False/Deleting",
 )
-ELSEWHERE = {Step.RECONCILE, Step.POLICIES, Step.INITIALIZE, Step.CREATION_GUARD, Step.RESOLVE, Step.REPORT}
+ELSEWHERE = {
+    Step.RECONCILE,
+    Step.POLICIES,
+    Step.INITIALIZE,
+    Step.CREATION_GUARD,
+    Step.RESOLVE,
+    Step.DISCONNECT,
+    Step.REPORT,
+}
 """Steps that fail in ways of their own, each in a case of its own."""
 
 
