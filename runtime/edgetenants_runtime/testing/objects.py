@@ -8,7 +8,7 @@ from typing import Any
 
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.kube.errors import AlreadyExists, Conflict, Invalid, KubeError, NotFound, Operation
-from edgetenants_runtime.managed import Managed, ObjectKey, ResourceKind, key_of
+from edgetenants_runtime.managed import Managed, ManagedKind, ObjectKey, ResourceKind, key_of
 from edgetenants_runtime.testing.journal import Journal
 
 __all__ = ["FakeObjects"]
@@ -135,7 +135,7 @@ def _merged(stored: Any, patch: Any) -> Any:
 
 
 def _describe(kind: ResourceKind, key: ObjectKey, stored: Mapping[str, Any], patch: Mapping[str, Any]) -> str:
-    if not kind.kind.endswith("Toy"):
+    if not isinstance(kind, ManagedKind):
         return f"patch {kind.kind} {key}"
     if "status" in patch:
         return " ".join(("status", *_said(Managed(stored), patch["status"])))
