@@ -153,8 +153,6 @@ class _Pass(Telling):
             self.write_what_is_unwritten()
         with step(Step.CREATION_GUARD):
             self.refuse_uncertain_creation()
-        if self.mr.deleted and self.held_by_others():
-            return self.await_others()
         with step(Step.RESOLVE):
             self.resolve()
         with step(Step.CONNECT):
@@ -230,6 +228,9 @@ class _Pass(Telling):
     def write_what_is_unwritten(self) -> None:
         annotations = self.known.of(self.mr.uid).unwritten
         chosen = annotations.get(names.EXTERNAL_NAME)
+        if self.kind.deterministic_name and not chosen:
+            # A creation that can be repeated says all of this anew: nothing waits for it.
+            annotations = {}
         if chosen and self.mr.external_name not in (None, chosen):
             # Somebody has found what was made, and says so.
             annotations = {}
@@ -245,7 +246,6 @@ class _Pass(Telling):
         return sorted(set(self.mr.finalizers) - {names.FINALIZER} - _COLLECTORS)
 
     def await_others(self) -> Outcome:
-        # Not observed first: nothing that could be seen would end the wait.
         waits = f"Waiting for other finalizers: {', '.join(self.held_by_others())}"
         if self.known.begins_to_wait(self.mr.uid, waits):
             self.tell(EventReason.PENDING, waits)
@@ -301,6 +301,8 @@ class _Pass(Telling):
         return Outcome(Next.REAL_BACKOFF)
 
     def delete(self, client: ExternalClient) -> Outcome:
+        if self.held_by_others():
+            return self.await_others()
         if self.seen.busy:
             return self.settle()
         if not self.seen.exists:

@@ -16,7 +16,13 @@ from edgetenants_runtime.guard import GuardedConnector, StandDown
 from edgetenants_runtime.kube.errors import Conflict, Forbidden, KubeError, NotFound, NotServed, Operation
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.testing import TOYS, World, toy
-from edgetenants_runtime.testing.cases import GENERATED, NEVER, REAL_BACKOFF, REAL_BACKOFF_FAILED
+from edgetenants_runtime.testing.cases import (
+    GENERATED,
+    NEVER,
+    REAL_BACKOFF,
+    REAL_BACKOFF_FAILED,
+    conditions_of,
+)
 
 PENDING, SUCCEEDED = names.EXTERNAL_CREATE_PENDING, names.EXTERNAL_CREATE_SUCCEEDED
 FAILED = names.EXTERNAL_CREATE_FAILED
@@ -103,6 +109,15 @@ def test_who_finds_what_was_made_and_names_it_is_believed() -> None:
     world.settle()
     assert stored(world).external_name == "toy-found"
     assert world.external.created == 1
+
+
+def test_a_deterministic_name_waits_for_no_annotation() -> None:
+    """Rule: creation.unwritten"""
+    world = World(toy())
+    world.objects.failing = {NOTE: [Forbidden(Operation("patch", TOYS), 403, "no")] * 99}
+    world.reconcile()
+    world.reconcile()
+    assert conditions_of(world.mr) == {"Ready": "True/Available", "Synced": "True/ReconcileSuccess"}
 
 
 def test_what_was_not_written_is_not_written_to_a_successor() -> None:

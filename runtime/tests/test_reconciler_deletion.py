@@ -124,9 +124,9 @@ CASES = [
         says="3 toys are still in the box",
     ),
     Case(
-        "deletion waits for other finalizers, and looks at nothing outside meanwhile",
+        "deletion waits for other finalizers",
         "deletion.other-finalizers",
-        ["event Normal PendingExternalResource"],
+        [OBSERVE, "event Normal PendingExternalResource"],
         REAL_BACKOFF,
         {"deleted": True, "finalizers": ["example.org/backup", *HELD]},
         THERE,
@@ -317,11 +317,11 @@ def test_a_finalizer_that_somebody_else_removed_ends_quietly() -> None:
 
 def test_other_finalizers_are_told_of_once_and_again_when_they_change() -> None:
     """Rule: deletion.other-finalizers"""
-    world = World(toy(deleted=True, finalizers=["example.org/backup", "example.org/audit", *HELD]))
+    world = World(toy(**GOES | {"finalizers": ["example.org/backup", "example.org/audit", *HELD]}))
     world.external.toys = {"acme": 1}
     outcomes = [world.reconcile() for _ in range(3)]
     assert outcomes == [REAL_BACKOFF] * 3
-    assert world.journal == ["event Normal PendingExternalResource"]
+    assert world.journal == [OBSERVE, "event Normal PendingExternalResource", OBSERVE, OBSERVE]
     left = {"metadata": {"finalizers": ["example.org/audit", *HELD]}}
     world.objects.patch(world.kind, world.key, left)
     world.reconcile()

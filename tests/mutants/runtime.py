@@ -140,7 +140,7 @@ RECONCILER = (
     Mutation(
         "deleted although another finalizer holds it",
         "reconciler.py",
-        "        if self.mr.deleted and self.held_by_others():\n",
+        "        if self.held_by_others():\n",
         "        if False:\n",
         "a backup that somebody waits for would find nothing",
         DELETION,

@@ -171,6 +171,14 @@ RUNTIME_CONTRACT = (
         ENDS,
     ),
     Mutation(
+        "a deterministic name waits for its annotations",
+        "reconciler.py",
+        "        if self.kind.deterministic_name and not chosen:\n",
+        "        if False:\n",
+        "where annotations are refused nothing would be reported and nothing deleted",
+        ENDS,
+    ),
+    Mutation(
         "a creation ends when the clock says so",
         "meta.py",
         "        return max(now, self.pending) if _counts(self.pending) else now\n",
