@@ -24,6 +24,7 @@ from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.clock import Clock, SystemClock, utc_now
 from edgetenants_runtime.configuration import ConfigUse
 from edgetenants_runtime.events import EventReason, EventType, Recorder
+from edgetenants_runtime.handlers import tell
 from edgetenants_runtime.heldsecrets import HeldSecrets
 from edgetenants_runtime.kube.cache import ObjectChange
 from edgetenants_runtime.kube.errors import Conflict, KubeError, NotFound
@@ -217,7 +218,8 @@ class ConfigController:
             # Gone meanwhile: the watch tells.
             self._queue.forget(task)
         except Conflict:
-            self._queue.add_after_real(task, self.LOOK_SECONDS)
+            # The watch brings what somebody else wrote; a cache that lags is given time.
+            self._queue.retry_real(task)
         except KubeError as error:
             _log.warning("cannot look after provider configs, backing off", task=str(task), error=str(error))
             self._queue.retry_real(task)
@@ -281,8 +283,8 @@ class ConfigController:
                 continue
             # Somebody may have taken our mark off.
             self.look_at(key)
-            for tell in self._told if moved else ():
-                tell(key)
+            if moved:
+                tell(self._told, key, config=str(key))
 
     # Status.
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from edgetenants_runtime.api.conditions import Condition, ConditionStatus
 from edgetenants_runtime.api.providerconfig import ProviderConfigConditionType, ProviderConfigReason
+from edgetenants_runtime.managed import Managed, conditions_in
 from edgetenants_runtime.status import Report, merge_patch, next_status
 
 __all__ = ["IN_USE", "is_news", "is_terminating", "patch_for"]
@@ -33,15 +34,15 @@ def is_terminating(config: Mapping[str, Any], *, used: bool) -> bool:
 
 def is_news(config: Mapping[str, Any], *, used: bool) -> bool:
     """The status does not say yet that the config is used, or no more, or that it therefore stays."""
-    status = config.get("status") or {}
-    said = any(c.get("type") == _TERMINATING.type for c in status.get("conditions") or ())
+    status = Managed(config).status
+    said = any(c["type"] == _TERMINATING.type for c in conditions_in(status))
     return bool(status.get("users")) != used or said != is_terminating(config, used=used)
 
 
 def patch_for(config: Mapping[str, Any], fields: Mapping[str, Any], *, now: datetime) -> dict[str, Any]:
     """The JSON merge patch of status that says the fields, `users` among them; empty when there is no
     news."""
-    old: Mapping[str, Any] = config.get("status") or {}
+    old = Managed(config).status
     terminating = is_terminating(config, used=fields["users"] > 0)
     report = Report(conditions=(_TERMINATING,) if terminating else (), fields=fields)
     generation = int(config["metadata"].get("generation") or 0)
@@ -55,6 +56,5 @@ def patch_for(config: Mapping[str, Any], fields: Mapping[str, Any], *, now: date
 
 def _released(status: Mapping[str, Any]) -> Mapping[str, Any]:
     # Used no more, but held by somebody else's finalizer: it must not go on saying InUse.
-    conditions = status.get("conditions") or ()
-    kept = [c for c in conditions if c.get("type") != ProviderConfigConditionType.TERMINATING]
+    kept = [c for c in conditions_in(status) if c["type"] != ProviderConfigConditionType.TERMINATING]
     return {**status, "conditions": kept}

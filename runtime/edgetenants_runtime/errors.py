@@ -30,11 +30,14 @@ class RetryMode(StrEnum):
     """The same in real time: it is Kubernetes that is waited for, not the outside world."""
     POLL = "Poll"
     """At the poll interval: only a change of the spec or of the world can help."""
+    NEVER = "Never"
+    """When the managed resource changes: nothing else can help."""
 
 
 @dataclass(frozen=True)
 class Retry:
-    """When to try again; made by `backoff`, `real_backoff`, `after` or `poll`."""
+    """When to try again; made by `backoff`, `real_backoff`, `after`, `poll` or
+    `never`."""
 
     mode: RetryMode
     seconds: float = 0.0
@@ -62,6 +65,11 @@ class Retry:
     def poll(cls) -> Retry:
         """At the poll interval: terminal until the spec or the world changes."""
         return cls(RetryMode.POLL)
+
+    @classmethod
+    def never(cls) -> Retry:
+        """Not before the managed resource changes; its event is recorded once."""
+        return cls(RetryMode.NEVER)
 
 
 class Frozen(Exception):  # noqa: N818 - says what it is like

@@ -25,6 +25,8 @@ class EventReason(StrEnum):
 
     CANNOT_CONNECT = "CannotConnectToProvider"
     """The provider config or its credentials could not be used; the message names the field."""
+    CANNOT_DISCONNECT = "CannotDisconnectFromProvider"
+    """The client could not let go of what it holds; what the reconcile did stands."""
     CANNOT_INITIALIZE = "CannotInitializeManagedResource"
     """The external name could not be set, or it is unknown how a creation ended."""
     CANNOT_RESOLVE = "CannotResolveResourceReferences"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from edgetenants_runtime.api.conditions import Condition
 from edgetenants_runtime.bounds import wait
@@ -20,6 +20,7 @@ __all__ = [
     "AsyncOperation",
     "Change",
     "Connector",
+    "Disconnects",
     "ExternalClient",
     "FieldDiff",
     "Observation",
@@ -143,19 +144,24 @@ class ExternalClient(Protocol):
     """
 
     def observe(self, mr: Managed) -> Observation:
-        """Look at the external resource; called first in every reconcile. Must not change anything
-        outside."""
+        """Look at the external resource; called first in every reconcile. Must not change anything outside.
+
+        Where the external API chooses names, `mr.external_name` is None until something was created: nothing
+        exists then.
+        """
         ...
 
     def create(self, mr: Managed, seen: Observation) -> Change:
         """Create the external resource. Called when it does not exist and the policies allow it.
 
-        `mr.external_name` is set. The finalizer and the external-create-pending annotation have been
-        written. Where names are deterministic, a creation that finds the resource already made by an
-        earlier attempt is a success. A clear refusal is ExternalError with `made_nothing=True`. Any other
-        ExternalError, and a bug, leaves open whether something was made: after a time-out, a reset connection
-        or an answer 5xx the call may have had its effect, or have it yet. NotYet says that nothing was made,
-        unless it says otherwise.
+        The finalizer and the external-create-pending annotation have been written. Where names are
+        deterministic, `mr.external_name` is set, and a creation that finds the resource already made by an
+        earlier attempt is a success. Where the external API chooses them, it is None unless people gave one,
+        and the answer says the name: `Change(external_name=…)`.
+
+        A clear refusal is ExternalError with `made_nothing=True`. Any other ExternalError, and a bug, leaves
+        open whether something was made: after a time-out, a reset connection or an answer 5xx the call may
+        have had its effect, or have it yet. NotYet says that nothing was made, unless it says otherwise.
         """
         ...
 
@@ -173,13 +179,27 @@ class ExternalClient(Protocol):
         ...
 
 
+@runtime_checkable
+class Disconnects(Protocol):
+    """An external client that holds something for the time of one reconcile may have this method, too."""
+
+    def disconnect(self) -> None:
+        """Let go of what `connect` took: a session, a temporary file.
+
+        Called once at the end of each reconcile that connected, however it ended. What it raises is told as
+        an event and changes nothing else.
+        """
+        ...
+
+
 class Connector(Protocol):
     """Makes external clients."""
 
     def connect(self, mr: Managed) -> ExternalClient:
         """The client for this managed resource: its provider config resolved, its credentials loaded.
 
-        Called once in each reconcile, so sessions worth keeping are cached by the connector.
+        Called once in each reconcile, so sessions worth keeping are cached by the connector; what is made for
+        one reconcile is let go by `Disconnects.disconnect`.
 
         Raises NotYet, ExternalError.
         """

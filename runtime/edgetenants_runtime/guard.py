@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from edgetenants_runtime import deadline
-from edgetenants_runtime.external import Change, Connector, ExternalClient, Observation
+from edgetenants_runtime.external import Change, Connector, Disconnects, ExternalClient, Observation
 from edgetenants_runtime.managed import Managed
 
 __all__ = ["GuardedConnector", "Sightings", "StandDown"]
@@ -17,6 +17,11 @@ class StandDown(BaseException):
 
     Not an Exception: nothing on the way up may take it for a failure of the resource and write it down.
     """
+
+    def __init__(self, before: str, *, made_nothing: bool = False) -> None:
+        """`before` is what was not begun any more; `made_nothing`: the external client was not called."""
+        super().__init__(before)
+        self.made_nothing = made_nothing
 
 
 class Sightings(Protocol):
@@ -45,7 +50,7 @@ class GuardedConnector:
 
     def _begin(self, write: str) -> None:
         if not self._may_act():
-            raise StandDown(write)
+            raise StandDown(write, made_nothing=True)
         deadline.check(write, made_nothing=True)
 
 
@@ -70,6 +75,10 @@ class _Guarded:
         change = self._client.update(mr, seen)
         self._sightings.repaired(mr)
         return change
+
+    def disconnect(self) -> None:
+        if isinstance(self._client, Disconnects):
+            self._client.disconnect()
 
     def delete(self, mr: Managed, seen: Observation) -> Change:
         self._begin("the deletion")

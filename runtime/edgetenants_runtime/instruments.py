@@ -250,7 +250,7 @@ def _held(mr: Managed | None) -> bool:
 
 def is_true(obj: JsonObject, type_: str) -> bool:
     """The object has a condition of that type with status True."""
-    for condition in (obj.get("status") or {}).get("conditions") or ():
-        if condition.get("type") == type_:
+    for condition in Managed(obj).conditions:
+        if condition["type"] == type_:
             return bool(condition.get("status") == ConditionStatus.TRUE)
     return False

@@ -15,7 +15,15 @@ from edgetenants_runtime.api.references import ReferenceField
 from edgetenants_runtime.clock import parse_rfc3339
 from edgetenants_runtime.paths import patched
 
-__all__ = ["Managed", "ManagedKind", "ObjectKey", "ProviderConfigKey", "ResourceKind", "key_of"]
+__all__ = [
+    "Managed",
+    "ManagedKind",
+    "ObjectKey",
+    "ProviderConfigKey",
+    "ResourceKind",
+    "conditions_in",
+    "key_of",
+]
 
 
 @dataclass(frozen=True)
@@ -93,6 +101,18 @@ def key_of(obj: Mapping[str, Any]) -> ObjectKey:
     """The key of any Kubernetes object in JSON form."""
     metadata = obj.get("metadata") or {}
     return ObjectKey(metadata.get("namespace") or "", metadata.get("name") or "")
+
+
+def conditions_in(status: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    """The conditions of a stored status that have a type. Whoever may write status may write anything, and no
+    schema keeps a CRD with unknown fields from storing it."""
+    stored = status.get("conditions")
+    found = (each for each in stored if isinstance(each, Mapping)) if isinstance(stored, list | tuple) else ()
+    return tuple(each for each in found if isinstance(each.get("type"), str) and each["type"])
+
+
+def _object(stored: Any) -> Mapping[str, Any]:
+    return stored if isinstance(stored, Mapping) else {}
 
 
 @dataclass(frozen=True)
@@ -219,13 +239,18 @@ class Managed:
 
     @property
     def status(self) -> Mapping[str, Any]:
-        """The whole status."""
-        return self.raw.get("status") or {}
+        """The whole status; empty where what is stored is no object."""
+        return _object(self.raw.get("status"))
 
     @property
     def at_provider(self) -> Mapping[str, Any]:
-        """status.atProvider: the last observation."""
-        return self.status.get("atProvider") or {}
+        """status.atProvider: the last observation; empty where what is stored is no object."""
+        return _object(self.status.get("atProvider"))
+
+    @property
+    def conditions(self) -> tuple[Mapping[str, Any], ...]:
+        """status.conditions as stored, without what can be none."""
+        return conditions_in(self.status)
 
     @property
     def management_policies(self) -> tuple[str, ...]:
@@ -265,8 +290,8 @@ class Managed:
     def condition(self, type_: str) -> Condition | None:
         """The status condition of that type, None when it was never set, or somebody wrote there what is
         none."""
-        for condition in self.status.get("conditions") or ():
-            if condition.get("type") == type_:
+        for condition in self.conditions:
+            if condition["type"] == type_:
                 try:
                     return Condition.model_validate(condition)
                 except ValidationError:

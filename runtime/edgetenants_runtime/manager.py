@@ -7,13 +7,13 @@ import random
 import signal
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from types import FrameType
 
 import structlog
 
-from edgetenants_runtime import references, targets
+from edgetenants_runtime import logs, references, targets
 from edgetenants_runtime.clock import Clock, Stopwatch
 from edgetenants_runtime.collaborators import Collaborators, Pace
 from edgetenants_runtime.connection import ConnectionPublisher
@@ -47,7 +47,7 @@ from edgetenants_runtime.reconciler import Reconciler
 from edgetenants_runtime.rounds import Round
 from edgetenants_runtime.writer import ManagedWriter
 
-__all__ = ["Manager", "Settings"]
+__all__ = ["KindSettings", "Manager", "Settings"]
 
 _log = structlog.get_logger("edgetenants_runtime.manager")
 
@@ -89,6 +89,29 @@ class Settings:
     """Delete nothing outside unless confirmed: for clusters where CRDs cannot be read."""
     confirm_annotation: str = ""
     """With which one held deletion is confirmed; see `deletion.DeletionHold`."""
+
+
+@dataclass(frozen=True)
+class KindSettings:
+    """What is other for one kind than `Settings` say; None: as they say."""
+
+    poll_interval: float | None = None
+    """As `Settings.poll_interval`."""
+    shortest_poll: float | None = None
+    """As `Settings.shortest_poll`."""
+    creation_grace: float | None = None
+    """As `Settings.creation_grace`: longer where the external API is slow to show what was made."""
+    workers: int | None = None
+    """As `Settings.workers`: fewer where the external API permits little, more where it is slow."""
+    timeout: float | None = None
+    """As `Settings.timeout`."""
+    hold_deletions: bool | None = None
+    """As `Settings.hold_deletions`."""
+
+    def over(self, settings: Settings) -> Settings:
+        """The settings for this kind."""
+        mine = {each.name: getattr(self, each.name) for each in fields(self)}
+        return replace(settings, **{name: value for name, value in mine.items() if value is not None})
 
 
 class Manager:
@@ -136,10 +159,16 @@ class Manager:
         return configs
 
     def manage(
-        self, kind: ManagedKind, connector: Connector, configs: ProviderConfigs | None = None
+        self,
+        kind: ManagedKind,
+        connector: Connector,
+        configs: ProviderConfigs | None = None,
+        *,
+        settings: KindSettings | None = None,
     ) -> Controller:
         """Reconcile a kind; `configs` are those that its resources name. No reconcile of any kind begins
         before all kinds that are served have been read once."""
+        own = (settings or KindSettings()).over(self._settings)
         informer = Informer(
             self._client,
             kind,
@@ -149,7 +178,7 @@ class Manager:
         )
         name, limits = (
             controller_name(kind),
-            Limits(self._settings.workers, self._settings.timeout, self._may_act, self.everything_read),
+            Limits(own.workers, own.timeout, self._may_act, self.everything_read),
         )
         queue: WorkQueue[ObjectKey] = WorkQueue(
             self._clock, self._rng, share=shares(informer), tally=self.metrics.queue(name)
@@ -160,7 +189,7 @@ class Manager:
             kind,
             informer,
             queue,
-            Reconciler(kind, self._collaborators(kind, guarded, informer)),
+            Reconciler(kind, self._collaborators(kind, guarded, informer, own)),
             limits=limits,
             instruments=Instruments(self.metrics.controller(name, limits.workers), resources),
         )
@@ -227,9 +256,14 @@ class Manager:
     def run(self) -> int:
         """Start, wait for SIGTERM or SIGINT, stop; the process's exit code. From the main thread.
 
+        Where nobody has configured logging, `logs.configure()` is called: structlog's own default may print
+        the local variables of a traceback, and credentials among them.
+
         0: stopped as asked. 1: something was cut off, or the leadership was lost: the process must end, and
         a new one takes part in the election. A second signal ends the process at once, with 1.
         """
+        if not structlog.is_configured():
+            logs.configure()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_signal)
         self.start()
@@ -313,8 +347,9 @@ class Manager:
         self._followed.append(informer)
         return informer
 
-    def _collaborators(self, kind: ManagedKind, connector: Connector, informer: Informer) -> Collaborators:
-        settings = self._settings
+    def _collaborators(
+        self, kind: ManagedKind, connector: Connector, informer: Informer, settings: Settings
+    ) -> Collaborators:
         return Collaborators(
             connector=connector,
             writer=ManagedWriter(self._client, kind, informer.cache),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import MAXYEAR, datetime, timedelta
+from typing import TypeGuard
 
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api.conditions import Condition, ReadyReason
@@ -25,6 +26,10 @@ __all__ = [
     "within",
     "without_finalizer",
 ]
+
+
+_TICK = timedelta(microseconds=1)
+"""The least by which two of these annotations can differ."""
 
 
 class MalformedAnnotation(ValueError):  # noqa: N818 - names the thing found
@@ -54,6 +59,14 @@ class Creation:
         """When a creation last ended, well or not."""
         return max((moment for moment in (self.succeeded, self.failed) if moment), default=None)
 
+    def begins(self, now: datetime) -> datetime:
+        """When a creation begins: after each that has ended, also where the clock was set back since."""
+        return max(now, self.ended + _TICK) if _counts(self.ended) else now
+
+    def ends(self, now: datetime) -> datetime:
+        """When the creation under way ends: not before it began, also where the clock was set back since."""
+        return max(now, self.pending) if _counts(self.pending) else now
+
     def succeeded_within(self, seconds: float, now: datetime) -> bool:
         """A creation succeeded less than that many seconds ago."""
         return self.succeeded is not None and within(seconds, self.succeeded, now)
@@ -70,6 +83,11 @@ class Creation:
             return False
         # Conditions have whole seconds. Equal counts as after: nobody creates the same thing twice in one.
         return self.succeeded is not None and moved >= self.succeeded.replace(microsecond=0)
+
+
+def _counts(moment: datetime | None) -> TypeGuard[datetime]:
+    # Nothing comes after the end of the calendar, whoever wrote that.
+    return moment is not None and moment.year < MAXYEAR
 
 
 def _after(moment: datetime | None, begun: datetime) -> bool:
@@ -131,19 +149,23 @@ def without_finalizer(finalizers: Sequence[str]) -> list[str]:
 
 
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+_ZERO = "0"
+"""The one duration that needs no unit."""
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(h|ms|m|s|us|µs|ns)")
 _LONGEST_DURATION = 64
 """Characters. The time to read a long one grows with its square."""
 
 
 def parse_duration(text: str) -> float:
-    """Seconds of a duration as Go writes it.
+    """Seconds of a duration as Go writes it; none is below zero.
 
-    >>> parse_duration("1h30m"), parse_duration("1.5s")
-    (5400.0, 1.5)
+    >>> parse_duration("1h30m"), parse_duration("1.5s"), parse_duration("0")
+    (5400.0, 1.5, 0.0)
 
     Raises ValueError.
     """
+    if text == _ZERO:
+        return 0.0
     parts = _DURATION.findall(text) if len(text) <= _LONGEST_DURATION else []
     if not parts or "".join(number + unit for number, unit in parts) != text:
         raise ValueError(f"not a duration such as 30s, 5m or 1h30m: {excerpt(text)}")
@@ -152,7 +174,7 @@ def parse_duration(text: str) -> float:
 
 def poll_interval(annotations: Mapping[str, str], *, default: float, shortest: float) -> float:
     """Seconds between two looks: the annotation crossplane.io/poll-interval, not below `shortest` and bounded
-    as every wait, else `default`.
+    as every wait, else `default`. One of zero counts as none, as with crossplane-runtime.
 
     Raises MalformedAnnotation.
     """
@@ -160,6 +182,7 @@ def poll_interval(annotations: Mapping[str, str], *, default: float, shortest: f
     if not text:
         return default
     try:
-        return max(shortest, wait(parse_duration(text)))
+        seconds = parse_duration(text)
     except ValueError as error:
         raise MalformedAnnotation(f"annotation {names.POLL_INTERVAL} is {error}") from None
+    return max(shortest, wait(seconds)) if seconds > 0 else default

@@ -6,9 +6,10 @@ people and tools rely on them. Every `return` ends a reconcile with at most one 
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import structlog
@@ -20,11 +21,12 @@ from edgetenants_runtime.api.conditions import ConditionType, ReadyReason
 from edgetenants_runtime.collaborators import Collaborators
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.events import EventReason, EventType
-from edgetenants_runtime.external import Change, ExternalClient
+from edgetenants_runtime.external import Change, Disconnects, ExternalClient
+from edgetenants_runtime.guard import StandDown
 from edgetenants_runtime.kube.errors import KubeError
 from edgetenants_runtime.managed import Managed, ManagedKind
 from edgetenants_runtime.policies import Permissions
-from edgetenants_runtime.steps import Next, Outcome, Step, StepFailed, step
+from edgetenants_runtime.steps import Next, Outcome, Step, StepFailed, explain, step
 from edgetenants_runtime.telling import Telling
 
 __all__ = ["Reconciler"]
@@ -69,6 +71,9 @@ class _Creations:
     """Each creation since the last success was clearly refused: there is nothing to show."""
     unanswered_at: datetime | None = None
     """When the last creation ended of which nobody knows what it made."""
+    unwritten: Mapping[str, str] = field(default_factory=dict)
+    """Annotations that say how the last creation ended and could not be written, the name that the outside
+    world chose among them."""
 
 
 class _Known:
@@ -78,6 +83,7 @@ class _Known:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._creations: dict[str, _Creations] = {}
+        self._waits: dict[str, str] = {}
 
     def of(self, uid: str) -> _Creations:
         with self._lock:
@@ -95,9 +101,19 @@ class _Known:
     def unanswered(self, uid: str, now: datetime) -> None:
         self._note(uid, replace(self.of(uid), refused=False, unanswered_at=now))
 
+    def unwritten(self, uid: str, annotations: Mapping[str, str]) -> None:
+        self._note(uid, replace(self.of(uid), unwritten=dict(annotations)))
+
+    def begins_to_wait(self, uid: str, for_: str) -> bool:
+        """It did not wait for that before."""
+        with self._lock:
+            before, self._waits[uid] = self._waits.get(uid), for_
+        return before != for_
+
     def forget(self, uid: str) -> None:
         with self._lock:
             self._creations.pop(uid, None)
+            self._waits.pop(uid, None)
 
     def _note(self, uid: str, known: _Creations) -> None:
         with self._lock:
@@ -122,7 +138,7 @@ class _Pass(Telling):
             outcome = self.failed(failure)
         return Outcome(Next.SOON) if self.overtaken else outcome
 
-    def steps(self) -> Outcome:  # noqa: PLR0911 - one return for each way a reconcile can end
+    def steps(self) -> Outcome:
         if self.mr.paused:
             return self.pause()
         with step(Step.POLICIES):
@@ -133,12 +149,20 @@ class _Pass(Telling):
             return self.orphan()
         with step(Step.INITIALIZE):
             self.initialize()
+        with step(Step.ANNOTATE):
+            self.write_what_is_unwritten()
         with step(Step.CREATION_GUARD):
             self.refuse_uncertain_creation()
         with step(Step.RESOLVE):
             self.resolve()
         with step(Step.CONNECT):
             client = self.having.connector.connect(self.mr)
+        try:
+            return self.connected(client)
+        finally:
+            self.disconnect(client)
+
+    def connected(self, client: ExternalClient) -> Outcome:
         with step(Step.OBSERVE):
             self.observe(client)
         if self.may_not_show_yet():
@@ -156,6 +180,18 @@ class _Pass(Telling):
         if self.seen.up_to_date or self.seen.busy or not self.may.update:
             return self.settle()
         return self.update(client)
+
+    def disconnect(self, client: ExternalClient) -> None:
+        if not isinstance(client, Disconnects):
+            return
+        try:
+            with step(Step.DISCONNECT):
+                client.disconnect()
+        except StepFailed as failure:
+            # Told, and no more: what the reconcile did stands.
+            why = explain(failure)
+            _log.warning("cannot disconnect", error=why.message, exc_info=why.bug)
+            self.tell(EventReason.CANNOT_DISCONNECT, why.message, type_=EventType.WARNING)
 
     # The steps.
 
@@ -189,10 +225,31 @@ class _Pass(Telling):
             self.unsaved[names.EXTERNAL_NAME] = self.mr.name
             self.mr = self.mr.with_annotations(self.unsaved)
 
+    def write_what_is_unwritten(self) -> None:
+        annotations = self.known.of(self.mr.uid).unwritten
+        chosen = annotations.get(names.EXTERNAL_NAME)
+        if self.kind.deterministic_name and not chosen:
+            # A creation that can be repeated says all of this anew: nothing waits for it.
+            annotations = {}
+        if chosen and self.mr.external_name not in (None, chosen):
+            # Somebody has found what was made, and says so.
+            annotations = {}
+        if annotations:
+            self.set_critical(annotations)
+
     def refuse_uncertain_creation(self) -> None:
         if meta.creation(self.mr.annotations).incomplete and not self.kind.deterministic_name:
             # Creating again could make a second external resource that nobody knows of.
-            raise ExternalError(_CREATION_UNCERTAIN, retry=Retry.poll())
+            raise ExternalError(_CREATION_UNCERTAIN, retry=Retry.never())
+
+    def held_by_others(self) -> list[str]:
+        return sorted(set(self.mr.finalizers) - {names.FINALIZER} - _COLLECTORS)
+
+    def await_others(self) -> Outcome:
+        waits = f"Waiting for other finalizers: {', '.join(self.held_by_others())}"
+        if self.known.begins_to_wait(self.mr.uid, waits):
+            self.tell(EventReason.PENDING, waits)
+        return Outcome(Next.REAL_BACKOFF)
 
     def resolve(self) -> None:
         # Not while deleting: what is referred to is likely to go, too.
@@ -244,10 +301,8 @@ class _Pass(Telling):
         return Outcome(Next.REAL_BACKOFF)
 
     def delete(self, client: ExternalClient) -> Outcome:
-        others = set(self.mr.finalizers) - {names.FINALIZER} - _COLLECTORS
-        if others:
-            self.tell(EventReason.PENDING, f"Waiting for other finalizers: {', '.join(sorted(others))}")
-            return self.again(None)
+        if self.held_by_others():
+            return self.await_others()
         if self.seen.busy:
             return self.settle()
         if not self.seen.exists:
@@ -286,14 +341,14 @@ class _Pass(Telling):
         except StepFailed as failure:
             self.creation_failed(failure.cause)
             raise
-        except BaseException:
-            # The process stands down or ends: the call may have been made.
-            self.known.unanswered(self.mr.uid, self.having.now())
+        except BaseException as why:
+            # The process stands down or ends.
+            self.cut_off(why)
             raise
         self.having.connections.keep(self.mr, change.connection_details)
         with step(Step.ANNOTATE):
             self.save_creation(change)
-        with step(Step.PUBLISH):
+        with step(Step.PUBLISH_CREATED):
             self.having.connections.publish(self.mr, change.connection_details)
         self.tell(EventReason.CREATED, "Successfully requested creation of external resource", change.message)
         self.report(conditions.creating(), change=change)
@@ -309,7 +364,7 @@ class _Pass(Telling):
         self.known.begin_creation(self.mr.uid)
         annotations = dict(self.unsaved)
         if not (self.kind.deterministic_name and creation.attempted_since_success):
-            annotations |= meta.creation_pending(self.having.now())
+            annotations |= meta.creation_pending(creation.begins(self.having.now()))
         self.save(annotations)
 
     def creation_failed(self, cause: Exception) -> None:
@@ -324,26 +379,46 @@ class _Pass(Telling):
             # Begun anew since the last one, which had ended.
             self.note_failed_creation()
 
+    def cut_off(self, why: BaseException) -> None:
+        if not (isinstance(why, StandDown) and why.made_nothing):
+            # The call may have been made.
+            self.known.unanswered(self.mr.uid, self.having.now())
+            return
+        if self.none_is_open:
+            self.known.refused(self.mr.uid)
+        if not self.kind.deterministic_name:
+            self.take_back()
+
+    def take_back(self) -> None:
+        """What was announced was not begun: a generated name would wait for people."""
+        failed = meta.creation_failed(meta.creation(self.mr.annotations).ends(self.having.now()))
+        with contextlib.suppress(KubeError):
+            # At the version of the announcement and no later: who leads now may have made one of its own.
+            self.having.writer.patch_metadata(self.mr, annotations=failed, finalizers=self.mr.finalizers)
+
     def note_failed_creation(self) -> None:
         creation = meta.creation(self.mr.annotations)
         if self.kind.deterministic_name and not creation.incomplete:
             # An earlier attempt has noted it; each further write would wake the composite for nothing.
             return
         try:
-            failed = meta.creation_failed(self.having.now())
-            self.set_critical(failed)
+            self.set_critical(meta.creation_failed(creation.ends(self.having.now())))
         except KubeError as error:
             # Told and not raised: why the creation failed matters more.
             self.tell(Step.ANNOTATE.value.reason, str(error), type_=EventType.WARNING)
 
     def save_creation(self, change: Change) -> None:
-        annotations = meta.creation_succeeded(self.having.now())
+        creation = meta.creation(self.mr.annotations)
+        annotations = meta.creation_succeeded(creation.ends(self.having.now()))
         if change.external_name and change.external_name != self.mr.external_name:
             annotations[names.EXTERNAL_NAME] = change.external_name
         self.set_critical(annotations)
 
     def set_critical(self, annotations: Mapping[str, str]) -> None:
+        # Known until it is written: a generated name that is nowhere else would be lost.
+        self.known.unwritten(self.mr.uid, annotations)
         written = self.having.writer.set_critical_annotations(self.mr, annotations)
+        self.known.unwritten(self.mr.uid, {})
         self.wrote(written, over=self.mr.with_annotations(annotations))
 
     def hold(self) -> None:

@@ -2,7 +2,8 @@
 
 The rules are crossplane-runtime's (pkg/reference): a field that is set is left alone, unless its policy is
 Always; a reference wins over a selector, unless the selector's policy is Always; what a selector found is
-written down as a reference. The way out of a stale value is to clear the field, or the policy Always.
+written down as a reference, of several in the order of their values and each value once. The way out of a
+stale value is to clear the field, or the policy Always.
 
                ┌─ field set, not Always ─────────────────────▶ nothing to do
     reference ─┤                 ┌─ not there ─┬─ Required ──▶ ExternalError
@@ -180,7 +181,13 @@ def _found(ask: Ask, mr: Managed, lookup: Lookup) -> list[tuple[ObjectKey, str]]
         return [(key, _value(target, key, lookup.get(target, key))) for key in keys]
     matching = _matching(ask, mr, lookup)
     chosen = matching if ask.field.many else matching[:1]
-    return [(each.key, _value(target, each.key, each)) for each in chosen]
+    return _by_value([(each.key, _value(target, each.key, each)) for each in chosen])
+
+
+def _by_value(found: Sequence[tuple[ObjectKey, str]]) -> list[tuple[ObjectKey, str]]:
+    """In the order of the values, each once, with the first object by name that has it."""
+    first = {value: key for key, value in reversed(found)}
+    return [(key, value) for value, key in sorted(first.items())]
 
 
 def _value(target: ReferenceTarget, key: ObjectKey, found: Managed | None) -> str:

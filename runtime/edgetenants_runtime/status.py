@@ -17,6 +17,7 @@ from typing import Any
 from edgetenants_runtime.api.conditions import Condition
 from edgetenants_runtime.bounds import MOST_CONDITIONS
 from edgetenants_runtime.clock import rfc3339
+from edgetenants_runtime.managed import conditions_in
 
 __all__ = ["Report", "merge_patch", "next_status", "patch_for", "plain", "same_message", "without_request_id"]
 
@@ -48,7 +49,7 @@ def next_status(old: Mapping[str, Any], report: Report, *, generation: int, now:
     status = {name: value for name, value in status.items() if value is not None}
     if report.at_provider is not None:
         status["atProvider"] = plain(report.at_provider)
-    kept = [c for c in old.get("conditions") or () if c.get("type") not in report.withdrawn - _types(report)]
+    kept = [c for c in conditions_in(old) if c["type"] not in report.withdrawn - _types(report)]
     status["conditions"] = _merge_conditions(kept, report.conditions, generation, now)
     status["observedGeneration"] = generation
     return status
@@ -102,7 +103,7 @@ def _types(report: Report) -> frozenset[str]:
 def _merge_conditions(
     old: Iterable[Mapping[str, Any]], reported: Iterable[Condition], generation: int, now: datetime
 ) -> list[Mapping[str, Any]]:
-    merged: dict[str, Mapping[str, Any]] = {str(c["type"]): c for c in old if c.get("type")}
+    merged: dict[str, Mapping[str, Any]] = {c["type"]: c for c in old}
     latest = {str(condition.type): condition for condition in reported}
     # Others may write conditions too. So many that no server stores ours beside them lose their last ones.
     foreign = [type_ for type_ in merged if type_ not in latest]
@@ -128,8 +129,13 @@ def _transition(
         del new["message"]
     if old is None or old.get("status") != new["status"]:
         return new
-    new["lastTransitionTime"] = old.get("lastTransitionTime") or new["lastTransitionTime"]
-    if same_message(old.get("message") or "", condition.message):
+    new["lastTransitionTime"] = _text(old, "lastTransitionTime") or new["lastTransitionTime"]
+    if same_message(_text(old, "message"), condition.message):
         new.pop("message", None)
-        new.update({"message": old["message"]} if old.get("message") else {})
+        new.update({"message": old["message"]} if _text(old, "message") else {})
     return old if new == old else new
+
+
+def _text(stored: Mapping[str, Any], name: str) -> str:
+    value = stored.get(name)
+    return value if isinstance(value, str) else ""

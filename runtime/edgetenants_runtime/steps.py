@@ -30,9 +30,10 @@ class Next(StrEnum):
     BACKOFF = "Backoff"
     """With its exponential back-off on the injected clock."""
     REAL_BACKOFF = "RealBackoff"
-    """With its exponential back-off in real time: the API server is in trouble."""
+    """With its exponential back-off in real time: the API server is in trouble, or has a newer version than
+    the cache."""
     SOON = "Soon"
-    """At once, in real time: a write met a newer version, which the watch will bring."""
+    """At once, in real time: a write took in what somebody else changed, which no watch tells any more."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Step(Enum):
     OBSERVE = Says(EventReason.CANNOT_OBSERVE, "observe failed")
     JUDGE_DELETION = Says(EventReason.CANNOT_DELETE, "cannot tell whether the deletion is held", deleting())
     DELETE = Says(EventReason.CANNOT_DELETE, "delete failed", deleting())
-    RELEASE = Says(EventReason.CANNOT_UPDATE_MANAGED, "cannot remove managed resource finalizer")
+    RELEASE = Says(EventReason.CANNOT_UPDATE_MANAGED, "cannot remove managed resource finalizer", deleting())
     PUBLISH = Says(EventReason.CANNOT_PUBLISH, "cannot publish connection details")
     HOLD = Says(EventReason.CANNOT_UPDATE_MANAGED, "cannot add managed resource finalizer")
     PREPARE = Says(EventReason.CANNOT_UPDATE_MANAGED, "cannot update managed resource", creating())
@@ -78,8 +79,10 @@ class Step(Enum):
     ANNOTATE = Says(
         EventReason.CANNOT_UPDATE_MANAGED, "cannot update managed resource annotations", creating()
     )
+    PUBLISH_CREATED = Says(EventReason.CANNOT_PUBLISH, "cannot publish connection details", creating())
     LATE_INITIALIZE = Says(EventReason.CANNOT_UPDATE_MANAGED, "cannot update managed resource")
     UPDATE = Says(EventReason.CANNOT_UPDATE, "update failed")
+    DISCONNECT = Says(EventReason.CANNOT_DISCONNECT, "disconnect failed")
     REPORT = Says(EventReason.CANNOT_UPDATE_MANAGED, "cannot update managed resource status")
 
 
@@ -127,7 +130,7 @@ def explain(failure: StepFailed) -> Explanation:
         case ExternalError():
             return Explanation(_said(says, cause.message), (*ready, *cause.conditions), cause.retry)
         case UnsupportedPolicies() | MalformedAnnotation():
-            return Explanation(_said(says, str(cause)), ready, Retry.poll())
+            return Explanation(_said(says, str(cause)), ready, Retry.never())
         case KubeError():
             return Explanation(_said(says, str(cause)), ready, None)
         case _:
@@ -141,6 +144,8 @@ def outcome_of(retry: Retry | None, poll_seconds: float) -> Outcome:
         return Outcome(Next.REAL_BACKOFF, failed=True)
     if retry.mode is RetryMode.BACKOFF:
         return Outcome(Next.BACKOFF, failed=True)
+    if retry.mode is RetryMode.NEVER:
+        return Outcome(Next.NEVER, failed=True)
     seconds = retry.seconds if retry.mode is RetryMode.AFTER else poll_seconds
     return Outcome(Next.AFTER, seconds, failed=True)
 

@@ -13,10 +13,10 @@ from edgetenants_runtime.api import conditions
 from edgetenants_runtime.api.conditions import Condition, ConditionType
 from edgetenants_runtime.bounds import LONGEST_REQUEST, cut
 from edgetenants_runtime.collaborators import Collaborators
-from edgetenants_runtime.errors import NotYet
+from edgetenants_runtime.errors import NotYet, Retry
 from edgetenants_runtime.events import EventReason, EventType
 from edgetenants_runtime.external import Change, Observation
-from edgetenants_runtime.kube.errors import Conflict, Invalid, KubeError, NotFound, TooLarge
+from edgetenants_runtime.kube.errors import Conflict, Invalid, KubeError, NotFound, NotServed, TooLarge
 from edgetenants_runtime.managed import Managed, ManagedKind
 from edgetenants_runtime.status import Report
 from edgetenants_runtime.steps import Explanation, Next, Outcome, Step, StepFailed, explain, outcome_of, step
@@ -111,8 +111,12 @@ class Telling:
         """Tell of the failure as its cause deserves; when to try again."""
         match failure.cause:
             case Conflict():
-                # Somebody wrote meanwhile. Nothing is wrong, so nothing is said.
-                return Outcome(Next.SOON)
+                # Somebody wrote meanwhile. Nothing is wrong, so nothing is said. The watch brings what they
+                # wrote; a cache that lags is given time, as each look costs calls outside.
+                return Outcome(Next.REAL_BACKOFF)
+            case NotServed() as unknown if unknown.operation.kind == self.kind:
+                # An API server that has just started, or the kind goes and its objects with it.
+                return Outcome(Next.REAL_BACKOFF, failed=True)
             case NotFound() as gone if gone.operation.kind == self.kind:
                 return Outcome(Next.NEVER)
             case KubeError() as error if error.transient:
@@ -137,7 +141,8 @@ class Telling:
         """An error: event, Synced, and what the step says of Ready."""
         why = explain(failure)
         _log.warning("reconcile failed", step=failure.step.name, error=why.message, exc_info=why.bug)
-        self.tell(failure.step.value.reason, why.message, type_=EventType.WARNING)
+        if why.retry != Retry.never() or self.news(conditions.reconcile_error(why.message)):
+            self.tell(failure.step.value.reason, why.message, type_=EventType.WARNING)
         if failure.step is Step.REPORT:
             return self.unreported(failure, why)
         try:

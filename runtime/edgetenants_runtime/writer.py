@@ -11,7 +11,7 @@ import structlog
 from edgetenants_runtime import status
 from edgetenants_runtime.clock import SystemClock, pause, utc_now
 from edgetenants_runtime.kube.cache import Cache
-from edgetenants_runtime.kube.errors import Conflict, Invalid, KubeError, NotFound
+from edgetenants_runtime.kube.errors import Conflict, Invalid, KubeError, NotFound, NotServed
 from edgetenants_runtime.managed import Managed, ObjectKey, ResourceKind
 from edgetenants_runtime.status import Report
 
@@ -81,25 +81,22 @@ class ManagedWriter:
 
     def set_critical_annotations(self, mr: Managed, annotations: Mapping[str, str]) -> Managed:
         """Set annotations that must not be lost: on the resource whatever its version, tried again for
-        seconds.
+        seconds whatever the API server answers, as crossplane-runtime does.
 
-        Raises KubeError when the API server cannot be reached for that long.
+        Raises KubeError when it was refused for that long, and NotFound at once.
         """
         # The uid instead of the version: it must hit this resource, not one re-created under its name.
         patch = {"metadata": {"uid": mr.uid, "annotations": dict(annotations)}}
         for seconds in _CRITICAL_PAUSES:
             try:
-                return self._patch(mr, patch)
-            except Invalid as error:
-                if "metadata.uid" not in error.message:
-                    raise
-                raise NotFound(error.operation, 404, "another resource has its name now") from error
+                return self._patch_same(mr, patch)
             except KubeError as error:
-                if not error.transient:
+                if isinstance(error, NotFound) and not isinstance(error, NotServed):
                     raise
+                # A conflict too: the API server gives up on a patch that others overtake again and again.
                 _log.warning("cannot write critical annotations, trying again", error=str(error))
             self._pause(seconds)
-        return self._patch(mr, patch)
+        return self._patch_same(mr, patch)
 
     def fill_in(self, mr: Managed, fields: Mapping[str, Any]) -> Managed:
         """Set fields of spec.forProvider that are absent; raises Conflict when the resource has moved on."""
@@ -131,6 +128,14 @@ class ManagedWriter:
     def forget(self, uid: str) -> None:
         """The resource is gone."""
         self._futile.pop(uid, None)
+
+    def _patch_same(self, mr: Managed, patch: Mapping[str, Any]) -> Managed:
+        try:
+            return self._patch(mr, patch)
+        except Invalid as error:
+            if "metadata.uid" not in error.message:
+                raise
+            raise NotFound(error.operation, 404, "another resource has its name now") from error
 
     def _patch_status(self, mr: Managed, patch: Mapping[str, Any]) -> Managed:
         body = {"metadata": {"resourceVersion": mr.resource_version}, "status": patch}

@@ -1,7 +1,9 @@
 """A scripted API server over HTTP, and a tree of provider configs over one in memory."""
 
 import json
+import os
 import random
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -166,6 +168,31 @@ def until() -> Callable[[Callable[[], Any]], None]:
             pause(SystemClock(), 0.005)
 
     return wait
+
+
+UPSTREAM = "github.com/crossplane/crossplane-runtime/v2@v2.3.3"
+
+
+@pytest.fixture
+def upstream() -> Callable[[str, str], set[str]]:
+    """The names of the cases in a test of crossplane-runtime: of a file of its module and a function in it.
+
+    Skips where Go has not fetched the module; the sandbox's control plane is built from it."""
+    places = (
+        os.environ.get("GOMODCACHE"),
+        Path(os.environ.get("GOPATH") or Path.home() / "go") / "pkg" / "mod",
+    )
+    modules = [Path(place) / UPSTREAM for place in places if place]
+    module = next((each for each in modules if each.is_dir()), None)
+    if module is None:
+        pytest.skip(f"{UPSTREAM} is not in Go's module cache")
+
+    def cases(file: str, test: str) -> set[str]:
+        functions = re.split(r"^func ", (module / file).read_text(), flags=re.MULTILINE)
+        [body] = [each for each in functions if each.startswith(f"{test}(")]
+        return set(re.findall(r'^\t\t"(\w+)": \{', body, re.MULTILINE))
+
+    return cases
 
 
 G = "m.example.org"

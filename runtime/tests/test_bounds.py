@@ -9,13 +9,24 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from edgetenants_runtime import Change, ExternalError, Managed, ManagedKind, NotYet, Observation, Retry
+from edgetenants_runtime import (
+    Change,
+    ExternalError,
+    Managed,
+    ManagedKind,
+    NotYet,
+    Observation,
+    Retry,
+    config_status,
+)
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api import conditions
+from edgetenants_runtime.api.conditions import Condition
 from edgetenants_runtime.api.managed import ManagedStatus
 from edgetenants_runtime.bounds import LONGEST_MESSAGE, LONGEST_WAIT, cut, cut_bytes
-from edgetenants_runtime.clock import FakeClock, Stopwatch, SystemClock
+from edgetenants_runtime.clock import FakeClock, Stopwatch, SystemClock, utc_now
 from edgetenants_runtime.events import EventReason, EventType
+from edgetenants_runtime.instruments import is_true
 from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.errors import Invalid, Operation, TooLarge, refusal
 from edgetenants_runtime.kube.events import _Told
@@ -26,7 +37,7 @@ from edgetenants_runtime.meta import parse_duration, poll_interval
 from edgetenants_runtime.queue import WorkQueue
 from edgetenants_runtime.steps import Next
 from edgetenants_runtime.testing import TOYS, World, toy
-from edgetenants_runtime.testing.cases import HELD_MR, SETTLED_MR, conditions_of
+from edgetenants_runtime.testing.cases import GENERATED, HELD_MR, SETTLED_MR, conditions_of
 
 Until = Callable[[Callable[[], Any]], None]
 HOSTILE = [math.inf, -math.inf, math.nan, -1.0, 1e300, 9.3e9]
@@ -469,3 +480,52 @@ def test_errors_are_values() -> None:
     )
     assert error.conditions == (conditions.deleting(),)
     assert not error.made_nothing
+
+
+# A status that somebody else wrote.
+
+JUNK = {
+    "no object": "broken",
+    "a list": [1],
+    "conditions that are no list": {"conditions": {"type": "Ready"}},
+    "conditions that are text": {"conditions": "Ready"},
+    "conditions that are none": {"conditions": [1, "Ready", None, [], {}, {"type": 5}, {"type": ["Ready"]}]},
+    "fields of other types": {
+        "conditions": [{"type": "Ready", "status": ["True"], "reason": 7, "message": {}}],
+        "atProvider": "gone",
+        "observedGeneration": "two",
+        "lastHandledReconcileAt": {},
+    },
+    "a message that is a number": {
+        "conditions": [
+            {"type": "Synced", "status": "True", "reason": "x", "message": 5, "lastTransitionTime": 5}
+        ]
+    },
+}
+
+
+@pytest.mark.parametrize("deleted", [False, True], ids=["lives", "deleted"])
+@pytest.mark.parametrize("generated", [False, True], ids=["deterministic", "generated"])
+@pytest.mark.parametrize("status", JUNK.values(), ids=JUNK)
+def test_a_stored_status_that_is_none_is_written_anew(status: Any, generated: bool, deleted: bool) -> None:
+    """Rule: status.invalid"""
+    world = World(toy(**HELD_MR, status=status, deleted=deleted), GENERATED if generated else None)
+    world.external.toys = {"acme": 1}
+    world.settle()
+    assert not [line for line in world.journal if "Warning" in line]
+    if deleted:
+        assert world.mr is None
+        return
+    assert conditions_of(world.mr) == {"Ready": "True/Available", "Synced": "True/ReconcileSuccess"}
+    assert all(isinstance(Condition.model_validate(c).message, str) for c in world.status()["conditions"])
+
+
+@pytest.mark.parametrize("status", JUNK.values(), ids=JUNK)
+def test_a_status_that_is_none_raises_nowhere(status: Any) -> None:
+    """Rule: status.invalid"""
+    mr = Managed(toy(status=status, annotations={names.PAUSED: "true"}))
+    assert (mr.condition("Ready"), mr.deletion_began, is_true(mr.raw, "Ready")) == (None, False, False)
+    assert mr.at_provider == {}
+    config = {"metadata": {"name": "ours"}, "status": status}
+    assert config_status.patch_for(config, {"users": 1}, now=utc_now())["users"] == 1
+    assert config_status.is_news(config, used=True)

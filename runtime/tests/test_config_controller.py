@@ -331,6 +331,34 @@ def test_a_write_that_fails_is_tried_again(world: Any, error: KubeError) -> None
     assert status(world) == {"users": 1}
 
 
+def test_conflicts_are_tried_again_less_and_less_often(world: Any) -> None:
+    world.use()
+    tries: list[float] = []
+    patch = world.objects.patch
+
+    def refuses(kind: Any, *given: Any, **more: Any) -> Any:
+        if more.get("subresource") != "status":
+            return patch(kind, *given, **more)
+        tries.append(world.clock.now())
+        raise Conflict(Operation("patch", kind), 409, "moved")
+
+    world.objects.patch = refuses
+    for _ in range(60):
+        world.look(0.25)
+    assert 4 <= len(tries) <= 8, "in a minute"
+
+
+def test_who_cannot_take_new_credentials_hides_them_from_nobody(world: Any) -> None:
+    world.use()
+    told: list[str] = []
+    world.configs.on_change(lambda _: {}["bug"])
+    world.configs.on_change(lambda key: told.append(str(key)))
+    world.look()
+    world.put_secret(creds="TkVX")
+    world.look()
+    assert told == ["ProviderConfig shop/ours"]
+
+
 def one_life(world: Any) -> None:
     """Two users come, everything is deleted at once, the users finish one after the other."""
     for name in ("one", "two"):

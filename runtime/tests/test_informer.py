@@ -273,6 +273,71 @@ def test_a_raising_handler_does_not_end_the_informer(api: Any, client: KubeClien
     informer.stop()
 
 
+# Watches that do not work.
+
+BROKEN = event("ERROR", {"kind": "Status", "code": 500, "message": "the watch cache is not ready"})
+
+
+@pytest.mark.parametrize("begins", [[GONE], [BROKEN], 410, 500], ids=["410", "500", "HTTP 410", "HTTP 500"])
+def test_a_watch_that_never_works_is_asked_for_less_and_less_and_named(
+    api: Any, informer: Informer, until: Until, begins: Any
+) -> None:
+    api.lists = [page(7, obj("a", 1))]
+    api.watches = [begins]
+    with capture_logs() as logs:
+        informer.start()
+        until(lambda: len(api.queries(watch=True)) >= 6)
+        until(lambda: informer.problem)
+    assert informer._failures >= 3
+    assert informer.problem.startswith("cannot watch toys.toys.m.example.org: ")
+    assert [line["event"] for line in logs].count("cannot read objects, backing off") <= 2
+    assert names(informer) == ["a"]
+
+
+@pytest.mark.parametrize("works", [[BOOKMARK, "hang"], [event("ADDED", obj("b", 8)), "hang"]])
+@pytest.mark.parametrize("begins", [[GONE], [BROKEN]], ids=["410", "500"])
+def test_a_watch_that_works_again_is_believed_when_it_tells_something(
+    api: Any, informer: Informer, until: Until, begins: Any, works: Any
+) -> None:
+    api.lists = [page(7)]
+    api.watches = [begins, begins, begins, works]
+    informer.start()
+    until(lambda: informer.problem)
+    until(lambda: not informer.problem and len(api.queries(watch=True)) == 4)
+    assert (informer._failures, informer._broken_watches) == (0, 0)
+
+
+def test_a_watch_that_is_forgotten_once_is_no_problem(api: Any, informer: Informer, until: Until) -> None:
+    api.lists = [page(7)]
+    api.watches = [[event("ADDED", obj("b", 8)), GONE], [BOOKMARK, GONE], "hang"]
+    with capture_logs() as logs:
+        informer.start()
+        until(lambda: len(api.queries(watch=True)) == 3)
+    assert (informer.problem, [line for line in logs if "backing off" in line["event"]]) == ("", [])
+
+
+# Handlers.
+
+
+def test_a_raising_handler_silences_no_other(api: Any, client: KubeClient, until: Until) -> None:
+    informer = Impatient(client, TOYS, random.Random(1))
+    seen: list[ObjectChange] = []
+    informer.add_handler(lambda _: {}["bug"])
+    informer.add_handler(seen.append)
+    api.lists = [page(7, obj("a", 1), obj("b", 2))]
+    informer.start()
+    until(lambda: [change.key.name for change in seen] == ["a", "b"])
+    informer.stop()
+
+
+def test_a_listener_that_raises_at_our_own_write_silences_no_other_and_fails_no_write() -> None:
+    cache, seen = Cache(), []
+    cache.on_own_write(lambda _: {}["bug"])
+    cache.on_own_write(seen.append)
+    cache.observed(obj("a", 5))
+    assert [(change.type, change.key.name) for change in seen] == [(ChangeType.ADDED, "a")]
+
+
 # The client.
 
 
@@ -339,8 +404,8 @@ def test_our_own_write_is_read_at_once_and_its_echo_is_no_news() -> None:
     cache.changed(obj("a", 5))
     cache.observed(obj("a", 7))
     assert version(cache, "a") == "7"
-    assert cache.changed(obj("a", 6)) is None
-    assert cache.changed(obj("a", 7)) is None
+    assert cache.changed(obj("a", 6)) == ()
+    assert cache.changed(obj("a", 7)) == ()
     assert version(cache, "a") == "7"
 
 
@@ -390,3 +455,38 @@ def test_managed_fields_are_not_kept() -> None:
     found = cache.get(ObjectKey("shop", "a"))
     assert found is not None
     assert "managedFields" not in found["metadata"]
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_what_is_made_again_under_its_name_is_two_changes(listed: bool) -> None:
+    cache = Cache()
+    cache.changed(obj("a", 5))
+    changes = cache.changed(obj("a", 9, uid="again"), listed=listed)
+    come = ChangeType.LISTED if listed else ChangeType.ADDED
+    assert [change.type for change in changes] == [ChangeType.DELETED, come]
+    assert [uid_of(change.old) for change in changes] == ["uid-a", None]
+    assert [uid_of(change.new) for change in changes] == [None, "again"]
+
+
+def test_a_late_answer_does_not_bring_back_what_was_made_again() -> None:
+    cache = Cache()
+    cache.changed(obj("a", 5))
+    cache.changed(obj("a", 9, uid="again"))
+    cache.deleted(obj("a", 11, uid="again"))
+    cache.observed(obj("a", 12))
+    assert cache.get(ObjectKey("shop", "a")) is None
+
+
+def test_what_a_relist_brings_under_an_old_name_is_told_in_order() -> None:
+    cache = Cache()
+    cache.replaced([obj("a", 5), obj("b", 6)], "7")
+    changes = cache.replaced([obj("a", 9, uid="again")], "20")
+    assert [(change.type, change.key.name) for change in changes] == [
+        (ChangeType.DELETED, "a"),
+        (ChangeType.LISTED, "a"),
+        (ChangeType.DELETED, "b"),
+    ]
+
+
+def uid_of(found: Any) -> str | None:
+    return str(found["metadata"]["uid"]) if found else None

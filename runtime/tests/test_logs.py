@@ -2,7 +2,10 @@
 
 import json
 import logging
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +13,7 @@ import structlog
 
 from edgetenants_runtime import logs
 from edgetenants_runtime.logs import LogFormat
+from edgetenants_runtime.testing import toy
 
 JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJzeXN0ZW0ifQ.c2lnbmF0dXJl"
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----"
@@ -102,3 +106,54 @@ def test_libraries_are_told_in_the_same_form_and_never_their_debug_lines(said: A
     library.warning("Retrying %s", "GET")
     [line] = written().splitlines()
     assert (json.loads(line)["event"], json.loads(line)["logger"]) == ("Retrying GET", library.name)
+
+
+# A provider whose author has thought of nothing.
+
+RUNS = """
+import sys
+from edgetenants_runtime import ManagedKind, SystemClock
+from edgetenants_runtime.kube.client import KubeClient
+from edgetenants_runtime.manager import Manager
+
+class Bug:
+    def connect(self, mr):
+        credentials = "AKIA-s3cr3t"
+        raise KeyError("bug")
+
+# configured
+manager = Manager(KubeClient.from_kubeconfig(sys.argv[1]), SystemClock())
+TOYS = ManagedKind("toys.m.example.org", "v1alpha1", "Toy", "toys", namespaced=True)
+controller = manager.manage(TOYS, Bug())
+stumbled = controller._instruments.reconciles.ended
+controller._instruments.reconciles.ended = lambda *told: (stumbled(*told), manager.request_stop())
+sys.exit(manager.run())
+"""
+
+
+THEIR_OWN = "import structlog; structlog.configure(processors=[structlog.processors.KeyValueRenderer()])"
+
+
+def ran(api: Any, tmp_path: Path, configured: str) -> subprocess.CompletedProcess[str]:
+    """What a provider prints that meets a bug of its author's."""
+    api.lists = [(200, {"metadata": {"resourceVersion": "7"}, "items": [toy()]})]
+    script = RUNS.replace("# configured", configured)
+    command = [sys.executable, "-c", script, str(tmp_path / "kubeconfig")]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.mark.usefixtures("client")
+def test_a_provider_that_configures_no_logs_prints_no_locals(api: Any, tmp_path: Path) -> None:
+    done = ran(api, tmp_path, "")
+    assert "s3cr3t" not in done.stdout + done.stderr
+    lines = [json.loads(line) for line in done.stderr.splitlines()]
+    assert "KeyError" in next(line["exception"] for line in lines if line["event"] == "reconcile failed")
+
+
+@pytest.mark.usefixtures("client")
+def test_a_provider_that_configures_its_own_keeps_them(api: Any, tmp_path: Path) -> None:
+    done = ran(api, tmp_path, THEIR_OWN)
+    assert "event='reconcile failed'" in done.stdout
+    assert done.stderr == ""

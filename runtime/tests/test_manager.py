@@ -12,7 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from edgetenants_runtime import Change, Managed, ManagedKind, Observation, SystemClock
-from edgetenants_runtime.clock import FakeClock, pause
+from edgetenants_runtime.clock import FakeClock, Stopwatch, pause
 from edgetenants_runtime.events import EventReason, EventType
 from edgetenants_runtime.health import Answer, PageServer
 from edgetenants_runtime.kube.client import KubeClient
@@ -155,10 +155,45 @@ def test_only_what_people_ask_for_wakes_a_resource(
     until(lambda: "b" in outside.observed)
     assert outside.observed.count("a") == 1
     controller = manager._controllers[0]
-    change = controller.informer.cache.changed(annotated)
-    assert change is not None
+    [change] = controller.informer.cache.changed(annotated)
     controller.on_change(change)
     until(lambda: outside.observed.count("a") == 2)
+
+
+def test_a_conflict_costs_fewer_and_fewer_looks_while_the_cache_lags(
+    api: Any, manager: Manager, outside: Client, until: Until
+) -> None:
+    """Rule: conflict.quiet"""
+    serve(api, named("a"))
+    path = "PATCH /apis/toys.m.example.org/v1alpha1/namespaces/shop/toys/a"
+    api.others[path] = 409, {"code": 409, "reason": "Conflict", "message": "modified"}
+    queue = manager._controllers[0].queue
+    queue.FIRST_RETRY = 0.2  # type: ignore[misc]
+    lasted = Stopwatch()
+    manager.start()
+    until(lambda: len(outside.observed) == 4)
+    assert lasted.elapsed() > 0.8 * (0.2 + 0.4 + 0.8)
+    assert not [line for line in writes(api) if line != path]
+
+
+def test_a_resource_that_is_made_again_while_nobody_watches_is_another(
+    api: Any, manager: Manager, outside: Client, until: Until
+) -> None:
+    """Rule: managed.recreated"""
+    end = threading.Event()
+    serve(api, named("a"), watch=[end])
+    again = named("a", uid="uid-again", resourceVersion="20")
+    gone = {"type": "ERROR", "object": {"code": 410, "reason": "Expired", "message": "too old"}}
+    api.lists.append((200, {"metadata": {"resourceVersion": "30"}, "items": [again]}))
+    api.watches = [[end, gone], "hang"]
+    controller = manager._controllers[0]
+    forgotten: list[str] = []
+    controller._reconciler.forget = forgotten.append  # type: ignore[method-assign]
+    manager.start()
+    until(lambda: outside.observed == ["a"])
+    end.set()
+    until(lambda: len(outside.observed) == 2)
+    assert forgotten == ["uid-a"]
 
 
 def test_a_stop_finishes_what_is_under_way(api: Any, manager: Manager, outside: Client, until: Until) -> None:
@@ -495,8 +530,7 @@ def test_a_reconcile_that_hangs_is_told_keeps_its_resource_and_gives_up_its_plac
         until(lambda: [controller.look_for_overdue(), *lines] and "time-out" in str(lines))
         outside.busy.clear()
         serve(api, named("a"), named("b"))
-        change = controller.informer.cache.changed(named("b", resourceVersion="30"))
-        assert change is not None
+        [change] = controller.informer.cache.changed(named("b", resourceVersion="30"))
         controller.on_change(change)
         controller.enqueue(ObjectKey("shop", "a"))
         until(lambda: "b" in outside.observed)

@@ -6,7 +6,7 @@ from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.errors import ExternalError
 from edgetenants_runtime.external import Change
 from edgetenants_runtime.testing import Killed, World, toy
-from edgetenants_runtime.testing.cases import CREATING, GENERATED, HELD_MR, POLL_FAILED, SYNCED
+from edgetenants_runtime.testing.cases import CREATING, GENERATED, HELD_MR, NEVER_FAILED, SYNCED
 
 # A process that dies.
 
@@ -72,7 +72,7 @@ def test_an_uncertain_creation_of_a_generated_name_stops_with_the_well_known_mes
     with pytest.raises(Killed):
         world.reconcile()
     world.restart()
-    assert world.reconcile() == POLL_FAILED
+    assert world.reconcile() == NEVER_FAILED
     remove = f"remove the {names.EXTERNAL_CREATE_PENDING} annotation if it is safe to proceed"
     assert world.recorder.messages == [f"cannot determine creation result - {remove}"]
     assert world.external.created == 1

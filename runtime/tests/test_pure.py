@@ -74,7 +74,16 @@ def test_a_ready_that_moved_since_the_creation_says_that_it_was_seen(
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"), [("30s", 30), ("5m", 300), ("1h30m", 5400), ("1.5s", 1.5), ("100ms", 0.1)]
+    ("text", "seconds"),
+    [
+        ("30s", 30),
+        ("5m", 300),
+        ("1h30m", 5400),
+        ("1.5s", 1.5),
+        ("100ms", 0.1),
+        ("0", 0),
+        ("0s", 0),
+    ],
 )
 def test_durations(text: str, seconds: float) -> None:
     assert meta.parse_duration(text) == pytest.approx(seconds)

@@ -51,3 +51,13 @@ def test_the_example_is_wired(client: Any) -> None:
     assert isinstance(manager, Manager)
     well, lines = manager.ready()
     assert (well, len(lines)) == (False, 5)
+
+
+def test_the_examples_main_configures_logs_first(monkeypatch: Any) -> None:
+    scope, done = example(), []
+    monkeypatch.setattr(scope["logs"], "configure", lambda: done.append("logs"))
+    monkeypatch.setattr(scope["KubeClient"], "from_kubeconfig", lambda *_, **__: done.append("client"))
+    monkeypatch.setattr(Manager, "run", lambda _: done.append("run") or 0)
+    scope["toy_provider"] = lambda *_: Manager.__new__(Manager)
+    assert scope["main"]() == 0
+    assert done == ["logs", "client", "run"]

@@ -23,6 +23,7 @@ from edgetenants_runtime.testing.cases import (
     OBSERVE,
     POLL,
     READY,
+    REAL_BACKOFF,
     REAL_BACKOFF_FAILED,
     SYNCED,
     VARIANTS,
@@ -126,7 +127,7 @@ CASES = [
         "deletion waits for other finalizers",
         "deletion.other-finalizers",
         [OBSERVE, "event Normal PendingExternalResource"],
-        POLL,
+        REAL_BACKOFF,
         {"deleted": True, "finalizers": ["example.org/backup", *HELD]},
         THERE,
         says="Waiting for other finalizers: example.org/backup",
@@ -312,3 +313,19 @@ def test_a_finalizer_that_somebody_else_removed_ends_quietly() -> None:
     world.reconcile()
     assert world.mr is None
     assert world.reconciler.reconcile(mr) == NEVER
+
+
+def test_other_finalizers_are_told_of_once_and_again_when_they_change() -> None:
+    """Rule: deletion.other-finalizers"""
+    world = World(toy(**GOES | {"finalizers": ["example.org/backup", "example.org/audit", *HELD]}))
+    world.external.toys = {"acme": 1}
+    outcomes = [world.reconcile() for _ in range(3)]
+    assert outcomes == [REAL_BACKOFF] * 3
+    assert world.journal == [OBSERVE, "event Normal PendingExternalResource", OBSERVE, OBSERVE]
+    left = {"metadata": {"finalizers": ["example.org/audit", *HELD]}}
+    world.objects.patch(world.kind, world.key, left)
+    world.reconcile()
+    assert world.recorder.messages == [
+        "Waiting for other finalizers: example.org/audit, example.org/backup",
+        "Waiting for other finalizers: example.org/audit",
+    ]

@@ -1,6 +1,8 @@
 """What comes before the outside world is met: pause, policies, name, uncertain creations, requests,
 intervals."""
 
+from typing import Any
+
 import pytest
 
 from edgetenants_runtime.api import annotations as names
@@ -16,9 +18,9 @@ from edgetenants_runtime.testing.cases import (
     HELD_MR,
     NAMED,
     NEVER,
+    NEVER_FAILED,
     OBSERVE,
     POLL,
-    POLL_FAILED,
     READY,
     SETTLED,
     SETTLED_MR,
@@ -122,7 +124,7 @@ CASES = [
         "unsupported policies are an error that names the allowed ones",
         "policies.others",
         ["event Warning CannotUseInvalidManagementPolicy", f"status {ERROR}"],
-        POLL_FAILED,
+        NEVER_FAILED,
         {"managementPolicies": ["Create"]},
         says="spec.managementPolicies [Create] is not supported; set one of: [*], ",
     ),
@@ -130,7 +132,7 @@ CASES = [
         "unsupported policies hold a deletion, and say why",
         "policies.others",
         ["event Warning CannotUseInvalidManagementPolicy", f"status {ERROR}"],
-        POLL_FAILED,
+        NEVER_FAILED,
         {"deleted": True, "managementPolicies": ["Delete"]},
         {"acme": 1},
         says="spec.managementPolicies [Delete] is not supported; set one of: [*], ",
@@ -155,7 +157,7 @@ CASES = [
         "an unreadable creation annotation stops, and names itself",
         "creation.unreadable",
         ["event Warning CannotInitializeManagedResource", f"status {CREATING} {ERROR}"],
-        POLL_FAILED,
+        NEVER_FAILED,
         {"annotations": {PENDING: "yesterday"}},
         says="annotation crossplane.io/external-create-pending is not an RFC 3339 time: 'yesterday'",
     ),
@@ -163,7 +165,7 @@ CASES = [
         "an uncertain creation of a generated name stops with the well-known message",
         "creation.uncertain-generated",
         ["event Warning CannotInitializeManagedResource", f"status {CREATING} {ERROR}"],
-        POLL_FAILED,
+        NEVER_FAILED,
         {"annotations": {PENDING: EARLY}},
         says=f"cannot determine creation result - {NO_CALL_REMOVES}",
         naming=Naming.GENERATED,
@@ -185,11 +187,22 @@ CASES = [
         SETTLED_MR | {"annotations": NAMED | {names.POLL_INTERVAL: "1s"}},
         {"acme": 1},
     ),
+    *(
+        Case(
+            f"a poll interval of {none} counts as none",
+            "poll.none",
+            [OBSERVE],
+            POLL,
+            SETTLED_MR | {"annotations": NAMED | {names.POLL_INTERVAL: none}},
+            {"acme": 1},
+        )
+        for none in ("0s", "0", "0h0m")
+    ),
     Case(
         "an unreadable poll interval is an error",
         "poll.unreadable",
         ["event Warning CannotInitializeManagedResource", f"status {ERROR}"],
-        POLL_FAILED,
+        NEVER_FAILED,
         unreadable(names.POLL_INTERVAL, "often"),
         says="annotation crossplane.io/poll-interval is not a duration such as 30s, 5m or 1h30m: 'often'",
     ),
@@ -254,7 +267,7 @@ def test_a_generated_name_heals_when_the_annotation_is_removed() -> None:
     generated = Variant(generated=True)
     world = World(toy(annotations={PENDING: EARLY}), generated.kind)
     world.external.change = Change(external_name="toy-7")
-    assert world.reconcile() == POLL_FAILED
+    assert world.reconcile() == NEVER_FAILED
     stored = world.objects.find(world.kind, world.key)
     assert stored is not None
     del stored["metadata"]["annotations"][PENDING]
@@ -262,3 +275,28 @@ def test_a_generated_name_heals_when_the_annotation_is_removed() -> None:
     world.settle()
     assert world.external.toys == {"toy-7": 1}
     assert world.external.created == 1
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"managementPolicies": ["Create"]},
+        {"annotations": {PENDING: EARLY}},
+        {"annotations": {PENDING: "yesterday"}},
+        {"annotations": {names.POLL_INTERVAL: "often"}},
+    ],
+    ids=["policies", "uncertain creation", "creation annotation", "poll interval"],
+)
+def test_what_only_a_change_of_the_resource_mends_is_told_once_and_not_tried_again(
+    changes: dict[str, Any],
+) -> None:
+    """Rule: retry.never"""
+    world = World(toy(**changes), Variant(generated=True).kind)
+    assert world.reconcile() == NEVER_FAILED
+    assert [line for line in world.journal if line.startswith("event")] != []
+    told = len(world.journal)
+    for restarts in (False, True):
+        if restarts:
+            world.restart()
+        assert world.reconcile() == NEVER_FAILED
+        assert world.journal[told:] == []

@@ -176,10 +176,22 @@ FOUND = [
         {"crateIds": ["2", "1"]},
     ),
     Found(
-        "several by selector, in the order of their names",
+        "several by selector, in the order of their values",
         {"crateIdSelector": {}},
-        [box("b", "2"), box("a", "1")],
+        [box("b", "1"), box("a", "2")],
+        {"crateIds": ["1", "2"], "crateIdRefs": [{"name": "b"}, {"name": "a"}]},
+    ),
+    Found(
+        "several by selector, each value once, with the first by name that has it",
+        {"crateIdSelector": {}},
+        [box("c", "1"), box("b", "2"), box("a", "1")],
         {"crateIds": ["1", "2"], "crateIdRefs": [{"name": "a"}, {"name": "b"}]},
+    ),
+    Found(
+        "several by name, the same value twice",
+        {"crateIdRefs": [{"name": "b"}, {"name": "a"}]},
+        [box("a", "1"), box("b", "1")],
+        {"crateIds": ["1", "1"]},
     ),
     Found(
         "several by selector, found again",
@@ -322,7 +334,7 @@ def test_a_write_of_what_is_resolved_fails_on_a_conflict() -> None:
     assert mr is not None
     world.objects.touch(KIND, mr.key)
     outcome = world.reconciler.reconcile(mr)
-    assert outcome.next is Next.SOON
+    assert outcome == Outcome(Next.REAL_BACKOFF)
     assert world.external.created == 0
 
 

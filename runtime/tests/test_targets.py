@@ -128,7 +128,7 @@ class Watched:
         self.handlers.append(handler)
 
     def see(self, obj: dict[str, Any]) -> None:
-        if change := self.cache.changed(obj):
+        for change in self.cache.changed(obj):
             for handler in self.handlers:
                 handler(change)
 

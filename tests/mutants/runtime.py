@@ -52,7 +52,7 @@ RECONCILER = (
     Mutation(
         "created before the pending annotation",
         "reconciler.py",
-        "            annotations |= meta.creation_pending(self.having.now())\n",
+        "            annotations |= meta.creation_pending(creation.begins(self.having.now()))\n",
         "            pass\n",
         "after a death nothing says that an external resource may exist",
         CHANGES,
@@ -76,8 +76,8 @@ RECONCILER = (
     Mutation(
         "a failed creation is not noted",
         "reconciler.py",
-        "            self.set_critical(failed)\n",
-        "            del failed\n",
+        "            self.set_critical(meta.creation_failed(creation.ends(self.having.now())))\n",
+        "            pass\n",
         "a generated name that was refused once would never be created",
         DEATH,
     ),
@@ -108,8 +108,8 @@ RECONCILER = (
     Mutation(
         "a deletion waits although the creation was refused",
         "reconciler.py",
-        "            self.known.refused(self.mr.uid)\n",
-        "",
+        "            self.known.refused(self.mr.uid)\n            self.note_failed_creation()\n",
+        "            self.note_failed_creation()\n",
         "whoever made a mistake and deletes it would wait for nothing",
         ("test_histories.py::test_a_deletion_after_a_refused_creation_does_not_wait",),
     ),
@@ -140,7 +140,7 @@ RECONCILER = (
     Mutation(
         "deleted although another finalizer holds it",
         "reconciler.py",
-        "        if others:\n",
+        "        if self.held_by_others():\n",
         "        if False:\n",
         "a backup that somebody waits for would find nothing",
         DELETION,
@@ -148,8 +148,8 @@ RECONCILER = (
     Mutation(
         "a deletion waits for the garbage collector",
         "reconciler.py",
-        " - _COLLECTORS\n",
-        "\n",
+        " - _COLLECTORS)\n",
+        ")\n",
         "the collector waits for us: a foreground deletion would never end",
         DELETION,
     ),
@@ -232,7 +232,7 @@ TELLING = (
     Mutation(
         "a conflict is not tried again",
         "telling.py",
-        "                return Outcome(Next.SOON)\n",
+        "                return Outcome(Next.REAL_BACKOFF)\n",
         "                return Outcome(Next.NEVER)\n",
         "whoever writes at the wrong moment would stop the resource for good",
         FAILURES,
@@ -347,7 +347,7 @@ WRITING = (
     Mutation(
         "a condition's transition time moves by itself",
         "status.py",
-        '    new["lastTransitionTime"] = old.get("lastTransitionTime") or new["lastTransitionTime"]\n',
+        '    new["lastTransitionTime"] = _text(old, "lastTransitionTime") or new["lastTransitionTime"]\n',
         "",
         "a write at each poll, and nobody knows since when it is ready",
         PURE,

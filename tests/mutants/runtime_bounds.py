@@ -27,8 +27,8 @@ RUNTIME_BOUNDS = (
     Mutation(
         "the poll interval is not bounded",
         "meta.py",
-        "max(shortest, wait(parse_duration(text)))",
-        "max(shortest, parse_duration(text))",
+        "max(shortest, wait(seconds))",
+        "max(shortest, seconds)",
         "the annotation of one resource reaches the clock as it is",
         BOUNDS,
     ),
@@ -98,9 +98,9 @@ RUNTIME_BOUNDS = (
     ),
     Mutation(
         "a handler that fails hides the changes after it",
-        "kube/informer.py",
-        "            except Exception:  # noqa: BLE001 - what one object",
-        "            except OSError:  # noqa: BLE001 - what one object",
+        "handlers.py",
+        "        except Exception:  # noqa: BLE001 - what one makes",
+        "        except OSError:  # noqa: BLE001 - what one makes",
         "resources wait for a poll that never comes",
         ("test_informer.py",),
     ),
@@ -216,7 +216,7 @@ RUNTIME_BOUNDS = (
     Mutation(
         "a process that stands down amid a creation forgets it",
         "reconciler.py",
-        "            # The process stands down or ends: the call may have been made.\n"
+        "            # The call may have been made.\n"
         "            self.known.unanswered(self.mr.uid, self.having.now())\n",
         "            self.known.refused(self.mr.uid)\n",
         "a tenant is left behind",

@@ -42,8 +42,8 @@ FOLLOWING = (
     Mutation(
         "a forgotten past is asked for again",
         "kube/informer.py",
-        '            except Gone:\n                self._version = ""\n',
-        "            except Gone:\n",
+        '        self._version = ""\n        if error.operation.verb == "watch"',
+        '        if error.operation.verb == "watch"',
         "after an outage of the watch nothing would be followed any more",
         INFORMER,
     ),

@@ -19,6 +19,7 @@ from tests.mutants.provider_plan import PROVIDER_PLAN
 from tests.mutants.provider_readings import PROVIDER_READINGS
 from tests.mutants.runtime import RUNTIME
 from tests.mutants.runtime_bounds import RUNTIME_BOUNDS
+from tests.mutants.runtime_contract import RUNTIME_CONTRACT
 from tests.mutants.runtime_kubernetes import RUNTIME_KUBERNETES
 
 
@@ -36,7 +37,10 @@ class Target:
 
 TARGETS: Mapping[str, Target] = {
     "runtime": Target(
-        "runtime", "edgetenants_runtime", "runtime/tests", (*RUNTIME, *RUNTIME_BOUNDS, *RUNTIME_KUBERNETES)
+        "runtime",
+        "edgetenants_runtime",
+        "runtime/tests",
+        (*RUNTIME, *RUNTIME_BOUNDS, *RUNTIME_CONTRACT, *RUNTIME_KUBERNETES),
     ),
     "provider": Target(
         ".",

@@ -41,6 +41,8 @@ MANAGED = ("a", "b")
 
 _CALM = timedelta(seconds=45)
 """Without a write for so long, and looked at twice, it is at rest: longer than a world is slow to show."""
+_CALL_LASTS = timedelta(seconds=120)
+"""People look when the call that was interrupted can no longer have an effect."""
 _PATIENCE = 60
 """Reconciles of one managed resource within which all must have settled."""
 
@@ -106,6 +108,8 @@ class Stage:
             case Wait(seconds):
                 self.time += timedelta(seconds=seconds)
             case _:
+                if isinstance(action, Settle):
+                    self.time += _CALL_LASTS
                 self.told.append(f"# {action}")
                 self._people.act(action)
 
@@ -163,9 +167,11 @@ class Stage:
         key = self._key(mr)
         cached, stored = self._cache.get(key), self.server.find(self.kind, key)
         if stored is not None:
-            change = self._cache.changed(stored)
-            if change and (change.old is None or _wants(change.old) != _wants(stored)):
-                self._due[mr] = self.time
+            for change in self._cache.changed(stored):
+                if change.new is None:
+                    self._reconciler.forget(Managed(change.old or {}).uid)
+                elif change.old is None or _wants(change.old) != _wants(stored):
+                    self._due[mr] = self.time
         elif cached is not None and self._cache.deleted(cached):
             self._reconciler.forget(Managed(cached).uid)
             self._due.pop(mr, None)

@@ -11,6 +11,7 @@ from typing import Any
 
 import structlog
 
+from edgetenants_runtime.handlers import tell
 from edgetenants_runtime.managed import ObjectKey, key_of
 
 __all__ = ["Cache", "ChangeType", "ObjectChange"]
@@ -89,7 +90,7 @@ class Cache:
     def on_own_write(self, listener: Callable[[ObjectChange], None]) -> None:
         """Tell of what `observed` takes in, which is no news any more when the watch tells it.
 
-        A listener must not block or raise.
+        A listener must not block.
         """
         self._listeners.append(listener)
 
@@ -104,20 +105,19 @@ class Cache:
                 self._put(obj)
             new = self._objects.get(key)
         if new is not old:
-            for listener in self._listeners:
-                listener(ObjectChange(ChangeType.MODIFIED if new else ChangeType.DELETED, key, old, new))
+            for change in _changes(ChangeType.ADDED, key, old, new):
+                tell(self._listeners, change, key=str(key))
 
-    def changed(self, obj: JsonObject, *, listed: bool = False) -> ObjectChange | None:
-        """Take in an object of the list or the watch; None when it is no news."""
+    def changed(self, obj: JsonObject, *, listed: bool = False) -> tuple[ObjectChange, ...]:
+        """Take in an object of the list or the watch; empty when it is no news. One that was deleted and made
+        again under its name meanwhile is two changes: whoever remembers the first lets it go."""
         key = key_of(obj)
         with self._lock:
             old = self._objects.get(key)
             if not self._put(obj):
-                return None
-            if old is not None:
-                return ObjectChange(ChangeType.MODIFIED, key, old, self._objects[key])
-            kind = ChangeType.LISTED if listed else ChangeType.ADDED
-            return ObjectChange(kind, key, None, self._objects[key])
+                return ()
+            appeared = ChangeType.LISTED if listed else ChangeType.ADDED
+            return _changes(appeared, key, old, self._objects[key])
 
     def deleted(self, obj: JsonObject) -> ObjectChange | None:
         """Take in a deletion; None when the key now holds another object or nothing."""
@@ -132,13 +132,14 @@ class Cache:
     def replaced(self, objects: Iterable[JsonObject], resource_version: str) -> list[ObjectChange]:
         """Take in a whole list of that resource version; what it lacks is gone, unless it is newer."""
         listed = list(objects)
-        changes = [self.changed(obj, listed=True) for obj in listed]
+        changes = [change for obj in listed for change in self.changed(obj, listed=True)]
         present = {key_of(obj) for obj in listed}
         for key in self.keys():
             known = self.get(key)
             if key not in present and known is not None and _version(known) <= _number(resource_version):
-                changes.append(self.deleted(known))
-        return [change for change in changes if change is not None]
+                gone = self.deleted(known)
+                changes += [gone] if gone else []
+        return changes
 
     def add_index(self, name: str, index: Index) -> None:
         """Find objects by one more index; before any is put in."""
@@ -164,16 +165,21 @@ class Cache:
         if old is not None and _version(obj) <= _version(old):
             return False
         self._unindex(key, old)
+        if old is not None and _uid(old) != _uid(obj):
+            self._remember_deletion(old)
         self._objects[key] = _without_managed_fields(obj)
         for name, index in self._indexes.items():
             for value in _values(index, obj):
                 self._indexed.setdefault((name, value), {})[key] = None
         return True
 
-    def _drop(self, key: ObjectKey, obj: JsonObject) -> None:
+    def _remember_deletion(self, obj: JsonObject) -> None:
         self._deleted[_uid(obj)] = None
         while len(self._deleted) > _REMEMBERED_DELETIONS:
             self._deleted.popitem(last=False)
+
+    def _drop(self, key: ObjectKey, obj: JsonObject) -> None:
+        self._remember_deletion(obj)
         old = self._objects.get(key)
         if old is not None and _uid(old) == _uid(obj):
             del self._objects[key]
@@ -188,6 +194,17 @@ class Cache:
                 keys.pop(key, None)
                 if not keys:
                     self._indexed.pop((name, value), None)
+
+
+def _changes(
+    appeared: ChangeType, key: ObjectKey, old: JsonObject | None, new: JsonObject | None
+) -> tuple[ObjectChange, ...]:
+    """What handlers are told; `appeared` is how an object comes that was not there."""
+    if old is not None and new is not None and _uid(old) == _uid(new):
+        return (ObjectChange(ChangeType.MODIFIED, key, old, new),)
+    gone = (ObjectChange(ChangeType.DELETED, key, old, None),) if old is not None else ()
+    come = (ObjectChange(appeared, key, None, new),) if new is not None else ()
+    return (*gone, *come)
 
 
 def _values(index: Index, obj: JsonObject) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ past.
     list (pages of 500) ──► synced ──► watch ──► ended ──► watch again from the last version
       ▲   ▲                              │
       │   └──────────── 410 Gone ────────┤
-      └── back-off ◄── 403, 404, 5xx, no answer
+      └── back-off ◄── 403, 404, 5xx, no answer, 410 again before anything was told
 
 What happens while nobody watches is not lost: the server tells it from the last version on, or says that it
 has forgotten (410), and then the difference between two lists tells it.
@@ -20,6 +20,7 @@ from typing import Any
 import structlog
 
 from edgetenants_runtime.clock import Stopwatch
+from edgetenants_runtime.handlers import tell
 from edgetenants_runtime.kube.cache import Cache, Index, ObjectChange
 from edgetenants_runtime.kube.client import KubeClient, Page
 from edgetenants_runtime.kube.errors import Forbidden, Gone, KubeError, NotFound
@@ -35,6 +36,8 @@ _log = structlog.get_logger("edgetenants_runtime.kube.informer")
 _LIST_ANEW = (404, 500, 504)
 """The kind is not served, or the server cannot go on from the version: 504 is its answer to one that it has
 not reached, as after a backup was restored. Other refusals say nothing about the version."""
+_BREAKS_WATCHES = (410, 500, 504)
+"""Refusals of a watch that a list says nothing of."""
 
 
 class Informer:
@@ -75,13 +78,15 @@ class Informer:
         self._version = ""
         self._newest = ""
         self._failures = 0
+        self._broken_watches = 0
+        """So many in a row that ended in an error and told nothing, although lists were answered."""
         self._problem = ""
         self._served = True
         self._forbidden = False
         self._thread = threading.Thread(target=self._run, name=f"informer {kind.resource}", daemon=True)
 
     def add_handler(self, handler: Handler) -> None:
-        """Tell of changes, from the informer's thread; before `start`. A handler must not block or raise."""
+        """Tell of changes, from the informer's thread; before `start`. A handler must not block."""
         self._handlers.append(handler)
 
     def start(self) -> None:
@@ -144,9 +149,8 @@ class Informer:
             try:
                 self._version = self._version or self._list()
                 self._follow()
-            except Gone:
-                self._version = ""
-                self._rest(self._rng.uniform(0.0, 1.0))
+            except Gone as error:
+                self._forgotten(error)
             except KubeError as error:
                 self._failed(error)
             except Exception:  # noqa: BLE001 - a bug must not end the following for good
@@ -202,39 +206,63 @@ class Informer:
         )
         self._watch = watch
         self._readable()
-        self._failures = 0
+        if self._broken_watches <= 1:
+            self._failures = 0
         if self._stopping.is_set():
             watch.close()
         for event in watch:
+            self._tells()
             self._take_in(event)
             self._version = self._newest = event.object["metadata"]["resourceVersion"]
+        self._tells()
         # A server that ends each watch at once must not be asked in a hot loop.
         if lasted.elapsed() < self.FIRST_RETRY:
             self._rest(self.FIRST_RETRY * self._rng.uniform(0.75, 1.25))
 
+    def _tells(self) -> None:
+        """The watch works: it has told something, or has ended in order."""
+        if self._broken_watches:
+            self._broken_watches = self._failures = 0
+            self._readable()
+
     def _take_in(self, event: WatchEvent) -> None:
         if event.type is EventType.BOOKMARK:
             return
-        deleted = event.type is EventType.DELETED
-        change = self.cache.deleted(event.object) if deleted else self.cache.changed(event.object)
-        if change is not None:
-            self._tell(change)
+        if event.type is not EventType.DELETED:
+            for change in self.cache.changed(event.object):
+                self._tell(change)
+            return
+        gone = self.cache.deleted(event.object)
+        if gone is not None:
+            self._tell(gone)
 
     def _tell(self, change: ObjectChange) -> None:
-        for handler in self._handlers:
-            try:
-                handler(change)
-            except Exception:  # noqa: BLE001 - what one object does must not hide the others
-                _log.exception("a change was not taken in", resource=self.kind.resource, key=str(change.key))
+        tell(self._handlers, change, resource=self.kind.resource, key=str(change.key))
 
     def _readable(self) -> None:
+        self._served, self._forbidden = True, False
+        if self._broken_watches > 1:
+            # Lists are answered, and no watch has told anything since: changes are not followed.
+            return
         if self._problem:
             _log.info("objects can be read again", resource=self.kind.resource)
-        self._problem, self._served, self._forbidden = "", True, False
+        self._problem = ""
+
+    def _forgotten(self, error: Gone) -> None:
+        """The server cannot go on from the version. Once is nothing: it forgets all that is some minutes old.
+        One that forgets what it has just listed follows nothing."""
+        self._version = ""
+        if error.operation.verb == "watch" and not self._broken_watches:
+            self._broken_watches = 1
+            self._rest(self._rng.uniform(0.0, 1.0))
+        else:
+            self._failed(error)
 
     def _failed(self, error: KubeError) -> None:
         if self._stopping.is_set():
             return
+        if error.operation.verb == "watch" and error.code in _BREAKS_WATCHES:
+            self._broken_watches += 1
         self._served = not isinstance(error, NotFound)
         self._forbidden = isinstance(error, Forbidden)
         if str(error) != self._problem:

@@ -37,10 +37,12 @@ __all__ = [
     "HELD_MR",
     "NAMED",
     "NEVER",
+    "NEVER_FAILED",
     "OBSERVE",
     "POLL",
     "POLL_FAILED",
     "READY",
+    "REAL_BACKOFF",
     "REAL_BACKOFF_FAILED",
     "SETTLED",
     "SETTLED_MR",
@@ -82,9 +84,9 @@ DELETE = [
 ]
 
 POLL, POLL_FAILED = Outcome(Next.AFTER, 60.0), Outcome(Next.AFTER, 60.0, failed=True)
-NEVER = Outcome(Next.NEVER)
+NEVER, NEVER_FAILED = Outcome(Next.NEVER), Outcome(Next.NEVER, failed=True)
 BACKOFF, FAILED = Outcome(Next.BACKOFF), Outcome(Next.BACKOFF, failed=True)
-REAL_BACKOFF_FAILED = Outcome(Next.REAL_BACKOFF, failed=True)
+REAL_BACKOFF, REAL_BACKOFF_FAILED = Outcome(Next.REAL_BACKOFF), Outcome(Next.REAL_BACKOFF, failed=True)
 
 
 def condition(type_: str, status: str, reason: str, message: str = "") -> dict[str, Any]:

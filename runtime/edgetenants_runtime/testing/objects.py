@@ -8,7 +8,7 @@ from typing import Any
 
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.kube.errors import AlreadyExists, Conflict, Invalid, KubeError, NotFound, Operation
-from edgetenants_runtime.managed import ObjectKey, ResourceKind, key_of
+from edgetenants_runtime.managed import Managed, ManagedKind, ObjectKey, ResourceKind, key_of
 from edgetenants_runtime.testing.journal import Journal
 
 __all__ = ["FakeObjects"]
@@ -135,10 +135,10 @@ def _merged(stored: Any, patch: Any) -> Any:
 
 
 def _describe(kind: ResourceKind, key: ObjectKey, stored: Mapping[str, Any], patch: Mapping[str, Any]) -> str:
-    if not kind.kind.endswith("Toy"):
+    if not isinstance(kind, ManagedKind):
         return f"patch {kind.kind} {key}"
     if "status" in patch:
-        return " ".join(("status", *_said(stored.get("status") or {}, patch["status"])))
+        return " ".join(("status", *_said(Managed(stored), patch["status"])))
     metadata = patch["metadata"]
     blocks = patch.get("spec") or {}
     fields = [name for block in blocks.values() for name in sorted(block)]
@@ -150,8 +150,7 @@ def _describe(kind: ResourceKind, key: ObjectKey, stored: Mapping[str, Any], pat
     return " ".join(("metadata", *words, *(("spec", *fields) if fields else ())))
 
 
-def _said(stored: Mapping[str, Any], patch: Mapping[str, Any]) -> list[str]:
-    before = stored.get("conditions") or []
-    conditions = [c for c in patch.get("conditions") or () if c not in before]
+def _said(before: Managed, patch: Mapping[str, Any]) -> list[str]:
+    conditions = [c for c in patch.get("conditions") or () if c not in before.conditions]
     others = sorted(name for name in patch if name not in ("conditions", "observedGeneration"))
     return [f"{c['type']}={c['status']}/{c['reason']}" for c in conditions] + others
