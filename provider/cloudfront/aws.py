@@ -52,7 +52,7 @@ from provider.cloudfront.errors import AwsError, explain
 from provider.cloudfront.hooks import UNKNOWN_ACCOUNT, Hooks
 from provider.cloudfront.memory import Memory
 from provider.cloudfront.metrics import Instruments
-from provider.cloudfront.pace import Pace, Waiting
+from provider.cloudfront.pace import Pace
 
 if TYPE_CHECKING:
     from mypy_boto3_acm import ACMClient
@@ -142,7 +142,6 @@ class Accounts:
     def __init__(self, clock: Clock, instruments: Instruments | None = None) -> None:
         self.clock = clock
         self.instruments = instruments or Instruments()
-        self.waiting = Waiting()
         self._lock = threading.Lock()
         self._opened: dict[str, _Opened] = {}
         self._shared: dict[str, _Shared] = {}
@@ -248,7 +247,7 @@ class Accounts:
 
     def _open(self, config: ResolvedConfig) -> Account:
         spec = _spec(config)
-        hooks = Hooks(Pace(self.clock), self.instruments.calls, self.waiting, config.key.namespace)
+        hooks = Hooks(Pace(self.clock), self.instruments.calls)
         hooks.on_stale = lambda: self._forget(config.uid, hooks)
         session = _session(config, spec, hooks)
         options = _options(config, spec)

@@ -22,7 +22,7 @@ from provider.cloudfront import operations
 from provider.cloudfront.errors import FORBIDDEN, STALE_CREDENTIALS, AwsError
 from provider.cloudfront.failing import translated
 from provider.cloudfront.metrics import CallMetrics
-from provider.cloudfront.pace import Pace, Waiting
+from provider.cloudfront.pace import Pace
 
 __all__ = ["UNKNOWN_ACCOUNT", "Hooks", "only_reading", "reads_only"]
 
@@ -49,10 +49,8 @@ def reads_only() -> bool:
 class Hooks:
     """Around the requests of one provider config. Thread-safe, as its parts are."""
 
-    def __init__(self, pace: Pace, calls: CallMetrics, waiting: Waiting, namespace: str = "") -> None:
-        """`namespace` is that of the provider config; "" for a cluster-scoped one."""
+    def __init__(self, pace: Pace, calls: CallMetrics) -> None:
         self.pace = pace
-        self._waiting, self._namespace = waiting, namespace
         self.account = UNKNOWN_ACCOUNT
         self.on_stale: Callable[[], None] = lambda: None
         """Is told that the credentials should be loaded anew."""
@@ -72,9 +70,7 @@ class Hooks:
         # So that a reconcile which is out of time ends at its next call, and not at its next write.
         deadline.check(f"the call {model.name}")
         service = model.service_model.service_name
-        with self._waiting.of(self._namespace):
-            seconds = self.pace.admit(service, model.name)
-        self._calls.held_back(self.account, service, seconds)
+        self._calls.held_back(self.account, service, self.pace.admit(service, model.name))
         deadline.check(f"the call {model.name}")
         context[_WATCH] = _Call(service, model.name, Stopwatch())
 

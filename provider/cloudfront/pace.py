@@ -12,9 +12,7 @@ All on the injected clock. Nothing here is needed for correctness.
 from __future__ import annotations
 
 import threading
-from collections import Counter, defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -22,7 +20,7 @@ from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.clock import pause as wait
 from provider.cloudfront.errors import PAUSED, AwsError
 
-__all__ = ["DEFAULT_RATE", "LONGEST_WAIT", "Pace", "Waiting"]
+__all__ = ["DEFAULT_RATE", "LONGEST_WAIT", "Pace"]
 
 DEFAULT_RATE: Final = 5.0
 """Requests a second to one service where no provider config says otherwise."""
@@ -32,9 +30,6 @@ _BURST_SECONDS: Final = 4.0
 """An idle account has so many seconds' requests to spend at once."""
 _NOTHING: Final = 1e-6
 """Seconds that come of sums of fractions."""
-_MOST_OF_NAMESPACE: Final = 3
-"""Workers that wait at a time for accounts to which the ProviderConfigs of one namespace lead; by default
-there are eight."""
 _FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 60.0
 
@@ -64,36 +59,6 @@ class _Bucket:
         if waiting <= LONGEST_WAIT:
             self.paid_until = paid
         return waiting
-
-
-class Waiting:
-    """How many workers wait for the pace of accounts that a namespace brought itself: it may use up the rate
-    of its accounts, and not all workers. Thread-safe."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._workers: Counter[str] = Counter()
-
-    @contextmanager
-    def of(self, namespace: str) -> Iterator[None]:
-        """A worker waits; "" is for the platform's accounts, which are not counted."""
-        if not namespace:
-            yield
-            return
-        with self._lock:
-            self._workers[namespace] += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._workers[namespace] -= 1
-                if not self._workers[namespace]:
-                    del self._workers[namespace]
-
-    def is_full(self, namespace: str) -> bool:
-        """No other reconcile of the namespace's accounts should begin now."""
-        with self._lock:
-            return self._workers[namespace] >= _MOST_OF_NAMESPACE
 
 
 class Pace:

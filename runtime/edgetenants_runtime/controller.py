@@ -217,6 +217,7 @@ class Controller:
                 timeout=self._limits.timeout,
                 where=_stack(reconcile.worker),
             )
+            self.queue.set_aside(reconcile.key)
             self._make_up_for_overdue()
 
     def _start_when_read(self) -> None:

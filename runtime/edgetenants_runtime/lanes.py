@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable
 from typing import Generic, TypeVar
 
 __all__ = ["Lane"]
@@ -60,6 +60,15 @@ class Lane(Generic[Key]):
         else:
             del self._shares[share]
         return key
+
+    def take(self, full: Collection[Hashable]) -> Key | None:
+        """Take out the first key of the next share that is not `full`; None when no such one waits. Costs as
+        many steps as shares are full."""
+        for share in self._shares:
+            if share not in full:
+                self._shares.move_to_end(share, last=False)
+                return self.pop()
+        return None
 
     def clear(self) -> None:
         """Take everything out."""

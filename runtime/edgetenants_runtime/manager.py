@@ -181,7 +181,11 @@ class Manager:
             Limits(own.workers, own.timeout, self._may_act, self.everything_read),
         )
         queue: WorkQueue[ObjectKey] = WorkQueue(
-            self._clock, self._rng, share=shares(informer), tally=self.metrics.queue(name)
+            self._clock,
+            self._rng,
+            share=shares(informer),
+            most_of_share=own.workers - max(1, own.workers // 4) if own.workers > 1 else None,
+            tally=self.metrics.queue(name),
         )
         resources = self.metrics.managed(kind)
         guarded = GuardedConnector(connector, self._may_act, resources)

@@ -5,7 +5,7 @@
     add_after ► waiting ┘ due                        └─ added meanwhile: ready again
 
 A key is at most once in each box, so a burst of changes costs one reconcile, and never processed twice at
-once. Within a priority the shares (namespaces) are served in turn.
+once. Within a priority the shares (namespaces) are served in turn, and no share has all workers at once.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import heapq
 import itertools
 import random
 import threading
+from collections import Counter
 from collections.abc import Callable, Hashable
 from enum import IntEnum
 from typing import Generic, Protocol, TypeVar
@@ -129,11 +130,15 @@ class WorkQueue(Generic[Key]):
         *,
         real_clock: Clock | None = None,
         share: Callable[[Key], Hashable] = lambda _: None,
+        most_of_share: int | None = None,
         tally: Tally | None = None,
     ) -> None:
         """`share` says whose a key is, for example its namespace; shares of one priority are served in
-        turn."""
+        turn, and of each at most `most_of_share` keys are processed at a time."""
         self._rng = rng
+        self._share, self._most_of_share = share, most_of_share
+        self._shares: dict[Key, Hashable] = {}
+        """Of the keys in processing, but for those that were set aside."""
         self._changed = threading.Condition()
         self._ready: dict[Priority, Lane[Key]] = {p: Lane(share) for p in Priority}
         self._processing: dict[Key, float] = {}
@@ -208,9 +213,16 @@ class WorkQueue(Generic[Key]):
                     return None
                 self._wait()
 
+    def set_aside(self, key: Key) -> None:
+        """The key's processing takes too long, so that it no longer counts for its share."""
+        with self._changed:
+            self._shares.pop(key, None)
+            self._changed.notify_all()
+
     def done(self, key: Key) -> None:
         """The key's processing ended; if it was added meanwhile, it is ready again."""
         with self._changed:
+            self._shares.pop(key, None)
             started = self._processing.pop(key, None)
             if started is not None:
                 self._tally.ended(self._real.now() - started)
@@ -283,18 +295,27 @@ class WorkQueue(Generic[Key]):
                 self._make_ready(key, priority)
 
     def _pick(self) -> Key | None:
-        high, low = self._ready[Priority.HIGH], self._ready[Priority.LOW]
-        if low and (not high or self._served_high >= self.HIGH_IN_A_ROW):
-            self._served_high = 0
-            return low.pop()
-        if high:
-            self._served_high += 1
-            return high.pop()
-        return None
+        full = self._full()
+        if self._served_high < self.HIGH_IN_A_ROW or not self._ready[Priority.LOW]:
+            key = self._ready[Priority.HIGH].take(full)
+            if key is not None:
+                self._served_high += 1
+                return key
+        self._served_high = 0
+        key = self._ready[Priority.LOW].take(full)
+        return key if key is not None else self._ready[Priority.HIGH].take(full)
+
+    def _full(self) -> frozenset[Hashable]:
+        """The shares of which no more is processed now."""
+        if self._most_of_share is None:
+            return frozenset()
+        counts = Counter(self._shares.values())
+        return frozenset(share for share, count in counts.items() if count >= self._most_of_share)
 
     def _start(self, key: Key) -> None:
         now = self._real.now()
         self._processing[key] = now
+        self._shares[key] = self._share(key)
         self._tally.started(now - self._added.pop(key, now))
         self._delays.discard(key)
         self._real_delays.discard(key)

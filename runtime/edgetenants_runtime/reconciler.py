@@ -216,9 +216,9 @@ class _Pass(Telling):
 
     def initialize(self) -> None:
         pace = self.having.pace
-        interval = meta.poll_interval(
-            self.mr.annotations, default=pace.poll_interval, shortest=pace.shortest_poll
-        )
+        # How often to look is no reason to keep what is being deleted.
+        annotations = {} if self.mr.deleted else self.mr.annotations
+        interval = meta.poll_interval(annotations, default=pace.poll_interval, shortest=pace.shortest_poll)
         self.poll_seconds = interval * self.having.rng.uniform(1 - pace.jitter, 1 + pace.jitter)
         if self.mr.external_name is None and self.kind.deterministic_name:
             # Written with the next write of metadata, so that a new resource costs one write and not three.

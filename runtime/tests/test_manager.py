@@ -20,7 +20,7 @@ from edgetenants_runtime.kube.events import EventRecorder, EventWriter
 from edgetenants_runtime.kube.informer import Informer
 from edgetenants_runtime.leader import Election, Timing
 from edgetenants_runtime.managed import ObjectKey
-from edgetenants_runtime.manager import Manager, Settings
+from edgetenants_runtime.manager import KindSettings, Manager, Settings
 from edgetenants_runtime.testing import toy
 
 Until = Callable[[Callable[[], Any]], None]
@@ -568,3 +568,9 @@ def test_a_requested_stop_ends_the_run_with_success(api: Any, client: KubeClient
     manager = Manager(client, SystemClock(), Settings())
     threading.Timer(0.05, manager.request_stop).start()
     assert manager.run() == 0
+
+
+@pytest.mark.parametrize(("workers", "most"), [(1, None), (2, 1), (3, 2), (8, 6), (20, 15)])
+def test_no_namespace_has_all_workers(api: Any, manager: Manager, workers: int, most: int | None) -> None:
+    controller = manager.manage(DOLLS, Client(), settings=KindSettings(workers=workers))
+    assert controller.queue._most_of_share == most

@@ -326,3 +326,58 @@ def test_soon_is_a_moment_of_real_time(queue: WorkQueue[str], real: FakeClock) -
     assert ready(queue) == []
     real.advance(0.2)
     assert ready(queue) == ["a"]
+
+
+# No share has all workers.
+
+
+@pytest.fixture
+def bounded(clock: FakeClock) -> WorkQueue[str]:
+    return WorkQueue(clock, Middle(), share=lambda key: key.partition("/")[0], most_of_share=2)
+
+
+def taken(queue: WorkQueue[str]) -> list[str | None]:
+    """What so many free workers get."""
+    return [queue.get(block=False) for _ in range(4)]
+
+
+@pytest.mark.parametrize("priority", Priority)
+def test_a_share_has_so_many_workers_and_no_more(bounded: WorkQueue[str], priority: Priority) -> None:
+    for number in range(5):
+        bounded.add(f"busy/{number}", priority)
+    assert taken(bounded) == ["busy/0", "busy/1", None, None]
+    bounded.add("other/0", Priority.LOW)
+    assert bounded.get(block=False) == "other/0"
+    assert len(bounded) == 3, "the others wait"
+    bounded.done("busy/0")
+    assert taken(bounded) == ["busy/2", None, None, None]
+
+
+def test_what_waits_for_its_share_keeps_low_priority_from_nothing(bounded: WorkQueue[str]) -> None:
+    for number in range(9):
+        bounded.add(f"busy/{number}")
+    bounded.add("other/low", Priority.LOW)
+    assert taken(bounded) == ["busy/0", "busy/1", "other/low", None]
+
+
+def test_what_takes_too_long_counts_no_more(bounded: WorkQueue[str]) -> None:
+    """Else a namespace with hanging reconciles would stand still."""
+    for number in range(5):
+        bounded.add(f"busy/{number}")
+    assert taken(bounded) == ["busy/0", "busy/1", None, None]
+    bounded.set_aside("busy/0")
+    assert taken(bounded) == ["busy/2", None, None, None]
+    bounded.done("busy/0")
+    assert taken(bounded) == [None] * 4, "it was not counted twice"
+
+
+def test_a_worker_that_waits_gets_what_its_share_may_have_again(bounded: WorkQueue[str]) -> None:
+    for number in range(3):
+        bounded.add(f"busy/{number}")
+    taken(bounded)
+    got: list[str | None] = []
+    worker = threading.Thread(target=lambda: got.append(bounded.get()))
+    worker.start()
+    bounded.done("busy/1")
+    worker.join(5)
+    assert got == ["busy/2"]

@@ -3,6 +3,7 @@
 import pytest
 
 from edgetenants_runtime import AsyncOperation, Observation, OperationState
+from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api import conditions
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import Change
@@ -83,6 +84,13 @@ CASES = [
         [OBSERVE, "metadata -finalizer"],
         NEVER,
         {"deleted": True},
+    ),
+    Case(
+        "an unreadable poll interval holds no deletion",
+        "poll.unreadable",
+        [OBSERVE, "metadata -finalizer"],
+        NEVER,
+        {"deleted": True, "annotations": NAMED | {names.POLL_INTERVAL: "often"}},
     ),
     Case(
         "deletion that made it go says so",
