@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from apis import errors, kinds, tenantclaim, tenantplans, tenantreport
-from apis.errors import InvalidInput, Problem
+from apis.errors import InvalidInput, Problem, visible
 from cli.documents import Document, UnreadableFile, read_all
 from cli.files import takes_files
 from function import offline
@@ -68,7 +68,7 @@ def validate(files: tuple[Path, ...], plan_files: tuple[Path, ...], as_json: boo
     try:
         checked = _check_all(read_all(files), read_all(plan_files))
     except UnreadableFile as error:
-        raise click.UsageError(str(error)) from error
+        raise click.UsageError(visible(str(error))) from error
     wrong = [row for row in checked if row["problem"]]
     if as_json:
         click.echo(
@@ -76,7 +76,7 @@ def validate(files: tuple[Path, ...], plan_files: tuple[Path, ...], as_json: boo
         )
     else:
         for row in wrong:
-            click.echo(f"{row['place']}: {row['object']}: {row['problem']}")
+            click.echo(visible(f"{row['place']}: {row['object']}: {row['problem']}"))
         looked = len({(row["file"], row["object"]) for row in checked})
         click.echo(f"{looked} objects looked at, {len(wrong)} problems", err=True)
     sys.exit(1 if wrong else 0)
@@ -87,7 +87,7 @@ def _check_all(documents: list[Document], plan_files: list[Document]) -> list[di
     try:
         pricelist = offline.Pricelist.of([document.value for document in plan_files]) if plan_files else None
     except InvalidInput as error:
-        raise click.UsageError(f"--plans: {error}") from error
+        raise click.UsageError(visible(f"--plans: {error}")) from error
     rows: list[dict[str, Any]] = []
     for document in documents:
         found = _problems(document, pricelist)
