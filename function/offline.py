@@ -46,6 +46,14 @@ class Pricelist:
         return cls(inputs[0], tuple(filter(is_required, objects)))
 
 
+def mapping(value: Json, *path: str) -> Json:
+    """The object at a path in what people wrote; an empty one where there is none, or something else."""
+    found: Any = value
+    for key in path:
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
 def has_plans(value: Json) -> bool:
     """Whether it is the function's input, or a Composition with a step of the function."""
     return any(True for _ in _inputs(value))
@@ -60,19 +68,18 @@ def _inputs(value: Json) -> Iterator[Json]:
     if value.get("kind") == tenantplans.KIND:
         yield value
     if value.get("kind") == "Composition":
-        yield from (step.get("input") or {} for step in steps(value) if is_ours(step))
+        yield from (mapping(step, "input") for step in steps(value) if is_ours(step))
 
 
 def steps(composition: Json) -> list[Json]:
     """The steps of a Composition's pipeline."""
-    spec = composition.get("spec")
-    found = spec.get("pipeline") if isinstance(spec, Mapping) else None
-    return [step for step in found or () if isinstance(step, Mapping)]
+    found = mapping(composition, "spec").get("pipeline")
+    return [step for step in found if isinstance(step, Mapping)] if isinstance(found, list) else []
 
 
 def is_ours(step: Json) -> bool:
     """Whether a step of a pipeline is this function's, by its input or by the function's usual name."""
-    input_, function = step.get("input") or {}, step.get("functionRef") or {}
+    input_, function = mapping(step, "input"), mapping(step, "functionRef")
     return str(input_.get("apiVersion")).partition("/")[0] == kinds.INPUT_GROUP or str(
         function.get("name")
     ).endswith("function-edgetenants")
@@ -90,24 +97,25 @@ def request(composite: Json, offered: Pricelist, observed: Iterable[Json] = ()) 
     req.observed.composite.resource.update(dict(composite))
     req.input.update(dict(offered.input))
     for value in observed:
-        metadata = value.get("metadata") or {}
-        if not _may_be_composed_by(composite.get("metadata") or {}, metadata):
+        metadata = mapping(value, "metadata")
+        if not _may_be_composed_by(mapping(composite, "metadata"), metadata):
             continue
-        name = (metadata.get("annotations") or {}).get(COMPOSED_NAME)
-        if not name:
+        name = mapping(metadata, "annotations").get(COMPOSED_NAME)
+        if not (name and isinstance(name, str)):
             path, kind = (
                 f"metadata.annotations[{COMPOSED_NAME!r}]",
                 f"{value.get('kind')} {metadata.get('name')}",
             )
             expected = "the name among the composed resources"
-            raise errors.InvalidInput((errors.Problem(f"{kind}: {path}", expected, "nothing"),))
+            got = errors.shown(name) if name else "nothing"
+            raise errors.InvalidInput((errors.Problem(f"{kind}: {path}", expected, got),))
         req.observed.resources[name].resource.update(dict(value))
     return req
 
 
 def _may_be_composed_by(composite: Json, composed: Json) -> bool:
-    label = (composed.get("labels") or {}).get(COMPOSITE)
-    namespaces = {each.get("namespace") for each in (composite, composed)} - {None}
+    label = mapping(composed, "labels").get(COMPOSITE)
+    namespaces = {str(each.get("namespace")) for each in (composite, composed)} - {"None"}
     return label in (None, composite.get("name")) and len(namespaces) < 2
 
 
@@ -151,10 +159,10 @@ def _resolve(req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, others
 
 
 def _selects(selector: fnv1.ResourceSelector, value: Json) -> bool:
-    metadata = value.get("metadata") or {}
+    metadata = mapping(value, "metadata")
     if (value.get("apiVersion"), value.get("kind")) != (selector.api_version, selector.kind):
         return False
     if selector.HasField("match_name"):
         return bool(metadata.get("name") == selector.match_name)
-    labels = metadata.get("labels") or {}
+    labels = mapping(metadata, "labels")
     return all(labels.get(key) == text for key, text in selector.match_labels.labels.items())

@@ -122,7 +122,7 @@ def test_a_claim_is_rendered_to_its_objects_and_to_nothing_else(name: str, pairs
     pricelist = offline.Pricelist(PLANS)
     meant = offline.run(offline.request(asked, pricelist), ()).response.desired
 
-    text = yaml.safe_dump_all([asked, PLANS])
+    text = yaml.safe_dump_all([asked, PLANS], default_style='"')
     done = CliRunner().invoke(cli, ["render", "-"], input=text)
 
     assert done.exit_code in (0, 1), done.output
