@@ -157,6 +157,10 @@ def _of_envelope(value: Mapping[str, Any], *, must_have_name: bool) -> Iterator[
             path = errors.step(key).removeprefix(".")
             yield Problem(path, f"one of {', '.join(_TOP_LEVEL)}", "an unknown field")
     metadata = offline.mapping(value, "metadata")
+    for field in ("labels", "annotations"):
+        for key, text in offline.mapping(metadata, field).items():
+            if not isinstance(text, str):
+                yield Problem(f"metadata.{field}{errors.step(key)}", "a text", shown(text))
     name = metadata.get("name")
     if name is None and (metadata.get("generateName") or not must_have_name):
         return
@@ -172,7 +176,7 @@ def _of_crossplanes(document: Document, group: str) -> list[Problem] | None:
     pipeline = _PIPELINES.get((group, document.kind))
     if pipeline:
         return list(_of_pipeline(document.value, pipeline))
-    data = offline.mapping(document.value, "data")
+    data = document.at("data")
     if document.kind == "EnvironmentConfig" and "plans" in data:
         return list(_below("data.", lambda: tenantplans.parse({"plans": data["plans"]})))
     return None
@@ -285,7 +289,7 @@ def _asked_twice(claims: Iterable[Document]) -> dict[int, list[Problem]]:
     holders: dict[str, tuple[Document, int]] = {}
     found: dict[int, list[Problem]] = {}
     for claim in claims:
-        for index, name in _names(offline.mapping(claim.value, "spec")).items():
+        for index, name in _names(claim.at("spec")).items():
             holder, where = holders.setdefault(name, (claim, index))
             if _owner(holder) == _owner(claim):
                 continue
@@ -302,7 +306,7 @@ def _asked_twice(claims: Iterable[Document]) -> dict[int, list[Problem]]:
 
 def _owner(claim: Document) -> tuple[str, ...]:
     """Who asks: a composite that was made for a claim (Crossplane v1) asks for no other."""
-    reference = offline.mapping(claim.value, "spec", "claimRef")
+    reference = claim.at("spec", "claimRef")
     if reference.get("name"):
         return kinds.TENANT_CLAIM.kind, str(reference.get("namespace") or ""), str(reference["name"])
     return claim.kind, claim.namespace, claim.name

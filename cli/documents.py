@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -55,20 +55,27 @@ class Document:
         return self.api_version.partition("/")[0]
 
     @property
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """The object's metadata."""
-        found = self.value.get("metadata")
-        return found if isinstance(found, dict) else {}
+        return self.at("metadata")
 
     @property
     def name(self) -> str:
-        """The object's name, for messages."""
-        return str(self.metadata.get("name") or "?")
+        """The object's name, for messages; the beginning of one that Kubernetes will give."""
+        begin = self.metadata.get("generateName")
+        return str(self.metadata.get("name") or (f"{begin}…" if begin else "?"))
 
     @property
     def namespace(self) -> str:
         """The object's namespace, "" where it says none."""
         return str(self.metadata.get("namespace") or "")
+
+    def at(self, *path: str) -> Mapping[str, Any]:
+        """The object at a path; an empty one where there is none, or something else."""
+        found: Any = self.value
+        for key in path:
+            found = found.get(key) if isinstance(found, dict) else None
+        return found if isinstance(found, dict) else {}
 
     def place(self, path: str) -> str:
         """`file:line:column` of the field at a path such as `spec.domains[0]`, or of what is around it."""

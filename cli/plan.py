@@ -13,9 +13,10 @@ import click
 
 from apis import kinds
 from apis.drift import DriftPolicy
-from apis.errors import visible
+from apis.errors import Problem, shown, visible
 from cli import output
 from cli.aws import NoConfig, Reach
+from cli.checks import check
 from cli.cluster import NoCluster, connect, look
 from cli.documents import Document, UnreadableFile, read_all
 from cli.files import takes_files
@@ -42,6 +43,13 @@ _CLIENTS: Final[Mapping[str, Callable[[Context], ExternalClient]]] = {
     "ConnectionGroup": GroupClient,
 }
 _GROUPS: Final = {kind.api_version for kind in (kinds.DISTRIBUTION_TENANT, kinds.LEGACY_DISTRIBUTION_TENANT)}
+_OBJECTS: Final = (
+    ("metadata", "labels"),
+    ("metadata", "annotations"),
+    ("status",),
+    ("status", "atProvider"),
+    ("status", "applied"),
+)
 _UNKNOWN_INSTALLATION = "(installation)"
 
 
@@ -181,6 +189,9 @@ class _Plans:
             yield self._row(document)
 
     def _row(self, document: Document) -> _Row:
+        wrong = list(_wrong(document))
+        if wrong:
+            return _Row(document, "", Rehearsal(), "; ".join(map(str, wrong)))
         mr = _managed(document)
         sight = self._sight_of(mr)
         mr = sight.placed(mr)
@@ -213,8 +224,18 @@ class _Plans:
         return Sight(seen.resources, (why,))
 
 
+def _wrong(document: Document) -> Iterator[Problem]:
+    """What the API server would not let in, so that nobody has to think of it later on."""
+    yield from (problem for each in check([document], ()) for problem in each.problems)
+    for path in _OBJECTS:
+        *way, last = path
+        if not isinstance(document.at(*way).get(last, {}), dict):
+            yield Problem(".".join(path), "an object", shown(document.at(*way)[last]))
+
+
 def _managed(document: Document) -> Managed:
-    mr = Managed(document.value)
+    # What is composed has no name before Crossplane makes one.
+    mr = Managed({**document.value, "metadata": {**document.metadata, "name": document.name}})
     return mr if mr.external_name else mr.with_annotations({EXTERNAL_NAME: mr.name})
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +98,12 @@ def _is_claim(document: Document) -> bool:
 
 
 def _answer(document: Document, offered: Pricelist, observed: list[dict[str, Any]]) -> fn.Answer:
-    return offline.run(offline.request(document.value, offered, observed), offered.others)
+    try:
+        return offline.run(offline.request(document.value, offered, observed), offered.others)
+    except InvalidInput as error:
+        raise click.UsageError(
+            visible(f"{document.place('')}: {document.kind} {document.name}: {error}")
+        ) from error
 
 
 def _show(document: Document, answer: fn.Answer, *, why: Iterable[str]) -> None:
@@ -114,7 +119,8 @@ def _show(document: Document, answer: fn.Answer, *, why: Iterable[str]) -> None:
     for name, resource in sorted(rsp.desired.resources.items()):
         ready = "ready" if resource.ready == fnv1.READY_TRUE else "not ready"
         _comment(f"composed resource {name}, {ready}")
-        _print(_ordered(structs.plain_object(resource.resource)))
+        composed = structs.plain_object(resource.resource)
+        _print(_ordered(offline.composed(name, composed, document.value)))
 
 
 def _claim(document: Document, rsp: fnv1.RunFunctionResponse) -> dict[str, Any]:
@@ -150,7 +156,7 @@ def _distinct(value: str) -> str:
     return value if value.isprintable() and value == " ".join(value.split()) else shown(value)
 
 
-def _ordered(value: dict[str, Any]) -> dict[str, Any]:
+def _ordered(value: Mapping[str, Any]) -> dict[str, Any]:
     """In the order in which people read an object."""
     found = {key: value.get(key) for key in ("apiVersion", "kind", "metadata", "spec", "status")}
     return {key: item for key, item in found.items() if item is not None}

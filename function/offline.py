@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+from google.protobuf.message import DecodeError
 
 from apis import errors, kinds, tenantplans
+from edgetenants_runtime.api.annotations import LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE
 from function import claim, fn, plans, plansources
 from function.compose import Order
 
@@ -90,7 +92,7 @@ def request(composite: Json, offered: Pricelist, observed: Iterable[Json] = ()) 
     Those that carry the label of another composite, or lie in another namespace, are passed over.
 
     Raises:
-        InvalidInput: an observed resource has no such annotation.
+        InvalidInput: an observed resource has no such annotation, or something is nested too deeply.
     """
     req = fnv1.RunFunctionRequest()
     req.meta.capabilities.extend([fnv1.CAPABILITY_CAPABILITIES, fnv1.CAPABILITY_REQUIRED_RESOURCES])
@@ -110,7 +112,21 @@ def request(composite: Json, offered: Pricelist, observed: Iterable[Json] = ()) 
             got = errors.shown(name) if name else "nothing"
             raise errors.InvalidInput((errors.Problem(f"{kind}: {path}", expected, got),))
         req.observed.resources[name].resource.update(dict(value))
+    _check_nesting(req)
     return req
+
+
+def _check_nesting(req: fnv1.RunFunctionRequest) -> None:
+    """Core's request would not arrive: protobuf reads only so many messages in messages.
+
+    Raises:
+        InvalidInput: something in it is nested too deeply.
+    """
+    try:
+        fnv1.RunFunctionRequest.FromString(req.SerializeToString())
+    except DecodeError:
+        expected = "fewer levels of nesting, as a function cannot read so many"
+        raise errors.InvalidInput((errors.Problem("", expected, "some 30 or more"),)) from None
 
 
 def _may_be_composed_by(composite: Json, composed: Json) -> bool:
@@ -119,8 +135,37 @@ def _may_be_composed_by(composite: Json, composed: Json) -> bool:
     return label in (None, composite.get("name")) and len(namespaces) < 2
 
 
+def composed(name: str, resource: Json, composite: Json) -> Json:
+    """A composed resource as core would apply it, without name and owner, which only core can give.
+
+    Args:
+        name: its name among the composed resources.
+        resource: what is desired.
+        composite: who wants it.
+    """
+    asked, of = mapping(composite, "metadata"), mapping(resource, "metadata")
+    claim_ref = mapping(composite, "spec", "claimRef")
+    prefix = mapping(asked, "labels").get(COMPOSITE) or asked.get("name")
+    labels = {
+        COMPOSITE: prefix,
+        LABEL_CLAIM_NAME: claim_ref.get("name"),
+        LABEL_CLAIM_NAMESPACE: claim_ref.get("namespace"),
+    }
+    metadata = {
+        "generateName": f"{prefix}-",
+        "namespace": asked.get("namespace"),
+        "labels": {**{key: label for key, label in labels.items() if label}, **mapping(of, "labels")},
+        "annotations": {COMPOSED_NAME: name, **mapping(of, "annotations")},
+    }
+    return {**resource, "metadata": {key: each for key, each in metadata.items() if each}}
+
+
 def run(req: fnv1.RunFunctionRequest, others: Iterable[Json]) -> fn.Answer:
-    """The last answer, with what the function requires taken from `others`."""
+    """The last answer, with what the function requires taken from `others`.
+
+    Raises:
+        InvalidInput: something of it is nested too deeply.
+    """
     others = tuple(others)
     answer = fn.run(req)
     for _ in range(MOST_CALLS - 1):
@@ -135,6 +180,7 @@ def order(composite: Json, offered: Pricelist, observed: Iterable[Json] = ()) ->
 
     Raises:
         Refused: it would be refused.
+        InvalidInput: as `request` and `run`.
     """
     req = request(composite, offered, observed)
     _resolve(req, fn.run(req).response, offered.others)
@@ -155,6 +201,8 @@ def _resolve(req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, others
         for value in others:
             if _selects(selector, value):
                 req.required_resources[name].items.add().resource.update(dict(value))
+    if news:
+        _check_nesting(req)
     return news
 
 

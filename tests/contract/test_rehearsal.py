@@ -184,13 +184,13 @@ apiVersion: m.edgetenants.io/v1alpha1
 kind: ClusterProviderConfig
 metadata: {{name: default}}
 spec:
-  credentials: {{source: Secret, secretRef: {{namespace: n, name: aws, key: k}}}}
+  credentials: {{source: Secret, secretRef: {{namespace: "n", name: aws, key: k}}}}
   endpoint: {{url: {url}}}
   rateLimits: {{cloudfront: 1000}}
 ---
 apiVersion: v1
 kind: Secret
-metadata: {{namespace: n, name: aws}}
+metadata: {{namespace: "n", name: aws}}
 stringData:
   k: |
     [default]

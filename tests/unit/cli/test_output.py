@@ -130,7 +130,10 @@ def test_a_claim_is_rendered_to_its_objects_and_to_nothing_else(name: str, pairs
     shown, *composed = parsed(done.stdout)
     assert shown["metadata"] == asked["metadata"]
     assert set(shown) == {"apiVersion", "kind", "metadata", "status"}
-    assert composed == [structs.plain_object(each.resource) for each in meant.resources.values()]
+    assert composed == [
+        offline.composed(called, structs.plain_object(each.resource), asked)
+        for called, each in meant.resources.items()
+    ]
 
 
 def test_no_text_fakes_a_line_of_validate(tmp_path: Path) -> None:
