@@ -231,7 +231,7 @@ def test_the_command_shows_a_creation(aws, config_file):
 def test_no_text_fakes_a_line_of_the_command(aws, config_file):
     world = DryWorld(aws, managed())
     world.settle()
-    world.edit(parameters={"tenantName": "b\n  nothing to do\u2028", "tier": "\x1b[2J"})
+    world.edit(parameters={"tenantName": "b\n  nothing to do\u2028", "tier": "\x9b2J"})
     result = plan(config_file, world.obj)
     assert result.exit_code == 0, result.output
     assert "why: parameters.tenantName acme → b\\n  nothing to do\\u2028" in result.output

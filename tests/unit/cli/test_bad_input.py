@@ -121,3 +121,33 @@ def test_whatever_stands_somewhere(tmp_path_factory: pytest.TempPathFactory, cha
     assert run("validate", *files).exit_code in (0, 1, 2)
     assert run("validate", claim, *offered, "--plans", shelf).exit_code in (0, 1, 2)
     assert run("render", claim, *offered, "--required", shelf, "--observed", observed).exit_code in (0, 1, 2)
+
+
+def nested(levels: int) -> Any:
+    return functools.reduce(lambda below, _: {"a": below}, range(levels), "x")
+
+
+@pytest.mark.parametrize("levels", [25, 33, 100, 190])
+@pytest.mark.parametrize(
+    "way",
+    [
+        (0, "spec"),
+        (0, "metadata"),
+        (1, "spec", "pipeline", 0, "input", "plans"),
+        (2, "data", "plans"),
+        (3, "spec"),
+    ],
+)
+def test_whatever_is_nested(tmp_path: Path, way: tuple[Any, ...], levels: int) -> None:
+    objects = copy.deepcopy(OBJECTS)
+    functools.reduce(lambda below, key: below[key], way, objects)["a"] = nested(levels)
+    files = [tmp_path / f"{index}.yaml" for index in range(len(objects))]
+    for file, value in zip(files, objects, strict=True):
+        file.write_text(json.dumps(value))
+    claim, plans, shelf, observed = files
+    offered = ("--plans", plans)
+
+    assert run("validate", *files, *offered, "--plans", shelf).exit_code in (0, 1, 2)
+    done = run("render", claim, *offered, "--required", shelf, "--observed", observed)
+    assert done.exit_code in (0, 1) if levels < 30 else done.exit_code == 2, done.output
+    assert levels < 30 or "TenantClaim acme: expected fewer levels of nesting" in done.output
