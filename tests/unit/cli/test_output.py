@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 import yaml
 from click.testing import CliRunner
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cli import output
+from cli.logs import to_stderr
 from cli.main import cli
 from function import offline, structs
 
@@ -134,6 +136,17 @@ def test_a_claim_is_rendered_to_its_objects_and_to_nothing_else(name: str, pairs
         offline.composed(called, structs.plain_object(each.resource), asked)
         for called, each in meant.resources.items()
     ]
+
+
+def test_no_text_fakes_a_line_of_the_log(capsys: pytest.CaptureFixture[str]) -> None:
+    to_stderr()
+    try:
+        structlog.get_logger().warning("seen", owner="a\n::error::b\u2028", tries=2)
+    finally:
+        structlog.reset_defaults()
+
+    told = capsys.readouterr().err
+    assert (told.count("\n"), "owner=a\\n::error::b\\u2028" in told, "tries=2" in told) == (1, True, True)
 
 
 def test_no_text_fakes_a_line_of_validate(tmp_path: Path) -> None:
