@@ -68,7 +68,7 @@ CLI_CONTRACT = (
         "jsonvalues.py",
         "if self._seen > self.most + _MOST_REPEATED:",
         "if self._seen > self.most + 100 * _MOST_REPEATED:",
-        "a claim of forty lines fills the memory of the CI",
+        "a claim of thirty lines fills the memory of the CI",
         _DOCUMENTS,
     ),
     Mutation(
