@@ -28,7 +28,7 @@ _STORED_PATTERN: Final = rf"^([*][.])?({_LABEL}[.])+{_LABEL}$"
 
 
 def _check_stored(domain: str) -> str:
-    if not re.fullmatch(_STORED_PATTERN.strip("^$"), domain):
+    if not re.fullmatch(_STORED_PATTERN.strip("^$"), domain) or _is_address(domain):
         text = "expected a domain name as CloudFront stores it: lower case, international ones as xn--…"
         raise PydanticCustomError("domain", "{text}", {"text": text})
     return domain
@@ -80,9 +80,16 @@ def normalise(domain: str) -> str:
     ascii_name = wildcard + _ascii(name)
     if "." not in ascii_name.removeprefix("*."):
         raise ValueError("it has no dot")
+    if _is_address(ascii_name):
+        raise ValueError("its last label is a number, as in an IP address")
     if len(ascii_name) > 253:
         raise ValueError("it is longer than 253 characters in its ASCII form")
     return ascii_name
+
+
+def _is_address(name: str) -> bool:
+    """No top-level domain is a number (RFC 3696), so that names and addresses can be told apart."""
+    return name.rpartition(".")[2].isdecimal()
 
 
 def _ascii(name: str) -> str:

@@ -71,7 +71,7 @@ def step(key: str | int) -> str:
     return (
         f".{key}"
         if re.fullmatch("[A-Za-z_][A-Za-z0-9_-]*", key)
-        else f"[{_visible(json.dumps(key, ensure_ascii=False))}]"
+        else f"[{visible(json.dumps(key, ensure_ascii=False))}]"
     )
 
 
@@ -111,12 +111,13 @@ def _got(value: Any, below: str) -> str:
 
 def shown(value: Any) -> str:
     """A wrong value as JSON, cut to a length that can be read."""
-    text = _visible(json.dumps(value, ensure_ascii=False, default=str))
+    text = visible(json.dumps(value, ensure_ascii=False, default=str))
     return text if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE] + "…"
 
 
-def _visible(text: str) -> str:
-    """What cannot be seen, and what turns text round, as an escape: a message is no place for it."""
+def visible(text: str) -> str:
+    """The text with all that cannot be seen, such as line breaks and what turns text round, as escapes: a
+    message is no place for it."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 

@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
 from edgetenants_runtime.api.model import Kube, Rule
 
@@ -13,6 +14,10 @@ RESERVED_TAG_PREFIXES: Final = ("aws:", "crossplane-", "edgetenants")
 
 _TAG_CHARACTERS = r"^[\p{L}\p{Z}\p{N}_.:/=+@-]*$"
 _PARAMETER_NAME = "^[a-zA-Z0-9_-]+$"
+_SENDABLE: Final = r"^[^\x00-\x08\x0B-\x1F\x{FFFE}\x{FFFF}]*$"
+_UNSENDABLE: Final = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]")
+"""CloudFront's API speaks XML 1.0, which has none of these (CloudFront refuses MalformedXML), and reads a
+carriage return as a line feed, so that the value would differ for ever."""
 
 
 def _reserved(key: str) -> bool:
@@ -24,6 +29,14 @@ def _fit(values: Mapping[str, Any], longest: int) -> bool:
 
 
 _NOT_RESERVED = " || ".join(f"key.lowerAscii().startsWith('{prefix}')" for prefix in RESERVED_TAG_PREFIXES)
+
+
+def _check_sendable(value: str) -> str:
+    if _UNSENDABLE.search(value):
+        text = "expected no control characters but tabs and line feeds, as CloudFront's API takes no others"
+        raise PydanticCustomError("parameter", "{text}", {"text": text})
+    return value
+
 
 Tags = Annotated[
     dict[str, Annotated[str, Field(max_length=256, pattern=_TAG_CHARACTERS)]],
@@ -45,8 +58,15 @@ Tags = Annotated[
 ]
 """AWS tags: at most 50, keys of 1 to 128 characters, values of up to 256."""
 
+ParameterValue = Annotated[
+    str,
+    Field(min_length=1, max_length=256, json_schema_extra={"pattern": _SENDABLE}),
+    AfterValidator(_check_sendable),
+]
+"""The value of a parameter."""
+
 ParameterMap = Annotated[
-    dict[str, Annotated[str, Field(min_length=1, max_length=256)]],
+    dict[str, ParameterValue],
     Field(max_length=50),
     Kube(
         rules=(

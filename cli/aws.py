@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -74,7 +74,8 @@ class Reach:
 
     def _reached(self, config: ResolvedConfig) -> tuple[ResolvedConfig, Account]:
         if self.rate is not None:
-            limits = {**(config.spec.get("rateLimits") or {}), "cloudfront": self.rate}
+            said = config.spec.get("rateLimits")
+            limits = {**(said if isinstance(said, dict) else {}), "cloudfront": self.rate}
             config = replace(config, spec={**config.spec, "rateLimits": limits})
         return config, self.accounts.of(config)
 
@@ -85,26 +86,27 @@ class Reach:
         raise NoConfig(f"--provider-config: {ref} is not there, and the managed resource names it")
 
     def _resolved(self, document: Document) -> ResolvedConfig:
-        key, spec = _key(document), dict(document.value.get("spec") or {})
-        source, credentials = self._credentials(key, spec.get("credentials") or {})
+        key = _key(document)
+        source, credentials = self._credentials(key, document)
         return ResolvedConfig(
             key=key,
-            spec=spec,
+            spec=document.at("spec"),
             uid=str(key),
             generation=1,
             source=source,
             credentials=credentials,
         )
 
-    def _credentials(self, key: ProviderConfigKey, said: dict[str, Any]) -> tuple[str, bytes | None]:
-        source = str(said.get("source") or "")
+    def _credentials(self, key: ProviderConfigKey, config: Document) -> tuple[str, bytes | None]:
+        said = ("spec", "credentials")
+        source = str(config.at(*said).get("source") or "")
         match source:
             case CredentialsSource.SECRET:
-                found = self._secret(key, said.get("secretRef") or {})
+                found = self._secret(key, config.at(*said, "secretRef"))
             case CredentialsSource.ENVIRONMENT:
-                found = os.environ.get(str((said.get("env") or {}).get("name")), "").encode()
+                found = os.environ.get(str(config.at(*said, "env").get("name")), "").encode()
             case CredentialsSource.FILESYSTEM:
-                path = Path(str((said.get("fs") or {}).get("path")))
+                path = Path(str(config.at(*said, "fs").get("path")))
                 found = path.read_bytes() if path.is_file() else b""
             case _:
                 return source, None
@@ -113,7 +115,7 @@ class Reach:
         self.note(f"{key}: its credentials are not here, so those of the environment are used")
         return CredentialsSource.INJECTED_IDENTITY, None
 
-    def _secret(self, key: ProviderConfigKey, ref: dict[str, Any]) -> bytes:
+    def _secret(self, key: ProviderConfigKey, ref: Mapping[str, Any]) -> bytes:
         wanted = (key.namespace or ref.get("namespace"), ref.get("name"))
         entry = str(ref.get("key") or "")
         for document in self.documents:
@@ -124,11 +126,11 @@ class Reach:
 
 
 def _entry(secret: Document, name: str) -> bytes:
-    plain = (secret.value.get("stringData") or {}).get(name)
+    plain = secret.at("stringData").get(name)
     if plain is not None:
         return str(plain).encode()
     try:
-        return base64.b64decode(str((secret.value.get("data") or {}).get(name) or ""), validate=True)
+        return base64.b64decode(str(secret.at("data").get(name) or ""), validate=True)
     except binascii.Error:
         raise NoConfig(f"{secret.place(f'data.{name}')}: expected base64") from None
 

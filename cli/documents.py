@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
-__all__ = ["Document", "UnreadableFile", "read", "read_all"]
+from apis.errors import Problem
+from cli.jsonvalues import Reading, nodes
+
+__all__ = ["Document", "UnreadableFile", "gather", "read_all"]
 
 Step = str | int
 
 _STEP = re.compile(r'\.?([A-Za-z_][A-Za-z0-9_-]*)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]')
-_FOLDER_GLOBS = ("*.yaml", "*.yml")
+_ITEM = re.compile(r"items\[(\d+)\]\.?(.*)", re.DOTALL)
+_ENDINGS: Final = (".yaml", ".yml", ".json")
+"""Of files that are taken from folders; kubectl's."""
 
 
 class UnreadableFile(Exception):  # noqa: N818 - names the thing found
@@ -29,7 +35,9 @@ class Document:
 
     file: str
     value: dict[str, Any]
-    node: yaml.MappingNode
+    node: yaml.Node
+    flaws: tuple[Problem, ...] = ()
+    """What kubectl would drop or change in silence, such as the first of two equal keys."""
 
     @property
     def api_version(self) -> str:
@@ -42,15 +50,32 @@ class Document:
         return str(self.value.get("kind") or "")
 
     @property
-    def metadata(self) -> dict[str, Any]:
+    def group(self) -> str:
+        """The group of the object's apiVersion; the version, where there is no group."""
+        return self.api_version.partition("/")[0]
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
         """The object's metadata."""
-        found = self.value.get("metadata")
-        return found if isinstance(found, dict) else {}
+        return self.at("metadata")
 
     @property
     def name(self) -> str:
-        """The object's name, for messages."""
-        return str(self.metadata.get("name") or "?")
+        """The object's name, for messages; the beginning of one that Kubernetes will give."""
+        begin = self.metadata.get("generateName")
+        return str(self.metadata.get("name") or (f"{begin}…" if begin else "?"))
+
+    @property
+    def namespace(self) -> str:
+        """The object's namespace, "" where it says none."""
+        return str(self.metadata.get("namespace") or "")
+
+    def at(self, *path: str) -> Mapping[str, Any]:
+        """The object at a path; an empty one where there is none, or something else."""
+        found: Any = self.value
+        for key in path:
+            found = found.get(key) if isinstance(found, dict) else None
+        return found if isinstance(found, dict) else {}
 
     def place(self, path: str) -> str:
         """`file:line:column` of the field at a path such as `spec.domains[0]`, or of what is around it."""
@@ -59,26 +84,49 @@ class Document:
 
 
 def read_all(paths: Sequence[Path]) -> list[Document]:
-    """The objects of several files, folders and `-` (standard input), in their order.
+    """The objects of several files, folders with what is below them, and `-` (standard input), in their
+    order.
 
     Raises:
-        UnreadableFile: one of them.
+        UnreadableFile: one of them cannot be read, or an object has a flaw.
     """
-    return [document for path in paths for document in read(path)]
+    documents, unreadable = gather(paths)
+    if unreadable:
+        raise unreadable[0]
+    for document in documents:
+        for flaw in document.flaws:
+            raise UnreadableFile(f"{document.place(flaw.path)}: {flaw}")
+    return documents
 
 
-def read(path: Path) -> list[Document]:
-    """The objects of a file, of the YAML files right in a folder, or of standard input for `-`.
+def gather(paths: Sequence[Path]) -> tuple[list[Document], list[UnreadableFile]]:
+    """As `read_all`, with all that can be read, flawed or not, and what cannot."""
+    documents: list[Document] = []
+    unreadable: list[UnreadableFile] = []
+    for file in (file for path in paths for file in _files(path)):
+        try:
+            documents.extend(_read(file))
+        except UnreadableFile as error:
+            unreadable.append(error)
+    return documents, unreadable
 
-    Raises:
-        UnreadableFile: there is none, or it is no YAML, or holds something else than objects.
-    """
-    if path.is_dir():
-        files = sorted(file for glob in _FOLDER_GLOBS for file in path.glob(glob))
-        return [document for file in files for document in read(file)]
+
+def _files(path: Path) -> Iterator[Path]:
+    """The file itself, or the YAML files in a folder and below it, without hidden ones."""
+    if not path.is_dir():
+        yield path
+        return
+    for folder, below, names in os.walk(path):
+        below[:] = sorted(name for name in below if not name.startswith("."))
+        yield from (
+            Path(folder) / name for name in sorted(names) if name.endswith(_ENDINGS) and name[0] != "."
+        )
+
+
+def _read(path: Path) -> list[Document]:
     try:
-        text = sys.stdin.read() if str(path) == "-" else path.read_text()
-        return list(_documents(str(path), text))
+        read = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+        return list(_documents(str(path), read.decode("utf-8")))
     except OSError as error:
         raise UnreadableFile(f"{path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -88,28 +136,46 @@ def read(path: Path) -> list[Document]:
 
 
 def _documents(file: str, text: str) -> Iterator[Document]:
-    nodes = list(yaml.compose_all(text, Loader=yaml.SafeLoader))
-    for node, value in zip(nodes, yaml.safe_load_all(text), strict=True):
-        if value is None:
+    reading = Reading(most=len(text))
+    for node in nodes(text):
+        reading.flaws.clear()
+        found = _object(file, reading.value(node), node, reading.flaws)
+        if found is None:
             continue
-        if not isinstance(value, dict) or not isinstance(node, yaml.MappingNode):
-            raise UnreadableFile(f"{file}:{node.start_mark.line + 1}: expected an object, got {value!r:.80}")
-        if value.get("kind") == "List" and isinstance(value.get("items"), list):
-            yield from _items(file, value, node)
+        if found.value.get("kind") == "List" and isinstance(found.value.get("items"), list):
+            yield from _items(found)
         else:
-            yield Document(file, value, node)
+            yield found
 
 
-def _items(file: str, value: dict[str, Any], node: yaml.MappingNode) -> Iterator[Document]:
-    items = _find(node, ("items",))
-    for item, each in zip(value["items"], items.value, strict=True):
-        yield Document(file, item, each)
+def _object(file: str, value: Any, node: yaml.Node, flaws: Iterable[Problem]) -> Document | None:
+    """The object that stands there; None where there is nothing."""
+    found = Document(file, value, node, tuple(flaws))
+    if value is None and not found.flaws:
+        return None
+    if not isinstance(value, dict):
+        raise UnreadableFile(f"{found.place('')}: expected an object, got {value!r:.80}")
+    return found
+
+
+def _items(listed: Document) -> Iterator[Document]:
+    flaws: dict[int, list[Problem]] = {}
+    for flaw in listed.flaws:
+        at = _ITEM.fullmatch(flaw.path)
+        if at is None:
+            raise UnreadableFile(f"{listed.place(flaw.path)}: {flaw}")
+        flaws.setdefault(int(at[1]), []).append(replace(flaw, path=at[2]))
+    for index, item in enumerate(listed.value["items"]):
+        node = _find(listed.node, ("items", index))
+        found = _object(listed.file, item, node, flaws.get(index, ()))
+        if found is not None:
+            yield found
 
 
 def _told(file: str, error: yaml.YAMLError) -> str:
     mark = getattr(error, "problem_mark", None)
     where = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else file
-    return f"{where}: no YAML: {getattr(error, 'problem', None) or error}"
+    return f"{where}: no YAML: {getattr(error, 'problem', None) or ' '.join(str(error).split())}"
 
 
 def _steps(path: str) -> tuple[Step, ...]:
@@ -134,4 +200,5 @@ def _child(node: Any, step: Step) -> Any:
         return node.value[step] if isinstance(step, int) and step < len(node.value) else None
     if not isinstance(node, yaml.MappingNode):
         return None
-    return next((value for key, value in node.value if key.value == step), None)
+    # The last, which is the one that counts.
+    return next((value for key, value in reversed(node.value) if key.value == step), None)

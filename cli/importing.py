@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-import yaml
 
+from apis.errors import visible
+from cli import output
 from cli.aws import NoConfig, Reach
 from cli.documents import UnreadableFile, read_all
 from edgetenants_runtime.clock import Clock
@@ -71,9 +72,9 @@ def import_(distribution: str, config_files: tuple[Path, ...], **chosen: Any) ->
         work = _Work(account.cloudfront, reach.accounts.clock, shape, chosen["skip_managed"])
         _write(work, distribution, chosen["out"])
     except (UnreadableFile, NoConfig) as error:
-        raise click.UsageError(str(error)) from error
+        raise click.UsageError(visible(str(error))) from error
     except (ExternalError, NotYet, AwsError) as error:
-        raise click.ClickException(str(error)) from error
+        raise click.ClickException(visible(str(error))) from error
 
 
 @dataclass
@@ -102,8 +103,8 @@ class _Work:
         if self.skip_managed and holder is not Holder.NOBODY:
             return None
         made = manifests.manifest(tenant, self.shape)
-        told = f"# managed by {holder.value}: {tag}\n" if tag else ""
-        return told + yaml.safe_dump(made, sort_keys=False, allow_unicode=True, width=110)
+        told = output.comment(f"managed by {holder.value}: {tag}") if tag else ""
+        return told + output.manifest(made)
 
     def _look(self, listed: ObservedTenant) -> ObservedTenant:
         tenant = listed
@@ -165,4 +166,4 @@ def _place(path: Path, text: str) -> None:
 
 
 def _tell(text: str) -> None:
-    click.echo(text, file=sys.stderr)
+    click.echo(visible(text), file=sys.stderr)

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
-import yaml
 
 from apis import kinds
 from apis.drift import DriftPolicy
+from apis.errors import Problem, shown, visible
+from cli import output
 from cli.aws import NoConfig, Reach
+from cli.checks import check
 from cli.cluster import NoCluster, connect, look
 from cli.documents import Document, UnreadableFile, read_all
 from cli.files import takes_files
@@ -41,6 +43,13 @@ _CLIENTS: Final[Mapping[str, Callable[[Context], ExternalClient]]] = {
     "ConnectionGroup": GroupClient,
 }
 _GROUPS: Final = {kind.api_version for kind in (kinds.DISTRIBUTION_TENANT, kinds.LEGACY_DISTRIBUTION_TENANT)}
+_OBJECTS: Final = (
+    ("metadata", "labels"),
+    ("metadata", "annotations"),
+    ("status",),
+    ("status", "atProvider"),
+    ("status", "applied"),
+)
 _UNKNOWN_INSTALLATION = "(installation)"
 
 
@@ -126,7 +135,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one for each option
     try:
         documents, configs = read_all(files), read_all(config_files)
     except UnreadableFile as error:
-        raise click.UsageError(str(error)) from error
+        raise click.UsageError(visible(str(error))) from error
     plans = _Plans(
         Reach(configs, _note),
         _seen(documents, kubeconfig, context),
@@ -137,7 +146,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one for each option
     if not rows:
         raise click.UsageError(f"expected at least one {' or '.join(_CLIENTS)} in -f")
     if as_json:
-        click.echo(json.dumps([row.to_json() for row in rows], indent=2, ensure_ascii=False))
+        click.echo(json.dumps([row.to_json() for row in rows], indent=2))
     else:
         for row in rows:
             _show(row)
@@ -145,7 +154,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one for each option
 
 
 def _note(text: str) -> None:
-    click.echo(f"note: {text}", err=True)
+    click.echo(f"note: {visible(text)}", err=True)
 
 
 def _seen(documents: list[Document], kubeconfig: Path | None, context: str | None) -> Sight:
@@ -159,7 +168,7 @@ def _seen(documents: list[Document], kubeconfig: Path | None, context: str | Non
         return look(connect(kubeconfig, context), namespaces)
     except NoCluster as error:
         if kubeconfig or context:
-            raise click.UsageError(str(error)) from error
+            raise click.UsageError(visible(str(error))) from error
         return Sight(unseen=(str(error),))
 
 
@@ -180,6 +189,9 @@ class _Plans:
             yield self._row(document)
 
     def _row(self, document: Document) -> _Row:
+        wrong = list(_wrong(document))
+        if wrong:
+            return _Row(document, "", Rehearsal(), "; ".join(map(str, wrong)))
         mr = _managed(document)
         sight = self._sight_of(mr)
         mr = sight.placed(mr)
@@ -212,8 +224,18 @@ class _Plans:
         return Sight(seen.resources, (why,))
 
 
+def _wrong(document: Document) -> Iterator[Problem]:
+    """What the API server would not let in, so that nobody has to think of it later on."""
+    yield from (problem for each in check([document], ()) for problem in each.problems)
+    for path in _OBJECTS:
+        *way, last = path
+        if not isinstance(document.at(*way).get(last, {}), dict):
+            yield Problem(".".join(path), "an object", shown(document.at(*way)[last]))
+
+
 def _managed(document: Document) -> Managed:
-    mr = Managed(document.value)
+    # What is composed has no name before Crossplane makes one.
+    mr = Managed({**document.value, "metadata": {**document.metadata, "name": document.name}})
     return mr if mr.external_name else mr.with_annotations({EXTERNAL_NAME: mr.name})
 
 
@@ -234,16 +256,19 @@ def _owner(mr: Managed, account: Account) -> str:
 
 
 def _show(row: _Row) -> None:
-    where = f"  # AWS account {row.account}" if row.account else ""
-    click.echo(f"{row.title}{where}")
+    for line in _lines(row):
+        click.echo(visible(line))
+
+
+def _lines(row: _Row) -> Iterator[str]:
+    yield row.title + (f"  # AWS account {row.account}" if row.account else "")
     if row.unseen:
-        click.echo(f"  not seen, and taken for absent: {row.unseen}")
+        yield f"  not seen, and taken for absent: {row.unseen}"
     for number, call in enumerate(row.rehearsal.calls, 1):
-        click.echo(f"  {number}. {call.operation} ({call.action})")
-        click.echo(f"     why: {call.why}")
-        text = yaml.safe_dump(call.parameters, sort_keys=False, allow_unicode=True, width=110)
-        click.echo("".join(f"     {line}\n" for line in text.splitlines()), nl=False)
+        yield f"  {number}. {call.operation} ({call.action})"
+        yield f"     why: {call.why}"
+        yield from (f"     {line}" for line in output.manifest(call.parameters).splitlines())
     if row.refusal:
-        click.echo(f"  stops: {row.refusal}")
+        yield f"  stops: {row.refusal}"
     elif not row.rehearsal.calls:
-        click.echo("  nothing to do")
+        yield "  nothing to do"

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
-import yaml
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 
 from apis import crds, kinds
-from apis.errors import InvalidInput
+from apis.errors import InvalidInput, shown, visible
+from cli import output
 from cli.documents import Document, UnreadableFile, read_all
 from cli.files import takes_files
 from function import explain, fn, offline, structs
@@ -66,7 +66,7 @@ def render(
         observed = [document.value for document in read_all(observed_files)]
         answers = [_answer(document, offered, observed) for document in claims]
     except (UnreadableFile, InvalidInput) as error:
-        raise click.UsageError(str(error)) from error
+        raise click.UsageError(visible(str(error))) from error
     for document, answer in zip(claims, answers, strict=True):
         _show(document, answer, why=_why(document, offered, observed) if why else ())
     sys.exit(1 if any(answer.refused for answer in answers) else 0)
@@ -89,7 +89,8 @@ def _with_plans(documents: list[Document]) -> list[dict[str, Any]]:
 
 
 def _found(documents: list[Document]) -> str:
-    return ", ".join(sorted({document.kind or "objects without kind" for document in documents})) or "nothing"
+    kinds_ = {visible(document.kind) or "objects without kind" for document in documents}
+    return ", ".join(sorted(kinds_)) or "nothing"
 
 
 def _is_claim(document: Document) -> bool:
@@ -97,7 +98,12 @@ def _is_claim(document: Document) -> bool:
 
 
 def _answer(document: Document, offered: Pricelist, observed: list[dict[str, Any]]) -> fn.Answer:
-    return offline.run(offline.request(document.value, offered, observed), offered.others)
+    try:
+        return offline.run(offline.request(document.value, offered, observed), offered.others)
+    except InvalidInput as error:
+        raise click.UsageError(
+            visible(f"{document.place('')}: {document.kind} {document.name}: {error}")
+        ) from error
 
 
 def _show(document: Document, answer: fn.Answer, *, why: Iterable[str]) -> None:
@@ -108,11 +114,13 @@ def _show(document: Document, answer: fn.Answer, *, why: Iterable[str]) -> None:
     _print(_claim(document, rsp))
     if answer.refused:
         return
-    _comments(why)
+    for line in why:
+        _comment(line)
     for name, resource in sorted(rsp.desired.resources.items()):
         ready = "ready" if resource.ready == fnv1.READY_TRUE else "not ready"
         _comment(f"composed resource {name}, {ready}")
-        _print(_ordered(structs.plain_object(resource.resource)))
+        composed = structs.plain_object(resource.resource)
+        _print(_ordered(offline.composed(name, composed, document.value)))
 
 
 def _claim(document: Document, rsp: fnv1.RunFunctionResponse) -> dict[str, Any]:
@@ -135,28 +143,28 @@ def _why(document: Document, offered: Pricelist, observed: list[dict[str, Any]])
         found = explain.reasons(offline.order(document.value, offered, observed))
     except Refused:  # told already
         return
-    width = max(len(each.what) for each in found)
-    longest = max(len(each.value) for each in found)
+    rows = [(visible(each.what), _distinct(each.value), each.who) for each in found]
+    width = max(len(what) for what, _, _ in rows)
+    longest = max(len(value) for _, value, _ in rows)
     yield "why:"
-    for each in found:
-        yield f"  {each.what:<{width}}  {each.value:<{longest}}  {each.who}"
+    for what, value, who in rows:
+        yield f"  {what:<{width}}  {value:<{longest}}  {who}"
 
 
-def _ordered(value: dict[str, Any]) -> dict[str, Any]:
+def _distinct(value: str) -> str:
+    """A value as it is, or as JSON where it could be taken for several columns or hides something."""
+    return value if value.isprintable() and value == " ".join(value.split()) else shown(value)
+
+
+def _ordered(value: Mapping[str, Any]) -> dict[str, Any]:
     """In the order in which people read an object."""
     found = {key: value.get(key) for key in ("apiVersion", "kind", "metadata", "spec", "status")}
     return {key: item for key, item in found.items() if item is not None}
 
 
 def _print(value: dict[str, Any]) -> None:
-    click.echo("---")
-    click.echo(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=110), nl=False)
+    click.echo(f"---\n{output.manifest(value)}", nl=False)
 
 
 def _comment(text: str) -> None:
-    _comments(text.splitlines())
-
-
-def _comments(lines: Iterable[str]) -> None:
-    for line in lines:
-        click.echo(f"# {line}")
+    click.echo(output.comment(text), nl=False)

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+from google.protobuf.message import DecodeError
 
 from apis import errors, kinds, tenantplans
+from edgetenants_runtime.api.annotations import LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE
 from function import claim, fn, plans, plansources
 from function.compose import Order
 
@@ -46,6 +48,14 @@ class Pricelist:
         return cls(inputs[0], tuple(filter(is_required, objects)))
 
 
+def mapping(value: Json, *path: str) -> Json:
+    """The object at a path in what people wrote; an empty one where there is none, or something else."""
+    found: Any = value
+    for key in path:
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
 def has_plans(value: Json) -> bool:
     """Whether it is the function's input, or a Composition with a step of the function."""
     return any(True for _ in _inputs(value))
@@ -60,19 +70,18 @@ def _inputs(value: Json) -> Iterator[Json]:
     if value.get("kind") == tenantplans.KIND:
         yield value
     if value.get("kind") == "Composition":
-        yield from (step.get("input") or {} for step in steps(value) if is_ours(step))
+        yield from (mapping(step, "input") for step in steps(value) if is_ours(step))
 
 
 def steps(composition: Json) -> list[Json]:
     """The steps of a Composition's pipeline."""
-    spec = composition.get("spec")
-    found = spec.get("pipeline") if isinstance(spec, Mapping) else None
-    return [step for step in found or () if isinstance(step, Mapping)]
+    found = mapping(composition, "spec").get("pipeline")
+    return [step for step in found if isinstance(step, Mapping)] if isinstance(found, list) else []
 
 
 def is_ours(step: Json) -> bool:
     """Whether a step of a pipeline is this function's, by its input or by the function's usual name."""
-    input_, function = step.get("input") or {}, step.get("functionRef") or {}
+    input_, function = mapping(step, "input"), mapping(step, "functionRef")
     return str(input_.get("apiVersion")).partition("/")[0] == kinds.INPUT_GROUP or str(
         function.get("name")
     ).endswith("function-edgetenants")
@@ -83,36 +92,80 @@ def request(composite: Json, offered: Pricelist, observed: Iterable[Json] = ()) 
     Those that carry the label of another composite, or lie in another namespace, are passed over.
 
     Raises:
-        InvalidInput: an observed resource has no such annotation.
+        InvalidInput: an observed resource has no such annotation, or something is nested too deeply.
     """
     req = fnv1.RunFunctionRequest()
     req.meta.capabilities.extend([fnv1.CAPABILITY_CAPABILITIES, fnv1.CAPABILITY_REQUIRED_RESOURCES])
     req.observed.composite.resource.update(dict(composite))
     req.input.update(dict(offered.input))
     for value in observed:
-        metadata = value.get("metadata") or {}
-        if not _may_be_composed_by(composite.get("metadata") or {}, metadata):
+        metadata = mapping(value, "metadata")
+        if not _may_be_composed_by(mapping(composite, "metadata"), metadata):
             continue
-        name = (metadata.get("annotations") or {}).get(COMPOSED_NAME)
-        if not name:
+        name = mapping(metadata, "annotations").get(COMPOSED_NAME)
+        if not (name and isinstance(name, str)):
             path, kind = (
                 f"metadata.annotations[{COMPOSED_NAME!r}]",
                 f"{value.get('kind')} {metadata.get('name')}",
             )
             expected = "the name among the composed resources"
-            raise errors.InvalidInput((errors.Problem(f"{kind}: {path}", expected, "nothing"),))
+            got = errors.shown(name) if name else "nothing"
+            raise errors.InvalidInput((errors.Problem(f"{kind}: {path}", expected, got),))
         req.observed.resources[name].resource.update(dict(value))
+    _check_nesting(req)
     return req
 
 
+def _check_nesting(req: fnv1.RunFunctionRequest) -> None:
+    """Core's request would not arrive: protobuf reads only so many messages in messages.
+
+    Raises:
+        InvalidInput: something in it is nested too deeply.
+    """
+    try:
+        fnv1.RunFunctionRequest.FromString(req.SerializeToString())
+    except DecodeError:
+        expected = "fewer levels of nesting, as a function cannot read so many"
+        raise errors.InvalidInput((errors.Problem("", expected, "some 30 or more"),)) from None
+
+
 def _may_be_composed_by(composite: Json, composed: Json) -> bool:
-    label = (composed.get("labels") or {}).get(COMPOSITE)
-    namespaces = {each.get("namespace") for each in (composite, composed)} - {None}
+    label = mapping(composed, "labels").get(COMPOSITE)
+    namespaces = {str(each.get("namespace")) for each in (composite, composed)} - {"None"}
     return label in (None, composite.get("name")) and len(namespaces) < 2
 
 
+def composed(name: str, resource: Json, composite: Json) -> Json:
+    """A composed resource as core would apply it, without name and owner, which only core can give.
+
+    Args:
+        name: its name among the composed resources.
+        resource: what is desired.
+        composite: who wants it.
+    """
+    asked, of = mapping(composite, "metadata"), mapping(resource, "metadata")
+    claim_ref = mapping(composite, "spec", "claimRef")
+    prefix = mapping(asked, "labels").get(COMPOSITE) or asked.get("name")
+    labels = {
+        COMPOSITE: prefix,
+        LABEL_CLAIM_NAME: claim_ref.get("name"),
+        LABEL_CLAIM_NAMESPACE: claim_ref.get("namespace"),
+    }
+    metadata = {
+        "generateName": f"{prefix}-",
+        "namespace": asked.get("namespace"),
+        "labels": {**{key: label for key, label in labels.items() if label}, **mapping(of, "labels")},
+        "annotations": {COMPOSED_NAME: name, **mapping(of, "annotations")},
+    }
+    return {**resource, "metadata": {key: each for key, each in metadata.items() if each}}
+
+
 def run(req: fnv1.RunFunctionRequest, others: Iterable[Json]) -> fn.Answer:
-    """The last answer, with what the function requires taken from `others`."""
+    """The last answer, with what the function requires taken from `others`.
+
+    Raises:
+        InvalidInput: something of it is nested too deeply.
+    """
     others = tuple(others)
     answer = fn.run(req)
     for _ in range(MOST_CALLS - 1):
@@ -127,6 +180,7 @@ def order(composite: Json, offered: Pricelist, observed: Iterable[Json] = ()) ->
 
     Raises:
         Refused: it would be refused.
+        InvalidInput: as `request` and `run`.
     """
     req = request(composite, offered, observed)
     _resolve(req, fn.run(req).response, offered.others)
@@ -147,14 +201,16 @@ def _resolve(req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, others
         for value in others:
             if _selects(selector, value):
                 req.required_resources[name].items.add().resource.update(dict(value))
+    if news:
+        _check_nesting(req)
     return news
 
 
 def _selects(selector: fnv1.ResourceSelector, value: Json) -> bool:
-    metadata = value.get("metadata") or {}
+    metadata = mapping(value, "metadata")
     if (value.get("apiVersion"), value.get("kind")) != (selector.api_version, selector.kind):
         return False
     if selector.HasField("match_name"):
         return bool(metadata.get("name") == selector.match_name)
-    labels = metadata.get("labels") or {}
+    labels = mapping(metadata, "labels")
     return all(labels.get(key) == text for key, text in selector.match_labels.labels.items())

@@ -184,13 +184,13 @@ apiVersion: m.edgetenants.io/v1alpha1
 kind: ClusterProviderConfig
 metadata: {{name: default}}
 spec:
-  credentials: {{source: Secret, secretRef: {{namespace: n, name: aws, key: k}}}}
+  credentials: {{source: Secret, secretRef: {{namespace: "n", name: aws, key: k}}}}
   endpoint: {{url: {url}}}
   rateLimits: {{cloudfront: 1000}}
 ---
 apiVersion: v1
 kind: Secret
-metadata: {{namespace: n, name: aws}}
+metadata: {{namespace: "n", name: aws}}
 stringData:
   k: |
     [default]
@@ -226,6 +226,17 @@ def test_the_command_shows_a_creation(aws, config_file):
     assert f"DistributionId: {DISTRIBUTION}" in result.output
     assert "Value: i1/DistributionTenant/shop/shop.acme" in result.output
     assert aws.tenants == []
+
+
+def test_no_text_fakes_a_line_of_the_command(aws, config_file):
+    world = DryWorld(aws, managed())
+    world.settle()
+    world.edit(parameters={"tenantName": "b\n  nothing to do\u2028", "tier": "\x9b2J"})
+    result = plan(config_file, world.obj)
+    assert result.exit_code == 0, result.output
+    assert "why: parameters.tenantName acme → b\\n  nothing to do\\u2028" in result.output
+    assert "  nothing to do" not in result.output.splitlines()
+    assert [line for line in result.output.splitlines() if not line.isprintable()] == []
 
 
 def test_the_command_believes_the_owner_on_the_tenant(aws, config_file):

@@ -67,7 +67,9 @@ def test_a_finalizer_that_never_goes_holds_up_its_own_resource_alone(teams: Team
 def test_words_of_the_user_are_no_more_than_words(teams: Teams) -> None:
     """Control characters, terminal sequences and markup in what messages quote."""
     red = teams.red
-    odd = "\u001b[2J\u202e<script>{{namespace}}%s"
+    # CloudFront takes no escape characters, and so neither does the API server; it takes the control sequence
+    # of one character that stands for the same.
+    odd = "\u009b2J\u202e<script>{{namespace}}%s"
     red.apply(red.tenant("odd", forProvider={"parameters": {"tenantName": odd}}))
     red.looked_at("odd")
-    assert "\u001b" not in red.admin.log("provider")
+    assert "\u009b" not in red.admin.log("provider")

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tests.mutants.cli_contract import CLI_CONTRACT, CLI_CONTRACT_OF_APIS, CLI_CONTRACT_OF_FUNCTION
 from tests.mutants.function_domains import FUNCTION_DOMAINS
 from tests.mutants.function_moves import FUNCTION_MOVES
 from tests.mutants.mutation import Mutation
@@ -60,5 +61,9 @@ TARGETS: Mapping[str, Target] = {
             *PROVIDER_READINGS,
         ),
     ),
-    "function": Target(".", "function", "tests", (*FUNCTION_DOMAINS, *FUNCTION_MOVES)),
+    "function": Target(
+        ".", "function", "tests", (*FUNCTION_DOMAINS, *FUNCTION_MOVES, *CLI_CONTRACT_OF_FUNCTION)
+    ),
+    "cli": Target(".", "cli", "tests", CLI_CONTRACT),
+    "apis": Target(".", "apis", "tests", CLI_CONTRACT_OF_APIS),
 }

@@ -326,6 +326,8 @@ SCHEMA_CASES: tuple[Case, ...] = (
     Case("no domain", TENANTS, "domains", tenant(), tenant(domains=[])),
     Case("50 parameters", TENANTS, "parameters", tenant(parameters={f"a{n}": "x" for n in range(50)}),
          tenant(parameters={f"a{n}": "x" for n in range(51)})),
+    Case("parameter that XML has not", TENANTS, "parameters", tenant(parameters={"a": "\tb\n\x85\u2028"}),
+         tenant(parameters={"a": "b\r"})),
     Case("parameter without value", TENANTS, "parameters", tenant(), tenant(parameters={"a": ""})),
     Case("country's name", TENANTS, "locations", tenant(),
          custom(geoRestrictions={"restrictionType": "whitelist", "locations": ["Germany"]})),

@@ -39,11 +39,21 @@ def test_normalise(written: str, stored: str) -> None:
         "a b.de",
         f"{'a' * 64}.de",
         ".".join(["abcdefgh"] * 30),
+        "1.2.3.4",
+        "1.2.3.4.",
+        "\uff11.\uff12",
+        "*.7",
     ],
 )
 def test_what_is_no_domain(written: str) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         domains.normalise(written)
+
+
+@pytest.mark.parametrize("stored", ["1.2.3.4", "acme.7"])
+def test_an_address_is_no_stored_domain(stored: str) -> None:
+    with pytest.raises(ValueError, match="expected a domain name as CloudFront stores it"):
+        DistributionTenantParameters(domains=(stored,))
 
 
 @pytest.mark.parametrize("written", ["acme.example.com", "*.Bücher.example", "日本語.jp", "a.de."])

@@ -58,7 +58,15 @@ def test_a_claim_and_what_it_becomes(put: Any) -> None:
     assert (claim["kind"], claim["status"]["phase"]) == ("TenantClaim", "Pending")
     assert claim["status"]["conditions"][0]["type"] == "Live"
     assert tenant["spec"]["forProvider"]["domains"] == ["xn--bcher-kva.example.com"]
-    assert tenant["metadata"]["annotations"] == {"crossplane.io/external-name": "shop.acme"}
+    assert tenant["metadata"] == {
+        "generateName": "acme-",
+        "namespace": "shop",
+        "labels": {"crossplane.io/composite": "acme"},
+        "annotations": {
+            "crossplane.io/composition-resource-name": "tenant",
+            "crossplane.io/external-name": "shop.acme",
+        },
+    }
 
 
 def test_why(put: Any) -> None:
