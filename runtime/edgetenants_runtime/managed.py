@@ -203,7 +203,8 @@ class Managed:
 
     @property
     def deletion_began(self) -> bool:
-        """It is being deleted, and Ready says so, which is said only where the external resource was seen."""
+        """It is being deleted, and Ready says so, which is said only where the external resource was seen, or
+        nothing is waited for any more."""
         ready = self.condition(ConditionType.READY) if self.deleted else None
         return ready is not None and ready.reason == ReadyReason.DELETING
 
