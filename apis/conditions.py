@@ -20,6 +20,8 @@ class TenantConditionType(StrEnum):
     """The managed certificate that was asked for is attached."""
     DNS_READY = "DNSReady"
     """The DNS records that the provider was asked to make are in place."""
+    RECONCILING = "Reconciling"
+    """A change is on its way."""
 
 
 class TenantReadyReason(StrEnum):
@@ -141,8 +143,8 @@ class InSyncReason(StrEnum):
     """Somebody changed the resource in AWS; status.drift says what. Repaired by itself under driftPolicy
     Enforce, left under Report; so is the deletion of the whole, which the message tells."""
     UPDATE_PENDING = "UpdatePending"
-    """A change of the spec was sent and is not rolled out, or waits to be sent. Nobody needs to act; clears
-    by itself."""
+    """A change of the spec was sent and is not rolled out, or waits to be sent: the message says for what.
+    Whoever the message names acts, else nobody; clears by itself."""
     UPDATE_INEFFECTIVE = "UpdateIneffective"
     """The same update was made twice and AWS shows the same difference. Not repeated until the resource or
     the tenant changes; whoever wrote the resource looks at the fields that the message names."""
@@ -192,7 +194,8 @@ class ClaimConditionType(StrEnum):
     LIVE = "Live"
     """Every domain is served. The message names the next action."""
     RECONCILING = "Reconciling"
-    """A change is on its way."""
+    """A change is on its way. A managed resource has it once a change of it was waited for while it was
+    Ready, so that what waits by kstatus goes on waiting."""
     DEGRADED = "Degraded"
     """Something needs attention, though domains may be served."""
     SUSPENDED = "Suspended"
@@ -239,12 +242,14 @@ class LiveReason(StrEnum):
 
 
 class ReconcilingReason(StrEnum):
-    """Reasons of type Reconciling."""
+    """Reasons of type Reconciling. A managed resource has the condition only once a change of it was waited
+    for while it was Ready; InSync then says for what."""
 
     CREATING = "Creating"
     """The tenants are being created. Nobody needs to act; clears by itself."""
     UPDATING = "Updating"
-    """A change is being rolled out. Nobody needs to act; clears by itself."""
+    """A change is being rolled out, or waits to be sent. Nobody needs to act, unless another condition says
+    so; clears by itself."""
     STABLE = "Stable"
     """No change is on its way. Nobody needs to act."""
 
