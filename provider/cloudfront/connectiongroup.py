@@ -217,8 +217,10 @@ class GroupClient:
         after = groupplan.assess(mr, state.asked, _there(effects), self._with.drift_policy)
         self._memory.note_attempt(mr.uid, groupplan.attempt(after))
         drift = "repaired drift: " if state.drift and not state.pending else ""
+        if drift:
+            self._memory.note_contention(mr.uid)
         shown = groupreport.show(after, served=serving, written=True)
-        return _change(shown, drift + ", ".join(effects.story))
+        return _change(shown, f"{drift}{', '.join(effects.story)}{guards.contended(mr, self._with)}")
 
     def _owned(self, mr: Managed, state: GroupState) -> GroupState:
         if not self._memory.proofs.held(mr.uid, state.seen.id):
@@ -237,6 +239,7 @@ class GroupClient:
             except AwsError as error:
                 if not error.conflict or not tries_left:
                     raise
+                self._memory.note_contention(mr.uid)
                 seen = replace(self._cloudfront.get_group(state.seen.id), tags=state.seen.tags)
                 state = groupplan.assess(mr, state.asked, seen, self._with.drift_policy)
             else:

@@ -33,6 +33,7 @@ __all__ = [
     "check_import",
     "check_protection",
     "check_vanished",
+    "contended",
     "invalid",
     "is_confirmed",
     "is_dry_run",
@@ -343,6 +344,17 @@ def check_default_group(mr: Managed, *, disables: bool) -> None:
         f"spec.forProvider.enabled: connection group {mr.external_name} is the account's default and serves "
         "every tenant that names no other, so it is not disabled. Remove the field, or set it to true",
         serving=was_ready(mr),
+    )
+
+
+def contended(mr: Managed, having: Context) -> str:
+    """For the story of a change: somebody else goes on writing to the same thing; "" where nobody does."""
+    if not having.memory.contended(mr.uid):
+        return ""
+    return (
+        f". Somebody else changed {noun(mr)} {mr.external_name} three times within ten minutes: another "
+        f"provider of installation {having.installation}, or another tool. Stop one of the two, or give the "
+        "other cluster's provider an --installation-id of its own"
     )
 
 

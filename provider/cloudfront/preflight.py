@@ -209,7 +209,8 @@ class Preflight:
             yield Problem(Reason.PARENT_NOT_FOUND, words)
         elif not found.multi_tenant:
             words = (
-                f"{_FIELD}distributionId: distribution {id_} is none that has tenants: it is not tenant-only"
+                f"{_FIELD}distributionId: distribution {id_} is not a multi-tenant one: its connection mode "
+                "is not tenant-only. Name a multi-tenant distribution"
             )
             yield Problem(Reason.PARENT_NOT_FOUND, words)
         else:

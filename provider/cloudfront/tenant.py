@@ -289,7 +289,10 @@ class TenantClient:
         # Not by what was last written down: a tenant that was found disabled does not serve yet.
         shown = self._shown(mr, after, served=serving, written=True)
         drift = "repaired drift: " if state.drift and not state.pending else ""
-        return _change(shown, plan.LOOK_AGAIN, f"{drift}{effects.message}{passed.unchecked}")
+        if drift:
+            self._memory.note_contention(mr.uid)
+        story = f"{drift}{effects.message}{passed.unchecked}{guards.contended(mr, self._with)}"
+        return _change(shown, plan.LOOK_AGAIN, story)
 
     def _owned(self, mr: Managed, state: Assessment, *, afresh: bool) -> Assessment:
         if not self._memory.proofs.held(mr.uid, state.seen.id):
@@ -318,6 +321,7 @@ class TenantClient:
         raise AssertionError("unreachable: the last try returns or raises")
 
     def _look_again(self, mr: Managed, before: Assessment) -> Assessment:
+        self._memory.note_contention(mr.uid)
         try:
             seen = self._cloudfront.get_tenant(before.seen.id)
         except AwsError as error:

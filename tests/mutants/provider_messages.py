@@ -2,6 +2,7 @@
 
 from tests.mutants.mutation import Mutation
 
+_MESSAGES = "unit/provider/test_messages.py"
 _WAITING = "contract/test_waiting_changes.py"
 
 PROVIDER_MESSAGES = (
@@ -36,5 +37,45 @@ PROVIDER_MESSAGES = (
         "        if True:\n",
         "a change under expired credentials looks finished",
         (_WAITING,),
+    ),
+    Mutation(
+        "other accounts are asked for by a distribution as if it were a tenant",
+        "cloudfront/domaincalls.py",
+        '        kind = "DistributionTenantId" if resource.startswith(_TENANT) else "DistributionId"\n',
+        '        kind = "DistributionTenantId"\n',
+        "nobody learns which domain another account has",
+        (_MESSAGES,),
+    ),
+    Mutation(
+        "other accounts are asked for domains that no certificate here covers",
+        "cloudfront/checks.py",
+        "    return None if own else asked.distribution_id\n",
+        "    return asked.distribution_id\n",
+        "a refused customer domain costs a call that cannot be answered",
+        (_MESSAGES,),
+    ),
+    Mutation(
+        "a domain that does not lead here is an invalid argument",
+        "cloudfront/errors.py",
+        "    if error.verdict is _UNOWNED:\n",
+        "    if error.verdict is _BROKEN:\n",
+        "nobody is told to make DNS records",
+        (_MESSAGES,),
+    ),
+    Mutation(
+        "a team's config names the platform's Secret",
+        "cloudfront/origins.py",
+        "        namespace = config.key.namespace or given.secret_ref.namespace\n",
+        "        namespace = given.secret_ref.namespace\n",
+        "expired credentials are renewed in a Secret that nobody reads",
+        (_MESSAGES,),
+    ),
+    Mutation(
+        "who fought once fights for ever",
+        "cloudfront/memory.py",
+        " and times[0] > self._clock.now() - _CONTENTION_SECONDS",
+        "",
+        "a second writer is suspected for ever",
+        (_MESSAGES,),
     ),
 )

@@ -35,6 +35,21 @@ def declared() -> dict[str, str]:
     return codes
 
 
+_SOMEBODY_ELSE = (
+    ". Somebody else changed it at the same moment. Tried again by itself; if it goes on, another provider "
+    "of this installation or another tool writes to it, too: stop one of the two"
+)
+_RENEW = ". Renew the credentials where spec.credentials of the ProviderConfig says that they are"
+ADVICE = {
+    "PreconditionFailed": _SOMEBODY_ELSE,
+    "InvalidIfMatchVersion": _SOMEBODY_ELSE,
+    "EntityLimitExceeded": ". A quota of the AWS account is used up: whoever owns the account asks AWS for "
+    "more, or removes what is not needed. Tried again every ten minutes",
+    "ExpiredToken": _RENEW,
+    "Credentials": _RENEW,
+}
+
+
 def test_no_declared_error_is_forgotten():
     assert set(declared()) <= set(CODES)
 
@@ -64,7 +79,8 @@ def test_each_class_has_its_retry(code, words, status, kind, reason, retry):
     explained = explain(error, "create tenant shop.acme", serving=False)
     assert error.verdict.class_ is kind
     assert isinstance(explained, ExternalError)
-    assert explained.message == f"create tenant shop.acme: {code}: {words} (request id: r-1)"
+    told = f"create tenant shop.acme: {code}: {words}"
+    assert explained.message == f"{told}{ADVICE.get(code, '')} (request id: r-1)"
     assert [(c.type, str(c.status), c.reason) for c in explained.conditions] == [("Ready", "False", reason)]
     assert (explained.retry.mode, explained.retry.seconds) == retry
 
