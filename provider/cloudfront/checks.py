@@ -14,6 +14,7 @@ from edgetenants_runtime.managed import Managed
 from provider.cloudfront import guards, plan, preflight
 from provider.cloudfront.assessment import Assessment
 from provider.cloudfront.calls import CloudFront
+from provider.cloudfront.conditions import named
 from provider.cloudfront.desired import Tenant
 from provider.cloudfront.domainmoves import TAKE_ANNOTATION, Mover
 from provider.cloudfront.errors import AwsError, explain, not_ready
@@ -35,8 +36,6 @@ _READING_ON: Final = (
 )
 _READ_ON_SECONDS: Final = 10.0
 """So that one resource with many ids leaves the account's rate to others."""
-_NAMED: Final = 5
-"""Domains that one message names; a tenant can have hundreds."""
 _MOST_LOOKED_FOR: Final = 10
 """Kept domains of one refusal of which AWS is asked who has them."""
 
@@ -202,8 +201,7 @@ def _inherited(asked: Tenant) -> str | None:
 
 def _unnamed(error: AwsError, domains: Sequence[str], searched: str, *, serving: bool) -> ExternalError:
     """Nobody is found who has one of the domains; `searched` says where was looked."""
-    named = ", ".join(domains[:_NAMED]) + (f" and {len(domains) - _NAMED} more" * (len(domains) > _NAMED))
-    which = f"one of {named}" if len(domains) > 1 else named
+    which = f"one of {named(domains)}" if len(domains) > 1 else named(domains)
     find = " To find out which it is, ask for one domain at a time." if len(domains) > 1 else ""
     words = (
         f"spec.forProvider.domains: a distribution or tenant has {which}, and AWS does not say who"

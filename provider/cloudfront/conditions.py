@@ -8,7 +8,7 @@ Nothing here is stored but for Ready itself, whose last value says that the tena
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -31,7 +31,7 @@ from provider.cloudfront.errors import not_ready
 from provider.cloudfront.grouplook import UNKNOWN, GroupLook
 from provider.cloudfront.observed import ObservedTenant
 
-__all__ = ["World", "absent", "derive", "drifted", "gone", "removing", "was_ready"]
+__all__ = ["World", "absent", "derive", "drifted", "gone", "named", "removing", "was_ready"]
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def _without_effect(world: World) -> Finding | None:
     if not world.ineffective or not missing:
         return None
     words = (
-        f"CloudFront does not answer for {_named(missing)}, and AWS takes an update without effect: "
+        f"CloudFront does not answer for {named(missing)}, and AWS takes an update without effect: "
         f"{_told((*world.drift, *world.pending))}. It is not repeated; look at these fields."
     )
     return Finding(TenantReadyReason.UPDATE_INEFFECTIVE, words)
@@ -171,7 +171,8 @@ def _unserved(world: World) -> list[str]:
     return sorted(asked - set(world.seen.active_domains))
 
 
-def _named(domains: list[str]) -> str:
+def named(domains: Sequence[str]) -> str:
+    """Domains, of which a message has not too many."""
     return ", ".join(domains[:5]) + (f" and {len(domains) - 5} more" if len(domains) > 5 else "")
 
 
@@ -179,7 +180,7 @@ def _inactive_domains(world: World) -> Finding | None:
     missing = _unserved(world)
     if not missing:
         return None
-    names = _named(missing)
+    names = named(missing)
     if not world.seen.deployed:
         return Finding(TenantReadyReason.DEPLOYING, f"CloudFront does not answer for {names} yet.")
     words = (

@@ -319,8 +319,9 @@ class GroupClient:
         self._memory.note_refusal(mr.uid, group.id, group.etag)
         if not effects.story:
             raise groupuse.waiting(group, "for CloudFront before deleting it") from error
+        # No Change, as of tenants.
         message = f"{', '.join(effects.story)}, waiting for CloudFront before deleting it"
-        return Change(conditions=groupreport.removing(group), requeue_after=plan.LOOK_AGAIN, message=message)
+        raise NotYet(message, after=plan.LOOK_AGAIN, conditions=groupreport.removing(group)) from error
 
     # Doing.
 

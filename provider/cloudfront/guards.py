@@ -14,13 +14,13 @@ from edgetenants_runtime.api.conditions import Condition, ConditionStatus
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.policies import UnsupportedPolicies, permissions
-from provider.cloudfront import disclosure, identity, ownership
+from provider.cloudfront import advice, disclosure, identity, ownership
 from provider.cloudfront.conditions import was_ready
 from provider.cloudfront.context import Context
 from provider.cloudfront.errors import AwsError, explain, not_ready
 from provider.cloudfront.identity import namespace_of, noun
 from provider.cloudfront.observed import account_of
-from provider.cloudfront.ownership import ADOPT_ANNOTATION, Ownership, Resource
+from provider.cloudfront.ownership import Ownership, Resource
 from provider.cloudfront.vanishing import Census, Verdict, limit, take_census
 
 __all__ = [
@@ -121,18 +121,17 @@ def adoption_refused(
     # By its id somebody may have named it whose name they do not know.
     name = seen.name if known else str(mr.external_name)
     which = name if name == seen.id else f"{name} ({seen.id})"
-    other_name = f"another name with the annotation {EXTERNAL_NAME}"
+    other_name = advice.another_name(mr)
     if verdict is Ownership.OTHERS:
         which = which if known else name
         whose = owner if known else f"another namespace or installation. {disclosure.HIDDEN}"
-        way_out = f"it belongs to {whose}. Choose {other_name}"
+        way_out = f"it belongs to {whose}. {advice.sentence(other_name)}"
     elif verdict is Ownership.HELD:
-        way_out = f"{verdict.value}. Choose {other_name}"
+        way_out = f"{verdict.value}. {advice.sentence(other_name)}"
     else:
         former = f" ({owner})" if verdict is Ownership.LEFT and known else ""
         way_out = (
-            f"{verdict.value}{former}. To take it over, set the annotation {ADOPT_ANNOTATION} to {seen.id}; "
-            f"or choose {other_name}"
+            f"{verdict.value}{former}. To take it over, {advice.take_over(mr, seen.id)}; or {other_name}"
         )
     words = f"{noun(mr)} {which} exists in CloudFront, and {way_out}"
     return _refused(Reason.ADOPTION_REFUSED, words)
@@ -157,8 +156,7 @@ def _no_longer(mr: Managed, seen: Resource, owner: str | None, installation: str
     if not owner:
         return (
             f"status says that {it} is this resource's, and it has no owner tag in AWS; nothing is written to"
-            f" it. If it is this resource's, set the annotation {ADOPT_ANNOTATION} to {seen.id}, or {tag} to"
-            f" {ours}"
+            f" it. If it is this resource's, {advice.take_over(mr, seen.id)}; or set {tag} to {ours}"
         )
     known = disclosure.may_know(mr, installation, owner)
     whose = owner if known else f"another namespace or installation ({disclosure.HIDDEN})"
@@ -182,8 +180,8 @@ def refuse_beside(mr: Managed, seen: Resource, other: Managed) -> NoReturn:
         raise NotYet(words, after=_PREDECESSOR_SECONDS)
     raise _refused(
         Reason.ADOPTION_REFUSED,
-        f"{noun(mr)} {seen.name} ({seen.id}) is managed by {where}. Choose another name with the "
-        f"annotation {EXTERNAL_NAME}, or delete one of the two",
+        f"{noun(mr)} {seen.name} ({seen.id}) is managed by {where}. "
+        f"{advice.sentence(advice.another_name(mr))}, or delete one of the two",
     )
 
 

@@ -18,7 +18,7 @@ from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.api.annotations import EXTERNAL_NAME
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront import certificates, grouplook
+from provider.cloudfront import advice, certificates, grouplook
 from provider.cloudfront.actions import MoveDomain
 from provider.cloudfront.calls import CloudFront
 from provider.cloudfront.certificates import Certificate
@@ -214,7 +214,7 @@ class Preflight:
             )
             yield Problem(Reason.PARENT_NOT_FOUND, words)
         else:
-            yield from _parameters(asked, found)
+            yield from _parameters(self.mover.mr, asked, found)
 
     def group(self, asked: Tenant) -> Iterator[Problem]:
         """The connection group is there."""
@@ -260,7 +260,7 @@ class Preflight:
         if asked.certificate_request or (known and parent is None):
             return
         if known and not own and not inherited:
-            yield Problem(Reason.MISSING_CERTIFICATE, _no_certificate(asked))
+            yield Problem(Reason.MISSING_CERTIFICATE, _no_certificate(self.mover.mr, asked))
             return
         names: set[str] = set()
         for arn, path in ((own, "customizations.certificate.arn"), (inherited, "distributionId")):
@@ -274,7 +274,7 @@ class Preflight:
             names |= certificate.domains if certificate and certificate.issued else frozenset()
         missing = certificates.uncovered(names, domains)
         if known and missing:
-            yield Problem(Reason.CERTIFICATE_SAN_MISMATCH, _mismatch(missing, names))
+            yield Problem(Reason.CERTIFICATE_SAN_MISMATCH, _mismatch(self.mover.mr, missing, names))
 
     # Asking.
 
@@ -289,21 +289,26 @@ class Preflight:
         return self.permitted.ask(lambda: self.memory.shared(what, ask))
 
 
-def _parameters(asked: Tenant, distribution: Distribution) -> Iterator[Problem]:
+def _parameters(mr: Managed, asked: Tenant, distribution: Distribution) -> Iterator[Problem]:
+    where = advice.wanting(mr, "parameters")
     given, defined = set(asked.parameters), set(distribution.parameters)
     missing = sorted(name for name, must in distribution.parameters.items() if must and name not in given)
     if missing:
-        words = f"{_FIELD}parameters: distribution {distribution.id} requires {', '.join(missing)}"
+        words = (
+            f"{_FIELD}parameters: distribution {distribution.id} requires {', '.join(missing)}. Add what is "
+            f"missing to {where}"
+        )
         yield Problem(Reason.MISSING_PARAMETERS, words)
     for name in sorted(given - defined):
         known = f"defines {', '.join(sorted(defined))}" if defined else "defines none"
-        yield _invalid(f"{_FIELD}parameters.{name}: distribution {distribution.id} {known}")
+        words = f"{_FIELD}parameters.{name}: distribution {distribution.id} {known}. Remove it from {where}"
+        yield _invalid(words)
 
 
-def _no_certificate(asked: Tenant) -> str:
+def _no_certificate(mr: Managed, asked: Tenant) -> str:
     return (
         f"{_FIELD}customizations.certificate: distribution {asked.distribution_id} has no certificate of "
-        "ACM. Name one here, or add managedCertificateRequest"
+        f"ACM. {advice.certificate(mr)}"
     )
 
 
@@ -314,9 +319,9 @@ def _unusable(path: str, arn: str, certificate: Certificate | None) -> Problem:
     return Problem(reason, f"{_FIELD}{path}: certificate {arn} is not issued, ACM says {certificate.status}")
 
 
-def _mismatch(missing: tuple[str, ...], names: Iterable[str]) -> str:
+def _mismatch(mr: Managed, missing: tuple[str, ...], names: Iterable[str]) -> str:
     on_it = ", ".join(sorted(names)[:20]) or "nothing"
     return (
         f"{_FIELD}domains: no certificate covers {', '.join(missing)}; those of the tenant and of its "
-        f"distribution cover {on_it}. Use another certificate or domain, or add managedCertificateRequest"
+        f"distribution cover {on_it}. Remove what is not covered, or: {advice.certificate(mr)}"
     )

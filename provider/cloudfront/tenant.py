@@ -133,7 +133,7 @@ class TenantClient:
             exists=True,
             up_to_date=not state.differs or ineffective or bool(self._with.frozen),
             diff=state.todo.all,
-            drifted=conditions.drifted(mr, shown.conditions),
+            drifted=". ".join(filter(None, (conditions.drifted(mr, shown.conditions), _led_away(mr, shown)))),
             conditions=shown.conditions,
             at_provider=shown.at_provider,
             status=shown.status,
@@ -389,14 +389,24 @@ class TenantClient:
             what, still = f"delete tenant {tenant.name}", conditions.removing(tenant)
             raise explain(error, what, serving=False, meanwhile=still) from failure
         self._memory.note_refusal(mr.uid, tenant.id, tenant.etag)
+        # No Change, even where it was disabled just now: nobody shall read that it is deleted.
         waiting = f"{effects.message or 'tenant ' + tenant.name}, waiting for CloudFront before deleting it"
-        if not effects.story:
-            raise NotYet(waiting, after=plan.LOOK_AGAIN, conditions=conditions.removing(tenant))
-        return Change(conditions=conditions.removing(tenant), requeue_after=plan.LOOK_AGAIN, message=waiting)
+        raise NotYet(waiting, after=plan.LOOK_AGAIN, conditions=conditions.removing(tenant))
 
     def _explained(self, mr: Managed, error: AwsError, what: str) -> ExternalError | NotYet:
         """For a failure that tells nothing of the tenant: Ready stays True where it was."""
         return explain(error, what, serving=conditions.was_ready(mr))
+
+
+def _led_away(mr: Managed, shown: Shown) -> str:
+    """Somebody changed the DNS of a domain that led here; it is told once."""
+    lost = dnsinstructions.lost(mr.status, shown.status)
+    if not lost:
+        return ""
+    return (
+        f"DNS does not lead {conditions.named(lost)} to CloudFront any more, so no visitor gets there. Make "
+        "the records of status.dnsInstructions again"
+    )
 
 
 def _gone_already() -> Change:

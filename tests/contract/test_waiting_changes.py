@@ -134,3 +134,19 @@ def test_a_connection_group_says_the_same(aws):
     assert status_of(group.stored) == "InProgress"
     group.come_to_rest()
     is_done(group)
+
+
+def test_a_tenant_that_is_only_disabled_is_not_told_as_deleted(aws, serving):
+    serving.delete()
+    serving.reconcile()
+    assert serving.told("Deployed")[:2] == ("False", "Disabling")
+    assert serving.journal[-2:] == [
+        "event Normal PendingExternalResource",
+        "patch DistributionTenant shop/acme",
+    ]
+    assert "event Normal DeletedExternalResource" not in serving.journal
+    assert status_of(serving.stored) == "Terminating"
+    aws.deploy()
+    serving.reconcile()
+    assert serving.journal[-2] == "event Normal DeletedExternalResource"
+    assert not aws.tenants

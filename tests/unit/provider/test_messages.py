@@ -11,7 +11,8 @@ from edgetenants_runtime.managed import ProviderConfigKey
 from provider.cloudfront import aws
 from provider.cloudfront.domaincalls import Conflict, DomainCalls
 from provider.cloudfront.errors import AwsError
-from tests.unit.provider.fakecloudfront import NOT_OWNED, FakeCloudFront
+from tests.unit.provider.fakecloudfront import DISTRIBUTION, NOT_OWNED, FakeCloudFront
+from tests.unit.provider.test_connectiongroup import Groups
 from tests.unit.provider.world import FOR_PROVIDER, World, managed
 
 CREATE, UPDATE = "CreateDistributionTenant", "UpdateDistributionTenant"
@@ -93,6 +94,75 @@ def test_other_accounts_are_asked_for_by_a_tenant_or_by_a_distribution():
     calls.conflicts("a.example.com", "dt_1")
     calls.conflicts("a.example.com", "E1")
     assert [by for _, by in calls.by] == [{"DistributionTenantId": "dt_1"}, {"DistributionId": "E1"}]
+
+
+# What a claim's author can do, and what the author of a managed resource can.
+
+CLAIM = {"apiVersion": "platform.edgetenants.io/v1alpha1", "kind": "TenantClaim", "name": "acme", "uid": "c"}
+
+
+def composed(world: World, owner: dict[str, str] = CLAIM) -> World:
+    """A claim composes the resource."""
+    world.obj["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
+    return world
+
+
+@pytest.mark.parametrize(
+    ("owner", "advised"),
+    [
+        (
+            CLAIM,
+            (
+                "set spec.adopt.tenantId of the claim to dt_1, which its plan must allow (allow.adopt); or "
+                "make the claim under another name"
+            ),
+        ),
+        (
+            {**CLAIM, "apiVersion": "example.com/v1", "kind": "XSite"},
+            (
+                "set the annotation edgetenants.io/adopt to dt_1; or choose another name with the annotation "
+                "crossplane.io/external-name"
+            ),
+        ),
+    ],
+)
+def test_an_adoption_is_advised_to_who_can_follow(owner, advised):
+    world = composed(World(), owner)
+    world.cloudfront.add(name="shop.acme")
+    world.reconcile()
+    assert world.ready() == ("False", "AdoptionRefused")
+    assert world.condition("Ready")[2] == (
+        f"tenant shop.acme (dt_1) exists in CloudFront, and it has no owner. To take it over, {advised}"
+    )
+
+
+def test_the_groups_of_claims_are_taken_over_by_the_platform_team():
+    world = composed(Groups())
+    world.cloudfront.add_group("shop.front", tags={})
+    world.reconcile()
+    assert "have the platform team set the annotation edgetenants.io/adopt of this" in world.error.message
+
+
+@pytest.mark.parametrize(
+    ("by_claim", "where"),
+    [
+        (True, "spec.parameters of the claim, or parameters of its plan"),
+        (False, "spec.forProvider.parameters"),
+    ],
+)
+def test_parameters_are_added_and_removed_where_somebody_wrote_them(by_claim, where):
+    world = World(managed({**FOR_PROVIDER, "parameters": {"other": "x"}}))
+    world.cloudfront.put_distribution(DISTRIBUTION, parameters={"tenantName": True})
+    (composed(world) if by_claim else world).reconcile()
+    assert f"requires tenantName. Add what is missing to {where}" in world.error.message
+    assert f"defines tenantName. Remove it from {where}" in world.error.message
+
+
+def test_a_certificate_is_chosen_in_the_claim():
+    world = composed(World(managed({**FOR_PROVIDER, "domains": ["www.customer.test"]})))
+    world.reconcile()
+    assert world.ready() == ("False", "CertificateSANMismatch")
+    assert world.error.message.endswith("Set spec.certificate of the claim, or certificate of its plan")
 
 
 # What AWS refuses for a while.
@@ -209,3 +279,45 @@ def test_an_update_that_always_meets_another_writer_says_so():
     world.reconcile()
     assert "stale. Somebody else changed it at the same moment." in world.error.message
     assert "another provider of this installation or another tool writes to it" in world.error.message
+
+
+# DNS that leads elsewhere after a tenant went live.
+
+
+def test_a_record_that_somebody_removed_is_told_once():
+    world = World()
+    domains = FOR_PROVIDER["domains"]
+    world.cloudfront.pointing = set(domains)
+    world.settle()
+    world.clock.advance(4000)
+    world.settle()
+    assert {each["state"] for each in world.status["dnsInstructions"]} == {"Present"}
+    world.cloudfront.pointing = {domains[0]}
+    world.clock.advance(25 * 3600)
+    assert world.client.observe(world.mr).drifted == (
+        f"DNS does not lead {domains[1]} to CloudFront any more, so no visitor gets there. Make the records "
+        "of status.dnsInstructions again"
+    )
+    world.clock.advance(25 * 3600)
+    world.reconcile()
+    assert world.ready() == ("True", "Available"), "CloudFront answers for it all the same"
+    world.clock.advance(25 * 3600)
+    assert world.client.observe(world.mr).drifted == ""
+
+
+# Deletions.
+
+
+def test_a_group_that_is_only_disabled_is_not_told_as_deleted():
+    world = Groups()
+    world.settle()
+    world.cloudfront.deploys = world.cloudfront.deletes_in_progress = False
+    world.delete()
+    for _ in range(3):
+        world.reconcile()
+        world.clock.advance(20)
+    assert isinstance(world.error, NotYet)
+    assert not [
+        group for group in world.cloudfront.groups.values() if group.name == "shop.front" and group.enabled
+    ]
+    assert not [event for event in world.events if event.startswith("delete")]
