@@ -52,7 +52,8 @@ class TenantReadyReason(StrEnum):
     makes the records of status.dnsInstructions where there are any; clears by itself."""
     CERTIFICATE_FAILED = "CertificateFailed"
     """The managed certificate could not be issued, or was revoked; the message has ACM's reason. Its cause
-    (often a CAA record) is removed by the domain's owner; it is asked for anew by itself."""
+    (often a CAA record) is removed by the domain's owner. Another one is asked for after the time that the
+    message says, or at once with the annotation crossplane.io/reconcile-requested-at."""
     CERTIFICATE_EXPIRED = "CertificateExpired"
     """The certificate of the tenant has expired. A managed one is asked for anew by itself once DNS leads to
     CloudFront; a custom one is replaced by whoever gave it."""
@@ -109,7 +110,8 @@ class TenantReadyReason(StrEnum):
     DELETION_HELD = "DeletionHeld"
     """Nothing is deleted in AWS: deletionProtection is on, AWS does not tell whether a connection group has
     tenants, the kind's CRD is itself being deleted, or the provider runs with --hold-deletions. Whoever is
-    sure confirms as the message says; does not clear by itself."""
+    sure confirms as the message says; does not clear by itself. Of a new resource: the one that had the
+    tenant before is being deleted, and is held so or paused; whoever paused it ends that."""
     RECREATION_HELD = "RecreationHeld"
     """The tenant or connection group is gone from AWS, and is not made anew: for one poll interval, as others
     are looked at first, and then only while too many of the account's are gone at once, which looks like an
@@ -164,7 +166,8 @@ class CertificateReason(StrEnum):
     """The certificate is issued and being attached. Nobody needs to act; clears by itself within minutes."""
     CERTIFICATE_FAILED = "CertificateFailed"
     """Validation failed or timed out, or the certificate was revoked; the message has ACM's reason. The
-    domain's owner removes the cause; it is asked for anew by itself."""
+    domain's owner removes the cause. Another one is asked for after the time that the message says, or at
+    once with the annotation crossplane.io/reconcile-requested-at."""
     CERTIFICATE_EXPIRED = "CertificateExpired"
     """The certificate has expired. A managed one is asked for anew by itself once DNS leads to CloudFront; a
     custom one is replaced by whoever gave it."""

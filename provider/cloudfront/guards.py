@@ -9,8 +9,8 @@ import structlog
 from apis.conditions import InSyncReason, TenantConditionType
 from apis.conditions import TenantReadyReason as Reason
 from apis.drift import DriftPolicy
-from edgetenants_runtime.api.annotations import EXTERNAL_NAME
-from edgetenants_runtime.api.conditions import Condition, ConditionStatus
+from edgetenants_runtime.api.annotations import EXTERNAL_NAME, PAUSED
+from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.policies import UnsupportedPolicies, permissions
@@ -177,12 +177,26 @@ def refuse_beside(mr: Managed, seen: Resource, other: Managed) -> NoReturn:
     where = f"{other.kind} {other.name}" if other.namespace == mr.namespace else "another resource"
     if other.deleted:
         words = f"{noun(mr)} {seen.name} waits for {where}, which has it and is being deleted"
-        raise NotYet(words, after=_PREDECESSOR_SECONDS)
+        held = _held_back(mr, other)
+        said = (not_ready(Reason.DELETION_HELD, f"{words}. {held}"),) if held else ()
+        raise NotYet(f"{words}. {held}" if held else words, after=_PREDECESSOR_SECONDS, conditions=said)
     raise _refused(
         Reason.ADOPTION_REFUSED,
         f"{noun(mr)} {seen.name} ({seen.id}) is managed by {where}. "
         f"{advice.sentence(advice.another_name(mr))}, or delete one of the two",
     )
+
+
+def _held_back(mr: Managed, predecessor: Managed) -> str:
+    """Why the deletion of a predecessor does not go on until somebody acts; "" where it does."""
+    here = predecessor.namespace == mr.namespace
+    if predecessor.paused:
+        whose = f"{predecessor.kind} {predecessor.name}" if here else "that resource"
+        return f"Its deletion does not go on while it is paused. Remove the annotation {PAUSED} of {whose}"
+    ready = predecessor.condition(ConditionType.READY)
+    if ready is None or ready.reason not in (Reason.DELETION_HELD, Reason.FROZEN):
+        return ""
+    return f"Its deletion is held: {ready.message}" if here else "Its deletion is held until somebody acts"
 
 
 def check_frozen(mr: Managed, frozen: str) -> None:

@@ -52,6 +52,7 @@ from provider.cloudfront.observed import ObservedTenant
 from provider.cloudfront.ownerlook import Looked
 from provider.cloudfront.plan import Moves
 from provider.cloudfront.report import Dns, Shown
+from provider.cloudfront.requested import is_requested
 
 __all__ = ["TenantClient"]
 
@@ -148,7 +149,7 @@ class TenantClient:
     def _assess(self, mr: Managed, looked: Looked[ObservedTenant]) -> Assessment:
         seen = looked.seen
         asked = self._asked(mr, seen.name)
-        deep = self._memory.deep_check_due(mr.uid)
+        deep = self._memory.deep_check_due(mr.uid) or is_requested(mr)
         certificate = self._look_at_certificate(mr, asked, seen, deep=deep)
         state = self._compare(mr, asked, seen, certificate)
         if looked.fresh or not self._wants_fresh_tags(mr, state, due=deep):

@@ -110,4 +110,28 @@ PROVIDER_MESSAGES = (
         "an event says DeletedExternalResource of what is there",
         (_WAITING,),
     ),
+    Mutation(
+        "who asks for a reconcile waits for the certificate like everybody",
+        "cloudfront/certificatelook.py",
+        "    return waited or is_requested(mr)\n",
+        "    return waited\n",
+        "a cause that is removed is tried again hours later",
+        (_MESSAGES,),
+    ),
+    Mutation(
+        "a requested reconcile is asked for ever",
+        "cloudfront/requested.py",
+        '    return bool(asked) and asked != mr.status.get("lastHandledReconcileAt")\n',
+        "    return bool(asked)\n",
+        "each look costs the daily calls, and each failure asks for a certificate at once",
+        (_MESSAGES,),
+    ),
+    Mutation(
+        "a paused predecessor is waited for in silence",
+        "cloudfront/guards.py",
+        "    if predecessor.paused:\n",
+        "    if False:\n",
+        "a claim that was applied again waits for ever, and says that nobody needs to act",
+        (_MESSAGES,),
+    ),
 )

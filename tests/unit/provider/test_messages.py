@@ -7,11 +7,12 @@ import pytest
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.configuration import ResolvedConfig
 from edgetenants_runtime.errors import ExternalError, NotYet
-from edgetenants_runtime.managed import ProviderConfigKey
+from edgetenants_runtime.managed import Managed, ProviderConfigKey
 from provider.cloudfront import aws
 from provider.cloudfront.domaincalls import Conflict, DomainCalls
 from provider.cloudfront.errors import AwsError
 from tests.unit.provider.fakecloudfront import DISTRIBUTION, NOT_OWNED, FakeCloudFront
+from tests.unit.provider.test_certificates import requested
 from tests.unit.provider.test_connectiongroup import Groups
 from tests.unit.provider.world import FOR_PROVIDER, World, managed
 
@@ -163,6 +164,87 @@ def test_a_certificate_is_chosen_in_the_claim():
     world.reconcile()
     assert world.ready() == ("False", "CertificateSANMismatch")
     assert world.error.message.endswith("Set spec.certificate of the claim, or certificate of its plan")
+
+
+# What goes on by itself only after a while, and what only after somebody's word.
+
+
+def ask_for_a_look(world: World, when: str = "now") -> None:
+    """The runtime reconciles at once, and answers in status."""
+    world.obj["metadata"]["annotations"]["crossplane.io/reconcile-requested-at"] = when
+
+
+def test_a_certificate_that_failed_says_when_the_next_is_asked_for():
+    world = requested()
+    for times, pause in enumerate(["10 minutes", "20 minutes", "40 minutes", "80 minutes", "2 hours"], 1):
+        world.cloudfront.settle_certificate("failed", "CAA_ERROR")
+        world.settle()
+        assert world.ready() == ("False", "CertificateFailed")
+        told = world.condition("Ready")[2]
+        assert (
+            f"Another one is asked for {pause} after this was seen; at once when the spec is changed, or the "
+            "annotation crossplane.io/reconcile-requested-at of this resource is set to anything new."
+        ) in told
+        writes = world.status_writes
+        world.clock.advance(500)
+        world.reconcile()
+        assert world.status_writes == writes, "nothing that moves is written"
+        world.clock.advance(600 * 2**times)
+        world.settle()
+
+
+def test_a_requested_reconcile_asks_for_the_certificate_at_once_and_once():
+    world = requested()
+    world.cloudfront.settle_certificate("failed", "CAA_ERROR")
+    world.settle()
+    assert UPDATE not in world.reconcile()
+    ask_for_a_look(world)
+    assert UPDATE in world.reconcile()
+    world.obj["status"]["lastHandledReconcileAt"] = "now"
+    world.settle()
+    world.cloudfront.settle_certificate("failed", "CAA_ERROR")
+    world.settle()
+    assert UPDATE not in world.reconcile(), "what was answered asks for nothing more"
+
+
+def test_a_requested_reconcile_looks_where_dns_leads_at_once():
+    world = World()
+    world.cloudfront.pointing = set(FOR_PROVIDER["domains"])
+    world.settle()
+    world.clock.advance(4000)
+    world.settle()
+    assert world.reconcile() == ["GetDistributionTenant"]
+    ask_for_a_look(world)
+    assert "VerifyDnsConfiguration" in world.reconcile()
+    world.obj["status"]["lastHandledReconcileAt"] = "now"
+    assert world.reconcile() == ["GetDistributionTenant"]
+
+
+@pytest.mark.parametrize(
+    ("annotations", "ready", "says"),
+    [
+        (
+            {"crossplane.io/paused": "true"},
+            None,
+            "while it is paused. Remove the annotation crossplane.io/paused of DistributionTenant acme",
+        ),
+        ({}, "DeletionHeld", "Its deletion is held: confirm it"),
+    ],
+)
+def test_who_waits_for_a_predecessor_says_what_that_one_waits_for(annotations, ready, says):
+    before = managed(uid="before", annotations=annotations)
+    before["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z"
+    before["status"] = {"atProvider": {"id": "dt_1"}}
+    if ready:
+        told = {"type": "Ready", "status": "False", "reason": ready, "message": "confirm it"}
+        before["status"]["conditions"] = [{**told, "lastTransitionTime": "2026-01-02T00:00:00Z"}]
+    world = World(peers=lambda *_: [Managed(before)])
+    tags = {"edgetenants.io/owner": "cluster-1/DistributionTenant/shop/shop.acme"}
+    world.cloudfront.add(name="shop.acme", tags=tags)
+    world.reconcile()
+    assert isinstance(world.error, NotYet)
+    assert says in world.error.message
+    assert world.condition("Ready") == ("False", "DeletionHeld", world.error.message)
 
 
 # What AWS refuses for a while.
