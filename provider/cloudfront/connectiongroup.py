@@ -147,12 +147,12 @@ class GroupClient:
 
     def _observation(self, mr: Managed, state: GroupState) -> Observation:
         ineffective = groupplan.is_ineffective(state, self._memory.attempt(mr.uid))
-        frozen = bool(self._with.frozen)
+        frozen = self._with.frozen
         served = conditions.was_ready(mr)
         shown = groupreport.show(state, served=served, ineffective=ineffective, frozen=frozen)
         return Observation(
             exists=True,
-            up_to_date=not state.todo or ineffective or frozen,
+            up_to_date=not state.todo or ineffective or bool(frozen),
             diff=state.todo,
             drifted=conditions.drifted(mr, shown.conditions),
             conditions=shown.conditions,

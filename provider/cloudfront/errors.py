@@ -322,6 +322,12 @@ def explain(
 
 
 _RENEW: Final = "Renew the credentials where spec.credentials of the ProviderConfig says that they are"
+_UNSIGNED: Final = frozenset({"IncompleteSignature", "MissingAuthenticationToken", "SignatureDoesNotMatch"})
+_NOT_PERMITTED: Final = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
+_ASKED_WRONGLY: Final = frozenset({Reason.INVALID_SPEC, Reason.PARENT_NOT_FOUND, Reason.MISSING_CERTIFICATE})
+_PERMIT: Final = "Permit it in the IAM policy of these credentials (docs/iam.md)"
+_CORRECT: Final = "Correct the resource; a change is tried at once"
+_AGAIN: Final = "Tried again by itself"
 _ASK_FOR_MORE: Final = (
     "A quota of the AWS account is used up: whoever owns the account asks AWS for more, or removes what is "
     "not needed. Tried again every ten minutes"
@@ -337,12 +343,16 @@ _MAKE_RECORDS: Final = (
 
 
 def _advice(error: AwsError) -> str:
-    """What to do next, where the error alone tells."""
-    if error.code in STALE_CREDENTIALS:
+    """What to do next, as far as the error alone tells."""
+    if error.code in STALE_CREDENTIALS | _UNSIGNED:
         return _RENEW
+    if error.conflict:
+        return _SOMEBODY_ELSE
+    if error.code in _NOT_PERMITTED:
+        return _PERMIT
     if error.verdict.class_ is ErrorClass.QUOTA:
         return _ASK_FOR_MORE
-    return _SOMEBODY_ELSE if error.conflict else ""
+    return _CORRECT if error.verdict.reason in _ASKED_WRONGLY else _AGAIN
 
 
 def _told(error: AwsError, what: str, advice: str) -> str:
@@ -350,7 +360,7 @@ def _told(error: AwsError, what: str, advice: str) -> str:
         # AWS speaks of an invalid argument, which it is not: what is missing is a DNS record.
         return f"{what}: {_MAKE_RECORDS}. AWS: {error.code}: {error.words}"
     told = f"{what}: {error.code}: {error.words}"
-    return f"{told.rstrip('.')}. {advice}" if advice else told
+    return f"{told.rstrip('.')}. {advice}"
 
 
 @contextmanager

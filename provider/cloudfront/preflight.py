@@ -116,8 +116,8 @@ def missing_parent(asked: Tenant, error: AwsError, *, serving: bool = False) -> 
     """CloudFront misses a parent of a tenant and does not say which; it went after it was checked, or could
     not be."""
     words = (
-        f"{_FIELD}distributionId {asked.distribution_id} or connectionGroupId {asked.connection_group_id}: "
-        f"{error.code}: {error.words}"
+        f"{_FIELD}distributionId {asked.distribution_id} or connectionGroupId {asked.connection_group_id} "
+        f"does not exist, and AWS does not say which. Correct it. AWS: {error.code}: {error.words}"
     )
     conditions = () if serving else (not_ready(Reason.PARENT_NOT_FOUND, words),)
     return ExternalError(words, conditions=conditions, retry=Retry.poll(), request_id=error.request_id)
@@ -126,11 +126,11 @@ def missing_parent(asked: Tenant, error: AwsError, *, serving: bool = False) -> 
 def not_moved(move: MoveDomain, error: AwsError, *, serving: bool) -> ExternalError | NotYet:
     """A domain was not moved. CloudFront's API reference has it that the tenant that gives it must be
     disabled first; its developer guide, only where that is another account's."""
-    words = explain(error, f"move domain {move.domain} from tenant {move.source}", serving=serving)
+    what = f"move domain {move.domain} from tenant {move.source}"
     if error.code != "IllegalUpdate":
-        return words
+        return explain(error, what, serving=serving)
     message = (
-        f"{words.message}. If CloudFront wants tenant {move.source} disabled first, set "
+        f"{what}: {error.code}: {error.words}. If CloudFront wants tenant {move.source} disabled first, set "
         f"{_FIELD}enabled to false there until the domain is moved"
     )
     conditions = () if serving else (not_ready(Reason.DOMAIN_CONFLICT, message),)
@@ -205,7 +205,10 @@ class Preflight:
         if not known:
             return
         if found is None:
-            words = f"{_FIELD}distributionId: distribution {id_} does not exist"
+            words = (
+                f"{_FIELD}distributionId: distribution {id_} does not exist. Correct the id, or make the "
+                "distribution"
+            )
             yield Problem(Reason.PARENT_NOT_FOUND, words)
         elif not found.multi_tenant:
             words = (
@@ -226,7 +229,10 @@ class Preflight:
         except AwsError as error:
             if not error.absent:
                 raise
-            words = f"{_FIELD}connectionGroupId: connection group {id_} does not exist"
+            words = (
+                f"{_FIELD}connectionGroupId: connection group {id_} does not exist. Correct the id, or make "
+                "the group"
+            )
             yield Problem(Reason.CONNECTION_GROUP_NOT_FOUND, words)
             return
         if group is not None:
@@ -314,9 +320,12 @@ def _no_certificate(mr: Managed, asked: Tenant) -> str:
 
 def _unusable(path: str, arn: str, certificate: Certificate | None) -> Problem:
     if certificate is None:
-        return Problem(Reason.MISSING_CERTIFICATE, f"{_FIELD}{path}: ACM has no certificate {arn}")
+        return Problem(
+            Reason.MISSING_CERTIFICATE, f"{_FIELD}{path}: ACM has no certificate {arn}. Name another"
+        )
     reason = Reason.CERTIFICATE_EXPIRED if certificate.expired else Reason.MISSING_CERTIFICATE
-    return Problem(reason, f"{_FIELD}{path}: certificate {arn} is not issued, ACM says {certificate.status}")
+    words = f"{_FIELD}{path}: certificate {arn} is not issued, ACM says {certificate.status}"
+    return Problem(reason, f"{words}. Have it issued, or name another")
 
 
 def _mismatch(mr: Managed, missing: tuple[str, ...], names: Iterable[str]) -> str:

@@ -207,7 +207,7 @@ class TenantClient:
             served=served,
             written=written,
             ineffective=ineffective,
-            frozen=bool(self._with.frozen),
+            frozen=self._with.frozen,
         )
 
     def _where(self, mr: Managed, seen: ObservedTenant, *, moving: bool) -> Dns:

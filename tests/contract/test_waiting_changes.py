@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.contract.kstatus import status_of
@@ -12,7 +14,7 @@ from tests.unit.provider.world import managed
 GET, UPDATE = "GetDistributionTenant", "UpdateDistributionTenant"
 CHANGED = {"parameters": {"tenantName": "changed"}}
 UNSEEN = "The spec has changed since AWS was last looked at. Not done yet: "
-PAUSED = "AWS answered that requests come too fast, so all of this account wait"
+PAUSED = "AWS answered that requests come too fast, so all of this account wait. Tried again by itself"
 
 
 @pytest.fixture
@@ -40,7 +42,7 @@ def test_a_change_that_could_not_be_looked_at_is_in_progress(aws, serving):
     serving.edit(**CHANGED)
     aws.fault(GET, action="throttle")
     serving.reconcile()
-    is_waiting(serving, f"{UNSEEN}get tenant shop.acme: Throttling: Rate exceeded")
+    is_waiting(serving, f"{UNSEEN}get tenant shop.acme: Throttling: Rate exceeded. Tried again by itself")
     serving.reconcile()
     assert serving.told("Synced")[0] == "True", "what is only waited for is no error"
     is_waiting(serving, f"{UNSEEN}get tenant shop.acme: Paused: {PAUSED}")
@@ -57,7 +59,7 @@ def test_a_change_that_was_not_sent_is_in_progress_with_what_differs(aws, servin
     aws.fault(UPDATE, action="throttle")
     differs = "parameters.tenantName: asked changed, AWS has acme. Not done yet: "
     serving.reconcile()
-    is_waiting(serving, f"{differs}update tenant shop.acme: Throttling: Rate exceeded")
+    is_waiting(serving, f"{differs}update tenant shop.acme: Throttling: Rate exceeded. Tried again by itself")
     serving.reconcile()
     is_waiting(serving, f"{differs}get tenant shop.acme: Paused: {PAUSED}")
     serving.come_to_rest()
@@ -77,9 +79,7 @@ def test_a_change_that_is_rolled_out_is_in_progress(aws, serving):
 def test_a_change_under_credentials_that_ran_out_is_in_progress(aws, serving):
     aws.fault("GetCallerIdentity", code="ExpiredToken", status=403, message="expired")
     serving.edit(**CHANGED)
-    serving.configs.resolved = type(serving.configs.resolved)(
-        **{**vars(serving.configs.resolved), "generation": 2}
-    )
+    serving.configs.resolved = replace(serving.configs.resolved, generation=2)
     serving.reconcile()
     assert serving.told("InSync")[2].startswith(UNSEEN)
     assert "ExpiredToken" in serving.told("InSync")[2]
@@ -95,7 +95,7 @@ def test_drift_that_cannot_be_repaired_yet_is_in_progress_with_its_cause(aws, se
     status, reason, message = serving.told("InSync")
     assert (status, reason) == ("False", "DriftDetected")
     assert message.endswith(
-        "AWS has foreign. Not done yet: update tenant shop.acme: Throttling: Rate exceeded"
+        "Not done yet: update tenant shop.acme: Throttling: Rate exceeded. Tried again by itself"
     )
     assert status_of(serving.stored) == "InProgress"
     serving.come_to_rest()
@@ -110,6 +110,20 @@ def test_drift_that_is_left_is_no_change_on_its_way(aws, serving):
     serving.come_to_rest()
     assert serving.told("InSync")[:2] == ("False", "DriftDetected")
     assert status_of(serving.stored) == "Current"
+
+
+def test_a_change_under_frozen_writes_is_in_progress_until_they_are_lifted(serving):
+    lifted = serving.configs.resolved
+    serving.configs.resolved = replace(lifted, spec={**lifted.spec, "writes": "Frozen"}, generation=2)
+    serving.edit(**CHANGED)
+    serving.reconcile()
+    why = "ClusterProviderConfig default has spec.writes Frozen. Whoever did that lifts it"
+    differs = "parameters.tenantName: asked changed, AWS has acme"
+    assert serving.told("InSync") == ("False", "Frozen", f"{differs}. Not done yet: {why}")
+    assert status_of(serving.stored) == "InProgress"
+    serving.configs.resolved = lifted
+    serving.come_to_rest()
+    is_done(serving)
 
 
 def test_nothing_is_said_where_nothing_waits(aws, serving):
@@ -130,7 +144,7 @@ def test_a_connection_group_says_the_same(aws):
     aws.fault("UpdateConnectionGroup", action="throttle")
     group.reconcile()
     assert group.told("InSync")[:2] == ("False", "UpdatePending")
-    assert group.told("InSync")[2].endswith("Throttling: Rate exceeded")
+    assert group.told("InSync")[2].endswith("Throttling: Rate exceeded. Tried again by itself")
     assert status_of(group.stored) == "InProgress"
     group.come_to_rest()
     is_done(group)
