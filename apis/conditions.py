@@ -20,6 +20,8 @@ class TenantConditionType(StrEnum):
     """The managed certificate that was asked for is attached."""
     DNS_READY = "DNSReady"
     """The DNS records that the provider was asked to make are in place."""
+    RECONCILING = "Reconciling"
+    """A change is on its way."""
 
 
 class TenantReadyReason(StrEnum):
@@ -50,7 +52,8 @@ class TenantReadyReason(StrEnum):
     makes the records of status.dnsInstructions where there are any; clears by itself."""
     CERTIFICATE_FAILED = "CertificateFailed"
     """The managed certificate could not be issued, or was revoked; the message has ACM's reason. Its cause
-    (often a CAA record) is removed by the domain's owner; it is asked for anew by itself."""
+    (often a CAA record) is removed by the domain's owner. Another one is asked for after the time that the
+    message says, or at once with the annotation crossplane.io/reconcile-requested-at."""
     CERTIFICATE_EXPIRED = "CertificateExpired"
     """The certificate of the tenant has expired. A managed one is asked for anew by itself once DNS leads to
     CloudFront; a custom one is replaced by whoever gave it."""
@@ -107,7 +110,8 @@ class TenantReadyReason(StrEnum):
     DELETION_HELD = "DeletionHeld"
     """Nothing is deleted in AWS: deletionProtection is on, AWS does not tell whether a connection group has
     tenants, the kind's CRD is itself being deleted, or the provider runs with --hold-deletions. Whoever is
-    sure confirms as the message says; does not clear by itself."""
+    sure confirms as the message says; does not clear by itself. Of a new resource: the one that had the
+    tenant before is being deleted, and is held so or paused; whoever paused it ends that."""
     RECREATION_HELD = "RecreationHeld"
     """The tenant or connection group is gone from AWS, and is not made anew: for one poll interval, as others
     are looked at first, and then only while too many of the account's are gone at once, which looks like an
@@ -141,8 +145,8 @@ class InSyncReason(StrEnum):
     """Somebody changed the resource in AWS; status.drift says what. Repaired by itself under driftPolicy
     Enforce, left under Report; so is the deletion of the whole, which the message tells."""
     UPDATE_PENDING = "UpdatePending"
-    """A change of the spec was sent and is not rolled out, or waits to be sent. Nobody needs to act; clears
-    by itself."""
+    """A change of the spec was sent and is not rolled out, or waits to be sent: the message says for what.
+    Whoever the message names acts, else nobody; clears by itself."""
     UPDATE_INEFFECTIVE = "UpdateIneffective"
     """The same update was made twice and AWS shows the same difference. Not repeated until the resource or
     the tenant changes; whoever wrote the resource looks at the fields that the message names."""
@@ -162,7 +166,8 @@ class CertificateReason(StrEnum):
     """The certificate is issued and being attached. Nobody needs to act; clears by itself within minutes."""
     CERTIFICATE_FAILED = "CertificateFailed"
     """Validation failed or timed out, or the certificate was revoked; the message has ACM's reason. The
-    domain's owner removes the cause; it is asked for anew by itself."""
+    domain's owner removes the cause. Another one is asked for after the time that the message says, or at
+    once with the annotation crossplane.io/reconcile-requested-at."""
     CERTIFICATE_EXPIRED = "CertificateExpired"
     """The certificate has expired. A managed one is asked for anew by itself once DNS leads to CloudFront; a
     custom one is replaced by whoever gave it."""
@@ -192,7 +197,8 @@ class ClaimConditionType(StrEnum):
     LIVE = "Live"
     """Every domain is served. The message names the next action."""
     RECONCILING = "Reconciling"
-    """A change is on its way."""
+    """A change is on its way. A managed resource has it once a change of it was waited for while it was
+    Ready, so that what waits by kstatus goes on waiting."""
     DEGRADED = "Degraded"
     """Something needs attention, though domains may be served."""
     SUSPENDED = "Suspended"
@@ -239,12 +245,14 @@ class LiveReason(StrEnum):
 
 
 class ReconcilingReason(StrEnum):
-    """Reasons of type Reconciling."""
+    """Reasons of type Reconciling. A managed resource has the condition only once a change of it was waited
+    for while it was Ready; InSync then says for what."""
 
     CREATING = "Creating"
     """The tenants are being created. Nobody needs to act; clears by itself."""
     UPDATING = "Updating"
-    """A change is being rolled out. Nobody needs to act; clears by itself."""
+    """A change is being rolled out, or waits to be sent. Nobody needs to act, unless another condition says
+    so; clears by itself."""
     STABLE = "Stable"
     """No change is on its way. Nobody needs to act."""
 

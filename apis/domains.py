@@ -12,7 +12,7 @@ import idna
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from edgetenants_runtime.api.model import Kube
+from edgetenants_runtime.api.model import Kube, Rule
 
 MAX_DOMAINS: Final = 500
 """Most domains of one tenant that the API takes; CloudFront's own quota (100, adjustable) is its own
@@ -25,20 +25,15 @@ ASKED_PATTERN: Final = rf"^(\*\.)?([^{_FORBIDDEN}]+\.)+[^{_FORBIDDEN}]+\.?$"
 """What a claim may hold, as far as a pattern can say; whether it is a name that can be, `normalise` tells."""
 
 _STORED_PATTERN: Final = rf"^([*][.])?({_LABEL}[.])+{_LABEL}$"
+_STORED: Final = Rule(
+    f"self.matches('{_STORED_PATTERN}') && !self.matches('[.][0-9]+$')",
+    "expected a domain name as CloudFront stores it, such as www.example.com: lower case, at least one dot, "
+    "international names as xn--…, no scheme, port, path or IP address",
+    lambda domain: re.fullmatch(_STORED_PATTERN.strip("^$"), domain) is not None and not _is_address(domain),
+)
+"""No pattern: the API server would show people the expression instead of a domain."""
 
-
-def _check_stored(domain: str) -> str:
-    if not re.fullmatch(_STORED_PATTERN.strip("^$"), domain) or _is_address(domain):
-        text = "expected a domain name as CloudFront stores it: lower case, international ones as xn--…"
-        raise PydanticCustomError("domain", "{text}", {"text": text})
-    return domain
-
-
-DomainName = Annotated[
-    str,
-    Field(min_length=3, max_length=253, json_schema_extra={"pattern": _STORED_PATTERN}),
-    AfterValidator(_check_stored),
-]
+DomainName = Annotated[str, Field(min_length=3, max_length=253), Kube(rules=(_STORED,))]
 """A domain name as CloudFront stores it: lower-case A-labels (internationalised names as xn--…), with at
 least one dot; the first label may be `*`."""
 

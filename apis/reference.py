@@ -27,6 +27,7 @@ from .schema import Schema, structural
 _BOTH: Final = "DistributionTenant, ConnectionGroup"
 _TENANT: Final = "DistributionTenant"
 _CLAIM: Final = "TenantClaim"
+_CHANGING: Final = "TenantClaim, DistributionTenant, ConnectionGroup"
 _CONFIGS: Final = "ProviderConfig, ClusterProviderConfig"
 
 REASONS: Final[tuple[tuple[str, StrEnum, tuple[type[StrEnum], ...]], ...]] = (
@@ -41,7 +42,7 @@ REASONS: Final[tuple[tuple[str, StrEnum, tuple[type[StrEnum], ...]], ...]] = (
     (_TENANT, conditions.TenantConditionType.DNS_READY, (conditions.DnsReason,)),
     (_CONFIGS, ProviderConfigConditionType.TERMINATING, (ProviderConfigReason,)),
     (_CLAIM, conditions.ClaimConditionType.LIVE, (conditions.LiveReason, conditions.TenantReadyReason)),
-    (_CLAIM, conditions.ClaimConditionType.RECONCILING, (conditions.ReconcilingReason,)),
+    (_CHANGING, conditions.ClaimConditionType.RECONCILING, (conditions.ReconcilingReason,)),
     (_CLAIM, conditions.ClaimConditionType.DEGRADED, (conditions.DegradedReason,)),
     (_CLAIM, conditions.ClaimConditionType.SUSPENDED, (conditions.SuspendedReason,)),
     (_CLAIM, conditions.ClaimConditionType.BLOCKED, (conditions.BlockedReason,)),

@@ -40,13 +40,14 @@ from botocore.credentials import (
 )
 from botocore.loaders import Loader
 
+from apis.conditions import TenantReadyReason as Reason
 from apis.errors import InvalidInput, parse
 from apis.providerconfig import AssumedRole, ProviderConfigSpec, RateLimits, WebIdentity, Writes
 from edgetenants_runtime.api.providerconfig import CredentialsSource
 from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.configuration import ResolvedConfig
 from edgetenants_runtime.errors import ExternalError, Retry
-from provider.cloudfront import webidentity
+from provider.cloudfront import origins, webidentity
 from provider.cloudfront.calls import Caller, CloudFrontCalls
 from provider.cloudfront.errors import AwsError, explain
 from provider.cloudfront.hooks import UNKNOWN_ACCOUNT, Hooks
@@ -258,7 +259,7 @@ class Accounts:
         for client in (cloudfront, acm, sts):
             hooks.watch(client)
         calls = CloudFrontCalls(cloudfront, acm, sts)
-        caller = _caller(calls, config)
+        caller = _caller(calls, config, spec)
         shared = self._share(config, spec, caller)
         hooks.pace, hooks.account = shared.pace, caller.account if caller else UNKNOWN_ACCOUNT
         return Account(
@@ -302,13 +303,15 @@ def _fingerprint(config: ResolvedConfig) -> str:
     return f"{config.generation} {secret}"
 
 
-def _caller(calls: CloudFrontCalls, config: ResolvedConfig) -> Caller | None:
+def _caller(calls: CloudFrontCalls, config: ResolvedConfig, spec: ProviderConfigSpec) -> Caller | None:
     try:
         return calls.caller()
     except AwsError as error:
         if error.code != "AccessDenied" or error.operation != "GetCallerIdentity":
             what = f"{config.key}: ask whose credentials they are"
-            raise explain(error, what, serving=False) from error
+            denied = error.verdict.reason is Reason.ACCESS_DENIED
+            advice = origins.renewal(config, spec, error) if denied else ""
+            raise explain(error, what, serving=False, advice=advice) from error
         _log.warning(
             "may not ask for the caller's account, so tenants are not guarded against another account's",
             config=str(config.key),

@@ -119,8 +119,8 @@ class CloudFront(Protocol):
         """The account's tenant that has a domain."""
         ...
 
-    def conflicts(self, domain: str, tenant: str) -> tuple[Conflict, ...]:
-        """Who is in the way of a domain that a certificate of this tenant covers."""
+    def conflicts(self, domain: str, resource: str) -> tuple[Conflict, ...]:
+        """Who is in the way of a domain that a certificate of this tenant or distribution covers."""
         ...
 
     def move_domain(self, domain: str, tenant: str, etag: str) -> str:

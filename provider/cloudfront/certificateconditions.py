@@ -10,8 +10,9 @@ from typing import Final
 
 from apis.conditions import CertificateReason as Reason
 from apis.conditions import TenantConditionType, TenantReadyReason
+from edgetenants_runtime.api.annotations import RECONCILE_REQUESTED_AT
 from edgetenants_runtime.api.conditions import Condition, ConditionStatus
-from provider.cloudfront.certificates import Certificate, Request
+from provider.cloudfront.certificates import Certificate, Request, delay
 from provider.cloudfront.desired import Tenant
 from provider.cloudfront.observed import ObservedTenant
 
@@ -100,8 +101,8 @@ def _unseen(request: Request, certificate: Certificate | None) -> str:
     if certificate is None or not certificate.requests or certificate.token_host:
         return f"A certificate is being asked for. {_to_do(request, None)}"
     return (
-        "A certificate was asked for, and CloudFront shows none. Asked for anew by itself; if it stays so, "
-        "check that the provider's credentials have acm:RequestCertificate."
+        f"A certificate was asked for, and CloudFront shows none. {_next(certificate)} If it stays so, check "
+        "that the provider's credentials have acm:RequestCertificate."
     )
 
 
@@ -109,8 +110,19 @@ def _lost(certificate: Certificate) -> str:
     why = f" ({certificate.failure_reason})" if certificate.failure_reason else ""
     return (
         f"Certificate {certificate.arn}: AWS says {certificate.status}{why}. Remove the cause, often a CAA "
-        "record or a domain that does not lead to CloudFront; another one is asked for by itself, at once "
-        "when the spec is changed."
+        f"record or a domain that does not lead to CloudFront. {_next(certificate)}"
+    )
+
+
+def _next(certificate: Certificate) -> str:
+    """When the next one is asked for: no time of day, as it would be another after each restart."""
+    minutes = round(delay(certificate.requests) / 60)
+    if not minutes:
+        return "Another one is asked for at once."
+    pause = f"{minutes} minutes" if minutes < 120 else f"{minutes // 60} hours"
+    return (
+        f"Another one is asked for {pause} after this was seen; at once when the spec is changed, or the "
+        f"annotation {RECONCILE_REQUESTED_AT} of this resource is set to anything new."
     )
 
 

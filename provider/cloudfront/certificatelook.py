@@ -15,6 +15,7 @@ from provider.cloudfront.desired import Tenant
 from provider.cloudfront.errors import AwsError
 from provider.cloudfront.memory import Memory
 from provider.cloudfront.observed import ObservedTenant
+from provider.cloudfront.requested import is_requested
 
 __all__ = ["look", "may_request"]
 
@@ -67,13 +68,15 @@ def _look(
 
 
 def may_request(mr: Managed, certificate: Certificate | None, memory: Memory) -> bool:
-    """Whether enough time has passed since the last request that came to nothing."""
+    """Whether enough time has passed since the last request that came to nothing, or somebody says that its
+    cause is gone."""
     if certificate and certificate.issued and memory.requested_lately(mr.uid, mr.generation):
         # The one before, as nothing is to be seen of the next.
         return False
     requests = certificate.requests if certificate else 0
     what = (certificate.arn, certificate.status, requests) if certificate else None
-    return memory.waited(mr.uid, what, mr.generation, certificates.delay(requests))
+    waited = memory.waited(mr.uid, what, mr.generation, certificates.delay(requests))
+    return waited or is_requested(mr)
 
 
 def _settled(certificate: Certificate, seen: ObservedTenant) -> bool:

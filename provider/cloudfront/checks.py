@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -14,6 +14,7 @@ from edgetenants_runtime.managed import Managed
 from provider.cloudfront import guards, plan, preflight
 from provider.cloudfront.assessment import Assessment
 from provider.cloudfront.calls import CloudFront
+from provider.cloudfront.conditions import named
 from provider.cloudfront.desired import Tenant
 from provider.cloudfront.domainmoves import TAKE_ANNOTATION, Mover
 from provider.cloudfront.errors import AwsError, explain, not_ready
@@ -151,10 +152,12 @@ class Checks:
         added = (asked.domains or frozenset()) - set(seen.domains if seen else ())
         holders.forget_sources()
         try:
-            problems = tuple(holders.conflicts(asked.name, added, seen.id if seen else None))
+            own = seen.id if seen else None
+            problems = tuple(holders.conflicts(asked.name, added, own, _inherited(asked)))
         except AwsError as failed:
             _log.warning("cannot look for who has a domain", tenant=asked.name, error=str(failed))
-            return explain(error, what, serving=serving)
+            searched = f"; who it is could not be looked for: {failed}"
+            return _unnamed(error, sorted(added), searched, serving=serving)
         if problems:
             more = "; other domains may be taken, too" if holders.unfinished else ""
             words = Result(problems).message + more
@@ -163,7 +166,8 @@ class Checks:
             return None
         if holders.unfinished or holders.moves:
             return _look_on(error, what, holders, serving=serving)
-        return explain(error, f"{what}{_unchecked(holders.permitted.denied)}", serving=serving)
+        searched = _unchecked(holders.permitted.denied) or "; none of this account's tenants has it"
+        return _unnamed(error, sorted(added), searched, serving=serving)
 
     def _mover(self, mr: Managed) -> Mover:
         return Mover(mr, self.installation, self.everyone)
@@ -186,6 +190,26 @@ def _reading_on(*, serving: bool) -> NotYet:
 def _unchecked(operations: Iterable[str]) -> str:
     told = ", ".join(operations)
     return f"; not checked for lack of permission: {told}" if told else ""
+
+
+def _inherited(asked: Tenant) -> str | None:
+    """The distribution by whose certificate CloudFront tells of other accounts; None where the tenant is to
+    have one of its own."""
+    own = asked.attached or asked.customizations.certificate_arn or asked.certificate_request
+    return None if own else asked.distribution_id
+
+
+def _unnamed(error: AwsError, domains: Sequence[str], searched: str, *, serving: bool) -> ExternalError:
+    """Nobody is found who has one of the domains; `searched` says where was looked."""
+    which = f"one of {named(domains)}" if len(domains) > 1 else named(domains)
+    find = " To find out which it is, ask for one domain at a time." if len(domains) > 1 else ""
+    words = (
+        f"spec.forProvider.domains: a distribution or tenant has {which}, and AWS does not say who"
+        f"{searched}. Whoever has it releases it in their AWS account, or remove it here.{find} "
+        f"AWS: {error.code}: {error.words}"
+    )
+    conditions = () if serving else (not_ready(Reason.DOMAIN_CONFLICT, words),)
+    return ExternalError(words, conditions=conditions, retry=Retry.poll(), request_id=error.request_id)
 
 
 def _look_on(error: AwsError, what: str, holders: Holders, *, serving: bool) -> ExternalError:

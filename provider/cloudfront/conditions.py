@@ -8,7 +8,7 @@ Nothing here is stored but for Ready itself, whose last value says that the tena
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -31,7 +31,7 @@ from provider.cloudfront.errors import not_ready
 from provider.cloudfront.grouplook import UNKNOWN, GroupLook
 from provider.cloudfront.observed import ObservedTenant
 
-__all__ = ["World", "absent", "derive", "drifted", "gone", "removing", "was_ready"]
+__all__ = ["World", "absent", "derive", "difference", "drifted", "gone", "named", "removing", "was_ready"]
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,10 @@ class World:
     """What differs because the spec changed."""
     ineffective: bool = False
     """The same update was made twice and changed nothing."""
-    frozen: bool = False
-    """Nothing may be written."""
+    frozen: str = ""
+    """What forbids every write, in words; empty where nothing does."""
+    left: bool = False
+    """The drift policy leaves the drift as it is."""
     served: bool = False
     """The tenant was Ready when it was last told of."""
     certificate: Certificate | None = None
@@ -128,7 +130,8 @@ def gone() -> tuple[Condition, ...]:
 def _disabled(world: World) -> Finding | None:
     if world.asked.enabled is False:
         return Finding(
-            TenantReadyReason.DISABLED, "The tenant is disabled, as spec.forProvider.enabled asks."
+            TenantReadyReason.DISABLED,
+            "The tenant is disabled, as spec.forProvider.enabled asks. Set it to true to have it served.",
         )
     if world.seen.enabled or world.ineffective:
         return None
@@ -160,7 +163,7 @@ def _without_effect(world: World) -> Finding | None:
     if not world.ineffective or not missing:
         return None
     words = (
-        f"CloudFront does not answer for {_named(missing)}, and AWS takes an update without effect: "
+        f"CloudFront does not answer for {named(missing)}, and AWS takes an update without effect: "
         f"{_told((*world.drift, *world.pending))}. It is not repeated; look at these fields."
     )
     return Finding(TenantReadyReason.UPDATE_INEFFECTIVE, words)
@@ -171,7 +174,8 @@ def _unserved(world: World) -> list[str]:
     return sorted(asked - set(world.seen.active_domains))
 
 
-def _named(domains: list[str]) -> str:
+def named(domains: Sequence[str]) -> str:
+    """Domains, of which a message has not too many."""
     return ", ".join(domains[:5]) + (f" and {len(domains) - 5} more" if len(domains) > 5 else "")
 
 
@@ -179,7 +183,7 @@ def _inactive_domains(world: World) -> Finding | None:
     missing = _unserved(world)
     if not missing:
         return None
-    names = _named(missing)
+    names = named(missing)
     if not world.seen.deployed:
         return Finding(TenantReadyReason.DEPLOYING, f"CloudFront does not answer for {names} yet.")
     words = (
@@ -232,15 +236,25 @@ def _in_sync(world: World) -> Condition:
     if not differing:
         words = "AWS has what was asked and is rolling it out."
         return _condition(TenantConditionType.IN_SYNC, False, InSyncReason.UPDATE_PENDING, words)
-    return _condition(TenantConditionType.IN_SYNC, False, _difference(world), _told(differing))
+    reason, why = difference(
+        drift=bool(world.drift), left=world.left, ineffective=world.ineffective, frozen=world.frozen
+    )
+    return _condition(TenantConditionType.IN_SYNC, False, reason, _told(differing) + why)
 
 
-def _difference(world: World) -> InSyncReason:
-    if world.frozen:
-        return InSyncReason.FROZEN
-    if world.ineffective:
-        return InSyncReason.UPDATE_INEFFECTIVE
-    return InSyncReason.DRIFT_DETECTED if world.drift else InSyncReason.UPDATE_PENDING
+def difference(*, drift: bool, left: bool, ineffective: bool, frozen: str) -> tuple[InSyncReason, str]:
+    """Why AWS has something else than what is asked: the reason, and how the message ends."""
+    if frozen:
+        return InSyncReason.FROZEN, f". Not done yet: {frozen}. Whoever did that lifts it"
+    if ineffective:
+        return InSyncReason.UPDATE_INEFFECTIVE, (
+            ". The same update was made twice and changed nothing, so it is not repeated until the resource "
+            "or AWS changes. Look at these fields"
+        )
+    if not drift:
+        return InSyncReason.UPDATE_PENDING, ""
+    way_out = ". The drift policy leaves it so: change it back in AWS, or set spec.driftPolicy to Enforce"
+    return InSyncReason.DRIFT_DETECTED, way_out if left else ""
 
 
 def _told(differing: tuple[FieldDiff, ...]) -> str:

@@ -147,12 +147,12 @@ class GroupClient:
 
     def _observation(self, mr: Managed, state: GroupState) -> Observation:
         ineffective = groupplan.is_ineffective(state, self._memory.attempt(mr.uid))
-        frozen = bool(self._with.frozen)
+        frozen = self._with.frozen
         served = conditions.was_ready(mr)
         shown = groupreport.show(state, served=served, ineffective=ineffective, frozen=frozen)
         return Observation(
             exists=True,
-            up_to_date=not state.todo or ineffective or frozen,
+            up_to_date=not state.todo or ineffective or bool(frozen),
             diff=state.todo,
             drifted=conditions.drifted(mr, shown.conditions),
             conditions=shown.conditions,
@@ -217,8 +217,10 @@ class GroupClient:
         after = groupplan.assess(mr, state.asked, _there(effects), self._with.drift_policy)
         self._memory.note_attempt(mr.uid, groupplan.attempt(after))
         drift = "repaired drift: " if state.drift and not state.pending else ""
+        if drift:
+            self._memory.note_contention(mr.uid)
         shown = groupreport.show(after, served=serving, written=True)
-        return _change(shown, drift + ", ".join(effects.story))
+        return _change(shown, f"{drift}{', '.join(effects.story)}{guards.contended(mr, self._with)}")
 
     def _owned(self, mr: Managed, state: GroupState) -> GroupState:
         if not self._memory.proofs.held(mr.uid, state.seen.id):
@@ -237,6 +239,7 @@ class GroupClient:
             except AwsError as error:
                 if not error.conflict or not tries_left:
                     raise
+                self._memory.note_contention(mr.uid)
                 seen = replace(self._cloudfront.get_group(state.seen.id), tags=state.seen.tags)
                 state = groupplan.assess(mr, state.asked, seen, self._with.drift_policy)
             else:
@@ -316,8 +319,9 @@ class GroupClient:
         self._memory.note_refusal(mr.uid, group.id, group.etag)
         if not effects.story:
             raise groupuse.waiting(group, "for CloudFront before deleting it") from error
+        # No Change, as of tenants.
         message = f"{', '.join(effects.story)}, waiting for CloudFront before deleting it"
-        return Change(conditions=groupreport.removing(group), requeue_after=plan.LOOK_AGAIN, message=message)
+        raise NotYet(message, after=plan.LOOK_AGAIN, conditions=groupreport.removing(group)) from error
 
     # Doing.
 

@@ -20,6 +20,7 @@ from provider.cloudfront.hooks import UNKNOWN_ACCOUNT
 from provider.cloudfront.keptdomains import NOTHING, KeptDomains, OnlyRead
 from provider.cloudfront.measured import MeasuredClient
 from provider.cloudfront.patience import Patience, PatientClient
+from provider.cloudfront.progress import ProgressClient, held_up
 from provider.cloudfront.rehearsal import Recorder
 from provider.cloudfront.tenant import TenantClient
 
@@ -57,13 +58,13 @@ class _Connector:
 
     def _connected(self, mr: Managed, made: Callable[[Context], ExternalClient]) -> ExternalClient:
         """The client that `made` makes, with what stands around it."""
-        config = self._configs.resolve(mr)
-        account = self._account(mr, config)
+        with held_up(mr):
+            config = self._configs.resolve(mr)
+            account = self._account(mr, config)
         self._configs.report(config, {"accountId": account.id, "callerArn": account.caller_arn})
         client = self._client(self._context(mr, config, account), mr, account, made)
-        return PatientClient(
-            self._measured(client, account), self._patience, f"{config.uid} {config.generation}"
-        )
+        measured = ProgressClient(self._measured(client, account))
+        return PatientClient(measured, self._patience, f"{config.uid} {config.generation}")
 
     def _account(self, mr: Managed, config: ResolvedConfig) -> Account:
         try:

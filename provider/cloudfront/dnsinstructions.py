@@ -15,7 +15,7 @@ from typing import Any, Final
 from apis.dns import DnsInstruction, RecordPurpose, RecordState, RecordType
 from provider.cloudfront.domaincalls import DnsVerdict
 
-__all__ = ["CHALLENGE", "UNKNOWN", "State", "all_present", "records", "stored", "told"]
+__all__ = ["CHALLENGE", "UNKNOWN", "State", "all_present", "lost", "records", "stored", "told"]
 
 CHALLENGE: Final = "_cf-challenge"
 """First label of the TXT record that proves an alias."""
@@ -54,6 +54,20 @@ def all_present(status: Mapping[str, Any]) -> bool:
     """Every record that was written down is in place."""
     states = [item.get("state") for item in status.get("dnsInstructions") or ()]
     return bool(states) and set(states) == {RecordState.PRESENT.value}
+
+
+def lost(status: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, ...]:
+    """The domains that led to CloudFront by the one status and do not by the other."""
+    led, leads_not = _in_state(status, RecordState.PRESENT), (RecordState.MISSING, RecordState.WRONG)
+    return tuple(sorted(led & _in_state(now, *leads_not)))
+
+
+def _in_state(status: Mapping[str, Any], *states: RecordState) -> set[str]:
+    return {
+        item["name"]
+        for item in status.get("dnsInstructions") or ()
+        if item.get("purpose") == RecordPurpose.ROUTING and item.get("state") in states
+    }
 
 
 def _of(domain: str, endpoint: str) -> Iterator[DnsInstruction]:

@@ -15,6 +15,7 @@ from provider.cloudfront.errors import AwsError
 from provider.cloudfront.grouplook import GroupLook
 from provider.cloudfront.memory import DEEP_CHECK_SECONDS, Memory
 from provider.cloudfront.observed import ObservedTenant
+from provider.cloudfront.requested import is_requested
 
 __all__ = ["DnsLook"]
 
@@ -45,7 +46,7 @@ class DnsLook:
         """Whether the records are in place: by CloudFront where a look is due, else as written down.
 
         Looked at when the tenant is rolled out, then every five minutes while a domain is not served, every
-        hour while a record is not in place, else once a day.
+        hour while a record is not in place, else once a day; and at once when somebody asks.
         """
         stored = dnsinstructions.stored(mr.status)
         if not seen.deployed or not self._due(mr, seen):
@@ -59,6 +60,8 @@ class DnsLook:
     def _due(self, mr: Managed, seen: ObservedTenant) -> bool:
         instructions = mr.status.get("dnsInstructions") or ()
         never = all(item.get("state") == "Unknown" for item in instructions)
+        if is_requested(mr):
+            return self.memory.verification_due(mr.uid, 0.0, never=never)
         every = _WAITED_FOR if seen.inactive_domains else _MISSING
         if not seen.inactive_domains and dnsinstructions.all_present(mr.status):
             every = DEEP_CHECK_SECONDS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from provider.cloudfront import observed
 from provider.cloudfront.errors import AwsError
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from mypy_boto3_cloudfront import CloudFrontClient
 
 __all__ = ["Conflict", "DnsVerdict", "DomainCalls", "move"]
+
+_TENANT: Final = "dt_"
+"""Begins the id of a tenant, and of no distribution."""
 
 
 @dataclass(frozen=True)
@@ -61,10 +64,11 @@ class DomainCalls:
         with reading("GetDistributionTenantByDomain"):
             return observed.tenant(answer["DistributionTenant"], answer["ETag"])
 
-    def conflicts(self, domain: str, tenant: str) -> tuple[Conflict, ...]:
-        """ListDomainConflicts, every page: what is in the way of a domain, in whatever account. `tenant`
-        is one of the account's own with a certificate that covers the domain."""
-        by: Any = {"Domain": domain, "DomainControlValidationResource": {"DistributionTenantId": tenant}}
+    def conflicts(self, domain: str, resource: str) -> tuple[Conflict, ...]:
+        """ListDomainConflicts, every page: what is in the way of a domain, in whatever account. `resource`
+        is a tenant or a distribution of the account's own with a certificate that covers the domain."""
+        kind = "DistributionTenantId" if resource.startswith(_TENANT) else "DistributionId"
+        by: Any = {"Domain": domain, "DomainControlValidationResource": {kind: resource}}
         found: list[Conflict] = []
         passed = set[str]()
         while True:

@@ -287,8 +287,10 @@ def explain(
     serving: bool,
     meanwhile: tuple[Condition, ...] = (),
     creating: bool = False,
+    advice: str = "",
 ) -> ExternalError | NotYet:
-    """The error for the runtime: `<what>: <code>: <AWS's words>`, with the request id apart.
+    """The error for the runtime: `<what>: <code>: <AWS's words>. <the next action>`, with the request id
+    apart.
 
     Args:
         error: what AWS answered.
@@ -296,8 +298,9 @@ def explain(
         serving: the tenant serves all the same, so that Ready is left alone.
         meanwhile: what else is known after the failure.
         creating: the call was to create, so that it matters whether it made something.
+        advice: the next action, where the caller knows it better.
     """
-    message = f"{what}: {error.code}: {error.words}"
+    message = _told(error, what, advice or _advice(error))
     conditions = meanwhile if serving else (*meanwhile, not_ready(error.verdict.reason, message))
     match error.verdict.class_:
         case ErrorClass.WAIT:
@@ -316,6 +319,48 @@ def explain(
         request_id=error.request_id,
         made_nothing=creating and error.made_nothing,
     )
+
+
+_RENEW: Final = "Renew the credentials where spec.credentials of the ProviderConfig says that they are"
+_UNSIGNED: Final = frozenset({"IncompleteSignature", "MissingAuthenticationToken", "SignatureDoesNotMatch"})
+_NOT_PERMITTED: Final = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
+_ASKED_WRONGLY: Final = frozenset({Reason.INVALID_SPEC, Reason.PARENT_NOT_FOUND, Reason.MISSING_CERTIFICATE})
+_PERMIT: Final = "Permit it in the IAM policy of these credentials (docs/iam.md)"
+_CORRECT: Final = "Correct the resource; a change is tried at once"
+_AGAIN: Final = "Tried again by itself"
+_ASK_FOR_MORE: Final = (
+    "A quota of the AWS account is used up: whoever owns the account asks AWS for more, or removes what is "
+    "not needed. Tried again every ten minutes"
+)
+_SOMEBODY_ELSE: Final = (
+    "Somebody else changed it at the same moment. Tried again by itself; if it goes on, another provider of "
+    "this installation or another tool writes to it, too: stop one of the two"
+)
+_MAKE_RECORDS: Final = (
+    "CloudFront does not see yet that the domains lead to it. Make the records of status.dnsInstructions; "
+    "tried again every five minutes"
+)
+
+
+def _advice(error: AwsError) -> str:
+    """What to do next, as far as the error alone tells."""
+    if error.code in STALE_CREDENTIALS | _UNSIGNED:
+        return _RENEW
+    if error.conflict:
+        return _SOMEBODY_ELSE
+    if error.code in _NOT_PERMITTED:
+        return _PERMIT
+    if error.verdict.class_ is ErrorClass.QUOTA:
+        return _ASK_FOR_MORE
+    return _CORRECT if error.verdict.reason in _ASKED_WRONGLY else _AGAIN
+
+
+def _told(error: AwsError, what: str, advice: str) -> str:
+    if error.verdict is _UNOWNED:
+        # AWS speaks of an invalid argument, which it is not: what is missing is a DNS record.
+        return f"{what}: {_MAKE_RECORDS}. AWS: {error.code}: {error.words}"
+    told = f"{what}: {error.code}: {error.words}"
+    return f"{told.rstrip('.')}. {advice}"
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from apis.conditions import DeployedReason, InSyncReason, TenantConditionType, T
 from edgetenants_runtime.api.conditions import Condition, ConditionStatus, available
 from edgetenants_runtime.api.conditions import deleting as ready_deleting
 from provider.cloudfront import applied, groupstate
+from provider.cloudfront.conditions import difference
 from provider.cloudfront.errors import not_ready
 from provider.cloudfront.groupplan import GroupState
 from provider.cloudfront.groupstate import ObservedGroup
@@ -18,7 +19,7 @@ __all__ = ["absent", "gone", "removing", "show"]
 
 
 def show(
-    state: GroupState, *, served: bool, written: bool = False, ineffective: bool = False, frozen: bool = False
+    state: GroupState, *, served: bool, written: bool = False, ineffective: bool = False, frozen: str = ""
 ) -> Shown:
     """Show a group.
 
@@ -27,7 +28,7 @@ def show(
         served: it was Ready when it was last told of.
         written: it was created or changed just now.
         ineffective: the same update was made twice and changed nothing.
-        frozen: nothing may be written.
+        frozen: what forbids every write, in words.
     """
     drift = [{"field": d.field, "desired": d.desired, "observed": d.observed} for d in state.drift]
     in_sync = _in_sync(state, ineffective=ineffective, frozen=frozen)
@@ -70,7 +71,7 @@ def gone() -> tuple[Condition, ...]:
 def _ready(state: GroupState, *, served: bool) -> Condition:
     seen = state.seen
     if state.asked.enabled is False:
-        words = "The connection group is disabled, as spec.forProvider.enabled asks."
+        words = "The group is disabled, as spec.forProvider.enabled asks. Set it to true to have it serve."
         return not_ready(TenantReadyReason.DISABLED, words)
     if not seen.enabled:
         words = "The group is disabled in AWS. Set spec.forProvider.enabled to true to have it enabled."
@@ -88,18 +89,17 @@ def _deployed(seen: ObservedGroup) -> Condition:
     return _condition(TenantConditionType.DEPLOYED, DeployedReason.DEPLOYING, words)
 
 
-def _in_sync(state: GroupState, *, ineffective: bool, frozen: bool) -> Condition:
+def _in_sync(state: GroupState, *, ineffective: bool, frozen: str) -> Condition:
     differing = (*state.drift, *state.pending)
     if not differing and state.seen.deployed:
         return _condition(TenantConditionType.IN_SYNC, InSyncReason.IN_SYNC, holds=True)
+    if not differing:
+        words = "AWS has what was asked and is rolling it out."
+        return _condition(TenantConditionType.IN_SYNC, InSyncReason.UPDATE_PENDING, words)
+    left = bool(state.drift) and not state.todo
+    reason, why = difference(drift=bool(state.drift), left=left, ineffective=ineffective, frozen=frozen)
     words = "; ".join(f"{d.field}: asked {d.desired}, AWS has {d.observed}" for d in differing)
-    reason = InSyncReason.DRIFT_DETECTED if state.drift else InSyncReason.UPDATE_PENDING
-    if differing and ineffective:
-        reason = InSyncReason.UPDATE_INEFFECTIVE
-    if differing and frozen:
-        reason = InSyncReason.FROZEN
-    told = words or "AWS has what was asked and is rolling it out."
-    return _condition(TenantConditionType.IN_SYNC, reason, told)
+    return _condition(TenantConditionType.IN_SYNC, reason, words + why)
 
 
 def _applied(state: GroupState, *, written: bool) -> dict[str, Any]:

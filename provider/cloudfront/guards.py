@@ -9,18 +9,18 @@ import structlog
 from apis.conditions import InSyncReason, TenantConditionType
 from apis.conditions import TenantReadyReason as Reason
 from apis.drift import DriftPolicy
-from edgetenants_runtime.api.annotations import EXTERNAL_NAME
-from edgetenants_runtime.api.conditions import Condition, ConditionStatus
+from edgetenants_runtime.api.annotations import EXTERNAL_NAME, PAUSED
+from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.policies import UnsupportedPolicies, permissions
-from provider.cloudfront import disclosure, identity, ownership
+from provider.cloudfront import advice, disclosure, identity, ownership
 from provider.cloudfront.conditions import was_ready
 from provider.cloudfront.context import Context
 from provider.cloudfront.errors import AwsError, explain, not_ready
 from provider.cloudfront.identity import namespace_of, noun
 from provider.cloudfront.observed import account_of
-from provider.cloudfront.ownership import ADOPT_ANNOTATION, Ownership, Resource
+from provider.cloudfront.ownership import Ownership, Resource
 from provider.cloudfront.vanishing import Census, Verdict, limit, take_census
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "check_import",
     "check_protection",
     "check_vanished",
+    "contended",
     "invalid",
     "is_confirmed",
     "is_dry_run",
@@ -120,18 +121,17 @@ def adoption_refused(
     # By its id somebody may have named it whose name they do not know.
     name = seen.name if known else str(mr.external_name)
     which = name if name == seen.id else f"{name} ({seen.id})"
-    other_name = f"another name with the annotation {EXTERNAL_NAME}"
+    other_name = advice.another_name(mr)
     if verdict is Ownership.OTHERS:
         which = which if known else name
         whose = owner if known else f"another namespace or installation. {disclosure.HIDDEN}"
-        way_out = f"it belongs to {whose}. Choose {other_name}"
+        way_out = f"it belongs to {whose}. {advice.sentence(other_name)}"
     elif verdict is Ownership.HELD:
-        way_out = f"{verdict.value}. Choose {other_name}"
+        way_out = f"{verdict.value}. {advice.sentence(other_name)}"
     else:
         former = f" ({owner})" if verdict is Ownership.LEFT and known else ""
         way_out = (
-            f"{verdict.value}{former}. To take it over, set the annotation {ADOPT_ANNOTATION} to {seen.id}; "
-            f"or choose {other_name}"
+            f"{verdict.value}{former}. To take it over, {advice.take_over(mr, seen.id)}; or {other_name}"
         )
     words = f"{noun(mr)} {which} exists in CloudFront, and {way_out}"
     return _refused(Reason.ADOPTION_REFUSED, words)
@@ -156,8 +156,7 @@ def _no_longer(mr: Managed, seen: Resource, owner: str | None, installation: str
     if not owner:
         return (
             f"status says that {it} is this resource's, and it has no owner tag in AWS; nothing is written to"
-            f" it. If it is this resource's, set the annotation {ADOPT_ANNOTATION} to {seen.id}, or {tag} to"
-            f" {ours}"
+            f" it. If it is this resource's, {advice.take_over(mr, seen.id)}; or set {tag} to {ours}"
         )
     known = disclosure.may_know(mr, installation, owner)
     whose = owner if known else f"another namespace or installation ({disclosure.HIDDEN})"
@@ -178,12 +177,26 @@ def refuse_beside(mr: Managed, seen: Resource, other: Managed) -> NoReturn:
     where = f"{other.kind} {other.name}" if other.namespace == mr.namespace else "another resource"
     if other.deleted:
         words = f"{noun(mr)} {seen.name} waits for {where}, which has it and is being deleted"
-        raise NotYet(words, after=_PREDECESSOR_SECONDS)
+        held = _held_back(mr, other)
+        said = (not_ready(Reason.DELETION_HELD, f"{words}. {held}"),) if held else ()
+        raise NotYet(f"{words}. {held}" if held else words, after=_PREDECESSOR_SECONDS, conditions=said)
     raise _refused(
         Reason.ADOPTION_REFUSED,
-        f"{noun(mr)} {seen.name} ({seen.id}) is managed by {where}. Choose another name with the "
-        f"annotation {EXTERNAL_NAME}, or delete one of the two",
+        f"{noun(mr)} {seen.name} ({seen.id}) is managed by {where}. "
+        f"{advice.sentence(advice.another_name(mr))}, or delete one of the two",
     )
+
+
+def _held_back(mr: Managed, predecessor: Managed) -> str:
+    """Why the deletion of a predecessor does not go on until somebody acts; "" where it does."""
+    here = predecessor.namespace == mr.namespace
+    if predecessor.paused:
+        whose = f"{predecessor.kind} {predecessor.name}" if here else "that resource"
+        return f"Its deletion does not go on while it is paused. Remove the annotation {PAUSED} of {whose}"
+    ready = predecessor.condition(ConditionType.READY)
+    if ready is None or ready.reason not in (Reason.DELETION_HELD, Reason.FROZEN):
+        return ""
+    return f"Its deletion is held: {ready.message}" if here else "Its deletion is held until somebody acts"
 
 
 def check_frozen(mr: Managed, frozen: str) -> None:
@@ -343,6 +356,17 @@ def check_default_group(mr: Managed, *, disables: bool) -> None:
         f"spec.forProvider.enabled: connection group {mr.external_name} is the account's default and serves "
         "every tenant that names no other, so it is not disabled. Remove the field, or set it to true",
         serving=was_ready(mr),
+    )
+
+
+def contended(mr: Managed, having: Context) -> str:
+    """For the story of a change: somebody else goes on writing to the same thing; "" where nobody does."""
+    if not having.memory.contended(mr.uid):
+        return ""
+    return (
+        f". Somebody else changed {noun(mr)} {mr.external_name} three times within ten minutes: another "
+        f"provider of installation {having.installation}, or another tool. Stop one of the two, or give the "
+        "other cluster's provider an --installation-id of its own"
     )
 
 

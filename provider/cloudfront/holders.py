@@ -164,16 +164,20 @@ class Holders:
             if self.memory.last_holder(("tenant", id_)) is not None:
                 self.memory.forget_holder(("tenant", id_))
 
-    def conflicts(self, name: str, domains: Iterable[str], tenant: str | None) -> Iterator[Problem]:
+    def conflicts(
+        self, name: str, domains: Iterable[str], tenant: str | None, parent: str | None = None
+    ) -> Iterator[Problem]:
         """Say who else has which domain, as far as can be found now. `tenant` is our own, by which other
-        accounts' are found too."""
+        accounts' are found too; before there is one, by `parent`: the distribution whose certificate it will
+        have."""
         wanted = sorted(domains)
         found = False
         for problem in self._each(wanted, partial(self._here, name, tenant)):
             found = True
             yield problem
-        if tenant is not None and not (found or self.moves or self.unfinished):
-            yield from self._each(wanted, partial(self._elsewhere, tenant))
+        covering = tenant or parent
+        if covering is not None and not (found or self.moves or self.unfinished):
+            yield from self._each(wanted, partial(self._elsewhere, covering))
 
     def _each(self, domains: list[str], find: Callable[[str], Iterator[Problem]]) -> Iterator[Problem]:
         told = 0
@@ -252,24 +256,24 @@ class Holders:
         last: str | None = self.memory.last_holder(("owner", arn))
         return self._owner(arn, fresh=False) if last is None else last or None
 
-    def _elsewhere(self, tenant: str, domain: str) -> Iterator[Problem]:
+    def _elsewhere(self, covering: str, domain: str) -> Iterator[Problem]:
         def look() -> tuple[Conflict, ...]:
             return tuple(
                 each
-                for each in self._conflicts(domain, tenant)
-                if each.domain == domain and each.id != tenant
+                for each in self._conflicts(domain, covering)
+                if each.domain == domain and each.id != covering
             )
 
         _, found = self.permitted.ask(
-            lambda: self.memory.holder(("elsewhere", tenant, domain), look, free=lambda found: not found)
+            lambda: self.memory.holder(("elsewhere", covering, domain), look, free=lambda found: not found)
         )
         for conflict in found or ():
             yield Problem(Reason.DOMAIN_CONFLICT, self._in_the_way(conflict))
 
-    def _conflicts(self, domain: str, tenant: str) -> tuple[Conflict, ...]:
+    def _conflicts(self, domain: str, covering: str) -> tuple[Conflict, ...]:
         self._search()
         try:
-            return self.cloudfront.conflicts(domain, tenant)
+            return self.cloudfront.conflicts(domain, covering)
         except AwsError as error:
             if error.code != "InvalidArgument" and not error.absent:
                 raise

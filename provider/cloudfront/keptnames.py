@@ -18,7 +18,7 @@ from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.api.annotations import EXTERNAL_NAME
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront import guards, identity, namekeys
+from provider.cloudfront import advice, guards, identity, namekeys
 from provider.cloudfront.context import Context
 from provider.cloudfront.keptdomains import RecordsFailed
 
@@ -75,7 +75,6 @@ def _is_anothers_prefix(mr: Managed, having: Context) -> bool:
 
 def _refused(mr: Managed, way_out: str) -> ExternalError:
     # Never whose it is, as for domains.
-    words = (
-        f"{_FIELD}: the name {mr.external_name} is kept for another namespace. Choose another name{way_out}"
-    )
+    other_name = advice.sentence(advice.another_name(mr))
+    words = f"{_FIELD}: the name {mr.external_name} is kept for another namespace. {other_name}{way_out}"
     return guards.invalid(words, Reason.ADOPTION_REFUSED)

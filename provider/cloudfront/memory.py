@@ -47,6 +47,9 @@ _FREE_SECONDS: Final = 1800.0
 """That nobody of the account has one: longer, as thousands may have to be asked for at a few a second. Only
 messages are made of it: whether a domain can be had, CloudFront says at each try."""
 _PROOF_SECONDS: Final = 600.0
+_CONTENTION_SECONDS: Final = 600.0
+_CONTENTIONS: Final = 3
+"""So many times within that time are no accident any more."""
 
 T = TypeVar("T")
 
@@ -97,6 +100,7 @@ class Memory:
         self._used: dict[str, int] = {}
         self._disabled: dict[str, str] = {}
         self._said: dict[str, Said] = {}
+        self._contentions: dict[str, list[float]] = {}
         self._proofs: dict[str, tuple[Hashable, bool, float]] = {}
 
     def group(self, group: str, read: Callable[[str, GroupLook], GroupLook]) -> GroupLook:
@@ -271,6 +275,18 @@ class Memory:
         with self._lock:
             return self._refusals.get(uid) == (id_, etag)
 
+    def note_contention(self, uid: str) -> None:
+        """Somebody else has written to the external resource: at the same moment, or against what is
+        asked."""
+        with self._lock:
+            self._contentions[uid] = [*self._contentions.get(uid, ()), self._clock.now()][-_CONTENTIONS:]
+
+    def contended(self, uid: str) -> bool:
+        """It happened again and again, so that it is no accident."""
+        with self._lock:
+            times = self._contentions.get(uid, ())
+            return len(times) == _CONTENTIONS and times[0] > self._clock.now() - _CONTENTION_SECONDS
+
     def now(self) -> float:
         """On the injected clock."""
         return self._clock.now()
@@ -324,6 +340,7 @@ class Memory:
             self._used,
             self._disabled,
             self._proofs,
+            self._contentions,
             self._seen,
         )
 

@@ -18,7 +18,7 @@ from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.api.annotations import EXTERNAL_NAME
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront import certificates, grouplook
+from provider.cloudfront import advice, certificates, grouplook
 from provider.cloudfront.actions import MoveDomain
 from provider.cloudfront.calls import CloudFront
 from provider.cloudfront.certificates import Certificate
@@ -116,8 +116,8 @@ def missing_parent(asked: Tenant, error: AwsError, *, serving: bool = False) -> 
     """CloudFront misses a parent of a tenant and does not say which; it went after it was checked, or could
     not be."""
     words = (
-        f"{_FIELD}distributionId {asked.distribution_id} or connectionGroupId {asked.connection_group_id}: "
-        f"{error.code}: {error.words}"
+        f"{_FIELD}distributionId {asked.distribution_id} or connectionGroupId {asked.connection_group_id} "
+        f"does not exist, and AWS does not say which. Correct it. AWS: {error.code}: {error.words}"
     )
     conditions = () if serving else (not_ready(Reason.PARENT_NOT_FOUND, words),)
     return ExternalError(words, conditions=conditions, retry=Retry.poll(), request_id=error.request_id)
@@ -126,11 +126,11 @@ def missing_parent(asked: Tenant, error: AwsError, *, serving: bool = False) -> 
 def not_moved(move: MoveDomain, error: AwsError, *, serving: bool) -> ExternalError | NotYet:
     """A domain was not moved. CloudFront's API reference has it that the tenant that gives it must be
     disabled first; its developer guide, only where that is another account's."""
-    words = explain(error, f"move domain {move.domain} from tenant {move.source}", serving=serving)
+    what = f"move domain {move.domain} from tenant {move.source}"
     if error.code != "IllegalUpdate":
-        return words
+        return explain(error, what, serving=serving)
     message = (
-        f"{words.message}. If CloudFront wants tenant {move.source} disabled first, set "
+        f"{what}: {error.code}: {error.words}. If CloudFront wants tenant {move.source} disabled first, set "
         f"{_FIELD}enabled to false there until the domain is moved"
     )
     conditions = () if serving else (not_ready(Reason.DOMAIN_CONFLICT, message),)
@@ -205,15 +205,19 @@ class Preflight:
         if not known:
             return
         if found is None:
-            words = f"{_FIELD}distributionId: distribution {id_} does not exist"
+            words = (
+                f"{_FIELD}distributionId: distribution {id_} does not exist. Correct the id, or make the "
+                "distribution"
+            )
             yield Problem(Reason.PARENT_NOT_FOUND, words)
         elif not found.multi_tenant:
             words = (
-                f"{_FIELD}distributionId: distribution {id_} is none that has tenants: it is not tenant-only"
+                f"{_FIELD}distributionId: distribution {id_} is not a multi-tenant one: its connection mode "
+                "is not tenant-only. Name a multi-tenant distribution"
             )
             yield Problem(Reason.PARENT_NOT_FOUND, words)
         else:
-            yield from _parameters(asked, found)
+            yield from _parameters(self.mover.mr, asked, found)
 
     def group(self, asked: Tenant) -> Iterator[Problem]:
         """The connection group is there."""
@@ -225,7 +229,10 @@ class Preflight:
         except AwsError as error:
             if not error.absent:
                 raise
-            words = f"{_FIELD}connectionGroupId: connection group {id_} does not exist"
+            words = (
+                f"{_FIELD}connectionGroupId: connection group {id_} does not exist. Correct the id, or make "
+                "the group"
+            )
             yield Problem(Reason.CONNECTION_GROUP_NOT_FOUND, words)
             return
         if group is not None:
@@ -259,7 +266,7 @@ class Preflight:
         if asked.certificate_request or (known and parent is None):
             return
         if known and not own and not inherited:
-            yield Problem(Reason.MISSING_CERTIFICATE, _no_certificate(asked))
+            yield Problem(Reason.MISSING_CERTIFICATE, _no_certificate(self.mover.mr, asked))
             return
         names: set[str] = set()
         for arn, path in ((own, "customizations.certificate.arn"), (inherited, "distributionId")):
@@ -273,7 +280,7 @@ class Preflight:
             names |= certificate.domains if certificate and certificate.issued else frozenset()
         missing = certificates.uncovered(names, domains)
         if known and missing:
-            yield Problem(Reason.CERTIFICATE_SAN_MISMATCH, _mismatch(missing, names))
+            yield Problem(Reason.CERTIFICATE_SAN_MISMATCH, _mismatch(self.mover.mr, missing, names))
 
     # Asking.
 
@@ -288,34 +295,42 @@ class Preflight:
         return self.permitted.ask(lambda: self.memory.shared(what, ask))
 
 
-def _parameters(asked: Tenant, distribution: Distribution) -> Iterator[Problem]:
+def _parameters(mr: Managed, asked: Tenant, distribution: Distribution) -> Iterator[Problem]:
+    where = advice.wanting(mr, "parameters")
     given, defined = set(asked.parameters), set(distribution.parameters)
     missing = sorted(name for name, must in distribution.parameters.items() if must and name not in given)
     if missing:
-        words = f"{_FIELD}parameters: distribution {distribution.id} requires {', '.join(missing)}"
+        words = (
+            f"{_FIELD}parameters: distribution {distribution.id} requires {', '.join(missing)}. Add what is "
+            f"missing to {where}"
+        )
         yield Problem(Reason.MISSING_PARAMETERS, words)
     for name in sorted(given - defined):
         known = f"defines {', '.join(sorted(defined))}" if defined else "defines none"
-        yield _invalid(f"{_FIELD}parameters.{name}: distribution {distribution.id} {known}")
+        words = f"{_FIELD}parameters.{name}: distribution {distribution.id} {known}. Remove it from {where}"
+        yield _invalid(words)
 
 
-def _no_certificate(asked: Tenant) -> str:
+def _no_certificate(mr: Managed, asked: Tenant) -> str:
     return (
         f"{_FIELD}customizations.certificate: distribution {asked.distribution_id} has no certificate of "
-        "ACM. Name one here, or add managedCertificateRequest"
+        f"ACM. {advice.certificate(mr)}"
     )
 
 
 def _unusable(path: str, arn: str, certificate: Certificate | None) -> Problem:
     if certificate is None:
-        return Problem(Reason.MISSING_CERTIFICATE, f"{_FIELD}{path}: ACM has no certificate {arn}")
+        return Problem(
+            Reason.MISSING_CERTIFICATE, f"{_FIELD}{path}: ACM has no certificate {arn}. Name another"
+        )
     reason = Reason.CERTIFICATE_EXPIRED if certificate.expired else Reason.MISSING_CERTIFICATE
-    return Problem(reason, f"{_FIELD}{path}: certificate {arn} is not issued, ACM says {certificate.status}")
+    words = f"{_FIELD}{path}: certificate {arn} is not issued, ACM says {certificate.status}"
+    return Problem(reason, f"{words}. Have it issued, or name another")
 
 
-def _mismatch(missing: tuple[str, ...], names: Iterable[str]) -> str:
+def _mismatch(mr: Managed, missing: tuple[str, ...], names: Iterable[str]) -> str:
     on_it = ", ".join(sorted(names)[:20]) or "nothing"
     return (
         f"{_FIELD}domains: no certificate covers {', '.join(missing)}; those of the tenant and of its "
-        f"distribution cover {on_it}. Use another certificate or domain, or add managedCertificateRequest"
+        f"distribution cover {on_it}. Remove what is not covered, or: {advice.certificate(mr)}"
     )

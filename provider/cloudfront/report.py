@@ -46,7 +46,7 @@ def show(
     served: bool,
     written: bool = False,
     ineffective: bool = False,
-    frozen: bool = False,
+    frozen: str = "",
 ) -> Shown:
     """Show a tenant.
 
@@ -65,6 +65,7 @@ def show(
         pending=state.pending,
         ineffective=ineffective,
         frozen=frozen,
+        left=bool(state.drift) and not state.todo.all,
         served=served,
         certificate=state.certificate,
         group=dns.group,

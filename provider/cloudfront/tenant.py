@@ -52,6 +52,7 @@ from provider.cloudfront.observed import ObservedTenant
 from provider.cloudfront.ownerlook import Looked
 from provider.cloudfront.plan import Moves
 from provider.cloudfront.report import Dns, Shown
+from provider.cloudfront.requested import is_requested
 
 __all__ = ["TenantClient"]
 
@@ -133,7 +134,7 @@ class TenantClient:
             exists=True,
             up_to_date=not state.differs or ineffective or bool(self._with.frozen),
             diff=state.todo.all,
-            drifted=conditions.drifted(mr, shown.conditions),
+            drifted=". ".join(filter(None, (conditions.drifted(mr, shown.conditions), _led_away(mr, shown)))),
             conditions=shown.conditions,
             at_provider=shown.at_provider,
             status=shown.status,
@@ -148,7 +149,7 @@ class TenantClient:
     def _assess(self, mr: Managed, looked: Looked[ObservedTenant]) -> Assessment:
         seen = looked.seen
         asked = self._asked(mr, seen.name)
-        deep = self._memory.deep_check_due(mr.uid)
+        deep = self._memory.deep_check_due(mr.uid) or is_requested(mr)
         certificate = self._look_at_certificate(mr, asked, seen, deep=deep)
         state = self._compare(mr, asked, seen, certificate)
         if looked.fresh or not self._wants_fresh_tags(mr, state, due=deep):
@@ -206,7 +207,7 @@ class TenantClient:
             served=served,
             written=written,
             ineffective=ineffective,
-            frozen=bool(self._with.frozen),
+            frozen=self._with.frozen,
         )
 
     def _where(self, mr: Managed, seen: ObservedTenant, *, moving: bool) -> Dns:
@@ -289,7 +290,10 @@ class TenantClient:
         # Not by what was last written down: a tenant that was found disabled does not serve yet.
         shown = self._shown(mr, after, served=serving, written=True)
         drift = "repaired drift: " if state.drift and not state.pending else ""
-        return _change(shown, plan.LOOK_AGAIN, f"{drift}{effects.message}{passed.unchecked}")
+        if drift:
+            self._memory.note_contention(mr.uid)
+        story = f"{drift}{effects.message}{passed.unchecked}{guards.contended(mr, self._with)}"
+        return _change(shown, plan.LOOK_AGAIN, story)
 
     def _owned(self, mr: Managed, state: Assessment, *, afresh: bool) -> Assessment:
         if not self._memory.proofs.held(mr.uid, state.seen.id):
@@ -318,6 +322,7 @@ class TenantClient:
         raise AssertionError("unreachable: the last try returns or raises")
 
     def _look_again(self, mr: Managed, before: Assessment) -> Assessment:
+        self._memory.note_contention(mr.uid)
         try:
             seen = self._cloudfront.get_tenant(before.seen.id)
         except AwsError as error:
@@ -385,14 +390,24 @@ class TenantClient:
             what, still = f"delete tenant {tenant.name}", conditions.removing(tenant)
             raise explain(error, what, serving=False, meanwhile=still) from failure
         self._memory.note_refusal(mr.uid, tenant.id, tenant.etag)
+        # No Change, even where it was disabled just now: nobody shall read that it is deleted.
         waiting = f"{effects.message or 'tenant ' + tenant.name}, waiting for CloudFront before deleting it"
-        if not effects.story:
-            raise NotYet(waiting, after=plan.LOOK_AGAIN, conditions=conditions.removing(tenant))
-        return Change(conditions=conditions.removing(tenant), requeue_after=plan.LOOK_AGAIN, message=waiting)
+        raise NotYet(waiting, after=plan.LOOK_AGAIN, conditions=conditions.removing(tenant))
 
     def _explained(self, mr: Managed, error: AwsError, what: str) -> ExternalError | NotYet:
         """For a failure that tells nothing of the tenant: Ready stays True where it was."""
         return explain(error, what, serving=conditions.was_ready(mr))
+
+
+def _led_away(mr: Managed, shown: Shown) -> str:
+    """Somebody changed the DNS of a domain that led here; it is told once."""
+    lost = dnsinstructions.lost(mr.status, shown.status)
+    if not lost:
+        return ""
+    return (
+        f"DNS does not lead {conditions.named(lost)} to CloudFront any more, so no visitor gets there. Make "
+        "the records of status.dnsInstructions again"
+    )
 
 
 def _gone_already() -> Change:

@@ -11,11 +11,16 @@ from edgetenants_runtime.api.providerconfig import ProviderConfigConditionType, 
 from edgetenants_runtime.managed import Managed, conditions_in
 from edgetenants_runtime.status import Report, merge_patch, next_status
 
-__all__ = ["IN_USE", "is_news", "is_terminating", "patch_for"]
+__all__ = ["COPY_IT", "IN_USE", "is_news", "is_terminating", "patch_for"]
 
+COPY_IT: Final = (
+    "name another one; or apply a copy of it under another name, and have all that use it name the copy"
+)
+"""The way on, as nobody can undo a deletion in Kubernetes."""
 IN_USE: Final = (
     "Blocking deletion while usages still exist: it goes when the managed resources that use it are gone or "
-    "use another; `kubectl get providerconfigusages -A` lists them, status.users counts them"
+    "use another; `kubectl get providerconfigusages -A` lists them, status.users counts them. It takes no "
+    f"new resources, and the deletion cannot be taken back: {COPY_IT}"
 )
 """Begins with crossplane-runtime's words for it (pkg/reconciler/providerconfig)."""
 

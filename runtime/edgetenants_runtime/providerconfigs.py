@@ -11,6 +11,7 @@ from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api.providerconfig import CredentialsSource
 from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.config_controller import ConfigController, Parts
+from edgetenants_runtime.config_status import COPY_IT
 from edgetenants_runtime.configuration import PRIMARY, ConfigUse, ResolvedConfig
 from edgetenants_runtime.credentials import CredentialLoader, secrets_of
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
@@ -182,7 +183,7 @@ class ProviderConfigs:
             config = self._find(ref, use)
             if config["metadata"].get("deletionTimestamp") and names.FINALIZER not in mr.finalizers:
                 raise ExternalError(
-                    f"{use.field}: {ref} is being deleted and takes no new resources; name another one",
+                    f"{use.field}: {ref} is being deleted and takes no new resources; {COPY_IT}",
                     retry=Retry.poll(),
                 )
             self._controller.hold(ref)

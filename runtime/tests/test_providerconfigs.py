@@ -115,7 +115,7 @@ def test_a_config_that_is_deleted_takes_no_new_resources_and_keeps_those_it_has(
     error = world.refusal(world.mr(finalizers=[]))
     assert error.message == (
         "spec.providerConfigRef: ProviderConfig shop/ours is being deleted and takes no new resources; "
-        "name another one"
+        "name another one; or apply a copy of it under another name, and have all that use it name the copy"
     )
     assert world.journal == []
     world.resolve(world.mr())

@@ -14,6 +14,7 @@ from tests.mutants.provider_faults import PROVIDER_FAULTS
 from tests.mutants.provider_group_safety import PROVIDER_GROUP_SAFETY
 from tests.mutants.provider_guards import PROVIDER_GUARDS
 from tests.mutants.provider_held_domains import PROVIDER_HELD_DOMAINS
+from tests.mutants.provider_messages import PROVIDER_MESSAGES
 from tests.mutants.provider_owner_proof import PROVIDER_OWNER_PROOF
 from tests.mutants.provider_ownership import PROVIDER_OWNERSHIP
 from tests.mutants.provider_plan import PROVIDER_PLAN
@@ -55,6 +56,7 @@ TARGETS: Mapping[str, Target] = {
             *PROVIDER_GROUP_SAFETY,
             *PROVIDER_GUARDS,
             *PROVIDER_HELD_DOMAINS,
+            *PROVIDER_MESSAGES,
             *PROVIDER_OWNER_PROOF,
             *PROVIDER_OWNERSHIP,
             *PROVIDER_PLAN,

@@ -73,6 +73,10 @@ _NO_ID = (
     "unless managementPolicies lack *, Create and Update"
 )
 _NO_DOMAINS = "expected domains here or in initProvider, unless managementPolicies lack *, Create and Update"
+_A_DOMAIN = (
+    "expected a domain name as CloudFront stores it, such as www.example.com: lower case, at least one dot, "
+    "international names as xn--…, no scheme, port, path or IP address"
+)
 _NO_ACM = (
     "expected the ARN of an ACM certificate in us-east-1: arn:aws:acm:us-east-1:<account>:certificate/<id>"
 )
@@ -307,16 +311,17 @@ CEL_CASES: tuple[Case, ...] = (
     Case("plan's tag prefixes", PLANS, _TAG_PREFIX, plan(tags={"a": "b"}), plan(tags={"aws:a": "b"})),
     Case("plan's tag keys", PLANS, _TAG_LENGTH, plan(tags={"a": "b"}), plan(tags={"": "b"})),
     Case("plan's parameters", PLANS, _PARAMETER, plan(parameters={"a": "b"}), plan(parameters={"a.b": "b"})),
+    Case("domain in upper case", TENANTS, _A_DOMAIN, tenant(), tenant(domains=["ACME.example.com"])),
+    Case("domain without dot", TENANTS, _A_DOMAIN, tenant(), tenant(domains=["localhost"])),
+    Case("domain that is an address", TENANTS, _A_DOMAIN, tenant(), tenant(domains=["192.0.2.7"])),
+    Case("domain not in ASCII", TENANTS, _A_DOMAIN, tenant(), tenant(domains=["bücher.example"])),
+    Case("wildcard inside", TENANTS, _A_DOMAIN, tenant(domains=["*.a.de"]), tenant(domains=["a.*.de"])),
 )  # fmt: skip
 """Rules in CEL; every one of them is here."""
 
 _DUPLICATE = "uplicate"
 
 SCHEMA_CASES: tuple[Case, ...] = (
-    Case("domain in upper case", TENANTS, "domains", tenant(), tenant(domains=["ACME.example.com"])),
-    Case("domain without dot", TENANTS, "domains", tenant(), tenant(domains=["localhost"])),
-    Case("domain not in ASCII", TENANTS, "domains", tenant(), tenant(domains=["bücher.example"])),
-    Case("wildcard inside", TENANTS, "domains", tenant(domains=["*.a.de"]), tenant(domains=["a.*.de"])),
     Case("domain twice", TENANTS, _DUPLICATE, tenant(), tenant(domains=["a.de", "a.de"])),
     Case(
         "500 domains", TENANTS, "500",

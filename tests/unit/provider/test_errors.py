@@ -35,6 +35,23 @@ def declared() -> dict[str, str]:
     return codes
 
 
+_SOMEBODY_ELSE = (
+    ". Somebody else changed it at the same moment. Tried again by itself; if it goes on, another provider "
+    "of this installation or another tool writes to it, too: stop one of the two"
+)
+_RENEW = ". Renew the credentials where spec.credentials of the ProviderConfig says that they are"
+ADVICE = {
+    "AccessDenied": ". Permit it in the IAM policy of these credentials (docs/iam.md)",
+    "InvalidArgument": ". Correct the resource; a change is tried at once",
+    "PreconditionFailed": _SOMEBODY_ELSE,
+    "InvalidIfMatchVersion": _SOMEBODY_ELSE,
+    "EntityLimitExceeded": ". A quota of the AWS account is used up: whoever owns the account asks AWS for "
+    "more, or removes what is not needed. Tried again every ten minutes",
+    "ExpiredToken": _RENEW,
+    "Credentials": _RENEW,
+}
+
+
 def test_no_declared_error_is_forgotten():
     assert set(declared()) <= set(CODES)
 
@@ -64,9 +81,19 @@ def test_each_class_has_its_retry(code, words, status, kind, reason, retry):
     explained = explain(error, "create tenant shop.acme", serving=False)
     assert error.verdict.class_ is kind
     assert isinstance(explained, ExternalError)
-    assert explained.message == f"create tenant shop.acme: {code}: {words} (request id: r-1)"
+    told = f"create tenant shop.acme: {code}: {words}"
+    advice = ADVICE.get(code, ". Tried again by itself")
+    assert explained.message == f"{told}{advice} (request id: r-1)"
     assert [(c.type, str(c.status), c.reason) for c in explained.conditions] == [("Ready", "False", reason)]
     assert (explained.retry.mode, explained.retry.seconds) == retry
+
+
+@pytest.mark.parametrize("code", sorted(CODES))
+def test_every_error_says_what_comes_next(code):
+    explained = explain(AwsError("Any", code, "AWS says no."), "do it", serving=False)
+    told, _, action = explained.message.partition("AWS says no. ")
+    assert told == f"do it: {code}: "
+    assert action
 
 
 def test_unproven_ownership_means_wait():

@@ -9,6 +9,7 @@ from tests.unit.provider.fakecloudfront import FakeCloudFront
 from tests.unit.provider.world import World, managed
 
 WRITES = {"CreateDistributionTenant", "UpdateDistributionTenant", "DeleteDistributionTenant", "TagResource"}
+LEFT = ". The drift policy leaves it so: change it back in AWS, or set spec.driftPolicy to Enforce"
 
 
 def settled(**spec) -> World:
@@ -118,7 +119,8 @@ def test_a_resource_has_its_own_drift_policy_or_the_providers(default, own):
         [("parameters.tenantName", "acme", "theirs")] if policy == "Report" else []
     )
     if policy == "Report":
-        assert world.condition("InSync")[2] == "parameters.tenantName: asked acme, AWS has theirs"
+        differs = "parameters.tenantName: asked acme, AWS has theirs"
+        assert world.condition("InSync")[2] == f"{differs}{LEFT}"
         writes = world.status_writes
         world.reconcile()
         assert world.status_writes == writes, "told once"
@@ -136,7 +138,7 @@ def test_drift_is_told_once_and_again_when_it_moves():
             world.cloudfront.edit("dt_1", parameters={"tenantName": values[0]})
         told.append(world.client.observe(world.mr).drifted)
         world.reconcile()
-    a, b = (f"parameters.tenantName: asked acme, AWS has {value}" for value in "ab")
+    a, b = (f"parameters.tenantName: asked acme, AWS has {value}{LEFT}" for value in "ab")
     assert told == [a, "", b, "", "", "", b]
 
 

@@ -99,11 +99,12 @@ def test_another_accounts_domain_is_found_where_a_certificate_covers_it():
     assert "new.example.com is served by distribution ***ABC of account ******789012" in tried.error.message
 
 
-def test_what_nobody_of_the_account_has_is_told_in_cloudfronts_words():
+def test_what_nobody_of_the_account_has_is_found_by_the_distribution():
     tried = world(FakeCloudFront(), names(3))
     tried.cloudfront.elsewhere = {"a.example.com": Conflict("a.example.com", "distribution", "E1", "1")}
-    tried.reconcile()
-    assert tried.error.message == "create tenant shop.acme: CNAMEAlreadyExists: taken"
+    calls = tried.reconcile()
+    assert "a.example.com is served by distribution E1 of account 1" in tried.error.message
+    assert (calls.count(BY_DOMAIN), calls.count(ELSEWHERE)) == (3, 3)
     assert tried.ready() == ("False", "DomainConflict")
 
 
@@ -160,14 +161,16 @@ def test_a_search_that_is_not_permitted_is_told():
     tried = world(holding(HELD), [*names(3), HELD])
     tried.cloudfront.refuse[BY_DOMAIN] = AwsError(BY_DOMAIN, "AccessDenied", "no", status=403)
     tried.reconcile()
-    assert f"not checked for lack of permission: {BY_DOMAIN}: CNAMEAlreadyExists" in tried.error.message
+    assert f"who; not checked for lack of permission: {BY_DOMAIN}. Whoever has it" in tried.error.message
 
 
 def test_a_search_that_fails_leaves_the_refusal():
     tried = world(holding(HELD), [*names(3), HELD])
     tried.cloudfront.refuse[BY_DOMAIN] = AwsError(BY_DOMAIN, "InvalidArgument", "no", status=400)
     tried.reconcile()
-    assert tried.error.message == "create tenant shop.acme: CNAMEAlreadyExists: taken"
+    told = f"and AWS does not say who; who it is could not be looked for: {BY_DOMAIN}: InvalidArgument: no. "
+    assert told in tried.error.message
+    assert tried.error.message.endswith("AWS: CNAMEAlreadyExists: taken")
 
 
 def test_the_end_of_a_reconciles_time_ends_the_search(monkeypatch):

@@ -241,5 +241,6 @@ def test_tags_that_may_not_be_read_refuse_an_adoption():
     world = found({OWNER_TAG: OURS})
     world.cloudfront.refuse["ListTagsForResource"] = AwsError("ListTagsForResource", "AccessDenied", "no")
     world.reconcile()
-    assert world.error.message == "read tags of tenant shop.acme: AccessDenied: no"
+    permit = "Permit it in the IAM policy of these credentials (docs/iam.md)"
+    assert world.error.message == f"read tags of tenant shop.acme: AccessDenied: no. {permit}"
     assert world.ready() == ("False", "AccessDenied")

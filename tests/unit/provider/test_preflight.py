@@ -29,7 +29,7 @@ def custom(arn=CUSTOM):
     ("asked", "reason", "words"),
     [
         ({"distributionId": "EGONE"}, "ParentNotFound", "distribution EGONE does not exist"),
-        ({"distributionId": "EDIRECT"}, "ParentNotFound", "distribution EDIRECT is none that has tenants"),
+        ({"distributionId": "EDIRECT"}, "ParentNotFound", "distribution EDIRECT is not a multi-tenant one"),
         ({"connectionGroupId": "cg_no"}, "ConnectionGroupNotFound", "connection group cg_no does not exist"),
         ({"distributionId": "EMUST"}, "MissingParameters", "distribution EMUST requires region, shop"),
         ({"parameters": {"colour": "red"}}, "ValidationFailed", "parameters.colour: distribution"),

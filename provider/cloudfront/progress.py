@@ -1,0 +1,147 @@
+"""Says of a change that AWS does not have yet what holds it up, so that nobody takes it for finished.
+
+    InSync        False, with the cause; also where AWS could not even be looked at since the spec changed
+    Reconciling   True while Ready stays True beside that: what waits for a resource by kstatus goes by it
+
+A resource whose changes were never waited for while it was Ready has no condition Reconciling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Final
+
+from apis.conditions import InSyncReason, ReconcilingReason, TenantConditionType
+from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType
+from edgetenants_runtime.errors import ExternalError, NotYet
+from edgetenants_runtime.external import Change, ExternalClient, Observation
+from edgetenants_runtime.managed import Managed
+from edgetenants_runtime.status import without_request_id
+
+__all__ = ["ProgressClient", "held_up"]
+
+Conditions = tuple[Condition, ...]
+
+_NOT_DONE: Final = ". Not done yet: "
+_UNSEEN: Final = "The spec has changed since AWS was last looked at"
+_GOING: Final = "A change waits to be sent to AWS, or is being rolled out; InSync says which."
+_STABLE: Final = "No change is on its way."
+_OWED: Final = frozenset({InSyncReason.UPDATE_PENDING, InSyncReason.DRIFT_DETECTED})
+"""Reasons of InSync under which the provider has something to send."""
+
+
+class ProgressClient:
+    """An external client whose changes are told of until AWS has them."""
+
+    def __init__(self, client: ExternalClient) -> None:
+        self._client = client
+
+    def observe(self, mr: Managed) -> Observation:
+        """See ExternalClient."""
+        with held_up(mr):
+            seen = self._client.observe(mr)
+        said = seen.conditions
+        return replace(seen, conditions=(*said, *_reconciling(mr, said, settled=seen.up_to_date)))
+
+    def create(self, mr: Managed, seen: Observation) -> Change:
+        """See ExternalClient."""
+        return self._client.create(mr, seen)
+
+    def update(self, mr: Managed, seen: Observation) -> Change:
+        """See ExternalClient."""
+        with held_up(mr, seen.conditions):
+            change = self._client.update(mr, seen)
+        said = change.conditions
+        return replace(change, conditions=(*said, *_reconciling(mr, said, settled=False)))
+
+    def delete(self, mr: Managed, seen: Observation) -> Change:
+        """See ExternalClient."""
+        return self._client.delete(mr, seen)
+
+
+@contextmanager
+def held_up(mr: Managed, seen: Conditions = ()) -> Iterator[None]:
+    """What fails in the block holds up a change, if there is one; `seen` is what a look said before."""
+    try:
+        yield
+    except NotYet as error:
+        said = (*error.conditions, *_waiting(mr, seen, error.message))
+        raise NotYet(
+            error.message, after=error.after, conditions=said, made_nothing=error.made_nothing
+        ) from error
+    except ExternalError as error:
+        raise error.but(conditions=(*error.conditions, *_waiting(mr, seen, error.message))) from error
+
+
+def _waiting(mr: Managed, seen: Conditions, cause: str) -> Conditions:
+    if mr.deleted:
+        return ()
+    now = _last(seen, TenantConditionType.IN_SYNC)
+    what = _owed(now) if now else _unsent(mr)
+    if what is None:
+        return ()
+    reason, difference = what
+    waits = Condition(
+        type=TenantConditionType.IN_SYNC.value,
+        status=ConditionStatus.FALSE,
+        reason=reason,
+        message=f"{difference}{_NOT_DONE}{without_request_id(cause)}",
+    )
+    return (waits, *_reconciling(mr, (*seen, waits), settled=False))
+
+
+def _owed(now: Condition) -> tuple[str, str] | None:
+    """What a look found to be sent: the reason, and the difference."""
+    return (now.reason, now.message) if _is_false(now) and now.reason in _OWED else None
+
+
+def _unsent(mr: Managed) -> tuple[str, str] | None:
+    """The same where AWS could not be looked at: what was told last, or a change of the spec since."""
+    last = mr.condition(TenantConditionType.IN_SYNC)
+    if last is None:
+        return None
+    told, mark, _ = last.message.partition(_NOT_DONE)
+    if _is_false(last) and last.reason in _OWED and mark:
+        return last.reason, told
+    looked_at = last.observed_generation
+    if looked_at is not None and looked_at < mr.generation:
+        return InSyncReason.UPDATE_PENDING.value, _UNSEEN
+    return None
+
+
+def _reconciling(mr: Managed, said: Conditions, *, settled: bool) -> Conditions:
+    """Reconciling. `settled`: nothing is to be sent now."""
+    in_sync = _last(said, TenantConditionType.IN_SYNC)
+    known = mr.condition(TenantConditionType.RECONCILING) is not None
+    if in_sync is None or mr.deleted:
+        return ()
+    if not _goes_on(mr, in_sync, settled=settled):
+        return (_told(False, ReconcilingReason.STABLE, _STABLE),) if known else ()
+    ready = _last(said, ConditionType.READY) or mr.condition(ConditionType.READY)
+    serves = ready is not None and ready.status is ConditionStatus.TRUE
+    return (_told(True, ReconcilingReason.UPDATING, _GOING),) if serves or known else ()
+
+
+def _goes_on(mr: Managed, in_sync: Condition, *, settled: bool) -> bool:
+    if not _is_false(in_sync) or not set(mr.management_policies) & {"*", "Update"}:
+        return False
+    if in_sync.reason == InSyncReason.DRIFT_DETECTED:
+        # Left as it is under another driftPolicy than Enforce.
+        return not settled
+    return in_sync.reason in (InSyncReason.UPDATE_PENDING, InSyncReason.FROZEN)
+
+
+def _told(going: bool, reason: ReconcilingReason, message: str) -> Condition:
+    status = ConditionStatus.TRUE if going else ConditionStatus.FALSE
+    type_ = TenantConditionType.RECONCILING.value
+    return Condition(type=type_, status=status, reason=reason.value, message=message)
+
+
+def _is_false(condition: Condition) -> bool:
+    return condition.status is ConditionStatus.FALSE
+
+
+def _last(said: Conditions, type_: str) -> Condition | None:
+    return next((each for each in reversed(said) if each.type == type_), None)
