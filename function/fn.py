@@ -53,7 +53,7 @@ class Answer:
     response: fnv1.RunFunctionResponse
     composite: Composite
     reason: str
-    """Of the condition Live."""
+    """Of the condition Live, or of the refusal."""
     message: str
     refused: bool
     changed: bool
@@ -114,8 +114,11 @@ def refuse_too_large(req: fnv1.RunFunctionRequest, answer: Answer, size: int, mo
 def _refuse(
     req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, composite: Composite, refusal: Refused
 ) -> Answer:
-    suspended = structs.flag(req.observed.composite.resource, "spec", "suspended") or False
-    response.refuse(rsp, composite, refusal, conditions.of_refused(refusal, suspended=suspended))
+    asked = req.observed.composite.resource
+    suspended = structs.flag(asked, "spec", "suspended") or False
+    finding = live.refused(refusal, claim.asked_domains(asked), _observed(req).values())
+    told = conditions.of_refused(refusal, finding, suspended=suspended)
+    response.refuse(rsp, composite, refusal, conditions.pointing(finding, told), told)
     return _answer(rsp, composite, refusal.reason, refusal.message, refused=True)
 
 
@@ -182,7 +185,8 @@ def _compose(
     req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, composite: Composite, order: Order
 ) -> Finding:
     # Nothing is written before all is known to be right: nothing is composed by half.
-    composed = _derive(order, tuple(sorted(_observed(req).items())))
+    existing = tuple(sorted(_observed(req).items()))
+    composed = _derive(order, existing, reached=conditions.was_reached(composite))
     response.want(rsp, composed.resources, composed.status)
     if composed.held_up:
         rsp.desired.composite.ready = fnv1.READY_FALSE
@@ -198,7 +202,7 @@ def _compose(
 
 
 @lru_cache(maxsize=_COMPOSED)
-def _derive(order: Order, existing: tuple[tuple[str, ObservedTenant], ...]) -> Composed:
+def _derive(order: Order, existing: tuple[tuple[str, ObservedTenant], ...], *, reached: bool) -> Composed:
     """Most calls come because something changed that is not read here, or that this function wrote itself."""
     seen = dict(existing)
     wanted = moves.wanted(order, seen)
@@ -209,7 +213,7 @@ def _derive(order: Order, existing: tuple[tuple[str, ObservedTenant], ...]) -> C
     finding = live.summary([(each.wanted, each.finding) for each in looked])
     if wanted.switching and not order.claim.spec.suspended:
         dark = _dark(order, looked)
-        finding = live.switching(finding, dark, [move.message for move in wanted.waiting])
+        finding = live.switching(finding, dark, waits=bool(wanted.waiting))
     # What moves from tenant to tenant is served, whichever of them is still being made.
     served = wanted.switching and finding.live
     resources = [
@@ -223,9 +227,12 @@ def _derive(order: Order, existing: tuple[tuple[str, ObservedTenant], ...]) -> C
         finding = live.held_up(waiting)
     present = [each.seen for each in looked if each.seen is not None]
     told = (
-        *conditions.derive(looked, wanted.waiting, suspended=order.claim.spec.suspended),
+        *conditions.derive(
+            looked, finding, wanted.waiting, suspended=order.claim.spec.suspended, reached=reached
+        ),
         *conditions.review(order),
     )
+    finding = conditions.pointing(finding, told)
     return Composed(
         tenants=wanted.tenants,
         resources=b"".join(resources),

@@ -158,7 +158,7 @@ def test_where_cloudfront_refuses_the_domains_are_served_until_the_claim_confirm
     assert shop.dark == dict.fromkeys(DOMAINS, 0)
     assert shop.said[-1]["Live"][0] == "True"
     message = shop.confirm()
-    assert message in shop.said[-1]["Live"][2]
+    assert "Blocked says what waits." in shop.said[-1]["Live"][2]
     assert "IllegalUpdate" in message
     assert all(domain in message for domain in DOMAINS)
     shop.turn()
