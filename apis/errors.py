@@ -98,7 +98,9 @@ def _problem(model: type[BaseModel], detail: ErrorDetails, root: str) -> Problem
         return Problem(path, _known_field(model, location), "an unknown field")
     if detail["type"] == "missing":
         return Problem(path, _expected(detail), "nothing")
-    return Problem(path, _expected(detail), _got(detail["input"], below))
+    why = detail.get("ctx", {}).get("why")
+    got = _got(detail["input"], below)
+    return Problem(path, _expected(detail), f"{got} ({why})" if why else got)
 
 
 def _got(value: Any, below: str) -> str:

@@ -35,9 +35,15 @@ class Shop:
 
     def compose(self) -> None:
         """One call of the function, and what core makes of it."""
+        told = self.said[-1] if self.said else {}
         rsp = building.run(
             building.request(
-                xr={"metadata": {"annotations": {"edgetenants.io/confirm": self.confirmed}}},
+                xr={
+                    "metadata": {"annotations": {"edgetenants.io/confirm": self.confirmed}},
+                    "status": {
+                        "conditions": [building.condition(type_, *says) for type_, says in told.items()]
+                    },
+                },
                 spec={"domains": DOMAINS, "isolation": self.isolation},
                 input_={"plans": {"standard": self.plan}},
                 observed={name: world.obj for name, world in self.worlds.items()},

@@ -216,8 +216,8 @@ CLI_CONTRACT_OF_APIS = (
     Mutation(
         "an address is a domain of a managed resource",
         "domains.py",
-        ' or _is_address(domain):\n        text = "expected a domain name as',
-        ':\n        text = "expected a domain name as',
+        ", domain) or _is_address(domain):\n",
+        ", domain):\n",
         "CloudFront refuses, and nobody names the field",
         ("unit/apis/test_domains.py",),
     ),
