@@ -24,7 +24,7 @@ from function import lookalikes
 from function.claim import Composite
 from function.compose import Order, WantedTenant
 from function.errors import Refused
-from function.live import Finding
+from function.live import Finding, failing
 from function.moves import Move
 from function.observed import ObservedTenant
 
@@ -244,7 +244,7 @@ def _trouble(tenant: Looked) -> tuple[DegradedReason, str] | None:
     if tenant.seen is None:
         return None
     if tenant.finding.live and tenant.seen.synced.denied:
-        return DegradedReason.TENANT_FAILED, tenant.seen.synced.message or "A change of the tenant fails."
+        return DegradedReason.TENANT_FAILED, failing(tenant.seen)
     in_sync = tenant.seen.condition(TenantConditionType.IN_SYNC)
     if in_sync.reason == InSyncReason.DRIFT_DETECTED:
         return DegradedReason.DRIFTED, in_sync.message or "The tenant was changed in AWS."

@@ -14,6 +14,7 @@ from function import (
     claim,
     compose,
     conditions,
+    fieldnames,
     live,
     moves,
     observed,
@@ -233,6 +234,9 @@ def _derive(order: Order, existing: tuple[tuple[str, ObservedTenant], ...], *, r
         *conditions.review(order),
     )
     finding = conditions.pointing(finding, told)
+    # At the end, so that two that say the same are known by it.
+    finding = replace(finding, message=fieldnames.in_claim(order, finding.message))
+    told = tuple(replace(each, message=fieldnames.in_claim(order, each.message)) for each in told)
     return Composed(
         tenants=wanted.tenants,
         resources=b"".join(resources),

@@ -202,6 +202,13 @@ def _urgency(reason: Reason) -> int:
 def _deleting(view: View) -> Finding | None:
     if not view.seen.deleted:
         return None
+    ready, synced, name = view.seen.ready, view.seen.synced, f"DistributionTenant {view.seen.name}"
+    if paused(view.seen):
+        return Finding(LiveReason.FAILED, _unpause(view.seen))
+    if ready.reason == TenantReadyReason.DELETION_HELD:
+        return Finding(TenantReadyReason.DELETION_HELD, f"{name}: {words(ready.message)}")
+    if synced.denied:
+        return Finding(LiveReason.FAILED, f"{name} is being deleted: {words(synced.message)}")
     return Finding(LiveReason.DELETING, "The tenant is being deleted. Nobody needs to act.")
 
 
@@ -244,15 +251,31 @@ def _suspended(view: View) -> Finding | None:
 
 def _failing(view: View) -> Finding | None:
     """The provider cannot get on: its last reconcile failed or is paused, and Ready knows no better."""
-    synced, ready = view.seen.synced, view.seen.ready
+    synced, ready, name = view.seen.synced, view.seen.ready, f"DistributionTenant {view.seen.name}"
+    # A pause holds up whatever is asked for, also what it was not told of.
+    if paused(view.seen):
+        return Finding(LiveReason.FAILED, _unpause(view.seen))
     explained = ready.denied and view.current(ready) and ready.reason not in _GOING_ON
     if not synced.denied or not view.current(synced) or explained:
         return None
-    name, told = f"DistributionTenant {view.seen.name}", words(synced.message)
-    if synced.reason == SyncedReason.RECONCILE_PAUSED:
-        message = f"{name} is paused. Remove its annotation {PAUSED} and it goes on. {told}"
-        return Finding(LiveReason.FAILED, message)
-    return Finding(LiveReason.FAILED, f"{name}: {told}")
+    return Finding(LiveReason.FAILED, f"{name}: {words(synced.message)}")
+
+
+def paused(seen: ObservedTenant) -> bool:
+    """Somebody has the provider leave it alone."""
+    return seen.synced.denied and seen.synced.reason == SyncedReason.RECONCILE_PAUSED
+
+
+def _unpause(seen: ObservedTenant) -> str:
+    told = seen.synced.message or f"Reconciliation is paused via the annotation {PAUSED}."
+    return f"DistributionTenant {seen.name}: {told} Remove that, and it goes on."
+
+
+def failing(seen: ObservedTenant) -> str:
+    """What is said of a tenant that serves, and of which a change does not get through."""
+    if paused(seen):
+        return _unpause(seen)
+    return seen.synced.message or "A change of the tenant fails."
 
 
 def _changing(view: View) -> Finding | None:
