@@ -167,6 +167,12 @@ def of_refused(refusal: Refused, live: Finding, *, suspended: bool) -> tuple[Tol
     return (_stable(), degraded, _suspended(suspended=suspended), _blocked_by(refusal, teller))
 
 
+def unreadable(refusal: Refused) -> Told:
+    """The condition of a claim of which not even the tenants can be read."""
+    message = f"Nothing is composed, and what exists stays as it is. {refusal.message}"
+    return Told(ClaimConditionType.DEGRADED, True, DegradedReason.CLAIM_REFUSED, message)
+
+
 def _stable() -> Told:
     return Told(ClaimConditionType.RECONCILING, False, ReconcilingReason.STABLE, "No change is on its way.")
 

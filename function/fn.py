@@ -34,6 +34,7 @@ from function.errors import Refused
 from function.live import Finding
 from function.observed import ObservedTenant
 from function.plans import Plans
+from function.unreadable import Remains
 
 _OURS: Final = frozenset({kinds.MANAGED_GROUP, kinds.LEGACY_MANAGED_GROUP})
 _UNREAD: Final = Finding(
@@ -112,6 +113,17 @@ def refuse_too_large(req: fnv1.RunFunctionRequest, answer: Answer, size: int, mo
     return _refuse(req, rsp, answer.composite, Refused(LiveReason.FAILED, message))
 
 
+def refuse_unreadable(remains: Remains) -> Answer:
+    """The answer to a request that cannot be read. What is served is not known, so Live is not told; core
+    makes it Unknown."""
+    composite = claim.identify(remains.composite)
+    rsp = fnv1.RunFunctionResponse(meta=fnv1.ResponseMeta(tag=remains.tag))
+    response.set_ttl(rsp, plans.DEFAULT_TTL)
+    refusal = Refused(LiveReason.FAILED, remains.message)
+    response.refuse_untold(rsp, composite, refusal, conditions.unreadable(refusal))
+    return _answer(rsp, composite, refusal.reason, refusal.message, refused=True)
+
+
 def _refuse(
     req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, composite: Composite, refusal: Refused
 ) -> Answer:
@@ -188,6 +200,7 @@ def _compose(
     # Nothing is written before all is known to be right: nothing is composed by half.
     existing = tuple(sorted(_observed(req).items()))
     composed = _derive(order, existing, reached=conditions.was_reached(composite))
+    _check_names(req, composed.resources)
     response.want(rsp, composed.resources, composed.status)
     if composed.held_up:
         rsp.desired.composite.ready = fnv1.READY_FALSE
@@ -200,6 +213,21 @@ def _compose(
     response.tell(rsp, composite, composed.finding, composed.told)
     _pass_connection_details(req, rsp, composite, composed.tenants)
     return composed.finding
+
+
+def _check_names(req: fnv1.RunFunctionRequest, resources: bytes) -> None:
+    """Of two resources of one name the later would replace the other, and core delete what that was."""
+    both = sorted(name for name in req.desired.resources if compose.OURS.fullmatch(name))
+    ours = fnv1.State.FromString(resources).resources if both else {}
+    for name in both:
+        theirs = req.desired.resources[name].resource
+        if name in ours and ours[name].resource != theirs:
+            kind = structs.text(theirs, "kind") or "resource"
+            message = (
+                f"Composition: an earlier step composes a {kind} under the name {name}, which is that of a "
+                "resource of this function. Give it another name there."
+            )
+            raise Refused(LiveReason.FAILED, message)
 
 
 @lru_cache(maxsize=_COMPOSED)

@@ -137,6 +137,12 @@ def refuse(
     _result(rsp, composite, fnv1.SEVERITY_FATAL, refusal.reason, refusal.message)
 
 
+def refuse_untold(rsp: fnv1.RunFunctionResponse, composite: Composite, refusal: Refused, told: Told) -> None:
+    """The same with this one condition, where nothing is known of the others."""
+    rsp.conditions.append(condition(composite, told))
+    _result(rsp, composite, fnv1.SEVERITY_FATAL, refusal.reason, refusal.message)
+
+
 @lru_cache(maxsize=_CONDITIONS)
 def _condition(
     target: fnv1.Target, type_: ClaimConditionType, holds: bool, says: tuple[str, str]
