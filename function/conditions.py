@@ -112,11 +112,9 @@ _POINTERS: Final[Mapping[ClaimConditionType, str]] = {
 
 def was_reached(composite: Composite) -> bool:
     """DNS has led visitors to every domain of the claim, as was told last; told of its loss, it stays so."""
-    lost = ("True", DegradedReason.DNS_RECORD_LOST)
-    return (
-        composite.live == ("True", LiveReason.LIVE)
-        or composite.condition(ClaimConditionType.DEGRADED) == lost
-    )
+    reached, lost = ("True", LiveReason.LIVE), ("True", DegradedReason.DNS_RECORD_LOST)
+    told = composite.condition(ClaimConditionType.DEGRADED)
+    return composite.live == reached or told == lost
 
 
 def review(order: Order) -> tuple[Told, ...]:
