@@ -55,7 +55,7 @@ class Answer:
     response: fnv1.RunFunctionResponse
     composite: Composite
     reason: str
-    """Of the condition Live, or of the refusal."""
+    """Of the condition Live; of the refusal where Live is not told."""
     message: str
     refused: bool
     changed: bool
@@ -132,7 +132,7 @@ def _refuse(
     finding = live.refused(refusal, claim.asked_domains(asked), _observed(req).values())
     told = conditions.of_refused(refusal, finding, suspended=suspended)
     response.refuse(rsp, composite, refusal, conditions.pointing(finding, told), told)
-    return _answer(rsp, composite, refusal.reason, refusal.message, refused=True)
+    return _answer(rsp, composite, finding.reason, refusal.message, refused=True)
 
 
 def _answer(

@@ -174,6 +174,14 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
         ("unit/function/test_offline.py",),
     ),
     Mutation(
+        "a row has what refers to the cause",
+        "report.py",
+        "self._tells(ClaimConditionType.DEGRADED) and self.holds(ClaimConditionType.LIVE)",
+        "self._tells(ClaimConditionType.DEGRADED)",
+        "a report of forty claims says forty times where to look",
+        ("unit/function/test_report.py",),
+    ),
+    Mutation(
         "what is too deep is counted from itself",
         "unreadable.py",
         "range(_AROUND + 2 * (_NAMED - levels))",
