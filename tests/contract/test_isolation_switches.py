@@ -13,7 +13,7 @@ from tests.unit.function import building
 from tests.unit.provider.world import World, managed
 
 DOMAINS = ["a.example.com", "b.example.com", "c.example.com", "d.example.com"]
-PARKING = {"parkingDomain": "*.example.com"}
+PARKING = {"parkingDomain": "*.acme.com"}
 TICK = 15
 """Virtual seconds between two looks; CloudFront rolls a tenant out in 45."""
 OTHER = {"Shared": "PerDomain", "PerDomain": "Shared"}
