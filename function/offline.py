@@ -121,7 +121,7 @@ def request(composite: Json, offered: Pricelist, observed: Iterable[Json] = ()) 
 
 
 def _check_nesting(req: fnv1.RunFunctionRequest) -> None:
-    """Core's request would not arrive: protobuf reads only so many messages in messages.
+    """The function could not read core's request: protobuf reads only so many messages in messages.
 
     Raises:
         InvalidInput: something in it is nested too deeply.
@@ -135,7 +135,7 @@ def _check_nesting(req: fnv1.RunFunctionRequest) -> None:
 
 def _refuse_second(first: Struct, second: Json, name: str) -> NoReturn:
     other = f"{structs.text(first, 'kind')} {structs.text(first, 'metadata', 'name')}"
-    this = f"{second.get('kind')} {(second.get('metadata') or {}).get('name')}"
+    this = f"{second.get('kind')} {mapping(second, 'metadata').get('name')}"
     path = f"{this}: metadata.annotations[{COMPOSED_NAME!r}]"
     expected = f"a name among the composed resources that {other} does not have"
     raise errors.InvalidInput((errors.Problem(path, expected, errors.shown(name)),))
