@@ -195,7 +195,8 @@ class ClaimConditionType(StrEnum):
     """Condition types of TenantClaim beside Crossplane's Ready and Synced."""
 
     LIVE = "Live"
-    """Every domain is served. The message names the next action."""
+    """CloudFront serves every domain. The reason tells whether visitors get there, or why a domain is not
+    served; the message names the next action."""
     RECONCILING = "Reconciling"
     """A change is on its way. A managed resource has it once a change of it was waited for while it was
     Ready, so that what waits by kstatus goes on waiting."""
@@ -215,7 +216,10 @@ class LiveReason(StrEnum):
     own Ready has (TenantReadyReason), so that the claim's column says what is wrong."""
 
     LIVE = "Live"
-    """Every domain is served. Nobody needs to act."""
+    """Every domain is served, and nothing is known to keep visitors from it. Nobody needs to act."""
+    SERVED = "Served"
+    """CloudFront serves every domain (status True), and DNS does not lead the visitors of some there. The
+    domain's owner makes the records of status.dnsInstructions; clears by itself within an hour."""
     CREATING = "Creating"
     """The tenants are being created. Nobody needs to act; clears by itself."""
     WAITING_FOR_DNS = "WaitingForDNS"
@@ -265,9 +269,12 @@ class DegradedReason(StrEnum):
     TENANT_FAILED = "TenantFailed"
     """A tenant cannot be made or served, or a change of it fails; the message has its reason and next
     action. Clears by itself once that is mended."""
+    DNS_RECORD_LOST = "DNSRecordLost"
+    """Visitors got to every domain, and DNS does not lead those of some to CloudFront any more; Live says
+    what to do. Clears by itself within an hour once the records are back."""
     CLAIM_REFUSED = "ClaimRefused"
-    """The claim cannot be composed as it stands, and what exists stays as it is; Live says why. Clears by
-    itself once claim or plan are corrected."""
+    """The claim cannot be composed as it stands, and what exists stays as it is; the message says why, or
+    Live where not every domain is served. Clears by itself once claim or plan are corrected."""
     RECOVERED = "Recovered"
     """Nothing needs attention."""
 

@@ -6,6 +6,8 @@ CloudFront takes alternate domain names in lower case and in the ASCII form of i
 """
 
 import re
+import unicodedata
+from collections.abc import Mapping
 from typing import Annotated, Final
 
 import idna
@@ -21,6 +23,7 @@ matter."""
 _LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 _FORBIDDEN = r"\s\p{Z}\p{C}/\\:@*.,;?#&=%'\"<>()\[\]{}|"
 
+_ASKED: Final = "a domain name such as www.example.com, without scheme, port, path or spaces"
 ASKED_PATTERN: Final = rf"^(\*\.)?([^{_FORBIDDEN}]+\.)+[^{_FORBIDDEN}]+\.?$"
 """What a claim may hold, as far as a pattern can say; whether it is a name that can be, `normalise` tells."""
 
@@ -32,6 +35,12 @@ _STORED: Final = Rule(
     lambda domain: re.fullmatch(_STORED_PATTERN.strip("^$"), domain) is not None and not _is_address(domain),
 )
 """No pattern: the API server would show people the expression instead of a domain."""
+
+
+def _matching(pattern: str, expected: str) -> Kube:
+    """What the API server refuses with words: of a `pattern` it would show the pattern."""
+    return Kube(rules=(Rule(f"self.matches(r'''{pattern}''')", f"expected {expected}"),))
+
 
 DomainName = Annotated[str, Field(min_length=3, max_length=253), Kube(rules=(_STORED,))]
 """A domain name as CloudFront stores it: lower-case A-labels (internationalised names as xn--…), with at
@@ -91,27 +100,54 @@ def _ascii(name: str) -> str:
     try:
         encoded = idna.encode(name, uts46=True, std3_rules=True, transitional=False)
     except idna.IDNAError as error:
-        raise ValueError(str(error)) from error
+        raise ValueError(_why(error)) from error
     return encoded.decode("ascii").removesuffix(".")
+
+
+def _why(error: idna.IDNAError) -> str:
+    """What is wrong with a name, for people who do not know characters by their numbers."""
+    said = str(error)
+    number = re.search(r"U\+([0-9A-F]{4,6})", said)
+    if number:
+        return f"it has {_named(chr(int(number[1], 16)))}, which no domain name has"
+    return next((words for sign, words in _WHY.items() if sign in said.lower()), said)
+
+
+def _named(character: str) -> str:
+    if character.isprintable() and not character.isspace():
+        return f'"{character}"'
+    if character.isspace():
+        return "a space"
+    name = unicodedata.name(character, "").lower()
+    return f"an invisible character ({name})" if name else "an invisible character"
+
+
+_WHY: Final[Mapping[str, str]] = {
+    "empty": "it has nothing before a dot or between two",
+    "label too long": "it has more than 63 characters between two dots",
+    "domain too long": "it is longer than 253 characters in its ASCII form",
+    "start or end with a hyphen": "it has a hyphen beside a dot or at an end",
+    "3rd and 4th": "it has two hyphens in the third and fourth place, which only xn-- may have",
+    "a-label": "it has an xn-- part that stands for no international name",
+    "direction": "it mixes letters that are written from left to right and from right to left",
+}
+"""For what idna says: the same in words."""
 
 
 def _check_asked(domain: str) -> str:
     try:
         normalise(domain)
     except ValueError as error:
-        expectation = "expected a domain name such as www.example.com, without scheme, port, path or spaces"
-        raise PydanticCustomError("domain", "{text}", {"text": f"{expectation} ({error})"}) from error
+        context = {"text": f"expected {_ASKED}", "why": str(error)}
+        raise PydanticCustomError("domain", "{text}", context) from error
     return domain
 
 
 AskedDomain = Annotated[
     str,
-    Field(
-        min_length=3,
-        max_length=253,
-        json_schema_extra={"pattern": ASKED_PATTERN},
-    ),
+    Field(min_length=3, max_length=253),
     AfterValidator(_check_asked),
+    _matching(ASKED_PATTERN, _ASKED),
 ]
 """A domain name as people write it: any case, any script; no scheme, path, port or space, at least one
 dot."""
@@ -156,7 +192,7 @@ def _check_allowed(written: str) -> str:
             "expected a domain name, or *. (one label) or **. (any depth) before one, with "
             f"{NAMESPACE} for a whole label but the last"
         )
-        raise PydanticCustomError("domain", "{text}", {"text": f"{expectation} ({error})"}) from error
+        raise PydanticCustomError("domain", "{text}", {"text": expectation, "why": str(error)}) from error
 
 
 def _allowed_name(written: str, *, dotted: bool) -> str:

@@ -22,6 +22,12 @@ LONGEST_VALUE: Final = 80
 """Characters of a wrong value that are shown; an object may be large, and a message is read on one line."""
 
 
+_UNKNOWN: Final = "extra_forbidden"
+"""pydantic's word for a field that the model does not have."""
+_SUGGESTED: Final = 20
+"""Unknown fields for which the one that was meant is looked for: it takes its time, and nobody reads on."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """One thing that is wrong."""
@@ -61,7 +67,9 @@ def parse(model: type[Model], value: Any, root: str = "") -> Model:
         return model.model_validate(value)
     except ValidationError as error:
         details = _causes(error.errors(include_url=False))
-        raise InvalidInput(tuple(_problem(model, detail, root) for detail in details)) from None
+        unknown = [detail for detail in details if detail["type"] == _UNKNOWN]
+        suggested = frozenset(detail["loc"] for detail in unknown[:_SUGGESTED])
+        raise InvalidInput(tuple(_problem(model, each, root, suggested) for each in details)) from None
 
 
 def step(key: str | int) -> str:
@@ -86,8 +94,10 @@ def _causes(details: list[ErrorDetails]) -> list[ErrorDetails]:
     ]
 
 
-def _problem(model: type[BaseModel], detail: ErrorDetails, root: str) -> Problem:
-    unknown = detail["type"] == "extra_forbidden"
+def _problem(
+    model: type[BaseModel], detail: ErrorDetails, root: str, suggested: frozenset[tuple[str | int, ...]]
+) -> Problem:
+    unknown = detail["type"] == _UNKNOWN
     # pydantic's mark for a map's key, unless somebody gave a field that name.
     location = tuple(
         k for n, k in enumerate(detail["loc"], 1) if k != "[key]" or (unknown and n == len(detail["loc"]))
@@ -95,10 +105,13 @@ def _problem(model: type[BaseModel], detail: ErrorDetails, root: str) -> Problem
     below = str(detail.get("ctx", {}).get("field", ""))
     path = (root + "".join(map(step, location)) + below).removeprefix(".")
     if unknown:
-        return Problem(path, _known_field(model, location), "an unknown field")
+        known = _known_field(model, location) if detail["loc"] in suggested else "a known field"
+        return Problem(path, known, "an unknown field")
     if detail["type"] == "missing":
         return Problem(path, _expected(detail), "nothing")
-    return Problem(path, _expected(detail), _got(detail["input"], below))
+    why = detail.get("ctx", {}).get("why")
+    got = _got(detail["input"], below)
+    return Problem(path, _expected(detail), f"{got} ({why})" if why else got)
 
 
 def _got(value: Any, below: str) -> str:

@@ -274,7 +274,14 @@ _CLAIM_TEXT = (
     "A TenantClaim asks for domains to be served by Amazon CloudFront, by one of the plans that the platform "
     "team offers."
 )
-_CLAIM_COLUMNS = (_condition("LIVE", "Live", "reason"), Column("URL", ".status.url"))
+_CLAIM_COLUMNS = (
+    _condition("LIVE", "Live", "reason"),
+    Column("URL", ".status.url"),
+    # Conditions and no field of the status: core writes no fields while a claim is refused.
+    _condition("MESSAGE", "Live", "message", 1),
+    _condition("BLOCKED", "Blocked", "message", 1),
+    _condition("DEGRADED", "Degraded", "message", 1),
+)
 
 TENANT_CLAIM: Final = Kind(
     group=PLATFORM_GROUP,

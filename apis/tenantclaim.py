@@ -110,13 +110,13 @@ class Phase(StrEnum):
     PENDING = "Pending"
     """Nothing was observed of its tenants yet."""
     WAITING_FOR_DNS = "WaitingForDNS"
-    """DNS records are missing; dnsInstructions lists them."""
+    """DNS records are missing, be the domains served or not; dnsInstructions lists them."""
     ISSUING = "Issuing"
     """The certificate is being validated or attached."""
     DEPLOYING = "Deploying"
     """CloudFront is rolling the tenants out."""
     LIVE = "Live"
-    """Every domain is served."""
+    """Every domain is served, and nothing is known to keep visitors from it."""
     SUSPENDED = "Suspended"
     """The tenants are disabled, as asked."""
     FAILED = "Failed"
@@ -142,7 +142,7 @@ class TenantClaimStatus(ApiModel):
     phase: Phase | None = None
     """The state in one word: Pending, WaitingForDNS, Issuing, Deploying, Live, Suspended or Failed."""
     url: Annotated[str | None, Field(max_length=512)] = None
-    """Where the first domain is served."""
+    """Where the first domain is served. Unset: nowhere yet, or DNS does not lead visitors there."""
     routing_endpoint: Annotated[str | None, Field(max_length=253)] = None
     """Name of the endpoint in CloudFront to which the domains must lead."""
     domains: Annotated[

@@ -15,6 +15,7 @@ from google.protobuf.struct_pb2 import Struct, Value
 
 from apis import tenantclaim
 from apis.conditions import ClaimConditionType, LiveReason
+from apis.domains import MAX_DOMAINS
 from apis.errors import InvalidInput
 from apis.tenantclaim import CORE_FIELDS, TenantClaimSpec
 from function import domains, structs
@@ -156,6 +157,19 @@ def read(observed: fnv1.Resource) -> Claim:
         return (_known if len(serialized) <= _LARGEST else _own)(serialized)
     except InvalidInput as error:
         raise Refused(LiveReason.INVALID_CLAIM, str(error), problems=error.problems) from None
+
+
+def asked_domains(resource: Struct) -> tuple[str, ...]:
+    """The domains that are asked for, as CloudFront stores them, whatever else is wrong with the claim; none
+    where one cannot be a domain."""
+    listed = structs.value(resource, "spec", "domains")
+    asked = tuple(structs.texts(resource, "spec", "domains"))
+    if listed is None or len(listed.list_value.values) > min(MAX_DOMAINS, len(asked)):
+        return ()
+    try:
+        return domains.normalised(asked)
+    except ValueError:
+        return ()
 
 
 def _own(spec: bytes) -> Claim:

@@ -3,7 +3,7 @@ is it blocked. Derived like Live from what was observed in this call.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -21,9 +21,10 @@ from apis.conditions import (
     TenantReadyReason,
 )
 from function import lookalikes
+from function.claim import Composite
 from function.compose import Order, WantedTenant
 from function.errors import Refused
-from function.live import Finding
+from function.live import Finding, failing
 from function.moves import Move
 from function.observed import ObservedTenant
 
@@ -71,14 +72,49 @@ class Looked:
         return self.seen is not None and _is_frozen(self.seen)
 
 
-def derive(tenants: Sequence[Looked], waiting: Sequence[Move], *, suspended: bool) -> tuple[Told, ...]:
-    """The conditions of a claim that is composed."""
+def derive(
+    tenants: Sequence[Looked], live: Finding, waiting: Sequence[Move], *, suspended: bool, reached: bool
+) -> tuple[Told, ...]:
+    """The conditions of a claim that is composed.
+
+    Args:
+        tenants: what was found of each.
+        live: what Live says of them; it is not said again.
+        waiting: the steps that wait.
+        suspended: the claim asks for nothing to be served.
+        reached: DNS has led visitors to every domain before.
+    """
     return (
         _reconciling(tenants),
-        _degraded(tenants),
+        _degraded(tenants, live, reached=reached),
         _suspended(suspended=suspended),
         _blocked(tenants, waiting),
     )
+
+
+def pointing(live: Finding, told: Iterable[Told]) -> Finding:
+    """What Live says of a claim that is served, with the conditions that say what else there is."""
+    if not live.live:
+        return live
+    also = [
+        _POINTERS[each.type]
+        for each in told
+        if each.holds and each.type in _POINTERS and each.reason is not DegradedReason.DNS_RECORD_LOST
+    ]
+    return replace(live, message=" ".join((live.message, *also)))
+
+
+_POINTERS: Final[Mapping[ClaimConditionType, str]] = {
+    ClaimConditionType.BLOCKED: "Blocked says what waits.",
+    ClaimConditionType.DEGRADED: "Degraded says what needs attention.",
+}
+
+
+def was_reached(composite: Composite) -> bool:
+    """DNS has led visitors to every domain of the claim, as was told last; told of its loss, it stays so."""
+    reached, lost = ("True", LiveReason.LIVE), ("True", DegradedReason.DNS_RECORD_LOST)
+    told = composite.condition(ClaimConditionType.DEGRADED)
+    return composite.live == reached or told == lost
 
 
 def review(order: Order) -> tuple[Told, ...]:
@@ -109,16 +145,30 @@ REVIEWED: Final = Told(
 """What is told of a claim that had something to review."""
 
 
-def of_refused(refusal: Refused, *, suspended: bool) -> tuple[Told, ...]:
+def of_refused(refusal: Refused, live: Finding, *, suspended: bool) -> tuple[Told, ...]:
     """The conditions of a claim of which nothing is composed: a FATAL result makes those unknown that are not
-    set with it."""
+    set with it.
+
+    Args:
+        refusal: why nothing is.
+        live: what Live says; why nothing is composed, it says only of a claim that is not served.
+        suspended: the claim asks for nothing to be served.
+    """
+    why = refusal.message if live.live else "Live says why."
     degraded = Told(
         ClaimConditionType.DEGRADED,
         True,
         DegradedReason.CLAIM_REFUSED,
-        "The claim cannot be composed as it stands, and what exists stays as it is. Live says why.",
+        f"The claim cannot be composed as it stands, and what exists stays as it is. {why}",
     )
-    return (_stable(), degraded, _suspended(suspended=suspended), _blocked_by(refusal))
+    teller = ClaimConditionType.DEGRADED if live.live else ClaimConditionType.LIVE
+    return (_stable(), degraded, _suspended(suspended=suspended), _blocked_by(refusal, teller))
+
+
+def unreadable(refusal: Refused) -> Told:
+    """The condition of a claim of which not even the tenants can be read."""
+    message = f"Nothing is composed, and what exists stays as it is. {refusal.message}"
+    return Told(ClaimConditionType.DEGRADED, True, DegradedReason.CLAIM_REFUSED, message)
 
 
 def _stable() -> Told:
@@ -158,14 +208,38 @@ def _rolls_out(seen: ObservedTenant) -> bool:
     )
 
 
-def _degraded(tenants: Iterable[Looked]) -> Told:
+def _degraded(tenants: Sequence[Looked], live: Finding, *, reached: bool) -> Told:
     for each in tenants:
         if each.trouble is not None:
             reason, message = each.trouble
+            if each.finding.failed and message in live.message:
+                return Told(ClaimConditionType.DEGRADED, True, reason, _not_served(tenants))
             said = f"{_domains([each])}: {message}" if each.wanted.domains else message
             return Told(ClaimConditionType.DEGRADED, True, reason, said)
+    astray = _astray(tenants) if reached else ()
+    if astray:
+        message = (
+            f"DNS does not lead visitors of {_names(astray)} to CloudFront any more. Live says what to do."
+        )
+        return Told(ClaimConditionType.DEGRADED, True, DegradedReason.DNS_RECORD_LOST, message)
     message = "Nothing needs attention."
     return Told(ClaimConditionType.DEGRADED, False, DegradedReason.RECOVERED, message)
+
+
+def _not_served(tenants: Iterable[Looked]) -> str:
+    named = _domains(each for each in tenants if each.finding.failed)
+    return f"Not served: {named}. Live says why." if named else "A tenant cannot be made. Live says why."
+
+
+def _astray(tenants: Iterable[Looked]) -> Sequence[str]:
+    """The domains that CloudFront serves, and that no visitor gets to."""
+    return [
+        domain
+        for each in tenants
+        if each.seen is not None
+        for domain in each.wanted.domains
+        if domain in each.seen.unreached
+    ]
 
 
 def _trouble(tenant: Looked) -> tuple[DegradedReason, str] | None:
@@ -174,7 +248,7 @@ def _trouble(tenant: Looked) -> tuple[DegradedReason, str] | None:
     if tenant.seen is None:
         return None
     if tenant.finding.live and tenant.seen.synced.denied:
-        return DegradedReason.TENANT_FAILED, tenant.seen.synced.message or "A change of the tenant fails."
+        return DegradedReason.TENANT_FAILED, failing(tenant.seen)
     in_sync = tenant.seen.condition(TenantConditionType.IN_SYNC)
     if in_sync.reason == InSyncReason.DRIFT_DETECTED:
         return DegradedReason.DRIFTED, in_sync.message or "The tenant was changed in AWS."
@@ -210,13 +284,13 @@ def _is_frozen(seen: ObservedTenant) -> bool:
     return in_sync.reason == InSyncReason.FROZEN or seen.ready.reason == TenantReadyReason.FROZEN
 
 
-def _blocked_by(refusal: Refused) -> Told:
-    reasons: Mapping[bool, BlockedReason] = {
-        refusal.denied: BlockedReason.POLICY_DENIED,
-        refusal.reason is LiveReason.BLOCKED: BlockedReason.MISSING_DEPENDENCIES,
-    }
-    if True in reasons:
-        return Told(ClaimConditionType.BLOCKED, True, reasons[True], refusal.message)
+def _blocked_by(refusal: Refused, teller: ClaimConditionType) -> Told:
+    if refusal.denied:
+        message = f"The plan does not allow what the claim asks for. {teller} says what."
+        return Told(ClaimConditionType.BLOCKED, True, BlockedReason.POLICY_DENIED, message)
+    if refusal.reason is LiveReason.BLOCKED:
+        message = f"A source of plans is missing. {teller} says which."
+        return Told(ClaimConditionType.BLOCKED, True, BlockedReason.MISSING_DEPENDENCIES, message)
     return _blocked((), ())
 
 

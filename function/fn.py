@@ -14,6 +14,7 @@ from function import (
     claim,
     compose,
     conditions,
+    fieldnames,
     live,
     moves,
     observed,
@@ -33,6 +34,7 @@ from function.errors import Refused
 from function.live import Finding
 from function.observed import ObservedTenant
 from function.plans import Plans
+from function.unreadable import Remains
 
 _OURS: Final = frozenset({kinds.MANAGED_GROUP, kinds.LEGACY_MANAGED_GROUP})
 _UNREAD: Final = Finding(
@@ -53,7 +55,7 @@ class Answer:
     response: fnv1.RunFunctionResponse
     composite: Composite
     reason: str
-    """Of the condition Live."""
+    """Of the condition Live; of the refusal where Live is not told."""
     message: str
     refused: bool
     changed: bool
@@ -111,12 +113,26 @@ def refuse_too_large(req: fnv1.RunFunctionRequest, answer: Answer, size: int, mo
     return _refuse(req, rsp, answer.composite, Refused(LiveReason.FAILED, message))
 
 
+def refuse_unreadable(remains: Remains) -> Answer:
+    """The answer to a request that cannot be read. What is served is not known, so Live is not told; core
+    makes it Unknown."""
+    composite = claim.identify(remains.composite)
+    rsp = fnv1.RunFunctionResponse(meta=fnv1.ResponseMeta(tag=remains.tag))
+    response.set_ttl(rsp, plans.DEFAULT_TTL)
+    refusal = Refused(LiveReason.FAILED, remains.message)
+    response.refuse_untold(rsp, composite, refusal, conditions.unreadable(refusal))
+    return _answer(rsp, composite, refusal.reason, refusal.message, refused=True)
+
+
 def _refuse(
     req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, composite: Composite, refusal: Refused
 ) -> Answer:
-    suspended = structs.flag(req.observed.composite.resource, "spec", "suspended") or False
-    response.refuse(rsp, composite, refusal, conditions.of_refused(refusal, suspended=suspended))
-    return _answer(rsp, composite, refusal.reason, refusal.message, refused=True)
+    asked = req.observed.composite.resource
+    suspended = structs.flag(asked, "spec", "suspended") or False
+    finding = live.refused(refusal, claim.asked_domains(asked), _observed(req).values())
+    told = conditions.of_refused(refusal, finding, suspended=suspended)
+    response.refuse(rsp, composite, refusal, conditions.pointing(finding, told), told)
+    return _answer(rsp, composite, finding.reason, refusal.message, refused=True)
 
 
 def _answer(
@@ -182,7 +198,9 @@ def _compose(
     req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, composite: Composite, order: Order
 ) -> Finding:
     # Nothing is written before all is known to be right: nothing is composed by half.
-    composed = _derive(order, tuple(sorted(_observed(req).items())))
+    existing = tuple(sorted(_observed(req).items()))
+    composed = _derive(order, existing, reached=conditions.was_reached(composite))
+    _check_names(req, composed.resources)
     response.want(rsp, composed.resources, composed.status)
     if composed.held_up:
         rsp.desired.composite.ready = fnv1.READY_FALSE
@@ -197,8 +215,23 @@ def _compose(
     return composed.finding
 
 
+def _check_names(req: fnv1.RunFunctionRequest, resources: bytes) -> None:
+    """Of two resources of one name the later would replace the other, and core delete what that was."""
+    both = sorted(name for name in req.desired.resources if compose.OURS.fullmatch(name))
+    ours = fnv1.State.FromString(resources).resources if both else {}
+    for name in both:
+        theirs = req.desired.resources[name].resource
+        if name in ours and ours[name].resource != theirs:
+            kind = structs.text(theirs, "kind") or "resource"
+            message = (
+                f"Composition: an earlier step composes a {kind} under the name {name}, which is that of a "
+                "resource of this function. Give it another name there."
+            )
+            raise Refused(LiveReason.FAILED, message)
+
+
 @lru_cache(maxsize=_COMPOSED)
-def _derive(order: Order, existing: tuple[tuple[str, ObservedTenant], ...]) -> Composed:
+def _derive(order: Order, existing: tuple[tuple[str, ObservedTenant], ...], *, reached: bool) -> Composed:
     """Most calls come because something changed that is not read here, or that this function wrote itself."""
     seen = dict(existing)
     wanted = moves.wanted(order, seen)
@@ -209,7 +242,7 @@ def _derive(order: Order, existing: tuple[tuple[str, ObservedTenant], ...]) -> C
     finding = live.summary([(each.wanted, each.finding) for each in looked])
     if wanted.switching and not order.claim.spec.suspended:
         dark = _dark(order, looked)
-        finding = live.switching(finding, dark, [move.message for move in wanted.waiting])
+        finding = live.switching(finding, dark, waits=bool(wanted.waiting))
     # What moves from tenant to tenant is served, whichever of them is still being made.
     served = wanted.switching and finding.live
     resources = [
@@ -223,9 +256,15 @@ def _derive(order: Order, existing: tuple[tuple[str, ObservedTenant], ...]) -> C
         finding = live.held_up(waiting)
     present = [each.seen for each in looked if each.seen is not None]
     told = (
-        *conditions.derive(looked, wanted.waiting, suspended=order.claim.spec.suspended),
+        *conditions.derive(
+            looked, finding, wanted.waiting, suspended=order.claim.spec.suspended, reached=reached
+        ),
         *conditions.review(order),
     )
+    finding = conditions.pointing(finding, told)
+    # At the end, so that two that say the same are known by it.
+    finding = replace(finding, message=fieldnames.in_claim(order, finding.message))
+    told = tuple(replace(each, message=fieldnames.in_claim(order, each.message)) for each in told)
     return Composed(
         tenants=wanted.tenants,
         resources=b"".join(resources),

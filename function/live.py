@@ -5,7 +5,7 @@ something speaks for the tenant, and of several tenants the one that needs someb
 
     the managed resource says                          Live
     (it does not exist)                                False Creating
-    Ready True                                         True  Live
+    Ready True                                         True  Live, or Served where DNS leads past it
     Ready False Disabled, and the claim is suspended   False Suspended    (and the tenant counts as ready)
     Ready False, for a reason that clears by itself    False Creating, Deploying, Deleting
     Ready False, for want of DNS or a certificate      False WaitingForDNS, IssuingCertificate
@@ -15,8 +15,8 @@ something speaks for the tenant, and of several tenants the one that needs someb
 A Ready that was told of an earlier spec is believed only as far as it still holds for this one.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from apis.conditions import LiveReason, TenantReadyReason
@@ -25,6 +25,7 @@ from apis.tenantclaim import Phase
 from edgetenants_runtime.api.annotations import PAUSED
 from edgetenants_runtime.api.conditions import ReadyReason, SyncedReason
 from function.compose import WantedTenant
+from function.errors import Refused
 from function.observed import ObservedCondition, ObservedTenant
 from function.plans import ChosenPlan
 
@@ -38,16 +39,18 @@ class Finding:
     reason: Reason
     message: str
     """The finding, its cause in AWS's words, and what to do next."""
+    unreached: tuple[str, ...] = ()
+    """The domains that are served, and to which DNS leads nobody."""
 
     @property
     def live(self) -> bool:
         """Every domain is served."""
-        return self.reason is LiveReason.LIVE
+        return self.reason in (LiveReason.LIVE, LiveReason.SERVED)
 
     @property
     def satisfied(self) -> bool:
         """The tenant is as the claim asks: it serves, or is disabled as asked."""
-        return self.reason in (LiveReason.LIVE, LiveReason.SUSPENDED)
+        return self.live or self.reason is LiveReason.SUSPENDED
 
     @property
     def failed(self) -> bool:
@@ -57,6 +60,7 @@ class Finding:
 
 PHASES: Final[Mapping[Reason, Phase]] = {
     LiveReason.LIVE: Phase.LIVE,
+    LiveReason.SERVED: Phase.WAITING_FOR_DNS,
     LiveReason.SUSPENDED: Phase.SUSPENDED,
     LiveReason.DEPLOYING: Phase.DEPLOYING,
     LiveReason.CREATING: Phase.PENDING,
@@ -108,8 +112,11 @@ def judge(wanted: WantedTenant, seen: ObservedTenant | None, plan: ChosenPlan) -
 def summary(findings: Sequence[tuple[WantedTenant, Finding]]) -> Finding:
     """What is found of the claim."""
     wanted, worst = max(findings, key=lambda item: _urgency(item[1].reason))
-    if len(findings) == 1 or worst.live:
+    if len(findings) == 1:
         return worst
+    if worst.live:
+        unreached = tuple(domain for _, each in findings for domain in each.unreached)
+        return _past(unreached) if unreached else worst
     if worst.reason in _TELLING_NOBODY:
         # Which of many tenants it is changes all the time, and nobody needs to know.
         return Finding(worst.reason, " ".join(_TO_DO[worst.reason]))
@@ -137,20 +144,40 @@ def held_up(domains: Sequence[str]) -> Finding:
     return Finding(LiveReason.BLOCKED, f"{named}: not served before a step is confirmed. Blocked says which.")
 
 
-def switching(found: Finding, dark: Sequence[str], waiting: Sequence[str]) -> Finding:
+def switching(found: Finding, dark: Sequence[str], *, waits: bool) -> Finding:
     """What is found of a claim whose domains move from tenant to tenant.
 
     Args:
         found: what is found of its tenants.
         dark: the domains for which none of them answers.
-        waiting: what waits for somebody's word.
+        waits: a step waits for somebody's word.
     """
     if not dark:
-        waits = f"The change of spec.isolation waits. {' '.join(waiting)}" if waiting else _MOVING
-        return Finding(LiveReason.LIVE, f"Every domain is served. {waits}")
+        served = found if found.live else _SERVED
+        on_the_way = "The change of spec.isolation waits." if waits else _MOVING
+        return replace(served, message=f"{served.message} {on_the_way}")
     if found.satisfied:
         return Finding(LiveReason.DEPLOYING, f"{_few(dark)}: on the way to another tenant. {_NOTHING}")
     return found
+
+
+def refused(refusal: Refused, asked: Sequence[str], tenants: Iterable[ObservedTenant]) -> Finding:
+    """What is found of a claim of which nothing is composed: what serves goes on serving.
+
+    Args:
+        refusal: why nothing is.
+        asked: the claim's domains; none where they cannot be read.
+        tenants: those of its tenants that are there.
+    """
+    serving = [
+        each for each in tenants if each.enabled is not False and each.ready.holds and not each.deleted
+    ]
+    active = {domain for each in serving for domain in each.active}
+    if not asked or not active.issuperset(asked):
+        return Finding(refusal.reason, refusal.message)
+    unreached = {domain for each in serving for domain in each.unreached}
+    astray = tuple(domain for domain in asked if domain in unreached)
+    return _past(astray) if astray else _SERVED
 
 
 def _few(domains: Sequence[str]) -> str:
@@ -175,6 +202,13 @@ def _urgency(reason: Reason) -> int:
 def _deleting(view: View) -> Finding | None:
     if not view.seen.deleted:
         return None
+    ready, synced, name = view.seen.ready, view.seen.synced, f"DistributionTenant {view.seen.name}"
+    if paused(view.seen):
+        return Finding(LiveReason.FAILED, _unpause(view.seen))
+    if ready.reason == TenantReadyReason.DELETION_HELD:
+        return Finding(TenantReadyReason.DELETION_HELD, f"{name}: {words(ready.message)}")
+    if synced.denied:
+        return Finding(LiveReason.FAILED, f"{name} is being deleted: {words(synced.message)}")
     return Finding(LiveReason.DELETING, "The tenant is being deleted. Nobody needs to act.")
 
 
@@ -182,7 +216,20 @@ def _served(view: View) -> Finding | None:
     ready = view.seen.ready
     if not (view.wanted.enabled and ready.holds and (view.current(ready) or view.active)):
         return None
-    return Finding(LiveReason.LIVE, "Every domain is served." + _leading_there(view.seen))
+    unreached = tuple(domain for domain in view.wanted.domains if domain in view.seen.unreached)
+    if unreached:
+        return _past(unreached, view.seen.routing_endpoint)
+    return replace(_SERVED, message=_SERVED.message + _leading_there(view.seen))
+
+
+def _past(unreached: tuple[str, ...], endpoint: str = "") -> Finding:
+    """What is found of domains that are served, and past some of which DNS leads."""
+    message = (
+        f"CloudFront serves every domain. DNS does not lead visitors of {_few(unreached)} to "
+        f"{endpoint or 'CloudFront'}: make the records of {_RECORDS} whose state is Missing or Wrong. The "
+        "provider looks again within an hour."
+    )
+    return Finding(LiveReason.SERVED, message, unreached)
 
 
 def _leading_there(seen: ObservedTenant) -> str:
@@ -190,7 +237,7 @@ def _leading_there(seen: ObservedTenant) -> str:
         return ""
     return (
         f" Visitors get there once DNS leads to {seen.routing_endpoint or 'CloudFront'}: make the records of "
-        "status.dnsInstructions that are not made yet."
+        f"{_RECORDS} that are not made yet."
     )
 
 
@@ -204,15 +251,31 @@ def _suspended(view: View) -> Finding | None:
 
 def _failing(view: View) -> Finding | None:
     """The provider cannot get on: its last reconcile failed or is paused, and Ready knows no better."""
-    synced, ready = view.seen.synced, view.seen.ready
+    synced, ready, name = view.seen.synced, view.seen.ready, f"DistributionTenant {view.seen.name}"
+    # A pause holds up whatever is asked for, also what it was not told of.
+    if paused(view.seen):
+        return Finding(LiveReason.FAILED, _unpause(view.seen))
     explained = ready.denied and view.current(ready) and ready.reason not in _GOING_ON
     if not synced.denied or not view.current(synced) or explained:
         return None
-    name, told = f"DistributionTenant {view.seen.name}", words(synced.message)
-    if synced.reason == SyncedReason.RECONCILE_PAUSED:
-        message = f"{name} is paused. Remove its annotation {PAUSED} and it goes on. {told}"
-        return Finding(LiveReason.FAILED, message)
-    return Finding(LiveReason.FAILED, f"{name}: {told}")
+    return Finding(LiveReason.FAILED, f"{name}: {words(synced.message)}")
+
+
+def paused(seen: ObservedTenant) -> bool:
+    """Somebody has the provider leave it alone."""
+    return seen.synced.denied and seen.synced.reason == SyncedReason.RECONCILE_PAUSED
+
+
+def _unpause(seen: ObservedTenant) -> str:
+    told = seen.synced.message or f"Reconciliation is paused via the annotation {PAUSED}."
+    return f"DistributionTenant {seen.name}: {told} Remove that, and it goes on."
+
+
+def failing(seen: ObservedTenant) -> str:
+    """What is said of a tenant that serves, and of which a change does not get through."""
+    if paused(seen):
+        return _unpause(seen)
+    return seen.synced.message or "A change of the tenant fails."
 
 
 def _changing(view: View) -> Finding | None:
@@ -269,6 +332,7 @@ CHECKS: Final[tuple[Callable[[View], Finding | None], ...]] = (
     _not_ready,
 )
 
+_SERVED: Final = Finding(LiveReason.LIVE, "Every domain is served.")
 _CREATING: Final = Finding(LiveReason.CREATING, "The tenant is being created. Nobody needs to act.")
 
 _GOING_ON: Final[Mapping[str, Reason]] = {

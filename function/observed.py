@@ -10,6 +10,7 @@ from typing import Any
 from google.protobuf.struct_pb2 import Struct, Value
 
 from apis.conditions import TenantConditionType
+from apis.dns import RecordPurpose, RecordState
 from edgetenants_runtime.api.annotations import EXTERNAL_CREATE_SUCCEEDED, EXTERNAL_NAME
 from edgetenants_runtime.api.conditions import ConditionStatus, ConditionType
 from function import structs
@@ -21,6 +22,8 @@ _CONDITIONS = 4096
 _READ_TYPES = frozenset({ConditionType.READY, ConditionType.SYNCED, *TenantConditionType})
 _LONGEST_MESSAGE = 4096
 """Characters of a condition's message that are kept; a claim's messages have no more."""
+
+_ASTRAY = frozenset({RecordState.MISSING, RecordState.WRONG})
 
 ACTIVE = "active"
 """Status of a domain for which CloudFront answers."""
@@ -115,6 +118,14 @@ class ObservedTenant:
     def active(self) -> frozenset[str]:
         """The domains for which CloudFront answers."""
         return frozenset(name for name, state in self.domain_states.items() if state == ACTIVE)
+
+    @cached_property
+    def unreached(self) -> frozenset[str]:
+        """The active domains whose visitors DNS does not lead to CloudFront, as was looked up there."""
+        lost = (each for each in self.instructions if each.get("state") in _ASTRAY)
+        return self.active & {
+            each.get("name") for each in lost if each.get("purpose") == RecordPurpose.ROUTING
+        }
 
 
 def read(resource: Struct) -> ObservedTenant:

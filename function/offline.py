@@ -5,14 +5,15 @@ What Crossplane does between two calls is done here, so that `render` and `valid
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 from google.protobuf.message import DecodeError
+from google.protobuf.struct_pb2 import Struct
 
 from apis import errors, kinds, tenantplans
 from edgetenants_runtime.api.annotations import LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE
-from function import claim, fn, plans, plansources
+from function import claim, fn, plans, plansources, structs
 from function.compose import Order
 
 COMPOSED_NAME: Final = "crossplane.io/composition-resource-name"
@@ -92,7 +93,8 @@ def request(composite: Json, offered: Pricelist, observed: Iterable[Json] = ()) 
     Those that carry the label of another composite, or lie in another namespace, are passed over.
 
     Raises:
-        InvalidInput: an observed resource has no such annotation, or something is nested too deeply.
+        InvalidInput: an observed resource has no such annotation or that of another one, or something is
+            nested too deeply.
     """
     req = fnv1.RunFunctionRequest()
     req.meta.capabilities.extend([fnv1.CAPABILITY_CAPABILITIES, fnv1.CAPABILITY_REQUIRED_RESOURCES])
@@ -111,13 +113,15 @@ def request(composite: Json, offered: Pricelist, observed: Iterable[Json] = ()) 
             expected = "the name among the composed resources"
             got = errors.shown(name) if name else "nothing"
             raise errors.InvalidInput((errors.Problem(f"{kind}: {path}", expected, got),))
+        if name in req.observed.resources:
+            _refuse_second(req.observed.resources[name].resource, value, name)
         req.observed.resources[name].resource.update(dict(value))
     _check_nesting(req)
     return req
 
 
 def _check_nesting(req: fnv1.RunFunctionRequest) -> None:
-    """Core's request would not arrive: protobuf reads only so many messages in messages.
+    """The function could not read core's request: protobuf reads only so many messages in messages.
 
     Raises:
         InvalidInput: something in it is nested too deeply.
@@ -127,6 +131,14 @@ def _check_nesting(req: fnv1.RunFunctionRequest) -> None:
     except DecodeError:
         expected = "fewer levels of nesting, as a function cannot read so many"
         raise errors.InvalidInput((errors.Problem("", expected, "some 30 or more"),)) from None
+
+
+def _refuse_second(first: Struct, second: Json, name: str) -> NoReturn:
+    other = f"{structs.text(first, 'kind')} {structs.text(first, 'metadata', 'name')}"
+    this = f"{second.get('kind')} {mapping(second, 'metadata').get('name')}"
+    path = f"{this}: metadata.annotations[{COMPOSED_NAME!r}]"
+    expected = f"a name among the composed resources that {other} does not have"
+    raise errors.InvalidInput((errors.Problem(path, expected, errors.shown(name)),))
 
 
 def _may_be_composed_by(composite: Json, composed: Json) -> bool:

@@ -17,7 +17,7 @@ from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 from google.protobuf.struct_pb2 import Struct
 
 from apis import tenantreport
-from apis.conditions import ClaimConditionType
+from apis.conditions import BlockedReason, ClaimConditionType, DegradedReason
 from apis.errors import InvalidInput
 from apis.tenantclaim import Phase
 from apis.tenantreport import TenantReport
@@ -27,6 +27,14 @@ REQUIREMENT: Final = "claims"
 LONGEST_MESSAGE: Final = 512
 _CALM: Final = frozenset({Phase.LIVE, Phase.SUSPENDED, Phase.DEPLOYING, Phase.PENDING})
 _UNTOLD: Final = "Unknown"
+_REFERRING: Final = frozenset(
+    {
+        BlockedReason.MISSING_DEPENDENCIES,
+        BlockedReason.POLICY_DENIED,
+        DegradedReason.DNS_RECORD_LOST,
+    }
+)
+"""Reasons with which a condition refers to another one."""
 
 
 @dataclass(frozen=True)
@@ -57,16 +65,21 @@ class ReportedClaim:
             or self.holds(ClaimConditionType.DEGRADED)
         )
 
+    @property
+    def _teller(self) -> ClaimConditionType:
+        """The condition that has the cause; the others refer to it."""
+        if self._tells(ClaimConditionType.BLOCKED):
+            return ClaimConditionType.BLOCKED
+        if self._tells(ClaimConditionType.DEGRADED) and self.holds(ClaimConditionType.LIVE):
+            return ClaimConditionType.DEGRADED
+        return ClaimConditionType.LIVE
+
+    def _tells(self, type_: ClaimConditionType) -> bool:
+        return self.holds(type_) and structs.text(self.conditions.get(type_), "reason") not in _REFERRING
+
     def row(self) -> dict[str, Any]:
         """What is listed of it."""
-        said = next(
-            (
-                structs.text(self.conditions.get(type_), "message")
-                for type_ in (ClaimConditionType.BLOCKED, ClaimConditionType.DEGRADED)
-                if self.holds(type_)
-            ),
-            structs.text(self.conditions.get(ClaimConditionType.LIVE), "message"),
-        )
+        said = structs.text(self.conditions.get(self._teller), "message")
         fields = {
             "namespace": self.namespace,
             "name": self.name,

@@ -112,6 +112,7 @@ def tell(
 _ALARMING: Final = frozenset(
     {
         BlockedReason.AWAITING_APPROVAL,
+        DegradedReason.DNS_RECORD_LOST,
         DegradedReason.DRIFTED,
         NeedsReviewReason.LOOKALIKE_DOMAIN,
         NeedsReviewReason.PLAN_EXCEEDED,
@@ -125,10 +126,20 @@ def warn(rsp: fnv1.RunFunctionResponse, reason: str, message: str) -> None:
 
 
 def refuse(
-    rsp: fnv1.RunFunctionResponse, composite: Composite, refusal: Refused, told: Iterable[Told]
+    rsp: fnv1.RunFunctionResponse,
+    composite: Composite,
+    refusal: Refused,
+    finding: Finding,
+    told: Iterable[Told],
 ) -> None:
     """Set the conditions and end the pipeline; what exists stays as it is."""
-    rsp.conditions.extend(conditions(composite, Finding(refusal.reason, refusal.message), told))
+    rsp.conditions.extend(conditions(composite, finding, told))
+    _result(rsp, composite, fnv1.SEVERITY_FATAL, refusal.reason, refusal.message)
+
+
+def refuse_untold(rsp: fnv1.RunFunctionResponse, composite: Composite, refusal: Refused, told: Told) -> None:
+    """The same with this one condition, where nothing is known of the others."""
+    rsp.conditions.append(condition(composite, told))
     _result(rsp, composite, fnv1.SEVERITY_FATAL, refusal.reason, refusal.message)
 
 

@@ -15,10 +15,11 @@ import grpc
 import structlog
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 from crossplane.function.proto.v1beta1 import run_function_pb2 as fnv1beta1
+from google.protobuf.message import DecodeError
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from function import fn
+from function import fn, unreadable
 from function.errors import StartupFailed
 from function.metrics import Metrics
 from function.tracing import NoSpans, Tracer
@@ -86,9 +87,7 @@ class Server:
 
     def _add_services(self) -> None:
         # Both versions have the same messages on the wire, so one handler serves both.
-        method = grpc.unary_unary_rpc_method_handler(
-            self._calls.handle, fnv1.RunFunctionRequest.FromString, bytes
-        )
+        method = grpc.unary_unary_rpc_method_handler(self._calls.handle, bytes, bytes)
         for service in SERVICES:
             handlers = grpc.method_handlers_generic_handler(service, {"RunFunction": method})
             self._server.add_generic_rpc_handlers((handlers,))
@@ -138,30 +137,42 @@ class _Calls:
     def __init__(self, run: Run, metrics: Metrics, tracer: Tracer) -> None:
         self._run, self._metrics, self._tracer = run, metrics, tracer
 
-    def handle(self, req: fnv1.RunFunctionRequest, context: grpc.ServicerContext) -> bytes:
+    def handle(self, request: bytes, context: grpc.ServicerContext) -> bytes:
         """The serialized answer; a bug becomes gRPC's INTERNAL."""
         headers = {key: text for key, text in context.invocation_metadata() if isinstance(text, str)}
         with self._tracer.span(headers) as trace_id:
             try:
                 with self._metrics.timed():
-                    answer, serialized = self._answer(req)
+                    answer, serialized = self._answer(request)
             except Exception as error:  # whatever it is, Crossplane must hear of it, and the next call go on
                 _log.exception(
-                    "a bug: the request could not be answered", tag=req.meta.tag, trace_id=trace_id
+                    "a bug: the request could not be answered", tag=_tag(request), trace_id=trace_id
                 )
                 context.abort(grpc.StatusCode.INTERNAL, f"a bug in function-edgetenants: {error!r}")
                 raise
             self._metrics.answered(answer.response, refused=answer.refused)
-            _tell(answer, req.meta.tag, trace_id)
+            _tell(answer, answer.response.meta.tag, trace_id)
             return serialized
 
-    def _answer(self, req: fnv1.RunFunctionRequest) -> tuple[fn.Answer, bytes]:
+    def _answer(self, request: bytes) -> tuple[fn.Answer, bytes]:
+        try:
+            req = fnv1.RunFunctionRequest.FromString(request)
+        except DecodeError:
+            answer = fn.refuse_unreadable(unreadable.salvage(request))
+            return answer, _serialize(answer.response)
         answer = self._run(req)
         serialized = _serialize(answer.response)
         if len(serialized) > MOST_THAT_CORE_TAKES:
             answer = fn.refuse_too_large(req, answer, len(serialized), MOST_THAT_CORE_TAKES)
             serialized = _serialize(answer.response)
         return answer, serialized
+
+
+def _tag(request: bytes) -> str:
+    try:
+        return unreadable.salvage(request).tag
+    except DecodeError:
+        return ""
 
 
 def _serialize(rsp: fnv1.RunFunctionResponse) -> bytes:

@@ -50,8 +50,10 @@ def derive(
 
 
 def _url(served: Sequence[str], tenants: Sequence[ObservedTenant]) -> str | None:
-    """Where the first domain is served; nowhere before CloudFront answers for it."""
-    active = {domain for each in tenants if each.enabled is not False for domain in each.active}
+    """Where visitors find the first domain: nowhere before CloudFront answers for it, nor while DNS leads
+    elsewhere."""
+    serving = (each for each in tenants if each.enabled is not False)
+    active = {domain for each in serving for domain in each.active - each.unreached}
     first = next((domain for domain in served if not domain.startswith(domains.WILDCARD)), None)
     return f"https://{first}" if first in active else None
 

@@ -97,8 +97,9 @@ def of(json: Mapping[str, Any]) -> Struct:
 
 
 def plain_object(struct: Struct) -> dict[str, Any]:
-    """The whole object as Python has JSON."""
-    return {key: plain(item) for key, item in struct.fields.items()}
+    """The whole object as Python has JSON, its keys sorted: protobuf has them in another order in each
+    process, and what is said of an object has the order of its keys."""
+    return {key: plain(struct.fields[key]) for key in sorted(struct.fields)}
 
 
 def plain(item: Value) -> Any:

@@ -120,7 +120,10 @@ def apply(world: World, narrator: Narrator) -> None:
     claim = narrator.wait(
         CLAIM, lambda c: is_true(c, "Ready") and is_true(c, "Live"), what="the claim to become Ready and Live"
     )
-    narrator.say("claim", f"serves at {claim['status']['url']}", "bold green")
+    endpoint = claim["status"]["routingEndpoint"]
+    narrator.say(
+        "claim", f"served by {endpoint}; visitors get there once its DNS records are made", "bold green"
+    )
     for line in world.kubectl("get", "tenantclaims,edt", "-n", NAMESPACE).splitlines():
         narrator.say("", line)
 

@@ -13,7 +13,7 @@ from tests.unit.function import building
 from tests.unit.provider.world import World, managed
 
 DOMAINS = ["a.example.com", "b.example.com", "c.example.com", "d.example.com"]
-PARKING = {"parkingDomain": "*.example.com"}
+PARKING = {"parkingDomain": "*.acme.com"}
 TICK = 15
 """Virtual seconds between two looks; CloudFront rolls a tenant out in 45."""
 OTHER = {"Shared": "PerDomain", "PerDomain": "Shared"}
@@ -35,9 +35,15 @@ class Shop:
 
     def compose(self) -> None:
         """One call of the function, and what core makes of it."""
+        told = self.said[-1] if self.said else {}
         rsp = building.run(
             building.request(
-                xr={"metadata": {"annotations": {"edgetenants.io/confirm": self.confirmed}}},
+                xr={
+                    "metadata": {"annotations": {"edgetenants.io/confirm": self.confirmed}},
+                    "status": {
+                        "conditions": [building.condition(type_, *says) for type_, says in told.items()]
+                    },
+                },
                 spec={"domains": DOMAINS, "isolation": self.isolation},
                 input_={"plans": {"standard": self.plan}},
                 observed={name: world.obj for name, world in self.worlds.items()},
@@ -158,7 +164,7 @@ def test_where_cloudfront_refuses_the_domains_are_served_until_the_claim_confirm
     assert shop.dark == dict.fromkeys(DOMAINS, 0)
     assert shop.said[-1]["Live"][0] == "True"
     message = shop.confirm()
-    assert message in shop.said[-1]["Live"][2]
+    assert "Blocked says what waits." in shop.said[-1]["Live"][2]
     assert "IllegalUpdate" in message
     assert all(domain in message for domain in DOMAINS)
     shop.turn()

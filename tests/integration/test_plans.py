@@ -64,8 +64,9 @@ def test_a_plan_from_an_environment_config(claims: Claims, world: World, sources
 
     world.kubectl("delete", "environmentconfig", "shelf")
     touch(claims, "read")
-    live = claims.wait("Live to tell", lambda: told(claims.get("read"), "Live", "PlanNotFound"))
-    assert "spec.plan" in live["message"]
+    degraded = claims.wait("the refusal", lambda: told(claims.get("read"), "Degraded", "ClaimRefused"))
+    assert "spec.plan" in degraded["message"]
+    assert is_true(claims.get("read"), "Live")
     assert len(claims.tenants("read")) == 1
     assert claims.managed("read")["spec"]["forProvider"]["tags"]["plan"] == "shelf"
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tests.mutants.cli_contract import CLI_CONTRACT, CLI_CONTRACT_OF_APIS, CLI_CONTRACT_OF_FUNCTION
+from tests.mutants.function_contract import APIS_CONTRACT, FUNCTION_CONTRACT
 from tests.mutants.function_domains import FUNCTION_DOMAINS
 from tests.mutants.function_moves import FUNCTION_MOVES
 from tests.mutants.mutation import Mutation
@@ -64,8 +65,11 @@ TARGETS: Mapping[str, Target] = {
         ),
     ),
     "function": Target(
-        ".", "function", "tests", (*FUNCTION_DOMAINS, *FUNCTION_MOVES, *CLI_CONTRACT_OF_FUNCTION)
+        ".",
+        "function",
+        "tests",
+        (*FUNCTION_CONTRACT, *FUNCTION_DOMAINS, *FUNCTION_MOVES, *CLI_CONTRACT_OF_FUNCTION),
     ),
     "cli": Target(".", "cli", "tests", CLI_CONTRACT),
-    "apis": Target(".", "apis", "tests", CLI_CONTRACT_OF_APIS),
+    "apis": Target(".", "apis", "tests", (*APIS_CONTRACT, *CLI_CONTRACT_OF_APIS)),
 }

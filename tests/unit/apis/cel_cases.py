@@ -87,6 +87,7 @@ _NO_WAF = (
 _TAG_PREFIX = "expected tag keys that do not begin with aws:, crossplane- or edgetenants"
 _TAG_LENGTH = "expected tag keys of 1 to 128 characters"
 _PARAMETER = "expected parameter names of 1 to 128 letters, digits, - and _"
+_ASKED = "expected a domain name such as www.example.com, without scheme, port, path or spaces"
 _OBSERVE = {"spec": {"managementPolicies": ["Observe"], "forProvider": {}}}
 _INITIAL = {"spec": {"forProvider": {}, "initProvider": tenant()["spec"]["forProvider"]}}
 
@@ -316,6 +317,14 @@ CEL_CASES: tuple[Case, ...] = (
     Case("domain that is an address", TENANTS, _A_DOMAIN, tenant(), tenant(domains=["192.0.2.7"])),
     Case("domain not in ASCII", TENANTS, _A_DOMAIN, tenant(), tenant(domains=["bücher.example"])),
     Case("wildcard inside", TENANTS, _A_DOMAIN, tenant(domains=["*.a.de"]), tenant(domains=["a.*.de"])),
+    Case("claim with a URL", CLAIMS, _ASKED, claim(domains=["Bücher.Example"]),
+         claim(domains=["https://acme.example.com"])),
+    Case("claim with a port", CLAIMS, _ASKED, claim(), claim(domains=["acme.example.com:443"])),
+    Case("claim with a path", CLAIMS, _ASKED, claim(), claim(domains=["acme.example.com/shop"])),
+    Case("claim with a space", CLAIMS, _ASKED, claim(), claim(domains=["acme example.com"])),
+    Case("claim with a no-break space", CLAIMS, _ASKED, claim(),
+         claim(domains=["acme\u00a0x.example.com"])),
+    Case("claim without a dot", CLAIMS, _ASKED, claim(domains=["*.example.com"]), claim(domains=["acme"])),
 )  # fmt: skip
 """Rules in CEL; every one of them is here."""
 
@@ -346,14 +355,6 @@ SCHEMA_CASES: tuple[Case, ...] = (
          {"spec": {**tenant()["spec"], "managementPolicies": ["Read"]}}),
     Case("unknown source", CONFIGS, "source", config(), config(credentials={"source": "Vault"})),
     Case("claim without domains", CLAIMS, "domains", claim(), {"spec": {"plan": "standard"}}),
-    Case("claim with a URL", CLAIMS, "domains", claim(domains=["Bücher.Example"]),
-         claim(domains=["https://acme.example.com"])),
-    Case("claim with a port", CLAIMS, "domains", claim(), claim(domains=["acme.example.com:443"])),
-    Case("claim with a path", CLAIMS, "domains", claim(), claim(domains=["acme.example.com/shop"])),
-    Case("claim with a space", CLAIMS, "domains", claim(), claim(domains=["acme example.com"])),
-    Case("claim with a no-break space", CLAIMS, "domains", claim(),
-         claim(domains=["acme\u00a0x.example.com"])),
-    Case("claim without a dot", CLAIMS, "domains", claim(domains=["*.example.com"]), claim(domains=["acme"])),
     Case("claim's unknown field", CLAIMS, "unknown field", claim(), claim(domain="acme.example.com")),
     Case("plan without distribution", PLANS, "distributionId", plan(), {"plans": {"standard": {}}}),
     Case("ttl is a duration", PLANS, "ttl", {"ttl": "1h30m"}, {"ttl": "soon"}),

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from apis import domains
+from apis import domains, kinds, schema
 from apis.distributiontenant import DistributionTenantParameters
 
 
@@ -36,6 +36,8 @@ def test_normalise(written: str, stored: str) -> None:
         "a..b",
         "under_score.de",
         "-a.de",
+        "192.0.2.1",
+        "a.123",
         "a b.de",
         f"{'a' * 64}.de",
         ".".join(["abcdefgh"] * 30),
@@ -54,6 +56,48 @@ def test_what_is_no_domain(written: str) -> None:
 def test_an_address_is_no_stored_domain(stored: str) -> None:
     with pytest.raises(ValueError, match="expected a domain name as CloudFront stores it"):
         DistributionTenantParameters(domains=(stored,))
+
+
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        ("https://acme.example.com", 'it has ":", which no domain name has'),
+        ("acme.example.com/shop", 'it has "/", which no domain name has'),
+        ("acme example.com", "it has a space, which no domain name has"),
+        ("under_score.de", 'it has "_", which no domain name has'),
+        ("\U0001f4a9.example.com", 'it has "\U0001f4a9", which no domain name has'),
+        ("\u202ea.example.com", "it has an invisible character (right-to-left override)"),
+        ("a\u200db.example.com", "it has an invisible character (zero width joiner)"),
+        ("a\x07.example.com", "it has an invisible character, which"),
+        ("a..example.com", "it has nothing before a dot or between two"),
+        ("-a.example.com", "it has a hyphen beside a dot or at an end"),
+        ("ab--c.example.com", "it has two hyphens in the third and fourth place"),
+        ("xn--a-.example.com", "it has"),
+        ("\u05d0a.example.com", "it mixes letters that are written from left to right and"),
+        (f"{'a' * 64}.example.com", "it has more than 63 characters between two dots"),
+        (".".join(["abcdefgh"] * 30), "it is longer than 253 characters"),
+        ("192.0.2.1", "its last label is a number, as in an IP address"),
+        ("acme", "it has no dot"),
+    ],
+)
+def test_why_it_is_none_in_words(written: str, why: str) -> None:
+    with pytest.raises(ValueError, match=r"^its? ") as refused:
+        domains.normalise(written)
+    assert why in str(refused.value)
+    assert "U+" not in str(refused.value)
+    assert str(refused.value).isprintable()
+
+
+@pytest.mark.parametrize("kind", [kinds.TENANT_CLAIM, kinds.DISTRIBUTION_TENANT])
+def test_the_api_server_says_in_words_what_a_domain_is(kind: kinds.Kind) -> None:
+    """Of a pattern that does not match it shows the pattern."""
+    assert kind.spec
+    spec = schema.structural(kind.spec, kind.scope)["properties"]
+    item = (spec["forProvider"]["properties"] if "forProvider" in spec else spec)["domains"]["items"]
+    [rule] = item["x-kubernetes-validations"]
+    assert "pattern" not in item
+    assert rule["rule"].startswith("self.matches(")
+    assert rule["message"].startswith("expected a domain name ")
 
 
 @pytest.mark.parametrize("written", ["acme.example.com", "*.Bücher.example", "日本語.jp", "a.de."])

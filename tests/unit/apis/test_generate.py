@@ -84,7 +84,8 @@ def test_the_xrds_leave_to_crossplane_what_is_its() -> None:
         version = MANIFESTS[f"package/{name}.yaml"]["spec"]["versions"][0]
         properties = version["schema"]["openAPIV3Schema"]["properties"]
         assert "conditions" not in properties["status"]["properties"]
-        assert [column["name"] for column in version["additionalPrinterColumns"]] == ["LIVE", "URL"]
+        columns = [(each["name"], each.get("priority", 0)) for each in version["additionalPrinterColumns"]]
+        assert columns == [("LIVE", 0), ("URL", 0), ("MESSAGE", 1), ("BLOCKED", 1), ("DEGRADED", 1)]
         assert properties["spec"]["required"] == ["domains"]
 
 

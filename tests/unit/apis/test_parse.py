@@ -149,6 +149,22 @@ def test_a_bad_domain_is_named_by_its_place(domain: str) -> None:
     assert problem.startswith("spec.domains[1]: expected a domain name such as www.example.com")
 
 
+def test_the_field_that_was_meant_is_looked_for_only_so_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = []
+    meant = errors.difflib.get_close_matches
+    monkeypatch.setattr(
+        errors.difflib, "get_close_matches", lambda *args, **more: looked.append(1) or meant(*args, **more)
+    )
+    unknown = {f"domain{number}": 1 for number in range(2000)}
+
+    found = problems(tenantclaim.parse, {"domains": ["a.de"], **unknown})
+
+    assert len(looked) == 20
+    assert len(found) == 2000
+    assert found[19] == "spec.domain19: expected domains (is that what was meant?), got an unknown field"
+    assert found[20] == "spec.domain20: expected a known field, got an unknown field"
+
+
 def test_a_long_value_is_cut() -> None:
     (problem,) = problems(tenantclaim.parse, {"domains": ["a.de"], "plan": "x" * 5000})
     assert len(problem) < 200

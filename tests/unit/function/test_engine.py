@@ -58,21 +58,23 @@ def test_a_tenant_that_serves_makes_the_claim_ready(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "reason", "named"),
+    ("spec", "live", "tells", "named"),
     [
-        ({"plan": "gold"}, "PlanNotFound", "spec.plan: expected one of standard"),
-        ({"domains": ["a b"]}, "InvalidClaim", "spec.domains[0]"),
-        ({"tags": {"a": "b"}}, "InvalidClaim", "spec.tags"),
+        ({"plan": "gold"}, ("True", "Live"), "Degraded", "spec.plan: expected one of standard"),
+        ({"domains": ["a b"]}, ("False", "InvalidClaim"), "Live", "spec.domains[0]"),
+        ({"tags": {"a": "b"}}, ("True", "Live"), "Degraded", "spec.tags"),
     ],
 )
 def test_a_refusal_is_shown_and_deletes_nothing(
-    engine: Engine, spec: dict[str, Any], reason: str, named: str
+    engine: Engine, spec: dict[str, Any], live: tuple[str, str], tells: str, named: str
 ) -> None:
     done = engine.render(merged(XR, {"spec": spec}), COMPOSITION, observed=[OBSERVED])
 
     assert done.exit_code == FATAL
-    assert (done.condition("Live")["status"], done.condition("Live")["reason"]) == ("False", reason)
-    assert named in done.condition("Live")["message"]
+    assert (done.condition("Live")["status"], done.condition("Live")["reason"]) == live
+    ours = {each: done.condition(each)["message"] for each in ("Live", "Degraded", "Blocked", "Reconciling")}
+    assert [each for each, message in ours.items() if named in message] == [tells]
+    assert done.condition("Degraded")["reason"] == "ClaimRefused"
     assert not done.deleted
 
 

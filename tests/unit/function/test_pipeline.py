@@ -44,11 +44,28 @@ def test_an_absent_context_stays_absent() -> None:
     assert not building.run(building.request()).HasField("context")
 
 
-def test_what_an_earlier_step_wants_under_our_name_is_replaced() -> None:
-    req = building.request()
-    req.desired.resources["tenant"].resource.update({"kind": "Other", "spec": {"left": "over"}})
+def test_what_an_earlier_step_wants_under_our_name_is_not_replaced_silently() -> None:
+    req = building.request(observed={"tenant": {"status": building.live_status()}})
+    req.desired.resources["tenant"].resource.update({"kind": "ConfigMap", "data": {"a": "b"}})
 
-    assert "left" not in building.desired(building.run(req))["tenant"]["spec"]
+    rsp = building.run(req)
+
+    assert building.results(rsp) == [["FATAL", "Failed"]]
+    assert "an earlier step composes a ConfigMap under the name tenant" in rsp.results[0].message
+    assert building.live(rsp)[:2] == ("True", "Live")
+    assert rsp.desired == req.desired
+
+
+def test_an_earlier_step_may_want_the_same_and_what_we_do_not_compose() -> None:
+    req = building.request()
+    same = building.run(req).desired.resources["tenant"]
+    req.desired.resources["tenant"].CopyFrom(same)
+    req.desired.resources["connection-group"].resource.update({"kind": "ConfigMap"})
+
+    rsp = building.run(req)
+
+    assert building.results(rsp) == [["NORMAL", "Creating"]]
+    assert rsp.desired.resources["connection-group"].resource["kind"] == "ConfigMap"
 
 
 def test_a_tenant_of_another_step_is_none_of_ours() -> None:

@@ -151,7 +151,10 @@ class TestNothingLiveDies:
         rsp = building.run(request(BY_NAME, plan="standard", resolved={"plans-0": []}, observed=SERVING))
 
         assert building.results(rsp) == [["FATAL", "Blocked"]]
-        assert "EnvironmentConfig gold-plans" in building.live(rsp)[2]
+        told = building.conditions(rsp)
+        assert told["Live"][:2] == ("True", "Live")
+        assert "EnvironmentConfig gold-plans" in told["Degraded"][2]
+        assert told["Blocked"][1] == "MissingDependencies"
         assert not rsp.desired.resources
 
     def test_before_the_sources_are_read_what_is_there_stays_as_it_is(self) -> None:

@@ -79,6 +79,33 @@ def test_what_is_counted_and_who_is_listed() -> None:
     assert found["attention"][0]["name"] == "broken"
 
 
+def _held(type_: str, reason: str) -> dict[str, str]:
+    return {"type": type_, "status": "True", "reason": reason, "message": f"{type_} says."}
+
+
+@pytest.mark.parametrize(
+    ("live", "others", "teller"),
+    [
+        ("False", [_held("Degraded", "TenantFailed")], "Live"),
+        ("True", [_held("Degraded", "TenantFailed")], "Degraded"),
+        ("True", [_held("Degraded", "DNSRecordLost")], "Live"),
+        ("False", [_held("Degraded", "ClaimRefused"), _held("Blocked", "PolicyDenied")], "Live"),
+        ("True", [_held("Degraded", "ClaimRefused"), _held("Blocked", "PolicyDenied")], "Degraded"),
+        ("True", [_held("Degraded", "ClaimRefused"), _held("Blocked", "MissingDependencies")], "Degraded"),
+        ("False", [_held("Blocked", "AwaitingApproval")], "Blocked"),
+    ],
+)
+def test_a_row_has_the_cause_and_not_what_refers_to_it(
+    live: str, others: list[dict[str, str]], teller: str
+) -> None:
+    says = {"type": "Live", "status": live, "reason": "X", "message": "Live says."}
+    odd = {"metadata": {"name": "odd"}, "status": {"phase": "Failed", "conditions": [says, *others]}}
+
+    [row] = report(odd)["attention"]
+
+    assert row["message"] == f"{teller} says."
+
+
 def test_the_order_in_which_core_reads_changes_nothing() -> None:
     claims = [
         claim(f"c{n}", phase, "R") for n, phase in enumerate(["Failed", "Live", "WaitingForDNS", "Failed"])
@@ -96,7 +123,7 @@ def test_no_more_rows_than_are_asked_for() -> None:
 
 
 def test_messages_are_cut() -> None:
-    found = report(claim("long", "Failed", "X", Degraded="x" * 5000))
+    found = report(claim("long", "Live", "Live", Degraded="x" * 5000))
 
     assert len(found["attention"][0]["message"]) == 512
 

@@ -176,7 +176,8 @@ def test_what_is_refused_waits_for_the_claim_which_is_told_what_goes_dark() -> N
     assert building.live(rsp)[:2] == ("True", "Live")
     status, reason, message = building.conditions(rsp)["Blocked"]
     assert (status, reason) == ("True", "AwaitingApproval")
-    assert message in building.live(rsp)[2]
+    assert building.live(rsp)[2].startswith("Every domain is served. The change of spec.isolation waits.")
+    assert building.live(rsp)[2].endswith("Blocked says what waits.")
     assert "not served from when an old tenant lets go" in message
     assert "a.example.com, b.example.com, c.example.com" in message
     assert "AWS refuses (DomainConflict). Once that is mended" in message

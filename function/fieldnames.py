@@ -1,0 +1,68 @@
+"""Fields of a managed resource that its messages name, in the words of those who can change them: the claim's
+author and the platform team, who write no managed resources."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from apis.tenantplans import OverridableField
+from function.compose import Order
+
+_MANAGED: Final = "spec.forProvider."
+_NAMED: Final = re.compile(rf"\b{re.escape(_MANAGED)}(?P<field>\w+)(?P<below>(?:\.[\w-]+|\[[^\]]*\])*)")
+
+_PLANS_OWN: Final = {
+    "distributionId": "distributionId",
+    "connectionGroupId": "connection.connectionGroupId",
+}
+"""Fields that only a plan has."""
+_CHOICES: Final = {
+    "customizations.certificate": OverridableField.CERTIFICATE,
+    "customizations.webAcl": OverridableField.WEB_ACL,
+    "customizations.geoRestrictions": OverridableField.GEO,
+    "managedCertificateRequest": OverridableField.CERTIFICATE,
+    "dns": OverridableField.DNS,
+}
+"""Fields that a plan has, and a claim where its plan lets it."""
+
+
+def in_claim(order: Order, message: str) -> str:
+    """A message of a managed resource, with the fields of the claim and its plan in the place of its own."""
+    if _MANAGED not in message:
+        return message
+    return _NAMED.sub(lambda found: _of(order, found["field"], found["below"]) or found[0], message)
+
+
+def _of(order: Order, field: str, below: str) -> str:
+    if field == "domains":
+        # Composed in another order than asked for, so their numbers mean nothing here.
+        return "spec.domains"
+    if field in _PLANS_OWN:
+        return order.chosen.path(_PLANS_OWN[field])
+    spec, plan = order.claim.spec, order.chosen.plan
+    if field == "parameters":
+        return _entry(order, OverridableField.PARAMETERS, below, spec.parameters, plan.parameters)
+    if field == "tags":
+        return _entry(order, OverridableField.TAGS, below, spec.tags, plan.tags)
+    whole = field + below
+    choice = next((each for path, each in _CHOICES.items() if whole.startswith(path)), None)
+    return _owned(order, choice) if choice is not None else ""
+
+
+def _entry(
+    order: Order,
+    field: OverridableField,
+    below: str,
+    asked: Mapping[str, str] | None,
+    planned: Mapping[str, str] | None,
+) -> str:
+    key = below.removeprefix(".")
+    if key in (planned or {}) and key not in (asked or {}):
+        return f"{order.chosen.path(field)}{below}"
+    return f"{_owned(order, field)}{below}"
+
+
+def _owned(order: Order, field: OverridableField) -> str:
+    """The claim's field where its plan lets it set that; else the plan's."""
+    mine = field in order.chosen.plan.allow.override
+    return f"spec.{field}" if mine else order.chosen.path(field)
