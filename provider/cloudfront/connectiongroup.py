@@ -209,6 +209,8 @@ class GroupClient:
         ready = [c for c in seen.conditions if c.type == ConditionType.READY]
         serving = any(c.status is ConditionStatus.TRUE for c in ready)
         state = self._owned(mr, state)
+        if state.seen.enabled and state.asked.enabled is False:
+            groupuse.check_disabling(mr, state.seen, self._with)
         try:
             effects = self._converge(mr, state)
         except AwsError as error:
@@ -225,11 +227,15 @@ class GroupClient:
     def _owned(self, mr: Managed, state: GroupState) -> GroupState:
         if not self._memory.proofs.held(mr.uid, state.seen.id):
             self._keeper.before_taking(mr, state.seen)
-        taking = partial(groupuse.check_taking, mr, state.seen, self._with)
+        taking = partial(self._check_taking, mr, state.seen)
         seen = ownerlook.before_writing(mr, state.seen, self._with, taking=taking)
         if seen is state.seen:
             return state
         return groupplan.assess(mr, state.asked, seen, self._with.drift_policy)
+
+    def _check_taking(self, mr: Managed, group: ObservedGroup) -> None:
+        keptnames.check_taking(mr, group, self._with)
+        groupuse.check_taking(mr, group, self._with)
 
     def _converge(self, mr: Managed, state: GroupState) -> _Effects:
         for tries_left in reversed(range(_CONFLICT_TRIES)):

@@ -19,13 +19,14 @@ import structlog
 from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.errors import NotYet
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront import conditions, disclosure, groupreport, guards, identity, plan
+from provider.cloudfront import conditions, disclosure, groupreport, guards, identity, namekeys, plan
 from provider.cloudfront.context import Context
 from provider.cloudfront.errors import AwsError, ErrorClass, explain, not_ready
 from provider.cloudfront.groupstate import ObservedGroup
+from provider.cloudfront.keptdomains import RecordsFailed
 from provider.cloudfront.observed import ObservedTenant
 
-__all__ = ["check_known", "check_taking", "users", "waiting"]
+__all__ = ["check_disabling", "check_known", "check_taking", "users", "waiting"]
 
 _log = structlog.get_logger("provider.cloudfront.groupuse")
 
@@ -71,17 +72,7 @@ def check_taking(mr: Managed, group: ObservedGroup, having: Context) -> None:
     Raises:
         NotYet, ExternalError: it has such tenants, or AWS does not tell.
     """
-    if not identity.namespace_of(mr):
-        return
-    what = f"see whose tenants are in connection group {group.name}, before it is taken over"
-    try:
-        listed = having.cloudfront.tenants_of_group(group.id)
-        taken = len(listed) > _MOST_LOOKS or any(
-            not disclosure.may_know(mr, having.installation, _owner(having, each.arn)) for each in listed
-        )
-    except AwsError as error:
-        raise explain(error, what, serving=conditions.was_ready(mr)) from error
-    if taken:
+    if _has_others(mr, group, having, "before it is taken over"):
         tag = f"tag {identity.OWNER_TAG} to {identity.owner_of(mr, having.installation, group.name)}"
         raise guards.invalid(
             f"connection group {group.name} ({group.id}) is not taken over, as tenants are in it that this "
@@ -91,8 +82,52 @@ def check_taking(mr: Managed, group: ObservedGroup, having: Context) -> None:
         )
 
 
-def _owner(having: Context, arn: str) -> str | None:
-    return having.cloudfront.tags(arn).get(identity.OWNER_TAG)
+def check_disabling(mr: Managed, group: ObservedGroup, having: Context) -> None:
+    """A group is about to be disabled by its spec. As for its deletion, tenants of others keep it: they may
+    have come after it was taken over.
+
+    Raises:
+        NotYet, ExternalError: it has such tenants, or AWS does not tell.
+    """
+    if _has_others(mr, group, having, "before it is disabled"):
+        raise guards.invalid(
+            f"spec.forProvider.enabled: connection group {group.name} ({group.id}) is not disabled, as "
+            "tenants are in it that this namespace does not have. Set it to true; or have an administrator "
+            "move them",
+            serving=True,
+        )
+
+
+def _has_others(mr: Managed, group: ObservedGroup, having: Context, when: str) -> bool:
+    """By the records of names, which cost no call, and for a few by their tags. Cluster-scoped resources are
+    the platform's, which decides for everybody."""
+    own, unknown = identity.namespace_of(mr), []
+    if not own:
+        return False
+    try:
+        for each in having.cloudfront.tenants_of_group(group.id):
+            holder = _kept_for(each, having)
+            if holder not in (None, own):
+                return True
+            unknown += [each] if holder is None else []
+        return len(unknown) > _MOST_LOOKS or any(_is_others(mr, each, having) for each in unknown)
+    except AwsError as error:
+        what = f"see whose tenants are in connection group {group.name}, {when}"
+        raise explain(error, what, serving=conditions.was_ready(mr)) from error
+
+
+def _kept_for(tenant: ObservedTenant, having: Context) -> str | None:
+    if having.account is None:
+        return None
+    try:
+        return having.kept.holder(namekeys.key_of(_TENANT, having.account, tenant.name))
+    except RecordsFailed:
+        return None
+
+
+def _is_others(mr: Managed, tenant: ObservedTenant, having: Context) -> bool:
+    owner = having.cloudfront.tags(tenant.arn).get(identity.OWNER_TAG)
+    return not disclosure.may_know(mr, having.installation, owner)
 
 
 def waiting(group: ObservedGroup, what: str, seconds: float = plan.LOOK_AGAIN) -> NotYet:

@@ -21,8 +21,9 @@ from edgetenants_runtime.managed import Managed
 from provider.cloudfront import advice, guards, identity, namekeys
 from provider.cloudfront.context import Context
 from provider.cloudfront.keptdomains import RecordsFailed
+from provider.cloudfront.ownership import Resource
 
-__all__ = ["check_creation"]
+__all__ = ["check_creation", "check_taking"]
 
 _log = structlog.get_logger("provider.cloudfront.keptnames")
 
@@ -46,8 +47,25 @@ def check_creation(mr: Managed, having: Context) -> None:
             # For those who run the provider.
             _log.warning("a name is kept for another namespace", name=mr.external_name, kept_for=holder)
         raise _refused(mr, f"; or have an administrator release it: {having.kept.place(key)}")
-    if _is_anothers_prefix(mr, having):
+    if _is_anothers_prefix(mr, str(mr.external_name), having):
         raise _refused(mr, ", which does not begin with another namespace")
+
+
+def check_taking(mr: Managed, seen: Resource, having: Context) -> None:
+    """A tenant or connection group that is nobody's is about to be taken over, and its name with it.
+
+    Raises:
+        ExternalError: it begins with another namespace.
+    """
+    if not _is_anothers_prefix(mr, seen.name, having):
+        return
+    noun = identity.noun(mr)
+    tag = f"tag {identity.OWNER_TAG} to {identity.owner_of(mr, having.installation, seen.name)}"
+    raise guards.invalid(
+        f"{noun} {seen.name} ({seen.id}) is not taken over: its name begins with another namespace, for "
+        f"which such names are kept. Have an administrator set its {tag} in AWS",
+        Reason.ADOPTION_REFUSED,
+    )
 
 
 def _holder(mr: Managed, key: str, having: Context) -> str | None:
@@ -65,9 +83,9 @@ def _holder(mr: Managed, key: str, having: Context) -> str | None:
     return holder
 
 
-def _is_anothers_prefix(mr: Managed, having: Context) -> bool:
+def _is_anothers_prefix(mr: Managed, name: str, having: Context) -> bool:
     """Looked through at each such creation and not remembered: a squatter would have the time between."""
-    prefix, dot, _ = str(mr.external_name).partition(".")
+    prefix, dot, _ = name.partition(".")
     if not dot or prefix == identity.namespace_of(mr):
         return False
     return any(identity.namespace_of(other) == prefix for other in having.everyone())

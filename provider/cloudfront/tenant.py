@@ -13,6 +13,7 @@ call: the next look starts from what is there, and finds a tenant made by an ear
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import structlog
 
@@ -298,7 +299,8 @@ class TenantClient:
     def _owned(self, mr: Managed, state: Assessment, *, afresh: bool) -> Assessment:
         if not self._memory.proofs.held(mr.uid, state.seen.id):
             self._keeper.before_taking(mr, state.seen, state.seen.domains)
-        seen = ownerlook.before_writing(mr, state.seen, self._with, afresh=afresh)
+        taking = partial(keptnames.check_taking, mr, state.seen, self._with)
+        seen = ownerlook.before_writing(mr, state.seen, self._with, afresh=afresh, taking=taking)
         return state if seen is state.seen else self._compare(mr, state.asked, seen, state.certificate)
 
     def _after(self, mr: Managed, before: Assessment, effects: Effects) -> Assessment:

@@ -235,9 +235,25 @@ _SAID = (
 
 _TAKING = (
     Mutation(
+        "a group is disabled under the tenants of others",
+        "cloudfront/connectiongroup.py",
+        "        if state.seen.enabled and state.asked.enabled is False:\n",
+        "        if False:\n",
+        "who takes over the group of a plan before anybody uses it takes everybody down later",
+        (_SAFETY,),
+    ),
+    Mutation(
+        "whose tenants are in a group is asked of AWS alone",
+        "cloudfront/groupuse.py",
+        "            unknown += [each] if holder is None else []\n",
+        "            unknown += [each]\n",
+        "a group with many tenants of its own is never disabled",
+        (_SAFETY,),
+    ),
+    Mutation(
         "a group is taken over from under the tenants of others",
         "cloudfront/groupuse.py",
-        "    if taken:\n",
+        '    if _has_others(mr, group, having, "before it is taken over"):\n',
         "    if False:\n",
         "whoever may write managed resources disables the group of the platform's plan",
         (_SAFETY,),
@@ -245,8 +261,8 @@ _TAKING = (
     Mutation(
         "a group of very many tenants is looked through",
         "cloudfront/groupuse.py",
-        "        taken = len(listed) > _MOST_LOOKS or any(\n",
-        "        taken = any(\n",
+        "len(unknown) > _MOST_LOOKS or any(",
+        "any(",
         "a try to adopt a group with ten thousand tenants uses up the account's request rate",
         (_SAFETY,),
     ),

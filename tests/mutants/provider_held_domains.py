@@ -298,6 +298,14 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
         ("unit/provider/test_defects.py",),
     ),
     Mutation(
+        "what begins with another namespace is adopted",
+        "cloudfront/keptnames.py",
+        "    if not _is_anothers_prefix(mr, seen.name, having):\n",
+        "    if True:\n",
+        "what an administrator made for a team is another's before it takes it over",
+        _NAMES,
+    ),
+    Mutation(
         "a name is one over all accounts",
         "cloudfront/namekeys.py",
         '    return f"{_PREFIXES[kind]}{account}.{name}"\n',

@@ -11,14 +11,17 @@ import structlog
 
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
+from edgetenants_runtime.testing import FakeObjects, Journal
 from provider.cloudfront import grouplook, groupstate
 from provider.cloudfront.domaincalls import DomainCalls
 from provider.cloudfront.errors import ENDLESS, AwsError
 from provider.cloudfront.groupcalls import GroupCalls
 from provider.cloudfront.grouplook import GroupLook
+from provider.cloudfront.namekeys import key_of
 from provider.cloudfront.ownership import ADOPT_ANNOTATION
-from tests.unit.provider.fakecloudfront import DEFAULT_GROUP, FakeCloudFront
+from tests.unit.provider.fakecloudfront import ACCOUNT, DEFAULT_GROUP, FakeCloudFront
 from tests.unit.provider.test_connectiongroup import Groups
+from tests.unit.provider.test_kept_domains import records
 from tests.unit.provider.world import FOR_PROVIDER, INSTALLATION, World, managed
 
 DENIED = AwsError("ListDistributionTenants", "AccessDenied", "not authorized", status=403)
@@ -498,7 +501,7 @@ OURS = f"{INSTALLATION}/DistributionTenant/shop/shop.acme"
 
 def taking(*owners: str | None, **values: Any) -> Groups:
     """A resource that takes over a group which somebody made in the console, with tenants of these owners."""
-    world = Groups({"enabled": False}, FakeCloudFront(disables_used_groups=True))
+    world = Groups({"ipv6Enabled": False}, FakeCloudFront(disables_used_groups=True))
     group = world.cloudfront.add_group("shop.front", **values)
     for number, owner in enumerate(owners):
         tags = {TAG: owner} if owner else {}
@@ -552,3 +555,54 @@ def test_ones_own_group_that_lost_its_owner_tag_is_marked_again_whoever_is_in_it
     world.edit(ipv6Enabled=False)
     world.clock.advance(7200)
     assert "TagResource" in world.reconcile()
+
+
+# The disabling of a group by its spec.
+
+
+def serving(api: FakeObjects | None, *owners: str) -> Groups:
+    """A group of one's own, with tenants of these owners; with records of names where there is an `api`."""
+    world = Groups(cloudfront=FakeCloudFront(disables_used_groups=True))
+    if api is not None:
+        world.context["kept"] = records(api)
+    world.settle()
+    for number, owner in enumerate(owners):
+        tags = {TAG: owner} if owner else {}
+        world.cloudfront.add(name=f"t{number}", connection_group_id=world.group.id, tags=tags)
+    return world
+
+
+@pytest.mark.parametrize(
+    "owner", [f"{INSTALLATION}/DistributionTenant/rogue/x", ""], ids=["another's", "nobody's"]
+)
+def test_a_group_with_tenants_of_others_is_not_disabled(owner: str) -> None:
+    world = serving(None, OURS, owner)
+    world.edit(enabled=False)
+    assert "UpdateConnectionGroup" not in world.reconcile()
+    assert "spec.forProvider.enabled" in world.error.message
+    assert "rogue" not in world.error.message
+    assert world.group.enabled
+
+
+def test_whose_tenants_are_in_a_group_is_known_by_the_records_of_names() -> None:
+    api = FakeObjects(Journal())
+    world = serving(api, *[OURS] * 50)
+    known = world.context["kept"]
+    known.hold([key_of("DistributionTenant", ACCOUNT, f"t{number}") for number in range(50)], "shop")
+    world.edit(enabled=False)
+    calls = world.reconcile()
+    assert "UpdateConnectionGroup" in calls
+    assert calls.count("ListTagsForResource") <= 1
+    other = serving(api, "")
+    other.context["kept"].hold([key_of("DistributionTenant", ACCOUNT, "t0")], "rogue")
+    other.edit(enabled=False)
+    assert "ListTagsForResource" not in other.reconcile()
+    assert other.group.enabled
+
+
+def test_a_cluster_scoped_group_is_disabled_by_whoever_runs_the_platform() -> None:
+    world = serving(None, f"{INSTALLATION}/DistributionTenant/rogue/x")
+    del world.obj["metadata"]["namespace"]
+    world.group.tags[TAG] = f"{INSTALLATION}/ConnectionGroup//shop.front"
+    world.edit(enabled=False)
+    assert "UpdateConnectionGroup" in world.reconcile()

@@ -325,3 +325,21 @@ def test_a_tenant_that_is_there_stays_its_owners():
     world.edit(enabled=False)
     world.settle()
     assert not world.cloudfront.only.enabled
+
+
+@pytest.mark.parametrize("kind", [World, Groups])
+def test_what_begins_with_another_namespace_is_not_taken_over(kind):
+    """As it is not created either."""
+    world = of_the_console(kind)
+    name = world.mr.external_name
+    assert name.startswith("shop.")
+    mine = managed({}, uid="mine")
+    thief = rogue(name, world.cloudfront, kind=kind, everyone=lambda: [Managed(mine)])
+    thief.obj["metadata"]["annotations"] |= {
+        ADOPT_ANNOTATION: world.obj["metadata"]["annotations"][ADOPT_ANNOTATION]
+    }
+    assert "TagResource" not in thief.reconcile()
+    assert thief.ready() == ("False", "AdoptionRefused")
+    assert "its name begins with another namespace" in thief.error.message
+    world.context["everyone"] = lambda: [Managed(mine)]
+    assert "TagResource" in world.reconcile(), "its own namespace takes it over"
