@@ -36,12 +36,6 @@ _STORED: Final = Rule(
 )
 """No pattern: the API server would show people the expression instead of a domain."""
 
-
-def _matching(pattern: str, expected: str) -> Kube:
-    """What the API server refuses with words: of a `pattern` it would show the pattern."""
-    return Kube(rules=(Rule(f"self.matches(r'''{pattern}''')", f"expected {expected}"),))
-
-
 DomainName = Annotated[str, Field(min_length=3, max_length=253), Kube(rules=(_STORED,))]
 """A domain name as CloudFront stores it: lower-case A-labels (internationalised names as xn--…), with at
 least one dot; the first label may be `*`."""
@@ -134,6 +128,12 @@ _WHY: Final[Mapping[str, str]] = {
 """For what idna says: the same in words."""
 
 
+_ASKED_RULE: Final = Rule(
+    f"self.matches(r'''{ASKED_PATTERN}''') && !self.matches('[.][0-9]+[.]?$')", f"expected {_ASKED}"
+)
+"""Its twin is `normalise`, which knows more."""
+
+
 def _check_asked(domain: str) -> str:
     try:
         normalise(domain)
@@ -147,7 +147,7 @@ AskedDomain = Annotated[
     str,
     Field(min_length=3, max_length=253),
     AfterValidator(_check_asked),
-    _matching(ASKED_PATTERN, _ASKED),
+    Kube(rules=(_ASKED_RULE,)),
 ]
 """A domain name as people write it: any case, any script; no scheme, path, port or space, at least one
 dot."""

@@ -211,7 +211,7 @@ APIS_CONTRACT: tuple[Mutation, ...] = (
     Mutation(
         "the API server shows its pattern",
         "domains.py",
-        "    _matching(ASKED_PATTERN, _ASKED),\n",
+        "    Kube(rules=(_ASKED_RULE,)),\n",
         "",
         "any text is taken for a domain before the function sees it",
         ("unit/apis/test_domains.py",),

@@ -325,6 +325,7 @@ CEL_CASES: tuple[Case, ...] = (
     Case("claim with a no-break space", CLAIMS, _ASKED, claim(),
          claim(domains=["acme\u00a0x.example.com"])),
     Case("claim without a dot", CLAIMS, _ASKED, claim(domains=["*.example.com"]), claim(domains=["acme"])),
+    Case("claim with an address", CLAIMS, _ASKED, claim(), claim(domains=["192.0.2.7"])),
 )  # fmt: skip
 """Rules in CEL; every one of them is here."""
 
