@@ -199,7 +199,8 @@ def _compose(
 ) -> Finding:
     # Nothing is written before all is known to be right: nothing is composed by half.
     existing = tuple(sorted(_observed(req).items()))
-    composed = _derive(order, existing, reached=conditions.was_reached(composite))
+    derive = _derive.__wrapped__ if any(each.large for _, each in existing) else _derive
+    composed = derive(order, existing, reached=conditions.was_reached(composite))
     _check_names(req, composed.resources)
     response.want(rsp, composed.resources, composed.status)
     if composed.held_up:
@@ -236,7 +237,7 @@ def _derive(order: Order, existing: tuple[tuple[str, ObservedTenant], ...], *, r
     seen = dict(existing)
     wanted = moves.wanted(order, seen)
     group = seen.get(compose.CONNECTION_GROUP) if wanted.dedicated else None
-    looked = [_look(each, seen.get(each.resource_name), order) for each in wanted.tenants]
+    looked = [_looked(each, seen.get(each.resource_name), order) for each in wanted.tenants]
     if group is not None:
         looked = [replace(each, finding=live.without_group(each.finding, group)) for each in looked]
     finding = live.summary([(each.wanted, each.finding) for each in looked])
@@ -292,6 +293,11 @@ def _observed(req: fnv1.RunFunctionRequest) -> dict[str, ObservedTenant]:
         if compose.OURS.fullmatch(name)
         and structs.text(resource.resource, "apiVersion").partition("/")[0] in _OURS
     }
+
+
+def _looked(wanted: WantedTenant, seen: ObservedTenant | None, order: Order) -> Looked:
+    look = _look.__wrapped__ if seen is not None and seen.large else _look
+    return look(wanted, seen, order)
 
 
 @lru_cache(maxsize=_TENANTS)

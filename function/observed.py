@@ -2,8 +2,8 @@
 it was asked for when it said so."""
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -20,6 +20,9 @@ _REMEMBERED = 2048
 _CONDITIONS = 4096
 """Conditions whose parsed form is kept: of a tenant's six, one at a time changes."""
 _READ_TYPES = frozenset({ConditionType.READY, ConditionType.SYNCED, *TenantConditionType})
+_LARGEST = 64 * 1024
+"""Bytes of a managed resource up to which anything of it is remembered. Some 200 domains have room in them;
+whoever may write its status may make it a megabyte, and another one each second."""
 _LONGEST_MESSAGE = 4096
 """Characters of a condition's message that are kept; a claim's messages have no more."""
 
@@ -86,6 +89,8 @@ class ObservedTenant:
     routing_endpoint: str = ""
     instructions: tuple[Mapping[str, Any], ...] = ()
     """The DNS records that somebody must make, sorted."""
+    large: bool = field(default=False, compare=False)
+    """So large that nothing that is derived from it is to be remembered."""
 
     __hash__ = object.__hash__
     # What was read once is one object, so a memory that is keyed by it need not look into it.
@@ -147,7 +152,10 @@ class _Memory:
         self._by_name: dict[tuple[str, str | None], ObservedTenant] = {}
 
     def get(self, resource: Struct) -> ObservedTenant:
-        digest = hashlib.sha256(resource.SerializeToString(deterministic=True)).digest()
+        serialized = resource.SerializeToString(deterministic=True)
+        if len(serialized) > _LARGEST:
+            return replace(_parse(resource, _asked.__wrapped__), large=True)
+        digest = hashlib.sha256(serialized).digest()
         known = self._by_bytes.get(digest)
         return known if known is not None else self._remember(digest, _parse(resource))
 
@@ -166,7 +174,7 @@ class _Memory:
 _READ = _Memory(_REMEMBERED)
 
 
-def _parse(resource: Struct) -> ObservedTenant:
+def _parse(resource: Struct, asked: Callable[[bytes], Asked] | None = None) -> ObservedTenant:
     metadata, status = structs.child(resource, "metadata"), structs.child(resource, "status")
     annotations, at_provider = structs.child(metadata, "annotations"), structs.child(status, "atProvider")
     id_ = structs.text(at_provider, "id")
@@ -177,7 +185,7 @@ def _parse(resource: Struct) -> ObservedTenant:
         exists=bool(created),
         deleted=bool(structs.text(metadata, "deletionTimestamp")),
         generation=structs.whole_number(metadata, "generation"),
-        asked=_asked(structs.serialized(resource, "spec", "forProvider")),
+        asked=(asked or _asked)(structs.serialized(resource, "spec", "forProvider")),
         conditions=dict(
             _condition(each.SerializeToString(deterministic=True))
             for each in structs.objects(status, "conditions")

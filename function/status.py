@@ -4,7 +4,7 @@ Only what moves with a phase stands here; a field that changed with each poll wo
 and again.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -42,7 +42,9 @@ def derive(
     status = structs.of({key: value for key, value in fields.items() if value is not None})
     # Of two tenants that know a domain the first is asked.
     serving = {domain: each for each in reversed(tenants) for domain in each.domain_states}
-    rows = (_row(domain, serving.get(domain)) for domain in sorted(served))
+    rows = (
+        _unless_large(_row, serving.get(domain))(domain, serving.get(domain)) for domain in sorted(served)
+    )
     status.fields["domains"].list_value.MergeFromString(b"".join(rows))
     if records := b"".join(_distinct(tenants, parked)):
         status.fields["dnsInstructions"].list_value.MergeFromString(records)
@@ -56,6 +58,12 @@ def _url(served: Sequence[str], tenants: Sequence[ObservedTenant]) -> str | None
     active = {domain for each in serving for domain in each.active - each.unreached}
     first = next((domain for domain in served if not domain.startswith(domains.WILDCARD)), None)
     return f"https://{first}" if first in active else None
+
+
+def _unless_large(remembered: Any, tenant: ObservedTenant | None) -> Callable[..., bytes]:
+    """The function without its memory, where the tenant would fill that."""
+    plain: Callable[..., bytes] = remembered.__wrapped__ if tenant and tenant.large else remembered
+    return plain
 
 
 # Lists in protobuf's form are joined like bytes, so what is remembered of each tenant costs nothing to write.
@@ -83,7 +91,7 @@ def _distinct(tenants: Sequence[ObservedTenant], parked: frozenset[str]) -> Iter
     for each in tenants:
         names = {record.get("name", "") for record in each.instructions}
         if names:
-            yield _records(each, parked | (names & told))
+            yield _unless_large(_records, each)(each, parked | (names & told))
         told |= names
 
 

@@ -33,11 +33,26 @@ def selected(edit: int) -> dict[str, Any]:
     return {"domains": ["acme.example.com"], "crossplane": chosen}
 
 
+def names(edit: int) -> list[str]:
+    return [f"{edit}-{number}-{'x' * 200}.example.com" for number in range(500)]
+
+
+def instructed(edit: int) -> dict[str, Any]:
+    """A resource that asks for very many DNS records, and has very many domains."""
+    records = [{"name": name, "type": "CNAME", "value": name, "purpose": "Routing"} for name in names(edit)]
+    domains = [{"domain": name, "status": "active"} for name in names(edit)]
+    return {"status": {"dnsInstructions": records, "atProvider": {"id": "dt_1", "domains": domains}}}
+
+
 HOSTILE = {
     "confirmations": lambda edit: {"xr": {"metadata": {"annotations": {CONFIRM: tokens(edit)}}}},
     "labels": lambda edit: {"xr": {"metadata": {"labels": large(edit)}}},
     "fields of core": lambda edit: {"spec": selected(edit)},
     "conditions": lambda edit: {"xr": {"status": forged(edit)}},
+    "records of managed resources": lambda edit: {"observed": {"tenant": instructed(edit)}},
+    "specs of managed resources": lambda edit: {
+        "observed": {"tenant": {"spec": {"forProvider": {"domains": names(edit)}}}}
+    },
     "managed resources": lambda edit: {
         "observed": {"tenant": {"metadata": {"annotations": large(edit)}, "status": forged(edit)}}
     },
