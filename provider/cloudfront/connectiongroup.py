@@ -209,8 +209,7 @@ class GroupClient:
         ready = [c for c in seen.conditions if c.type == ConditionType.READY]
         serving = any(c.status is ConditionStatus.TRUE for c in ready)
         state = self._owned(mr, state)
-        if state.seen.enabled and state.asked.enabled is False:
-            groupuse.check_disabling(mr, state.seen, self._with)
+        groupuse.check_change(mr, state, self._with)
         try:
             effects = self._converge(mr, state)
         except AwsError as error:

@@ -22,11 +22,12 @@ from edgetenants_runtime.managed import Managed
 from provider.cloudfront import conditions, disclosure, groupreport, guards, identity, namekeys, plan
 from provider.cloudfront.context import Context
 from provider.cloudfront.errors import AwsError, ErrorClass, explain, not_ready
+from provider.cloudfront.groupplan import GroupState
 from provider.cloudfront.groupstate import ObservedGroup
 from provider.cloudfront.keptdomains import RecordsFailed
 from provider.cloudfront.observed import ObservedTenant
 
-__all__ = ["check_disabling", "check_known", "check_taking", "users", "waiting"]
+__all__ = ["check_change", "check_known", "check_taking", "users", "waiting"]
 
 _log = structlog.get_logger("provider.cloudfront.groupuse")
 
@@ -82,18 +83,25 @@ def check_taking(mr: Managed, group: ObservedGroup, having: Context) -> None:
         )
 
 
-def check_disabling(mr: Managed, group: ObservedGroup, having: Context) -> None:
-    """A group is about to be disabled by its spec. As for its deletion, tenants of others keep it: they may
-    have come after it was taken over.
+def check_change(mr: Managed, state: GroupState, having: Context) -> None:
+    """A group is about to be changed. As for its deletion, tenants of others keep what they have of it: they
+    may have come after it was taken over. What status says was written before does not matter.
 
     Raises:
         NotYet, ExternalError: it has such tenants, or AWS does not tell.
     """
-    if _has_others(mr, group, having, "before it is disabled"):
+    group, target = state.seen, state.target
+    less = {
+        "enabled": group.enabled and not target.enabled,
+        "ipv6Enabled": group.ipv6_enabled and not target.ipv6_enabled,
+        "anycastIpListId": group.anycast_ip_list_id != target.anycast_ip_list_id,
+    }
+    taken = ", ".join(field for field, goes in less.items() if goes)
+    if taken and _has_others(mr, group, having, f"before {taken} is changed"):
         raise guards.invalid(
-            f"spec.forProvider.enabled: connection group {group.name} ({group.id}) is not disabled, as "
-            "tenants are in it that this namespace does not have. Set it to true; or have an administrator "
-            "move them",
+            f"spec.forProvider: {taken} of connection group {group.name} ({group.id}) is not changed, as "
+            "tenants are in it that this namespace does not have. Leave it as it is; or have an "
+            "administrator move them",
             serving=True,
         )
 

@@ -237,8 +237,8 @@ _TAKING = (
     Mutation(
         "a group is disabled under the tenants of others",
         "cloudfront/connectiongroup.py",
-        "        if state.seen.enabled and state.asked.enabled is False:\n",
-        "        if False:\n",
+        "        groupuse.check_change(mr, state, self._with)\n",
+        "",
         "who takes over the group of a plan before anybody uses it takes everybody down later",
         (_SAFETY,),
     ),

@@ -497,6 +497,7 @@ def test_what_is_refused_for_another_reason_is_not_said_in_other_words(code):
 
 TAG = "edgetenants.io/owner"
 OURS = f"{INSTALLATION}/DistributionTenant/shop/shop.acme"
+OTHERS = f"{INSTALLATION}/DistributionTenant/rogue/x"
 
 
 def taking(*owners: str | None, **values: Any) -> Groups:
@@ -529,7 +530,8 @@ def test_a_group_with_tenants_of_others_is_not_taken_over(owners: list[str | Non
     assert f"{TAG} to {INSTALLATION}/ConnectionGroup/shop/shop.front" in world.error.message
     assert "rogue" not in world.error.message
     world.group.tags[TAG] = f"{INSTALLATION}/ConnectionGroup/shop/shop.front"
-    assert "UpdateConnectionGroup" in world.reconcile(), "an administrator gave it away"
+    world.edit(ipv6Enabled=True, tags={"team": "shop"})
+    assert "TagResource" in world.reconcile(), "an administrator gave it away"
 
 
 @pytest.mark.parametrize("owners", [(), (OURS, OURS)], ids=["empty", "with one's own"])
@@ -572,16 +574,32 @@ def serving(api: FakeObjects | None, *owners: str) -> Groups:
     return world
 
 
+@pytest.mark.parametrize("forged", [False, True])
+@pytest.mark.parametrize("owner", [OTHERS, ""], ids=["another's", "nobody's"])
 @pytest.mark.parametrize(
-    "owner", [f"{INSTALLATION}/DistributionTenant/rogue/x", ""], ids=["another's", "nobody's"]
+    "less", [{"enabled": False}, {"ipv6Enabled": False}, {"anycastIpListId": "aip_1"}], ids=str
 )
-def test_a_group_with_tenants_of_others_is_not_disabled(owner: str) -> None:
+def test_nothing_is_taken_from_a_group_with_tenants_of_others(
+    less: dict[str, Any], owner: str, forged: bool
+) -> None:
     world = serving(None, OURS, owner)
-    world.edit(enabled=False)
+    before = world.group
+    world.edit(**less)
+    if forged:
+        # As if it had been written so, and somebody had changed it in AWS.
+        world.status["applied"] = {**world.status.get("applied", {}), **less}
     assert "UpdateConnectionGroup" not in world.reconcile()
-    assert "spec.forProvider.enabled" in world.error.message
+    assert f"{next(iter(less))} of connection group" in world.error.message
     assert "rogue" not in world.error.message
-    assert world.group.enabled
+    assert world.group == before
+
+
+def test_what_others_have_of_a_group_may_become_more() -> None:
+    world = serving(None, OTHERS)
+    world.cloudfront.groups[world.group.id] = replace(world.group, ipv6_enabled=False, enabled=False)
+    world.edit(enabled=True, ipv6Enabled=True)
+    assert "UpdateConnectionGroup" in world.reconcile()
+    assert (world.group.enabled, world.group.ipv6_enabled) == (True, True)
 
 
 def test_whose_tenants_are_in_a_group_is_known_by_the_records_of_names() -> None:
