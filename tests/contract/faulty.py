@@ -277,9 +277,9 @@ PHASES = {
         _changed,
         1,
         1,
-        """GetConnectionGroup ListTagsForResource UpdateConnectionGroup TagResource GetDistributionTenant
-        GetDistribution UpdateDistributionTenant UntagResource GetManagedCertificateDetails
-        DescribeCertificate""",
+        """GetConnectionGroup ListDistributionTenants ListTagsForResource UpdateConnectionGroup TagResource
+        GetDistributionTenant GetDistribution UpdateDistributionTenant UntagResource
+        GetManagedCertificateDetails DescribeCertificate""",
     ),
     "delete": Phase(
         _delete_both,

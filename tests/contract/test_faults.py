@@ -147,7 +147,7 @@ def refused(stage: Stage, name: str, operation: str) -> None:
     """It is told, and permitted then; or the phase ends without it."""
     if operation in DISPENSABLE:
         go(stage, ALL[name])
-    elif operation in HOLDING:
+    elif name == "delete" and operation in HOLDING:
         assert [error for _ in range(6) for error in stage.step()] == []
         assert stage.group.ready() == ("False", "DeletionHeld")
         assert "AccessDenied" in stage.group.condition("Ready")[2]
