@@ -23,7 +23,7 @@ from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.events import EventReason, EventType
 from edgetenants_runtime.external import Change, Disconnects, ExternalClient
 from edgetenants_runtime.guard import StandDown
-from edgetenants_runtime.kube.errors import KubeError
+from edgetenants_runtime.kube.errors import KubeError, NotFound, NotServed
 from edgetenants_runtime.managed import Managed, ManagedKind
 from edgetenants_runtime.policies import Permissions
 from edgetenants_runtime.steps import Next, Outcome, Step, StepFailed, explain, step
@@ -346,8 +346,20 @@ class _Pass(Telling):
             self.cut_off(why)
             raise
         self.having.connections.keep(self.mr, change.connection_details)
-        with step(Step.ANNOTATE):
-            self.save_creation(change)
+        try:
+            with step(Step.ANNOTATE):
+                self.save_creation(change)
+        except StepFailed as failure:
+            if isinstance(failure.cause, NotFound) and not isinstance(failure.cause, NotServed):
+                # The API server may delete a resource that got its finalizer just now (its Delete reads the
+                # finalizers before it deletes): nobody has what was made.
+                _log.error(
+                    "the resource was deleted while its external resource was made, which is left",
+                    namespace=self.mr.namespace,
+                    name=self.mr.name,
+                    external_name=change.external_name or self.mr.external_name,
+                )
+            raise
         with step(Step.PUBLISH_CREATED):
             self.having.connections.publish(self.mr, change.connection_details)
         self.tell(EventReason.CREATED, "Successfully requested creation of external resource", change.message)

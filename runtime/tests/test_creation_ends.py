@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from edgetenants_runtime import meta
 from edgetenants_runtime.api import annotations as names
@@ -142,7 +143,11 @@ def test_what_is_not_written_goes_with_the_resource() -> None:
 def test_one_that_is_gone_is_not_tried_again() -> None:
     """Rule: managed.vanished"""
     world = creating(NotFound(ON, 404, "not found"))
-    assert world.reconcile() == NEVER
+    with capture_logs() as logged:
+        assert world.reconcile() == NEVER
+    [told] = [line for line in logged if line["log_level"] == "error"]
+    assert "which is left" in told["event"]
+    assert told["name"] == "acme"
     assert len([entry for entry in world.journal if entry.startswith(NOTE)]) == 1
 
 
