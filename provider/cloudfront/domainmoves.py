@@ -87,7 +87,8 @@ class Mover:
         return f"{identity.namespace_of(self.mr)}/{self.mr.external_name}"
 
     def _gives(self, source: Managed) -> bool:
-        return self._receiver in _listed(source, GIVE_ANNOTATION)
+        # One that is being deleted speaks for nothing any more: another may have come in its place.
+        return not source.deleted and self._receiver in _listed(source, GIVE_ANNOTATION)
 
 
 def _listed(mr: Managed, annotation: str) -> frozenset[str]:

@@ -187,6 +187,17 @@ def test_another_namespace_may_give_it():
     assert holders(world) == ["shop.acme"]
 
 
+def test_what_is_being_deleted_gives_nothing():
+    """Another may have come in its place, and have agreed to nothing."""
+    going = source_mr(**GIVES)
+    going["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z"
+    world = receiving(ELSEWHERE, sources=(going,))
+    world.edit(domains=[OWN, MOVED])
+    world.reconcile()
+    assert f"{GIVE_ANNOTATION} of the resource that has it" in world.error.message
+    assert holders(world) == ["shop.source"]
+
+
 def test_a_new_tenant_is_made_first_and_given_its_domains_then():
     cloudfront = FakeCloudFront()
     source(cloudfront)
