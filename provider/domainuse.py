@@ -15,10 +15,9 @@ from provider.cloudfront.identity import namespace_of
 
 __all__ = ["Looks", "Uses", "listed_by"]
 
-_UNLOOKED_SECONDS: Final = 3600.0
-"""After which a managed resource that was never looked at, as it is paused for example, keeps nothing."""
 _LOOK_SECONDS: Final = 24 * 3600.0
-"""For which a look tells that a domain is held."""
+"""For which a look tells that a domain is held. So long after the start, a managed resource that was never
+looked at, as it is paused for example, keeps nothing."""
 _POLLS: Final = 3.0
 
 
@@ -71,7 +70,7 @@ class Looks:
             look, namespace = looks.get(mr.uid), namespace_of(mr)
             listed = {(namespace, domain) for domain in listed_by(mr)}
             uses.listed |= listed
-            if look is None and waited < _UNLOOKED_SECONDS:
+            if look is None and waited < self._lasts:
                 uses.unlooked |= listed
             if look is not None and now - look.at < self._lasts:
                 uses.held |= {(namespace, domain) for domain in look.active}

@@ -50,6 +50,9 @@ class Collaborators:
     deletion_held: Callable[[Managed], str] = lambda _: ""
     """Why the external resource of a managed resource that is being deleted must not be deleted, with the way
     out; "" where it may. Raises KubeError where that cannot be told now. See `deletion.DeletionHold`."""
+    left: Callable[[Managed, str | None], None] = lambda *_: None
+    """Is told of a managed resource that went while its external resource was made, and of the external name.
+    See `leftovers.Leftovers`."""
     resolve: Callable[[Managed], Mapping[str, Any]] = lambda _: {}
     """The JSON merge patch of spec that fills in what the resource refers to, empty when there is nothing to
     write. Raises NotYet, ExternalError, KubeError. See `references.resolve`."""

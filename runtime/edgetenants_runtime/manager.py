@@ -38,7 +38,8 @@ from edgetenants_runtime.kube.informer import Informer
 from edgetenants_runtime.kube.kinds import CRDS
 from edgetenants_runtime.kube.lease import LeaseLock
 from edgetenants_runtime.leader import Election, Elector, own_identity
-from edgetenants_runtime.managed import ManagedKind, ObjectKey, ResourceKind
+from edgetenants_runtime.leftovers import Leftovers
+from edgetenants_runtime.managed import Managed, ManagedKind, ObjectKey, ResourceKind
 from edgetenants_runtime.metrics import Metrics
 from edgetenants_runtime.providerconfigs import Access, ConfigKinds, ProviderConfigs
 from edgetenants_runtime.publishedsecrets import PublishedSecrets
@@ -189,11 +190,13 @@ class Manager:
         )
         resources = self.metrics.managed(kind)
         guarded = GuardedConnector(connector, self._may_act, resources)
+        leftovers = Leftovers(guarded, partial(_has_another, informer))
+        self.repeat(f"leftovers of {kind.plural}", leftovers.round)
         controller = Controller(
             kind,
             informer,
             queue,
-            Reconciler(kind, self._collaborators(kind, guarded, informer, own)),
+            Reconciler(kind, replace(self._collaborators(kind, guarded, informer, own), left=leftovers.note)),
             limits=limits,
             instruments=Instruments(self.metrics.controller(name, limits.workers), resources),
         )
@@ -441,3 +444,14 @@ class Manager:
     def _scrape(self, accept: str) -> Answer:
         content_type, body = self.metrics.expose(accept)
         return Answer(200, body, content_type)
+
+
+def _has_another(informer: Informer, mr: Managed) -> bool:
+    """A managed resource of the same namespace leads to the same external resource."""
+    found = map(Managed, filter(None, map(informer.cache.get, informer.cache.keys())))
+    return any(
+        each.uid != mr.uid
+        and each.namespace == mr.namespace
+        and (each.external_name or each.name) == (mr.external_name or mr.name)
+        for each in found
+    )

@@ -351,20 +351,26 @@ class _Pass(Telling):
                 self.save_creation(change)
         except StepFailed as failure:
             if isinstance(failure.cause, NotFound) and not isinstance(failure.cause, NotServed):
-                # The API server may delete a resource that got its finalizer just now (its Delete reads the
-                # finalizers before it deletes): nobody has what was made.
-                _log.error(
-                    "the resource was deleted while its external resource was made, which is left",
-                    namespace=self.mr.namespace,
-                    name=self.mr.name,
-                    external_name=change.external_name or self.mr.external_name,
-                )
+                self.leave(change)
             raise
         with step(Step.PUBLISH_CREATED):
             self.having.connections.publish(self.mr, change.connection_details)
         self.tell(EventReason.CREATED, "Successfully requested creation of external resource", change.message)
         self.report(conditions.creating(), change=change)
         return self.look_soon(change)
+
+    def leave(self, change: Change) -> None:
+        """The API server deleted the resource although it got its finalizer (leftovers.py has why): nobody
+        has what was made."""
+        external_name = change.external_name or self.mr.external_name
+        _log.error(
+            "the resource was deleted while its external resource was made, which is left",
+            namespace=self.mr.namespace,
+            name=self.mr.name,
+            external_name=external_name,
+        )
+        if self.may.delete:
+            self.having.left(self.mr, external_name)
 
     def begin_creation(self) -> None:
         # Before the call, and it must fail on a conflict: if we die after the call, the annotation is all

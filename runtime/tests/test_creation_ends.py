@@ -2,6 +2,7 @@
 process that stands down. A generated name that is not written down is lost."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -142,9 +143,12 @@ def test_what_is_not_written_goes_with_the_resource() -> None:
 
 def test_one_that_is_gone_is_not_tried_again() -> None:
     """Rule: managed.vanished"""
-    world = creating(NotFound(ON, 404, "not found"))
+    world, left = creating(NotFound(ON, 404, "not found")), []
+    note = lambda mr, external_name: left.append((mr.name, external_name))  # noqa: E731
+    world.reconciler._with = replace(world.reconciler._with, left=note)
     with capture_logs() as logged:
         assert world.reconcile() == NEVER
+    assert left == [("acme", "toy-7")]
     [told] = [line for line in logged if line["log_level"] == "error"]
     assert "which is left" in told["event"]
     assert told["name"] == "acme"

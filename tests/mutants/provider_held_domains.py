@@ -164,7 +164,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "a resource that was not looked at holds nothing",
         "domainuse.py",
-        "            if look is None and waited < _UNLOOKED_SECONDS:\n",
+        "            if look is None and waited < self._lasts:\n",
         "            if False:\n",
         "each restart writes every record",
         _ROUNDS,

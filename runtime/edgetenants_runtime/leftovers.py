@@ -1,0 +1,115 @@
+"""External resources whose managed resource went while they were made.
+
+The API server's Delete reads an object's finalizers, and deletes it a moment later on the condition of its
+uid alone (k8s.io/apiserver pkg/registry/generic/registry/store.go, Store.Delete). A finalizer that is written
+in that moment holds nothing: the resource is gone, and what the creation made belongs to nobody.
+
+    created ─▶ "not found" when that is noted ─▶ left ─┬─ another resource of its name is there ─▶ that has it
+                                                      └─ deleted as the resource would have been ─▶ gone
+
+It is known to this process alone. One that ends meanwhile leaves the external resource where it is; the log
+has named it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+
+from edgetenants_runtime.api import annotations as names
+from edgetenants_runtime.clock import rfc3339, utc_now
+from edgetenants_runtime.errors import ExternalError, NotYet
+from edgetenants_runtime.external import Connector
+from edgetenants_runtime.guard import StandDown
+from edgetenants_runtime.kube.errors import KubeError
+from edgetenants_runtime.managed import Managed
+
+__all__ = ["Leftovers"]
+
+_log = structlog.get_logger("edgetenants_runtime.leftovers")
+
+_MOST: Final = 1000
+_ROUND_SECONDS: Final = 5.0
+_TRIES: Final = 720
+"""An hour of rounds."""
+
+
+@dataclass(frozen=True)
+class _Left:
+    mr: Managed
+    tries: int = 0
+
+
+class Leftovers:
+    """Of the managed resources of one kind. Thread-safe."""
+
+    def __init__(self, connector: Connector, has_another: Callable[[Managed], bool]) -> None:
+        """`has_another`: there is a managed resource that would find the same external resource."""
+        self._connector, self._has_another = connector, has_another
+        self._lock = threading.Lock()
+        self._left: OrderedDict[str, _Left] = OrderedDict()
+
+    def note(self, mr: Managed, external_name: str | None) -> None:
+        """The managed resource is gone, and its external resource was made just now."""
+        with self._lock:
+            if len(self._left) < _MOST:
+                self._left[mr.uid] = _Left(_deleted(mr, external_name))
+
+    def round(self) -> float:
+        """Delete what can be; real seconds until the next round."""
+        with self._lock:
+            left = list(self._left.values())
+        for each in left:
+            if self._ends(each):
+                with self._lock:
+                    self._left.pop(each.mr.uid, None)
+        return _ROUND_SECONDS
+
+    def _ends(self, left: _Left) -> bool:
+        said = {"namespace": left.mr.namespace, "name": left.mr.name, "external_name": left.mr.external_name}
+        if self._has_another(left.mr):
+            _log.info("what was left has a managed resource again", **said)
+            return True
+        if self._is_gone(left.mr, said):
+            _log.info("deleted what was left of a managed resource that went while it was made", **said)
+            return True
+        if left.tries >= _TRIES:
+            _log.error("what was left of a managed resource could not be deleted, and stays", **said)
+            return True
+        with self._lock:
+            self._left[left.mr.uid] = _Left(left.mr, left.tries + 1)
+        return False
+
+    def _is_gone(self, mr: Managed, said: Mapping[str, object]) -> bool:
+        try:
+            return self._delete(mr)
+        except StandDown:
+            return False
+        except (NotYet, ExternalError, KubeError) as error:
+            _log.debug("what was left is not gone yet", **said, error=str(error))
+        except Exception:  # noqa: BLE001 - one of them holds up no other
+            _log.exception("deleting what was left raised", **said)
+        return False
+
+    def _delete(self, mr: Managed) -> bool:
+        client = self._connector.connect(mr)
+        seen = client.observe(mr)
+        if not seen.exists:
+            return True
+        if not seen.busy:
+            client.delete(mr, seen)
+        return False
+
+
+def _deleted(mr: Managed, external_name: str | None) -> Managed:
+    """As the resource would be, had its finalizer held it."""
+    metadata = {**mr.metadata, "deletionTimestamp": rfc3339(utc_now())}
+    annotations = dict(mr.annotations)
+    if external_name:
+        annotations[names.EXTERNAL_NAME] = external_name
+    return Managed({**mr.raw, "metadata": {**metadata, "annotations": annotations}})

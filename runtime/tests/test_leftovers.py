@@ -1,0 +1,101 @@
+"""What was made for a managed resource that went meanwhile is deleted, or has another managed resource."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from edgetenants_runtime import Change, ExternalError, Managed, NotYet, Observation, leftovers
+from edgetenants_runtime.guard import StandDown
+from edgetenants_runtime.leftovers import Leftovers
+from edgetenants_runtime.testing import toy
+
+
+class Outside:
+    """An external world; its own connector and client."""
+
+    def __init__(self, *names: str | None) -> None:
+        self.there = set(names)
+        self.troubles: list[BaseException] = []
+        self.deleted: list[Managed] = []
+
+    def connect(self, mr: Managed) -> Outside:
+        if self.troubles:
+            raise self.troubles.pop(0)
+        return self
+
+    def observe(self, mr: Managed) -> Observation:
+        return Observation(exists=mr.external_name in self.there)
+
+    def delete(self, mr: Managed, seen: Observation) -> Change:
+        self.deleted.append(mr)
+        self.there.discard(mr.external_name)
+        return Change()
+
+
+def left_behind(
+    outside: Any, *names: str | None, has_another: Callable[[Managed], bool] = lambda _: False
+) -> Leftovers:
+    made = Leftovers(outside, has_another)
+    for name in names:
+        obj = toy()
+        obj["metadata"] |= {"uid": f"uid-{name}", "name": f"mr-{name}"}
+        made.note(Managed(obj), name)
+    return made
+
+
+def said(leftovers_: Leftovers, rounds: int = 2) -> list[str]:
+    with capture_logs() as logged:
+        for _ in range(rounds):
+            leftovers_.round()
+    return [line["event"] for line in logged if line["log_level"] != "debug"]
+
+
+def test_it_is_deleted_by_its_name_as_the_resource_would_have_been() -> None:
+    outside = Outside("one", "two")
+    left = left_behind(outside, "one", "two")
+    assert said(left) == ["deleted what was left of a managed resource that went while it was made"] * 2
+    assert outside.there == set()
+    assert [(mr.external_name, mr.deleted) for mr in outside.deleted] == [("one", True), ("two", True)]
+    assert said(left) == [], "it is done with"
+    assert len(outside.deleted) == 2
+
+
+def test_what_another_resource_has_by_now_is_left_alone() -> None:
+    outside = Outside("one")
+    left = left_behind(outside, "one", has_another=lambda mr: mr.external_name == "one")
+    assert said(left) == ["what was left has a managed resource again"]
+    assert outside.there == {"one"}
+    assert left._left == {}
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [NotYet("deploying", after=5), ExternalError("AccessDenied"), StandDown("the call"), KeyError("bug")],
+    ids=lambda trouble: type(trouble).__name__,
+)
+def test_what_cannot_be_deleted_yet_holds_up_no_other_and_is_tried_again(trouble: BaseException) -> None:
+    outside = Outside("one", "two")
+    outside.troubles = [trouble]
+    left = left_behind(outside, "one", "two")
+    left.round()
+    assert outside.there == {"one"}
+    left.round()
+    assert outside.there == set()
+
+
+def test_after_an_hour_it_is_given_up_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leftovers, "_TRIES", 2)
+    outside = Outside("one")
+    outside.troubles = [NotYet("deploying", after=5)] * 9
+    left = left_behind(outside, "one")
+    assert said(left, rounds=5) == ["what was left of a managed resource could not be deleted, and stays"]
+    assert left._left == {}
+
+
+def test_whoever_leaves_very_many_fills_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leftovers, "_MOST", 2)
+    assert len(left_behind(Outside(), "one", "two", "three")._left) == 2
