@@ -113,7 +113,9 @@ def test_a_tenant_that_is_left_in_aws_is_not_adopted_by_another_namespace(teams:
 def idle_seconds(team: Team, domain: str) -> float:
     """For how long the record of a domain says that nobody holds it."""
     shown = team.admin.kubectl("get", "cm", "-A", "-l", "edgetenants.io/kept-domains=true", "-o", "json")
-    records = {key: value for each in json.loads(shown)["items"] for key, value in each["data"].items()}
+    # One whose records have all ended has no data.
+    every = [each.get("data") or {} for each in json.loads(shown)["items"]]
+    records = {key: value for each in every for key, value in each.items()}
     since = json.loads(records[domain]).get("notHeldSince")
     return (datetime.now(UTC) - datetime.fromisoformat(since)).total_seconds() if since else 0.0
 

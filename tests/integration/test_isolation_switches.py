@@ -18,7 +18,7 @@ SLOW = 2
 """Core's circuit breaker goes by real time: faster than this, a claim's life is too short for it."""
 MINUTE = 60
 """Virtual seconds; CloudFront rolls a tenant out in 45, and two roll-outs are no part of a gap."""
-PLANS: Object = {"parked": {"distributionId": "E1EDGETENANTS", "parkingDomain": "*.example.com"}}
+PLANS: Object = {"parked": {"distributionId": "E1EDGETENANTS", "parkingDomain": "*.acme.com"}}
 
 
 @dataclass
