@@ -24,7 +24,7 @@ import structlog
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.clock import rfc3339, utc_now
 from edgetenants_runtime.errors import ExternalError, NotYet
-from edgetenants_runtime.external import Connector
+from edgetenants_runtime.external import Connector, Disconnects
 from edgetenants_runtime.guard import StandDown
 from edgetenants_runtime.kube.errors import KubeError
 from edgetenants_runtime.managed import Managed
@@ -48,9 +48,15 @@ class _Left:
 class Leftovers:
     """Of the managed resources of one kind. Thread-safe."""
 
-    def __init__(self, connector: Connector, has_another: Callable[[Managed], bool]) -> None:
-        """`has_another`: there is a managed resource that would find the same external resource."""
-        self._connector, self._has_another = connector, has_another
+    def __init__(
+        self,
+        connector: Connector,
+        has_another: Callable[[Managed], bool],
+        deletion_held: Callable[[Managed], str] = lambda _: "",
+    ) -> None:
+        """`has_another`: there is a managed resource that would find the same external resource;
+        `deletion_held` as in Collaborators."""
+        self._connector, self._has_another, self._deletion_held = connector, has_another, deletion_held
         self._lock = threading.Lock()
         self._left: OrderedDict[str, _Left] = OrderedDict()
 
@@ -98,12 +104,14 @@ class Leftovers:
 
     def _delete(self, mr: Managed) -> bool:
         client = self._connector.connect(mr)
-        seen = client.observe(mr)
-        if not seen.exists:
-            return True
-        if not seen.busy:
-            client.delete(mr, seen)
-        return False
+        try:
+            seen = client.observe(mr)
+            if seen.exists and not seen.busy and not self._deletion_held(mr):
+                client.delete(mr, seen)
+            return not seen.exists
+        finally:
+            if isinstance(client, Disconnects):
+                client.disconnect()
 
 
 def _deleted(mr: Managed, external_name: str | None) -> Managed:

@@ -190,13 +190,14 @@ class Manager:
         )
         resources = self.metrics.managed(kind)
         guarded = GuardedConnector(connector, self._may_act, resources)
-        leftovers = Leftovers(guarded, partial(_has_another, informer))
+        having = self._collaborators(kind, guarded, informer, own)
+        leftovers = Leftovers(guarded, partial(_has_another, informer), having.deletion_held)
         self.repeat(f"leftovers of {kind.plural}", leftovers.round)
         controller = Controller(
             kind,
             informer,
             queue,
-            Reconciler(kind, replace(self._collaborators(kind, guarded, informer, own), left=leftovers.note)),
+            Reconciler(kind, replace(having, left=leftovers.note)),
             limits=limits,
             instruments=Instruments(self.metrics.controller(name, limits.workers), resources),
         )

@@ -87,6 +87,23 @@ def test_what_cannot_be_deleted_yet_holds_up_no_other_and_is_tried_again(trouble
     assert outside.there == set()
 
 
+def test_deletions_that_are_held_are_held_here_too() -> None:
+    outside, held = Outside("one"), ["the provider runs with --hold-deletions", ""]
+    left = left_behind(outside, "one")
+    left._deletion_held = lambda _: held.pop(0)
+    left.round()
+    assert outside.there == {"one"}
+    left.round()
+    assert outside.there == set()
+
+
+def test_clients_are_let_go_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    outside, let_go = Outside("one"), []
+    monkeypatch.setattr(Outside, "disconnect", lambda _: let_go.append(1), raising=False)
+    said(left_behind(outside, "one"))
+    assert let_go == [1, 1], "after the deletion, and after the look that found nothing"
+
+
 def test_after_an_hour_it_is_given_up_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leftovers, "_TRIES", 2)
     outside = Outside("one")

@@ -275,6 +275,14 @@ RUNTIME_CONTRACT = (
         ("test_leftovers.py",),
     ),
     Mutation(
+        "what is left is deleted while deletions are held",
+        "leftovers.py",
+        " and not self._deletion_held(mr)",
+        "",
+        "a provider that was told to delete nothing deletes",
+        ("test_leftovers.py",),
+    ),
+    Mutation(
         "what is left is tried for ever",
         "leftovers.py",
         "        if left.tries >= _TRIES:\n",
