@@ -82,13 +82,18 @@ def wanted(order: Order, seen: Mapping[str, ObservedTenant]) -> Wanted:
     dedicated, regrouped = _connected(order, tenants, held)
     if dedicated != order.terms.dedicated:
         tenants = tuple(replace(each, dedicated=dedicated) for each in tenants)
-    return Wanted(tenants, dedicated, (*waiting, *moved, *regrouped), switching, _parked(order, tenants))
+    return Wanted(tenants, dedicated, (*waiting, *moved, *regrouped), switching, _parked(order, seen))
 
 
-def _parked(order: Order, tenants: Iterable[WantedTenant]) -> frozenset[str]:
-    wildcard, uid = order.chosen.plan.parking_domain, order.composite.uid
-    names = (naming.parked(wildcard, uid, each.resource_name) for each in tenants if wildcard)
-    return frozenset(names)
+def _parked(order: Order, seen: Mapping[str, ObservedTenant]) -> frozenset[str]:
+    """Also names of a change that is over, while a status has them."""
+    wildcard, own = order.chosen.plan.parking_domain, frozenset(order.claim.domains)
+    known = (switches.parkings(wildcard, name, _records_of(each)) for name, each in seen.items())
+    return frozenset().union(*known) - own
+
+
+def _records_of(seen: ObservedTenant) -> Iterable[str]:
+    return (str(record.get("name")) for record in seen.instructions)
 
 
 def _isolated(

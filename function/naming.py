@@ -37,16 +37,31 @@ def external(template: str, namespace: str, name: str, domain: str | None = None
     return fitting if SHORTEST <= len(fitting) <= LONGEST else _with_hash(fitting, whole)
 
 
-def parked(wildcard: str, uid: str, resource_name: str) -> str:
+def parked(wildcard: str, uid: str, resource_name: str, change: str) -> str:
     """The name below a plan's parking domain that a tenant has while it has none of the claim's.
 
-        >>> parked("*.parking.example.com", "u-1", "tenant")
-        'tenant-a6b898157d.parking.example.com'
+        >>> parked("*.parking.example.com", "u-1", "tenant", "dt_1/7")
+        'tenant-c1cd5f8b1f.parking.example.com'
 
     A domain belongs to one tenant in all of CloudFront, so claims of one name in other clusters have others.
-    Nor does the name of one tenant tell that of the next: whoever had it first would stop the change.
+    Nor does the name of one tenant, or of an earlier change, tell another: whoever had it first would stop
+    the change.
+
+    Args:
+        wildcard: the plan's parkingDomain.
+        uid: of the composite.
+        resource_name: of the tenant among the composed resources.
+        change: what no other change of the claim's isolation has.
     """
-    return f"{resource_name}-{digest(f'{uid}/{resource_name}')}{wildcard.removeprefix('*')}"
+    ending = digest(f"{uid}/{resource_name}/{change}")
+    return f"{resource_name}-{ending}{wildcard.removeprefix('*')}"
+
+
+def is_parked(wildcard: str, resource_name: str, domain: str) -> bool:
+    """The domain is a name that `parked` could give the tenant in one change or another."""
+    first, _, rest = domain.partition(".")
+    stem, _, ending = first.rpartition("-")
+    return stem == resource_name and len(ending) == HASH_LENGTH and rest == wildcard.removeprefix("*.")
 
 
 def _with_hash(name: str, hashed: str) -> str:

@@ -16,7 +16,7 @@ repeated, and a claim may be changed or turned back in between.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -181,8 +181,26 @@ class Switch:
         return tuple(dict.fromkeys(compose.name_of(domain, self.asked) for domain in self.holders))
 
     def _parking(self, name: str) -> str:
+        """The name that the tenant has been given; else the one that it would be given now."""
+        known = self._parkings.get(name)
+        if known is not None:
+            return known
         wildcard = self.order.chosen.plan.parking_domain or ""
-        return naming.parked(wildcard, self.order.composite.uid, name)
+        return naming.parked(wildcard, self.order.composite.uid, name, self._change)
+
+    @cached_property
+    def _parkings(self) -> Mapping[str, str]:
+        wildcard, own = self.order.chosen.plan.parking_domain, frozenset(self.order.claim.domains)
+        given = {name: parkings(wildcard, name, each.asked.domains) - own for name, each in self.seen.items()}
+        return {name: min(names) for name, names in given.items() if names}
+
+    @cached_property
+    def _change(self) -> str:
+        """Tells this change from earlier ones of the claim, whose names another team may have seen and have
+        by now: the old tenants are others each time, or their specs have changed since."""
+        # The one that is given a parking name first.
+        old = next(iter(self.holders.values()), "")
+        return f"{self.held[old].id}/{self.held[old].generation}" if old else ""
 
     def _parks(self, name: str) -> bool:
         """An old tenant can give its last domain away."""
@@ -262,6 +280,13 @@ class Switch:
         spec, asked = self.order.claim.spec, target.asked
         wanted = WantedTenant("", tuple(asked.domains), not spec.suspended, asked.distribution_id, False)
         return live.judge(wanted, target, self.order.chosen).satisfied
+
+
+def parkings(wildcard: str | None, resource_name: str, domains: Iterable[str]) -> frozenset[str]:
+    """Those of the domains that are parking names of a tenant."""
+    if wildcard is None:
+        return frozenset()
+    return frozenset(each for each in domains if naming.is_parked(wildcard, resource_name, each))
 
 
 def _only(whole: WantedTenant, chosen: Callable[[str], bool]) -> WantedTenant:

@@ -144,8 +144,8 @@ FUNCTION_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "all parking names of a claim end alike",
         "naming.py",
-        "{digest(f'{uid}/{resource_name}')}",
-        "{digest(uid)}",
+        'f"{uid}/{resource_name}/{change}"',
+        'f"{uid}/{change}"',
         "whoever sees the first takes the next, and the change of isolation has a gap",
         ("unit/function/test_naming.py",),
     ),

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -79,7 +81,26 @@ def test_others_are_refused(template: str) -> None:
 
 def test_the_parking_name_of_one_tenant_does_not_tell_that_of_the_next() -> None:
     wildcard, uids, tenants = "*.parking.example.com", ("u-1", "u-2"), ("tenant", "tenant-0123456789")
-    names = [naming.parked(wildcard, uid, tenant) for uid in uids for tenant in tenants]
-    ends = {name.removesuffix(".parking.example.com").rpartition("-")[2] for name in names}
+    changes = ("dt_1/4", "dt_1/6", "dt_2/4")
+    names = [
+        (tenant, naming.parked(wildcard, uid, tenant, change))
+        for uid, tenant, change in itertools.product(uids, tenants, changes)
+    ]
+    ends = {name.removesuffix(".parking.example.com").rpartition("-")[2] for _, name in names}
 
-    assert len(ends) == 4
+    assert len(ends) == 12
+    assert all(naming.is_parked(wildcard, tenant, name) for tenant, name in names)
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        "tenant.parking.example.com",
+        "tenant-c1cd5f8b1f.example.com",
+        "other-c1cd5f8b1f.parking.example.com",
+        "tenant-c1cd5f8b1f.www.parking.example.com",
+        "tenant-c1cd5f8b1f0.parking.example.com",
+    ],
+)
+def test_other_names_are_no_parking_names(domain: str) -> None:
+    assert not naming.is_parked("*.parking.example.com", "tenant", domain)

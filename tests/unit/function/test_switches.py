@@ -86,6 +86,40 @@ def test_at_most_three_old_tenants_change_at_a_time() -> None:
     assert homes(cloud) == home("Shared", domains)
 
 
+def parking_names(cloud: Cloud) -> set[str]:
+    """Those that tenants have now."""
+    return {each for tenant in cloud.tenants.values() for each in tenant.domains if "parking" in each}
+
+
+def names_of_change(cloud: Cloud, isolation: str, rounds: int = 40) -> set[str]:
+    """The parking names that anybody could see in CloudFront while the isolation changes."""
+    cloud.isolation = isolation
+    shown: set[str] = set()
+    for _ in range(rounds):
+        cloud.round()
+        shown |= parking_names(cloud)
+    assert shown
+    return shown
+
+
+def test_each_change_has_parking_names_of_its_own() -> None:
+    """Who saw those of the last one, and has them by now, would stop the next."""
+    cloud = running()
+    changes = [names_of_change(cloud, isolation) for isolation in ("PerDomain", "Shared", "PerDomain")]
+    assert len(set().union(*changes)) == sum(map(len, changes))
+    assert homes(cloud) == home("PerDomain", [A, B, C])
+
+
+def test_a_change_that_is_taken_back_and_begun_again_has_other_parking_names() -> None:
+    cloud = running()
+    first = names_of_change(cloud, "PerDomain", 2)
+    cloud.isolation = "Shared"
+    cloud.settle()
+    assert homes(cloud) == home("Shared", [A, B, C])
+    assert first.isdisjoint(names_of_change(cloud, "PerDomain"))
+    assert homes(cloud) == home("PerDomain", [A, B, C])
+
+
 def asked(cloud: Cloud, domain: str, isolation: str = "PerDomain") -> list[str]:
     """What the function wants a domain's tenant to have."""
     name = "tenant" if isolation == "Shared" else f"tenant-{digest(domain)}"
