@@ -124,8 +124,8 @@ _FLAGS: Final = (
         "workers",
         type=click.IntRange(1, 256),
         metavar="NUMBER",
-        default=8,
-        says="Reconciles at once, for each kind. Namespaces take turns.",
+        default=16,
+        says="Reconciles at once, for each kind. Namespaces take turns, and one alone has at most half.",
     ),
     _flag(
         Section.RECONCILING,

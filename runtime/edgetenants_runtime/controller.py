@@ -70,7 +70,7 @@ def shares(informer: Informer) -> Callable[[ObjectKey], Hashable]:
 class Limits:
     """How much a controller does at once, for how long, and while what holds."""
 
-    workers: int = 8
+    workers: int = 16
     """Reconciles at once."""
     timeout: float = 60.0
     """Real seconds for one reconcile; see `edgetenants_runtime.deadline`."""

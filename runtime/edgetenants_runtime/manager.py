@@ -68,8 +68,8 @@ class Settings:
     """The least that the annotation crossplane.io/poll-interval can ask for."""
     creation_grace: float = 30.0
     """Real seconds in which an external resource that was just created may not show yet."""
-    workers: int = 8
-    """Reconciles at once, for each kind."""
+    workers: int = 16
+    """Reconciles at once, for each kind; of one namespace half of them."""
     namespace: str = "crossplane-system"
     """The provider's own: Secrets that are published without naming a namespace stand there."""
     timeout: float = 60.0
@@ -185,7 +185,7 @@ class Manager:
             self._clock,
             self._rng,
             share=shares(informer),
-            most_of_share=own.workers - max(1, own.workers // 4) if own.workers > 1 else None,
+            workers=own.workers,
             tally=self.metrics.queue(name),
         )
         resources = self.metrics.managed(kind)

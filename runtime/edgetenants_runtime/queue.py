@@ -5,7 +5,9 @@
     add_after ► waiting ┘ due                        └─ added meanwhile: ready again
 
 A key is at most once in each box, so a burst of changes costs one reconcile, and never processed twice at
-once. Within a priority the shares (namespaces) are served in turn, and no share has all workers at once.
+once. Within a priority the shares (namespaces) are served in turn. A share takes another worker only while
+more are free than it has: the first has half of them, the next half of the rest, and a share that has none
+finds one free until there are about as many busy shares as halvings.
 """
 
 from __future__ import annotations
@@ -130,13 +132,13 @@ class WorkQueue(Generic[Key]):
         *,
         real_clock: Clock | None = None,
         share: Callable[[Key], Hashable] = lambda _: None,
-        most_of_share: int | None = None,
+        workers: int | None = None,
         tally: Tally | None = None,
     ) -> None:
         """`share` says whose a key is, for example its namespace; shares of one priority are served in
-        turn, and of each at most `most_of_share` keys are processed at a time."""
+        turn. `workers` is how many take keys; None where their number does not matter."""
         self._rng = rng
-        self._share, self._most_of_share = share, most_of_share
+        self._share, self._workers = share, workers
         self._shares: dict[Key, Hashable] = {}
         """Of the keys in processing, but for those that were set aside."""
         self._changed = threading.Condition()
@@ -307,10 +309,10 @@ class WorkQueue(Generic[Key]):
 
     def _full(self) -> frozenset[Hashable]:
         """The shares of which no more is processed now."""
-        if self._most_of_share is None:
+        if self._workers is None:
             return frozenset()
-        counts = Counter(self._shares.values())
-        return frozenset(share for share, count in counts.items() if count >= self._most_of_share)
+        free, counts = self._workers - len(self._shares), Counter(self._shares.values())
+        return frozenset(share for share, count in counts.items() if count >= free)
 
     def _start(self, key: Key) -> None:
         now = self._real.now()

@@ -11,7 +11,7 @@ import structlog
 from edgetenants_runtime import status
 from edgetenants_runtime.clock import SystemClock, pause, utc_now
 from edgetenants_runtime.kube.cache import Cache
-from edgetenants_runtime.kube.errors import Conflict, Invalid, KubeError, NotFound, NotServed
+from edgetenants_runtime.kube.errors import Conflict, Invalid, KubeError, NotFound, NotServed, TooLarge
 from edgetenants_runtime.managed import Managed, ObjectKey, ResourceKind
 from edgetenants_runtime.status import Report
 
@@ -21,6 +21,8 @@ _log = structlog.get_logger("edgetenants_runtime.writer")
 
 _STATUS_ATTEMPTS = 3
 _CRITICAL_PAUSES = (0.2, 0.5, 1.0, 2.0, 4.0)
+_FINAL = (NotFound, Invalid, TooLarge)
+"""Not mended by another try. Whoever fills up the annotations of an object would have a worker wait."""
 
 
 class Objects(Protocol):
@@ -81,9 +83,10 @@ class ManagedWriter:
 
     def set_critical_annotations(self, mr: Managed, annotations: Mapping[str, str]) -> Managed:
         """Set annotations that must not be lost: on the resource whatever its version, tried again for
-        seconds whatever the API server answers, as crossplane-runtime does.
+        seconds whatever the API server answers, as crossplane-runtime does, but for what no other try can
+        mend.
 
-        Raises KubeError when it was refused for that long, and NotFound at once.
+        Raises KubeError when it was refused for that long; NotFound, Invalid and TooLarge at once.
         """
         # The uid instead of the version: it must hit this resource, not one re-created under its name.
         patch = {"metadata": {"uid": mr.uid, "annotations": dict(annotations)}}
@@ -91,7 +94,7 @@ class ManagedWriter:
             try:
                 return self._patch_same(mr, patch)
             except KubeError as error:
-                if isinstance(error, NotFound) and not isinstance(error, NotServed):
+                if isinstance(error, _FINAL) and not isinstance(error, NotServed):
                     raise
                 # A conflict too: the API server gives up on a patch that others overtake again and again.
                 _log.warning("cannot write critical annotations, trying again", error=str(error))

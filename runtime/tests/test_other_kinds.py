@@ -57,7 +57,7 @@ def test_a_kind_has_settings_of_its_own(client: KubeClient) -> None:
     manager = Manager(client, SystemClock(), Settings())
     common = manager.manage(TOYS, World(toy()).external)
     own = manager.manage(BUCKETS, World(toy()).external, settings=OWN)
-    assert (common._limits.workers, common._limits.timeout) == (8, 60.0)
+    assert (common._limits.workers, common._limits.timeout) == (16, 60.0)
     assert (own._limits.workers, own._limits.timeout) == (2, 20.0)
     pace = own._reconciler._with.pace
     assert (pace.poll_interval, pace.shortest_poll, pace.creation_grace) == (300.0, 30.0, 5.0)

@@ -1,7 +1,9 @@
 """The work queue under a clock that the test moves."""
 
+import itertools
 import random
 import threading
+from collections import Counter
 
 import pytest
 from hypothesis import given, settings
@@ -333,7 +335,7 @@ def test_soon_is_a_moment_of_real_time(queue: WorkQueue[str], real: FakeClock) -
 
 @pytest.fixture
 def bounded(clock: FakeClock) -> WorkQueue[str]:
-    return WorkQueue(clock, Middle(), share=lambda key: key.partition("/")[0], most_of_share=2)
+    return WorkQueue(clock, Middle(), share=lambda key: key.partition("/")[0], workers=4)
 
 
 def taken(queue: WorkQueue[str]) -> list[str | None]:
@@ -351,6 +353,26 @@ def test_a_share_has_so_many_workers_and_no_more(bounded: WorkQueue[str], priori
     assert len(bounded) == 3, "the others wait"
     bounded.done("busy/0")
     assert taken(bounded) == ["busy/2", None, None, None]
+
+
+def test_a_share_that_has_none_finds_a_worker_beside_several_busy_ones() -> None:
+    """Who has two namespaces, or three, has not all workers either."""
+    queue: WorkQueue[str] = WorkQueue(
+        FakeClock(), Middle(), share=lambda key: key.partition("/")[0], workers=16
+    )
+    for share, number in itertools.product("abc", range(20)):
+        queue.add(f"{share}/{number}")
+    busy = Counter(key.partition("/")[0] for key in iter(lambda: queue.get(block=False), None))
+    assert sum(busy.values()) < 16
+    assert min(busy.values()) >= 3
+    queue.add("other/0", Priority.LOW)
+    assert queue.get(block=False) == "other/0"
+
+
+def test_one_worker_serves_all_shares() -> None:
+    queue: WorkQueue[str] = WorkQueue(FakeClock(), Middle(), workers=1)
+    queue.add("a")
+    assert queue.get(block=False) == "a"
 
 
 def test_what_waits_for_its_share_keeps_low_priority_from_nothing(bounded: WorkQueue[str]) -> None:

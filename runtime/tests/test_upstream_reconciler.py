@@ -18,7 +18,7 @@ from edgetenants_runtime import Change, ExternalError, Observation, meta
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api.references import ReferenceField, ReferenceTarget
 from edgetenants_runtime.collaborators import Pace
-from edgetenants_runtime.kube.errors import Conflict, KubeError, Operation
+from edgetenants_runtime.kube.errors import Conflict, Invalid, KubeError, Operation, TooLarge
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.meta import MalformedAnnotation
 from edgetenants_runtime.steps import Next, Outcome
@@ -479,6 +479,26 @@ def test_critical_annotations(name: str) -> None:
     with pytest.raises(type(raised)):
         writer.set_critical_annotations(mr, NAMED)
     assert world.journal == ["metadata external-name"] * 6
+
+
+HOPELESS = [
+    Invalid(Operation("patch", TOYS), 422, "metadata.annotations: Too long: at most 262144 bytes"),
+    TooLarge(Operation("patch", TOYS), 413, "limit is 3145728"),
+]
+
+
+@pytest.mark.parametrize("answer", HOPELESS, ids=str)
+def test_critical_annotations_that_can_never_be_written_are_told_at_once(answer: KubeError) -> None:
+    """Filled-up annotations of a few resources would keep all workers waiting."""
+    world = World(toy())
+    world.objects.failing = {"metadata": [answer] * 6}
+    mr, writer = world.mr, world.reconciler._with.writer
+    assert mr is not None
+    with pytest.raises(type(answer)):
+        writer.set_critical_annotations(mr, NAMED)
+    assert world.journal == ["metadata external-name"]
+    why = "A write that no other try can mend (invalid, too large) is told at once"
+    assert not CONTRACT.exists() or why in CONTRACT.read_text()
 
 
 def test_no_case_of_critical_annotations_is_missing(upstream: Callable[[str, str], set[str]]) -> None:

@@ -305,6 +305,14 @@ WRITING = (
         CHANGES,
     ),
     Mutation(
+        "a write that cannot be mended is tried again",
+        "writer.py",
+        "isinstance(error, _FINAL)",
+        "isinstance(error, NotFound)",
+        "filled-up annotations keep workers waiting for seconds each",
+        ("test_upstream_reconciler.py",),
+    ),
+    Mutation(
         "filling in ignores conflicts",
         "writer.py",
         '        metadata = {"resourceVersion": mr.resource_version}\n',

@@ -136,9 +136,17 @@ LEADING = (
     Mutation(
         "a share has all workers",
         "queue.py",
-        "if count >= self._most_of_share)",
+        "if count >= free)",
         "if False)",
         "who brings a slow AWS account has the resources of all others wait",
+        QUEUE,
+    ),
+    Mutation(
+        "two shares have all workers",
+        "queue.py",
+        "if count >= free)",
+        "if count >= self._workers - max(1, self._workers // 4))",
+        "who has two namespaces has the resources of all others wait",
         QUEUE,
     ),
     Mutation(
