@@ -14,11 +14,12 @@ from edgetenants_runtime.api.conditions import Condition, ConditionStatus, Condi
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.policies import UnsupportedPolicies, permissions
-from provider.cloudfront import advice, disclosure, identity, ownership
+from provider.cloudfront import advice, disclosure, identity, namekeys, ownership
 from provider.cloudfront.conditions import was_ready
 from provider.cloudfront.context import Context
 from provider.cloudfront.errors import AwsError, explain, not_ready
 from provider.cloudfront.identity import namespace_of, noun
+from provider.cloudfront.keptdomains import NOTHING
 from provider.cloudfront.observed import account_of
 from provider.cloudfront.ownership import Ownership, Resource
 from provider.cloudfront.vanishing import Census, Verdict, limit, take_census
@@ -272,7 +273,8 @@ def check_vanished(mr: Managed, having: Context) -> None:
     if mr.deleted or not id_:
         return
     if _recreates(mr, having.drift_policy):
-        vanished.found_gone(mr.uid, id_, having.config, namespace_of(mr))
+        recorded = _is_recorded(mr, having)
+        vanished.found_gone(mr.uid, id_, having.config, namespace_of(mr), recorded=recorded)
     else:
         vanished.forget(mr.uid)
     if having.frozen or not permissions(mr.management_policies, mr.deletion_policy).create:
@@ -294,6 +296,14 @@ def check_vanished(mr: Managed, having: Context) -> None:
         having.memory.shared(f"told that {home} is on hold", lambda: _tell_held(home, census))
         many = "too many of the account's other tenants and connection groups"
         raise _recreation_held(f"{gone}, and so are {many}: {_confirmation(having)}", _HELD_SECONDS)
+
+
+def _is_recorded(mr: Managed, having: Context) -> bool:
+    """Its name is kept for its namespace, or nothing can be told of it."""
+    if not having.account or having.kept is NOTHING or not having.kept.known:
+        return True
+    name = str(mr.at_provider.get("name") or mr.external_name)
+    return having.kept.holder(namekeys.key_of(mr.kind, having.account, name)) == namespace_of(mr)
 
 
 def _shared_census(having: Context, account: str | None) -> Census:

@@ -11,7 +11,8 @@ Nothing of it is stored: a new process counts anew before it makes anything, and
 has to believe what status says was there, which whoever may write status can make up. What this process has
 proven to be a resource's own, by its owner tag, counts for everybody: anybody may look at a tenant, and be
 led elsewhere afterwards. What is not proven counts in its own namespace, and for others as one for each
-namespace. An accident that met many namespaces is noticed, and nobody holds up the others alone.
+namespace of which a name that is gone is recorded (keptnames.py). An accident that met many namespaces is
+noticed, also after a restart, and nobody holds up the others with what never was.
 """
 
 from __future__ import annotations
@@ -57,6 +58,8 @@ class Gone:
     """Of the managed resource, or of the claim that it is for."""
     proven: bool
     """This process had proven that it was the managed resource's own."""
+    recorded: bool
+    """A process had, as far as is known: its name is recorded for that namespace, or names are not."""
     since: float
     """When its absence was first seen, on the injected clock."""
 
@@ -155,8 +158,10 @@ class Vanished:
                 for known in (self._looks, self._proven, self._cleared):
                     known.pop(uid, None)
 
-    def found_gone(self, uid: str, id_: str, config: str, namespace: str = "") -> None:
-        """The tenant of that managed resource is not there."""
+    def found_gone(
+        self, uid: str, id_: str, config: str, namespace: str = "", *, recorded: bool = True
+    ) -> None:
+        """The tenant of that managed resource is not there. `recorded`: see Gone."""
         with self._lock:
             self._looked(uid)
             if id_ in self._removed:
@@ -165,7 +170,7 @@ class Vanished:
             if self._cleared.get(uid) != id_ and (known is None or known.id != id_):
                 self._cleared.pop(uid, None)
                 proven = self._proven.get(uid) == id_
-                self._gone[uid] = Gone(id_, config, namespace, proven, self._clock.now())
+                self._gone[uid] = Gone(id_, config, namespace, proven, recorded, self._clock.now())
 
     def verdict(self, uid: str, census: Census, seconds: float) -> Verdict:
         """What may be done about one that is gone. `seconds` is the poll interval."""
@@ -187,7 +192,7 @@ class Vanished:
     def _counted(self, namespace: str) -> int:
         """Those that are gone, as far as they count for a namespace."""
         believed = [gone for gone in self._gone.values() if gone.proven or gone.namespace == namespace]
-        others = {gone.namespace for gone in self._gone.values() if not gone.proven}
+        others = {gone.namespace for gone in self._gone.values() if gone.recorded and not gone.proven}
         return len(believed) + len(others - {namespace})
 
     def _keep(self, census: Census) -> None:

@@ -189,6 +189,22 @@ PROVIDER_EDITS = (
         _VANISHING,
     ),
     Mutation(
+        "a status that nothing vouches for counts for others",
+        "cloudfront/vanishing.py",
+        "if gone.recorded and not gone.proven}",
+        "if not gone.proven}",
+        "who has five namespaces holds up the recreation of everybody's tenants",
+        _VANISHING,
+    ),
+    Mutation(
+        "what is not recorded counts for nobody, also where nothing is",
+        "cloudfront/guards.py",
+        "if not having.account or having.kept is NOTHING or not having.kept.known:\n        return True",
+        "if not having.kept.known or not having.account:\n        return False",
+        "a provider that restarts amid an accident makes everything anew",
+        _VANISHING,
+    ),
+    Mutation(
         "only what this process saw counts",
         "cloudfront/vanishing.py",
         "        return len(believed) + len(others - {namespace})\n",

@@ -149,7 +149,7 @@ RUNTIME_CONTRACT = (
     Mutation(
         "a conflict loses the name",
         "writer.py",
-        "                if isinstance(error, NotFound) and not isinstance(error, NotServed):\n",
+        "                if isinstance(error, _FINAL) and not isinstance(error, NotServed):\n",
         "                if not error.transient:\n",
         "the external resource of a generated name could never be found again",
         ENDS,

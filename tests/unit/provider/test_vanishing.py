@@ -11,9 +11,12 @@ import pytest
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.errors import NotYet
 from edgetenants_runtime.managed import Managed
+from edgetenants_runtime.testing import FakeObjects, Journal
 from provider.cloudfront import answers, vanishing
 from provider.cloudfront.memory import Memory
 from provider.cloudfront.vanishing import Census, Verdict, judge, limit
+from provider.domainrecords import DomainRecords
+from provider.domainuse import Looks
 from tests.unit.provider.fakecloudfront import FakeCloudFront
 from tests.unit.provider.test_connectiongroup import Groups
 from tests.unit.provider.world import World, managed
@@ -292,6 +295,61 @@ def test_forged_status_holds_up_its_own_namespace_alone():
         fleet.poll()
     assert len(fleet.cloudfront.tenants) == 8
     assert {world.mr.namespace for world in fleet.held} == {"hostile"}
+
+
+def remembered(fleet: Fleet) -> None:
+    """From here on names are recorded, as they are where a provider runs."""
+    records = DomainRecords(FakeObjects(Journal()), "crossplane-system", Looks(fleet.clock, 60))
+    records.load()
+    fleet.context["kept"] = records
+    fleet.poll()
+
+
+def with_one_in_each_of(fleet: Fleet, namespaces: list[str]) -> None:
+    """Teams that have a tenant each."""
+    for namespace in namespaces:
+        asked = {"distributionId": "E1EDGETENANTS", "domains": [f"{namespace}.example.com"]}
+        name = {"crossplane.io/external-name": f"{namespace}.only"}
+        obj = managed(asked, uid=f"uid-{namespace}", annotations=name)
+        obj["metadata"]["namespace"] = namespace
+        fleet.worlds.append(World(obj, fleet.cloudfront))
+    fleet.restart()
+    fleet.poll()
+    fleet.poll()
+
+
+def test_who_forges_in_many_namespaces_holds_up_nobody_else():
+    fleet = Fleet(8)
+    remembered(fleet)
+    for number in range(9):
+        forge(fleet, 1, f"hostile{number}")
+    fleet.poll()
+    fleet.restart()
+    fleet.poll()
+    fleet.lose(1)
+    for _ in range(3):
+        fleet.poll()
+    assert sum(each.name.startswith("shop.") for each in fleet.cloudfront.tenants.values()) == 8
+    assert "shop" not in {world.mr.namespace for world in fleet.held}
+
+
+@pytest.mark.parametrize("kept", ["recorded", "no records", "unread"])
+def test_an_accident_of_many_namespaces_holds_them_all_after_a_restart_too(kept):
+    fleet, teams = Fleet(1), [f"team{number}" for number in range(8)]
+    if kept != "no records":
+        remembered(fleet)
+    with_one_in_each_of(fleet, teams)
+    assert len(fleet.cloudfront.tenants) == 9
+    fleet.cloudfront.tenants.clear()
+    if kept == "unread":
+        fleet.context["kept"] = DomainRecords(
+            FakeObjects(Journal()), "crossplane-system", Looks(fleet.clock, 60)
+        )
+    fleet.restart()
+    for _ in range(3):
+        fleet.poll()
+    assert {world.mr.namespace for world in fleet.held} == {"shop", *teams}
+    assert not fleet.cloudfront.tenants
 
 
 def onlook(fleet: Fleet) -> list[World]:
