@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections.abc import Callable
 from typing import Any, Final
 
 import structlog
@@ -44,9 +45,9 @@ def validate(id_: str, where: str) -> str:
     return id_
 
 
-def get_or_create(client: KubeClient, namespace: str) -> str:
+def get_or_create(client: KubeClient, namespace: str, waiting: Callable[[str], None] = lambda _: None) -> str:
     """The installation id of this cluster, made at the first start. Waits, in real time, for an API server
-    that does not answer or does not permit it, and says what it waits for.
+    that does not answer or does not permit it, and says what it waits for, to `waiting` too.
 
     Raises:
         InvalidInstallation: the ConfigMap holds something else.
@@ -60,6 +61,7 @@ def get_or_create(client: KubeClient, namespace: str) -> str:
             if not error.transient and not isinstance(error, Forbidden):
                 raise
             _log.warning("waiting for the installation id", error=str(error), retry_seconds=wait)
+            waiting(f"waiting for the installation id: {error}")
         pause(SystemClock(), wait)
         wait = min(wait * 2, _LONGEST_WAIT)
 

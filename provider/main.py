@@ -22,6 +22,7 @@ from edgetenants_runtime import logs
 from edgetenants_runtime.api.model import Scope
 from edgetenants_runtime.clock import Clock, RemoteClock, SystemClock
 from edgetenants_runtime.controller import Controller
+from edgetenants_runtime.health import Starting
 from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.errors import KubeError
 from edgetenants_runtime.managed import Managed, ManagedKind, ResourceKind
@@ -225,7 +226,7 @@ def run(given: Mapping[str, Any], settings: Settings) -> int:
     raise_file_limit()
     try:
         client = connect(options.text(given["kubeconfig"]))
-        policy = options.policy(given, installation_id(given, client))
+        policy = options.policy(given, installation_id(given, client, settings))
         clock = start_clock(options.text(given["clock_url"]))
         return started(wire(client, clock, settings, policy))
     except StartFailed as error:
@@ -242,7 +243,7 @@ def started(manager: Manager) -> int:
     try:
         return manager.run()
     except OSError as error:
-        raise StartFailed(f"--health-port or --metrics-port: {error}") from error
+        raise _port_taken(error) from error
 
 
 class StartFailed(Exception):  # noqa: N818 - says what happened
@@ -264,20 +265,27 @@ def connect(kubeconfig: str | None) -> KubeClient:
         raise StartFailed(f"{where}: {error}") from error
 
 
-def installation_id(given: Mapping[str, Any], client: KubeClient) -> str:
-    """Who this installation is to AWS.
+def installation_id(given: Mapping[str, Any], client: KubeClient, settings: Settings) -> str:
+    """Who this installation is to AWS. Probes are answered while it is waited for.
 
     Raises:
-        StartFailed: the id cannot be one, or cannot be kept.
+        StartFailed: the id cannot be one, or cannot be kept; or the health port is taken.
     """
     try:
         id_ = options.text(given["installation_id"])
         if id_:
             return installation.validate(id_, "--installation-id")
         namespace = options.text(given["namespace"]) or options.own_namespace()
-        return installation.get_or_create(client, namespace)
+        with Starting(settings.health_address, settings.health_port) as starting:
+            return installation.get_or_create(client, namespace, starting.tell)
     except (installation.InvalidInstallation, KubeError) as error:
         raise StartFailed(str(error)) from error
+    except OSError as error:
+        raise _port_taken(error) from error
+
+
+def _port_taken(error: OSError) -> StartFailed:
+    return StartFailed(f"--health-port or --metrics-port: {error}")
 
 
 def start_clock(url: str | None) -> Clock:

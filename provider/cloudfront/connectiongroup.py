@@ -150,6 +150,8 @@ class GroupClient:
         frozen = self._with.frozen
         served = conditions.was_ready(mr)
         shown = groupreport.show(state, served=served, ineffective=ineffective, frozen=frozen)
+        if not state.todo:
+            shown = self._with_contention(mr, shown)
         return Observation(
             exists=True,
             up_to_date=not state.todo or ineffective or bool(frozen),
@@ -220,8 +222,12 @@ class GroupClient:
         drift = "repaired drift: " if state.drift and not state.pending else ""
         if drift:
             self._memory.note_contention(mr.uid)
-        shown = groupreport.show(after, served=serving, written=True)
-        return _change(shown, f"{drift}{', '.join(effects.story)}{guards.contended(mr, self._with)}")
+        shown = self._with_contention(mr, groupreport.show(after, served=serving, written=True))
+        change = _change(shown, f"{drift}{', '.join(effects.story)}")
+        return replace(change, drifted=guards.contended(mr, self._with) if drift else "")
+
+    def _with_contention(self, mr: Managed, shown: Shown) -> Shown:
+        return replace(shown, conditions=guards.with_contention(mr, shown.conditions, self._with))
 
     def _owned(self, mr: Managed, state: GroupState) -> GroupState:
         if not self._memory.proofs.held(mr.uid, state.seen.id):

@@ -42,6 +42,7 @@ __all__ = [
     "owner_unseen",
     "refuse_beside",
     "token_of",
+    "with_contention",
 ]
 
 _log = structlog.get_logger("provider.cloudfront.guards")
@@ -370,14 +371,28 @@ def check_default_group(mr: Managed, *, disables: bool) -> None:
 
 
 def contended(mr: Managed, having: Context) -> str:
-    """For the story of a change: somebody else goes on writing to the same thing; "" where nobody does."""
+    """Somebody else goes on writing to the same thing, in words; "" where nobody does."""
     if not having.memory.contended(mr.uid):
         return ""
     return (
-        f". Somebody else changed {noun(mr)} {mr.external_name} three times within ten minutes: another "
+        f"Somebody else changed {noun(mr)} {mr.external_name} three times within ten minutes: another "
         f"provider of installation {having.installation}, or another tool. Stop one of the two, or give the "
         "other cluster's provider an --installation-id of its own"
     )
+
+
+def with_contention(mr: Managed, said: tuple[Condition, ...], having: Context) -> tuple[Condition, ...]:
+    """The conditions while somebody else goes on writing: what was repaired is not in sync for long."""
+    words = contended(mr, having)
+    if not words or mr.deleted:
+        return said
+    fought = Condition(
+        type=TenantConditionType.IN_SYNC.value,
+        status=ConditionStatus.FALSE,
+        reason=InSyncReason.DRIFT_DETECTED.value,
+        message=words,
+    )
+    return tuple(fought if each.type == TenantConditionType.IN_SYNC else each for each in said)
 
 
 def token_of(mr: Managed) -> str:

@@ -202,7 +202,7 @@ class TenantClient:
         written: bool = False,
         ineffective: bool = False,
     ) -> Shown:
-        return report.show(
+        shown = report.show(
             state,
             self._where(mr, state.seen, moving=written or state.differs),
             served=served,
@@ -210,6 +210,9 @@ class TenantClient:
             ineffective=ineffective,
             frozen=self._with.frozen,
         )
+        if state.differs and not written:
+            return shown
+        return replace(shown, conditions=guards.with_contention(mr, shown.conditions, self._with))
 
     def _where(self, mr: Managed, seen: ObservedTenant, *, moving: bool) -> Dns:
         states = dnsinstructions.stored(mr.status) if moving else self._dns.states(mr, seen)
@@ -288,13 +291,13 @@ class TenantClient:
             raise self._update_failed(mr, state, failure, serving=serving) from failure
         after = self._after(mr, state, effects)
         self._memory.note_attempt(mr.uid, assessment.attempt(after))
-        # Not by what was last written down: a tenant that was found disabled does not serve yet.
-        shown = self._shown(mr, after, served=serving, written=True)
         drift = "repaired drift: " if state.drift and not state.pending else ""
         if drift:
             self._memory.note_contention(mr.uid)
-        story = f"{drift}{effects.message}{passed.unchecked}{guards.contended(mr, self._with)}"
-        return _change(shown, plan.LOOK_AGAIN, story)
+        # Not by what was last written down: a tenant that was found disabled does not serve yet.
+        shown = self._shown(mr, after, served=serving, written=True)
+        change = _change(shown, plan.LOOK_AGAIN, f"{drift}{effects.message}{passed.unchecked}")
+        return replace(change, drifted=guards.contended(mr, self._with) if drift else "")
 
     def _owned(self, mr: Managed, state: Assessment, *, afresh: bool) -> Assessment:
         if not self._memory.proofs.held(mr.uid, state.seen.id):

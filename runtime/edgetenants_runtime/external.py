@@ -129,6 +129,9 @@ class Change:
     None: 1 s, then backing off, after create and delete; the poll interval after update."""
     message: str = ""
     """Appended to the event that tells of the change."""
+    drifted: str = ""
+    """As in Observation, of what the update repaired and somebody has to know of all the same; told as an
+    event of its own."""
 
     def __post_init__(self) -> None:
         if self.requeue_after is not None:

@@ -6,10 +6,11 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Self
 
 import structlog
 
-__all__ = ["Answer", "Page", "PageServer", "PageServers", "Probe", "probe_page"]
+__all__ = ["Answer", "Page", "PageServer", "PageServers", "Probe", "Starting", "probe_page"]
 
 _log = structlog.get_logger("edgetenants_runtime.health")
 
@@ -133,6 +134,42 @@ class PageServers:
         """Where the page is served, None when it is not."""
         server = self._serving.get(page)
         return server.port if server else None
+
+
+class Starting:
+    """Answers the probes of a process that waits for something before it starts: it is alive, and not ready.
+    Without that a kubelet kills it, and nobody reads what it waits for.
+
+    A context manager; leaving it frees the port.
+    """
+
+    def __init__(self, address: str, port: int | None) -> None:
+        """The port is taken once there is something to tell; None: never."""
+        self._servers, self._lines = PageServers(), [""]
+        pages = {
+            "/healthz": probe_page(lambda: (True, [])),
+            "/readyz": probe_page(lambda: (False, self._lines)),
+        }
+        self._servers.serve(address, port, pages)
+        self._told = False
+
+    def tell(self, line: str) -> None:
+        """What is waited for. Raises OSError when the port is taken."""
+        self._lines = [line]
+        if not self._told:
+            self._servers.start()
+            self._told = True
+
+    @property
+    def port(self) -> int | None:
+        """Where probes are answered, None where they are not."""
+        return self._servers.port_of("/readyz")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._servers.stop()
 
 
 def _said(page: Page, accept: str) -> Answer:

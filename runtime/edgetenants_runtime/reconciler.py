@@ -466,6 +466,8 @@ class _Pass(Telling):
         with step(Step.PUBLISH):
             self.having.connections.publish(self.mr, change.connection_details)
         self.tell(EventReason.UPDATED, "Successfully requested update of external resource", change.message)
+        if change.drifted:
+            self.tell(EventReason.DRIFT_DETECTED, change.drifted, type_=EventType.WARNING)
         self.report(change=change)
         return self.again(self.seen.poll_after if change.requeue_after is None else change.requeue_after)
 

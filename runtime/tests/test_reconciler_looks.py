@@ -2,7 +2,7 @@
 
 import pytest
 
-from edgetenants_runtime import Observation
+from edgetenants_runtime import Change, Observation
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api import conditions
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
@@ -78,6 +78,20 @@ CASES = [
         SETTLED_MR,
         {"acme": 1},
         seen(drifted="colour: asked red, there is blue"),
+    ),
+    Case(
+        "drift that was repaired is told where somebody has to know of it",
+        "events.drift",
+        [
+            OBSERVE,
+            "external update acme",
+            "event Normal UpdatedExternalResource",
+            "event Warning DriftDetected",
+        ],
+        POLL,
+        SETTLED_MR,
+        {"acme": 7},
+        {"change": Change(drifted="somebody else goes on")},
     ),
     Case(
         "a refused connection is told",

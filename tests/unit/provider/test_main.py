@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 from datetime import timedelta
 from resource import RLIM_INFINITY
 
@@ -10,6 +11,7 @@ from click.testing import CliRunner
 from structlog.testing import capture_logs
 
 from edgetenants_runtime.clock import FakeClock
+from edgetenants_runtime.health import Starting
 from edgetenants_runtime.kube.errors import AlreadyExists, Forbidden, KubeError, NotFound, Operation
 from edgetenants_runtime.kube.kinds import CONFIG_MAPS
 from edgetenants_runtime.leader import Election, Timing
@@ -65,6 +67,38 @@ def test_it_waits_for_permission_and_for_the_server():
         "one", get_errors=[Forbidden(GET, 403, "no"), KubeError(GET, 503, "busy"), KubeError(GET, 0, "no")]
     )
     assert installation.get_or_create(kube, "crossplane-system") == "one"
+
+
+def test_probes_are_answered_while_it_waits():
+    """Else the kubelet kills the pod again and again, and nobody reads which rule is missing."""
+    refused = Forbidden(GET, 403, "no")
+    kube, told = Kube("one", get_errors=[refused, KubeError(GET, 503, "busy")]), []
+    with Starting("127.0.0.1", 0) as starting:
+
+        def waiting(line):
+            starting.tell(line)
+            told.append((probed(starting.port, "/healthz"), probed(starting.port, "/readyz")))
+
+        assert installation.get_or_create(kube, "crossplane-system", waiting) == "one"
+        port = starting.port
+    alive = (200, "ok\n")
+    assert told[0] == (alive, (503, f"not ok\nwaiting for the installation id: {refused}\n"))
+    assert told[1][1][0] == 503
+    assert "busy" in told[1][1][1]
+    with pytest.raises(OSError, match="refused"):
+        probed(port, "/readyz")
+
+
+def probed(port, path):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    return answer.status, answer.read().decode()
+
+
+def test_a_start_that_waits_for_nothing_takes_no_port():
+    with Starting("127.0.0.1", 0) as starting:
+        assert starting.port is None
 
 
 def test_a_refusal_for_good_is_raised():

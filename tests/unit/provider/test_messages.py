@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from edgetenants_runtime.clock import FakeClock
@@ -346,11 +348,38 @@ def test_who_writes_against_another_writer_is_told_of_it():
         told = "Somebody else changed tenant shop.acme three times within ten minutes: another provider of"
         assert (told in world.events[-1]) is (times == 3)
     assert "installation cluster-1, or another tool. Stop one of the two" in world.events[-1]
+    assert not world.events[-1].startswith("update: ")
     world.clock.advance(700)
     world.settle()
     world.cloudfront.edit("dt_1", parameters={"tenantName": "foreign"})
     world.reconcile()
     assert "Somebody else" not in world.events[-1]
+
+
+@pytest.mark.parametrize("kind", ["tenant", "group"])
+def test_what_is_repaired_again_and_again_is_not_in_sync_until_that_ends(kind):
+    world = World() if kind == "tenant" else Groups({"ipv6Enabled": True})
+    world.settle()
+    told = []
+    for _ in range(4):
+        if kind == "tenant":
+            world.cloudfront.edit("dt_1", parameters={"tenantName": "foreign"})
+        else:
+            world.cloudfront.groups[world.group.id] = replace(world.group, ipv6_enabled=False)
+        for _ in range(2):
+            world.reconcile()
+            world.cloudfront.deploy()
+            told.append(world.condition("InSync"))
+    assert "DriftDetected" not in {each[1] for each in told[:4]}
+    writes = world.status_writes
+    assert {each[:2] for each in told[4:]} == {("False", "DriftDetected")}
+    assert len({each[2] for each in told[4:]}) == 1, "one message while it goes on"
+    assert "Somebody else changed" in told[-1][2]
+    assert world.ready()[0] == "True"
+    world.clock.advance(601)
+    world.settle()
+    assert world.condition("InSync")[:2] == ("True", "InSync")
+    assert world.status_writes > writes
 
 
 def test_an_update_that_always_meets_another_writer_says_so():

@@ -147,6 +147,8 @@ class World:
 
     def _done(self, verb, seen, change):
         self.events.append(f"{verb}: {change.message}")
+        if change.drifted:
+            self.events.append(f"drifted: {change.drifted}")
         self._write(seen.conditions, change.conditions, seen=seen, change=change)
 
     def _write(self, *conditions, seen=None, change=None):
