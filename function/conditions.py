@@ -24,7 +24,7 @@ from function import lookalikes
 from function.claim import Composite
 from function.compose import Order, WantedTenant
 from function.errors import Refused
-from function.live import Finding, failing
+from function.live import UNLESS_IT_STAYS, Finding, failing, unlooked
 from function.moves import Move
 from function.observed import ObservedTenant
 
@@ -53,13 +53,18 @@ class Looked:
 
     @cached_property
     def new(self) -> bool:
-        """It is not in CloudFront yet."""
-        return self.seen is None or not self.seen.exists
+        """It is not in CloudFront yet, as far as the provider tells."""
+        return self.seen is None or not self.seen.exists or unlooked(self.seen)
 
     @cached_property
     def changing(self) -> bool:
         """A change of it is on its way."""
         return self.seen is not None and _changes(self.wanted, self.seen)
+
+    @cached_property
+    def unsent(self) -> bool:
+        """The provider has not looked at its change yet."""
+        return self.seen is not None and (_comes(self.wanted, self.seen) or _is_behind(self.seen))
 
     @cached_property
     def trouble(self) -> tuple[DegradedReason, str] | None:
@@ -181,28 +186,43 @@ def _reconciling(tenants: Iterable[Looked]) -> Told:
     if any(each.new for each in going):
         message = "Tenants are being created."
         return Told(ClaimConditionType.RECONCILING, True, ReconcilingReason.CREATING, message)
-    if any(each.changing for each in going):
-        message = "A change is being rolled out."
-        return Told(ClaimConditionType.RECONCILING, True, ReconcilingReason.UPDATING, message)
+    changing = [each for each in going if each.changing]
+    if changing:
+        return Told(ClaimConditionType.RECONCILING, True, ReconcilingReason.UPDATING, _of_change(changing))
     return _stable()
 
 
+def _of_change(changing: Sequence[Looked]) -> str:
+    if any(each.unsent for each in changing):
+        return f"A change waits for the provider to look at it. {UNLESS_IT_STAYS}"
+    if all(each.trouble for each in changing):
+        return "A change waits. Degraded says what for."
+    return "A change is being rolled out."
+
+
 def _changes(wanted: WantedTenant, seen: ObservedTenant) -> bool:
+    return _comes(wanted, seen) or _rolls_out(seen)
+
+
+def _comes(wanted: WantedTenant, seen: ObservedTenant) -> bool:
+    """It is composed with this very answer, so the provider cannot have told of it yet."""
     asked = seen.asked
     here = (asked.domains, asked.enabled, asked.distribution_id)
-    # What is composed with this very answer, the provider cannot have told of yet.
-    return here != (frozenset(wanted.listed), wanted.enabled, wanted.distribution_id) or _rolls_out(seen)
+    return here != (frozenset(wanted.listed), wanted.enabled, wanted.distribution_id)
+
+
+def _is_behind(seen: ObservedTenant) -> bool:
+    told = seen.synced.generation
+    return told is not None and seen.generation is not None and told < seen.generation
 
 
 def _rolls_out(seen: ObservedTenant) -> bool:
     deployed, in_sync = (
         seen.condition(type_) for type_ in (TenantConditionType.DEPLOYED, TenantConditionType.IN_SYNC)
     )
-    told = seen.synced.generation
-    behind = told is not None and seen.generation is not None and told < seen.generation
     return (
         seen.deleted
-        or behind
+        or _is_behind(seen)
         or deployed.reason in (DeployedReason.DEPLOYING, DeployedReason.DISABLING)
         or in_sync.reason == InSyncReason.UPDATE_PENDING
     )

@@ -4,7 +4,7 @@ Derived from what was observed in this call and from nothing else, by a chain of
 something speaks for the tenant, and of several tenants the one that needs somebody most speaks for the claim.
 
     the managed resource says                          Live
-    (it does not exist)                                False Creating
+    (it does not exist, or nothing yet)                False Creating
     Ready True                                         True  Live, or Served where DNS leads past it
     Ready False Disabled, and the claim is suspended   False Suspended    (and the tenant counts as ready)
     Ready False, for a reason that clears by itself    False Creating, Deploying, Deleting
@@ -103,10 +103,15 @@ class View:
 
 def judge(wanted: WantedTenant, seen: ObservedTenant | None, plan: ChosenPlan) -> Finding:
     """What is found of one tenant."""
-    if seen is None:
-        return _CREATING
+    if seen is None or unlooked(seen):
+        return _UNLOOKED
     view = View(wanted, seen, plan)
     return next((found for check in CHECKS if (found := check(view))), _CREATING)
+
+
+def unlooked(seen: ObservedTenant) -> bool:
+    """The provider has told nothing of it yet."""
+    return not (seen.conditions or seen.deleted)
 
 
 def summary(findings: Sequence[tuple[WantedTenant, Finding]]) -> Finding:
@@ -117,6 +122,8 @@ def summary(findings: Sequence[tuple[WantedTenant, Finding]]) -> Finding:
     if worst.live:
         unreached = tuple(domain for _, each in findings for domain in each.unreached)
         return _past(unreached) if unreached else worst
+    if all(each is _UNLOOKED for _, each in findings if not each.satisfied):
+        return worst
     if worst.reason in _TELLING_NOBODY:
         # Which of many tenants it is changes all the time, and nobody needs to know.
         return Finding(worst.reason, " ".join(_TO_DO[worst.reason]))
@@ -334,6 +341,13 @@ CHECKS: Final[tuple[Callable[[View], Finding | None], ...]] = (
 
 _SERVED: Final = Finding(LiveReason.LIVE, "Every domain is served.")
 _CREATING: Final = Finding(LiveReason.CREATING, "The tenant is being created. Nobody needs to act.")
+UNLESS_IT_STAYS: Final = (
+    "Nobody needs to act, unless this stays for more than a minute: then the provider does not run, or lacks "
+    "a permission. Its /readyz and its log say which."
+)
+_UNLOOKED: Final = Finding(
+    LiveReason.CREATING, f"The tenant waits for the provider to look at it. {UNLESS_IT_STAYS}"
+)
 
 _GOING_ON: Final[Mapping[str, Reason]] = {
     ReadyReason.CREATING: LiveReason.CREATING,

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from google.protobuf.struct_pb2 import ListValue, Struct
 
+from apis.conditions import TenantReadyReason
 from apis.dns import RecordPurpose
 from function import domains, structs
 from function.live import Finding, phase
@@ -54,10 +55,15 @@ def derive(
 def _url(served: Sequence[str], tenants: Sequence[ObservedTenant]) -> str | None:
     """Where visitors find the first domain: nowhere before CloudFront answers for it, nor while DNS leads
     elsewhere."""
-    serving = (each for each in tenants if each.enabled is not False)
+    serving = (each for each in tenants if each.enabled is not False and not _comes(each))
     active = {domain for each in serving for domain in each.active - each.unreached}
     first = next((domain for domain in served if not domain.startswith(domains.WILDCARD)), None)
     return f"https://{first}" if first in active else None
+
+
+def _comes(tenant: ObservedTenant) -> bool:
+    """CloudFront rolls it out for the first time."""
+    return tenant.ready.denied and tenant.ready.reason == TenantReadyReason.DEPLOYING
 
 
 def _unless_large(remembered: Any, tenant: ObservedTenant | None) -> Callable[..., bytes]:

@@ -134,4 +134,28 @@ PROVIDER_MESSAGES = (
         "a claim that was applied again waits for ever, and says that nobody needs to act",
         (_MESSAGES,),
     ),
+    Mutation(
+        "a fight over a tenant is told in the story of an update alone",
+        "cloudfront/tenant.py",
+        'drifted=guards.contended(mr, self._with) if drift else ""',
+        'drifted=""',
+        "it is a Normal event, which nobody looks for",
+        (_MESSAGES,),
+    ),
+    Mutation(
+        "what is fought over is in sync",
+        "cloudfront/guards.py",
+        "    if not words or mr.deleted:\n",
+        "    if True:\n",
+        "the claim says that nothing needs attention for as long as it lasts",
+        (_MESSAGES,),
+    ),
+    Mutation(
+        "nobody answers probes before the start",
+        "installation.py",
+        '            waiting(f"waiting for the installation id: {error}")\n',
+        "",
+        "the kubelet kills the pod before anybody reads which permission is missing",
+        ("unit/provider/test_main.py",),
+    ),
 )
