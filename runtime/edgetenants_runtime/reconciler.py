@@ -249,6 +249,8 @@ class _Pass(Telling):
         waits = f"Waiting for other finalizers: {', '.join(self.held_by_others())}"
         if self.known.begins_to_wait(self.mr.uid, waits):
             self.tell(EventReason.PENDING, waits)
+        # Events end after an hour, and this may last for days.
+        self.report(synced=conditions.reconcile_success(f"{waits}. Whoever set them takes them off."))
         return Outcome(Next.REAL_BACKOFF)
 
     def resolve(self) -> None:
@@ -298,6 +300,14 @@ class _Pass(Telling):
 
     def await_existence(self) -> Outcome:
         self.tell(EventReason.PENDING, "Waiting for external resource existence to be confirmed")
+        if self.mr.deleted:
+            # Not Ready with the reason Deleting: that says that what was made is known.
+            self.report(
+                synced=conditions.reconcile_success(
+                    "The answer to its creation was lost, and what was asked for may come yet. This resource "
+                    f"goes after {self.having.pace.uncertain_grace:.0f} s without it. Nobody needs to act."
+                )
+            )
         return Outcome(Next.REAL_BACKOFF)
 
     def delete(self, client: ExternalClient) -> Outcome:

@@ -134,7 +134,7 @@ CASES = [
     Case(
         "deletion waits for other finalizers",
         "deletion.other-finalizers",
-        [OBSERVE, "event Normal PendingExternalResource"],
+        [OBSERVE, "event Normal PendingExternalResource", f"status {READY} {SYNCED}"],
         REAL_BACKOFF,
         {"deleted": True, "finalizers": ["example.org/backup", *HELD]},
         THERE,
@@ -329,10 +329,17 @@ def test_other_finalizers_are_told_of_once_and_again_when_they_change() -> None:
     world.external.toys = {"acme": 1}
     outcomes = [world.reconcile() for _ in range(3)]
     assert outcomes == [REAL_BACKOFF] * 3
-    assert world.journal == [OBSERVE, "event Normal PendingExternalResource", OBSERVE, OBSERVE]
+    told = ["event Normal PendingExternalResource", f"status {READY} {SYNCED}"]
+    assert world.journal == [OBSERVE, *told, OBSERVE, OBSERVE]
     left = {"metadata": {"finalizers": ["example.org/audit", *HELD]}}
     world.objects.patch(world.kind, world.key, left)
     world.reconcile()
+    assert world.mr is not None
+    synced = world.mr.condition("Synced")
+    assert synced is not None
+    assert (
+        synced.message == "Waiting for other finalizers: example.org/audit. Whoever set them takes them off."
+    )
     assert world.recorder.messages == [
         "Waiting for other finalizers: example.org/audit, example.org/backup",
         "Waiting for other finalizers: example.org/audit",

@@ -87,6 +87,14 @@ def test_a_deletion_waits_for_what_may_yet_be_made(name: str, restarts: bool) ->
     world.delete()
     passes(world, GRACE - 5)
     assert waits(world)
+    assert world.mr is not None
+    synced, ready = world.mr.condition("Synced"), world.mr.condition("Ready")
+    assert synced is not None
+    assert synced.message.startswith(
+        "The answer to its creation was lost, and what was asked for may come yet."
+    )
+    # That would say that what was made is known.
+    assert ready is None or ready.reason != "Deleting"
     ends_well(world)
 
 

@@ -101,6 +101,9 @@ ROWS = [
     Row(
         "ExtraFinalizersDelayDelete",
         AGAIN,
+        "",
+        "ReconcileSuccess",
+        because="Synced says which other finalizers a deletion waits for",
         mr=GOING | {"finalizers": [*HELD, "finalizer2"]},
         toys=THERE,
     ),

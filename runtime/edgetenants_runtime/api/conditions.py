@@ -157,9 +157,9 @@ def deleting() -> Condition:
     return _ready(ConditionStatus.FALSE, ReadyReason.DELETING)
 
 
-def reconcile_success() -> Condition:
-    """Synced: the last reconcile went through."""
-    return _synced(ConditionStatus.TRUE, SyncedReason.RECONCILE_SUCCESS)
+def reconcile_success(message: str = "") -> Condition:
+    """Synced: the last reconcile went through. `message`: what it waits for."""
+    return _synced(ConditionStatus.TRUE, SyncedReason.RECONCILE_SUCCESS, message)
 
 
 def reconcile_error(message: str) -> Condition:
