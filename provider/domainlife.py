@@ -5,7 +5,8 @@
                                   ├── given up, and nobody in the namespace lists it ──▶ ended
                                   └── --keep-domains have passed ──────────────────────▶ ended
 
-What is uncertain changes nothing. A domain is given up when a look finds that a tenant has it no longer. A
+What is uncertain changes nothing, and while the provider itself holds the recreation of a tenant, that it is
+not held is not certain. A domain is given up when a look finds that a tenant has it no longer. A
 tenant that was left in AWS was never seen without its domains, so nobody else gets them at once.
 """
 
@@ -60,11 +61,15 @@ class Record:
     namespace: str
     not_held_since: datetime | None = None
     """None while a tenant of the namespace has it."""
+    deleted: bool = False
+    """The provider itself deleted the tenant that had it last."""
 
     def to_value(self) -> str:
         """As it is stored."""
         since = self.not_held_since
-        told = {"namespace": self.namespace, **({"notHeldSince": rfc3339(since)} if since else {})}
+        told: dict[str, Any] = {"namespace": self.namespace}
+        told |= {"notHeldSince": rfc3339(since)} if since else {}
+        told |= {"deleted": True} if self.deleted else {}
         return json.dumps(told)
 
     @classmethod
@@ -73,7 +78,8 @@ class Record:
         try:
             told: Any = json.loads(value)
             since = told.get("notHeldSince")
-            return cls(str(told["namespace"]), parse_rfc3339(since) if since else None)
+            not_held_since = parse_rfc3339(since) if since else None
+            return cls(str(told["namespace"]), not_held_since, told.get("deleted") is True)
         except (ValueError, KeyError, TypeError, AttributeError):
             return cls(UNREADABLE)
 
@@ -88,12 +94,16 @@ class Use:
     """A managed resource or a claim of it lists the domain; None where that cannot be told."""
     given_up: bool = False
     """A tenant of it was seen to have the domain no longer, since this process started."""
+    deleted: bool = False
+    """This process deleted the tenant that had it last."""
 
 
 def judge(record: Record, use: Use, now: datetime, keep: timedelta) -> Record | None:
     """What the record becomes; None when it ends. What is uncertain changes nothing."""
     if use.held:
-        return replace(record, not_held_since=None)
+        return replace(record, not_held_since=None, deleted=False)
+    if use.deleted:
+        record = replace(record, deleted=True)
     if use.held is None:
         return record
     since = min(record.not_held_since or now, now)

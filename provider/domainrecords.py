@@ -123,6 +123,11 @@ class DomainRecords:
         record = self._shard(domainlife.shard_of(domain)).entries.get(domain)
         return None if record is None else record.namespace
 
+    def vouches(self, key: str, namespace: str) -> bool:
+        """See KeptDomains."""
+        record = self._shard(domainlife.shard_of(key)).entries.get(key)
+        return record is not None and record.namespace == namespace and not record.deleted
+
     def reread(self, domains: Iterable[str]) -> None:
         """See KeptDomains."""
         try:
@@ -202,6 +207,14 @@ class DomainRecords:
     def looked(self, mr: Managed, active: frozenset[str]) -> None:
         """See KeptDomains."""
         self._looks.note(mr, active)
+
+    def deleted(self, mr: Managed) -> None:
+        """See KeptDomains."""
+        self._looks.note_deleted(mr)
+
+    def on_hold(self, mr: Managed) -> None:
+        """See KeptDomains."""
+        self._looks.note_hold(mr)
 
     def _write(self, shard: int, known: _Shard, news: Mapping[str, Record | None]) -> dict[str, Any]:
         data = {domainlife.data_key(domain): each and each.to_value() for domain, each in news.items()}

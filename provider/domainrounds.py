@@ -176,8 +176,8 @@ class Rounds:
         if not listed and not is_name(domain):
             known = claimed.get(record.namespace)
             listed = None if known is None else domain in known
-        given_up = (record.namespace, domain) in uses.given_up
-        use = Use(uses.is_held(record.namespace, domain), listed, given_up)
+        pair = (record.namespace, domain)
+        use = Use(uses.is_held(*pair), listed, pair in uses.given_up, pair in uses.deleted)
         becomes = domainlife.judge(record, use, self._now(), self._keep)
         return None if domain in too_many and becomes and becomes.not_held_since else becomes
 

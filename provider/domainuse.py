@@ -41,6 +41,8 @@ class Looks:
         self._lock = threading.Lock()
         self._looks: dict[str, _Look] = {}
         self._given_up: set[tuple[str, str]] = set()
+        self._deleted: set[tuple[str, str]] = set()
+        self._on_hold: dict[str, float] = {}
         self._since: float | None = None
 
     def note(self, mr: Managed, active: frozenset[str]) -> None:
@@ -51,6 +53,20 @@ class Looks:
             self._looks[mr.uid] = look
             if before is not None:
                 self._given_up |= before.holds - look.holds
+            if active:
+                self._on_hold.pop(mr.uid, None)
+
+    def note_deleted(self, mr: Managed) -> None:
+        """This process deleted its tenant."""
+        with self._lock:
+            look = self._looks.get(mr.uid)
+            self._deleted |= look.holds if look else frozenset()
+
+    def note_hold(self, mr: Managed) -> None:
+        """Its tenant is gone, and is not made anew for the moment. Until it is there again, and for a day
+        after the last such look, nobody knows whether it is held."""
+        with self._lock:
+            self._on_hold[mr.uid] = self._clock.now()
 
     def uses(self, everyone: Iterable[Managed], kept: Iterable[tuple[str, str]] = ()) -> Uses:
         """What is known now. Looks at resources that are no more are forgotten, and so is which domains were
@@ -60,38 +76,48 @@ class Looks:
             if self._since is None:
                 self._since = now
             looks, waited = dict(self._looks), now - self._since
-            self._given_up.intersection_update(kept)
+            on_hold = {uid for uid, at in self._on_hold.items() if now - at < self._lasts}
             # Also by a resource that is no more: its tenant may have been left in AWS.
-            self._given_up -= {pair for look in looks.values() for pair in look.holds}
-            uses = Uses(frozenset(self._given_up))
+            held = {pair for look in looks.values() for pair in look.holds}
+            for pairs in (self._given_up, self._deleted):
+                pairs.intersection_update(kept)
+                pairs.difference_update(held)
+            uses = Uses(frozenset(self._given_up), frozenset(self._deleted))
         uids = set()
         for mr in everyone:
             uids.add(mr.uid)
             look, namespace = looks.get(mr.uid), namespace_of(mr)
             listed = {(namespace, domain) for domain in listed_by(mr)}
             uses.listed |= listed
-            if look is None and waited < self._lasts:
+            if mr.uid in on_hold or (look is None and waited < self._lasts):
                 uses.unlooked |= listed
             if look is not None and now - look.at < self._lasts:
                 uses.held |= {(namespace, domain) for domain in look.active}
         with self._lock:
             for uid in looks.keys() - uids:
                 self._looks.pop(uid, None)
+            self._on_hold = {uid: at for uid, at in self._on_hold.items() if uid in uids}
         return uses
 
 
 class Uses:
     """Namespaces with domains."""
 
-    def __init__(self, given_up: frozenset[tuple[str, str]] = frozenset()) -> None:
+    def __init__(
+        self,
+        given_up: frozenset[tuple[str, str]] = frozenset(),
+        deleted: frozenset[tuple[str, str]] = frozenset(),
+    ) -> None:
         self.given_up = given_up
         """A tenant was seen to have it no longer."""
+        self.deleted = deleted
+        """This process deleted the tenant that had it."""
         self.held: set[tuple[str, str]] = set()
         """A tenant has it, active."""
         self.listed: set[tuple[str, str]] = set()
         """A managed resource lists it, be it one that is being deleted."""
         self.unlooked: set[tuple[str, str]] = set()
-        """The same of one that nobody has looked at yet."""
+        """The same of one that nobody has looked at yet, or whose recreation is on hold."""
 
     def is_held(self, namespace: str, domain: str) -> bool | None:
         """As domainlife.Use has it."""

@@ -19,7 +19,6 @@ from provider.cloudfront.conditions import was_ready
 from provider.cloudfront.context import Context
 from provider.cloudfront.errors import AwsError, explain, not_ready
 from provider.cloudfront.identity import namespace_of, noun
-from provider.cloudfront.keptdomains import NOTHING
 from provider.cloudfront.observed import account_of
 from provider.cloudfront.ownership import Ownership, Resource
 from provider.cloudfront.vanishing import Census, Verdict, limit, take_census
@@ -280,6 +279,8 @@ def check_vanished(mr: Managed, having: Context) -> None:
         vanished.forget(mr.uid)
     if having.frozen or not permissions(mr.management_policies, mr.deletion_policy).create:
         # Nothing is made anyway, and what holds it is told.
+        if having.frozen:
+            having.kept.on_hold(mr)
         return
     _check_left(mr, having.drift_policy)
     home = account_of(mr.at_provider.get("arn") or "")
@@ -288,6 +289,8 @@ def check_vanished(mr: Managed, having: Context) -> None:
     if verdict is Verdict.HELD and vanished.confirms(having.config, having.confirmed):
         vanished.confirm(having.config)
         verdict = Verdict.MAKE
+    if verdict is not Verdict.MAKE:
+        having.kept.on_hold(mr)
     gone = f"{noun(mr)} {mr.external_name} ({id_}) is gone from AWS"
     if verdict is Verdict.WAIT:
         words = f"{gone}; it is made anew in {having.poll_seconds:.0f} s unless many others are gone too"
@@ -301,10 +304,10 @@ def check_vanished(mr: Managed, having: Context) -> None:
 
 def _is_recorded(mr: Managed, having: Context) -> bool:
     """Its name is kept for its namespace, or nothing can be told of it."""
-    if not having.account or having.kept is NOTHING or not having.kept.known:
+    if not having.account or not having.kept.known:
         return True
     name = str(mr.at_provider.get("name") or mr.external_name)
-    return having.kept.holder(namekeys.key_of(mr.kind, having.account, name)) == namespace_of(mr)
+    return having.kept.vouches(namekeys.key_of(mr.kind, having.account, name), namespace_of(mr))
 
 
 def _shared_census(having: Context, account: str | None) -> Census:

@@ -88,6 +88,19 @@ class KeptDomains(Protocol):
         nothing is written."""
         ...
 
+    def deleted(self, mr: Managed) -> None:
+        """The tenant of a managed resource was deleted, as it asks; nothing is written."""
+        ...
+
+    def on_hold(self, mr: Managed) -> None:
+        """The tenant of a managed resource is gone, and is not made anew for the moment: its time does not
+        run out meanwhile. Nothing is written."""
+        ...
+
+    def vouches(self, key: str, namespace: str) -> bool:
+        """A tenant of the namespace had the name, and the provider did not delete it since."""
+        ...
+
     def place(self, domain: str) -> str:
         """Where the record of a domain stands, in words for an administrator."""
         ...
@@ -111,6 +124,16 @@ class _Nothing:
     def looked(self, mr: Managed, active: frozenset[str]) -> None:
         """See KeptDomains."""
 
+    def deleted(self, mr: Managed) -> None:
+        """See KeptDomains."""
+
+    def on_hold(self, mr: Managed) -> None:
+        """See KeptDomains."""
+
+    def vouches(self, key: str, namespace: str) -> bool:  # noqa: ARG002 - who keeps nothing denies nothing
+        """See KeptDomains."""
+        return True
+
     def place(self, domain: str) -> str:
         """See KeptDomains."""
         return domain
@@ -128,6 +151,7 @@ class OnlyRead:
     def __init__(self, kept: KeptDomains) -> None:
         self._kept = kept
         self.holder, self.reread, self.place = kept.holder, kept.reread, kept.place
+        self.vouches = kept.vouches
 
     @property
     def known(self) -> bool:
@@ -138,6 +162,12 @@ class OnlyRead:
         """Not done."""
 
     def looked(self, mr: Managed, active: frozenset[str]) -> None:
+        """Not noted."""
+
+    def deleted(self, mr: Managed) -> None:
+        """Not noted."""
+
+    def on_hold(self, mr: Managed) -> None:
         """Not noted."""
 
 
@@ -215,6 +245,10 @@ class Keeper:
     def gone(self, mr: Managed) -> None:
         """A look found none."""
         self._kept.looked(mr, frozenset())
+
+    def deleted(self, mr: Managed) -> None:
+        """The provider deleted it."""
+        self._kept.deleted(mr)
 
     # Before a write.
 

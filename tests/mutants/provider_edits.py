@@ -199,7 +199,7 @@ PROVIDER_EDITS = (
     Mutation(
         "what is not recorded counts for nobody, also where nothing is",
         "cloudfront/guards.py",
-        "if not having.account or having.kept is NOTHING or not having.kept.known:\n        return True",
+        "if not having.account or not having.kept.known:\n        return True",
         "if not having.kept.known or not having.account:\n        return False",
         "a provider that restarts amid an accident makes everything anew",
         _VANISHING,

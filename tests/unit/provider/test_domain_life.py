@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,6 +14,7 @@ NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 KEEP = timedelta(hours=72)
 HELD = Record("shop")
 GIVEN_UP = Use(held=False, listed=False, given_up=True)
+DELETED = Use(held=False, listed=True, deleted=True)
 
 
 def since(**ago) -> Record:
@@ -35,6 +37,11 @@ def since(**ago) -> Record:
         pytest.param(since(hours=71), Use(held=False, listed=None), since(hours=71), id="nobody can tell"),
         pytest.param(since(hours=72), Use(held=False, listed=True), None, id="too long"),
         pytest.param(since(hours=99), Use(held=None, listed=False), since(hours=99), id="not looked at"),
+        pytest.param(HELD, DELETED, replace(since(), deleted=True), id="deleted by the provider"),
+        pytest.param(HELD, replace(DELETED, held=None), replace(HELD, deleted=True), id="and made again"),
+        pytest.param(
+            replace(since(hours=1), deleted=True), Use(held=True, listed=True), HELD, id="and found again"
+        ),
         pytest.param(since(hours=-9), Use(held=False, listed=True), since(), id="a time to come"),
     ],
 )
@@ -43,7 +50,7 @@ def test_what_a_record_becomes(before, use, after):
 
 
 def test_a_record_is_read_as_it_was_written():
-    for record in (HELD, since(hours=3), Record("")):
+    for record in (HELD, since(hours=3), Record(""), Record("shop", NOW, deleted=True)):
         assert Record.of_value(record.to_value()) == record
 
 

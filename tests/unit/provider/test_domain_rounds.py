@@ -134,6 +134,54 @@ def test_the_tenant_that_was_left_is_that_of_the_last_to_have_it(cluster, again)
     assert cluster.passes(hours=71) == "shop"
 
 
+def test_the_time_does_not_run_while_the_provider_holds_the_recreation(cluster):
+    mr = cluster.holds()
+    cluster.looks.note(mr, frozenset())
+    cluster.looks.note_hold(mr)
+    for _ in range(20):
+        assert cluster.passes(hours=20) == "shop"
+        cluster.looks.note(mr, frozenset())
+        cluster.looks.note_hold(mr)
+    assert cluster.passes(hours=23) == "shop", "a day after the last look"
+    cluster.passes(hours=2)
+    assert cluster.passes(hours=71) == "shop"
+    assert cluster.passes(hours=2) is None
+
+
+def test_what_was_on_hold_and_is_there_again_is_as_all_others(cluster):
+    mr = cluster.holds()
+    cluster.looks.note_hold(mr)
+    cluster.looks.note(mr, frozenset({DOMAIN}))
+    cluster.goes()
+    cluster.passes(seconds=10)
+    assert cluster.passes(seconds=10) is None
+    assert not cluster.looks._on_hold
+
+
+def test_what_goes_while_it_is_on_hold_is_forgotten(cluster):
+    cluster.looks.note_hold(cluster.holds())
+    cluster.mrs.clear()
+    cluster.passes(minutes=1)
+    assert not cluster.looks._on_hold
+
+
+def test_a_name_whose_tenant_the_provider_deleted_vouches_for_nothing(cluster):
+    mr = cluster.holds()
+    assert cluster.records.vouches(DOMAIN, "shop")
+    assert not cluster.records.vouches(DOMAIN, "other")
+    cluster.looks.note_deleted(mr)
+    cluster.goes()
+    cluster.lists("made again")
+    cluster.passes(seconds=10)
+    assert cluster.records.holder(DOMAIN) == "shop"
+    assert not cluster.records.vouches(DOMAIN, "shop")
+    cluster.restart()
+    assert not cluster.records.vouches(DOMAIN, "shop"), "another process knows it, too"
+    cluster.looks.note(cluster.lists("made again"), frozenset({DOMAIN}))
+    cluster.passes(seconds=10)
+    assert cluster.records.vouches(DOMAIN, "shop")
+
+
 def test_a_domain_that_came_back_was_not_given_up(cluster):
     mr = cluster.holds()
     cluster.looks.note(mr, frozenset())

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import re
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 import pytest
 
@@ -16,6 +18,7 @@ from provider.cloudfront import answers, vanishing
 from provider.cloudfront.memory import Memory
 from provider.cloudfront.vanishing import Census, Verdict, judge, limit
 from provider.domainrecords import DomainRecords
+from provider.domainrounds import Claims, Rounds
 from provider.domainuse import Looks
 from tests.unit.provider.fakecloudfront import FakeCloudFront
 from tests.unit.provider.test_connectiongroup import Groups
@@ -350,6 +353,63 @@ def test_an_accident_of_many_namespaces_holds_them_all_after_a_restart_too(kept)
         fleet.poll()
     assert {world.mr.namespace for world in fleet.held} == {"shop", *teams}
     assert not fleet.cloudfront.tenants
+
+
+class NoClaims:
+    def allowed(self, verb, kind):
+        return False
+
+
+def passes_round(fleet: Fleet) -> None:
+    """The records are brought to what is."""
+    kept = fleet.context["kept"]
+    Rounds(
+        kept,
+        kept._looks,
+        Claims(NoClaims()),
+        keep=timedelta(hours=72),
+        everyone=fleet.context["everyone"],
+        everything_read=lambda: True,
+    ).round()
+
+
+def test_what_was_deleted_and_is_forged_again_holds_up_nobody_after_a_restart():
+    fleet = Fleet(8)
+    remembered(fleet)
+    hostile = [f"hostile{number}" for number in range(9)]
+    with_one_in_each_of(fleet, hostile)
+    theirs = [world for world in fleet.worlds if world.mr.namespace in hostile]
+    before = [world.status for world in theirs]
+    for world in theirs:
+        world.delete()
+        world.settle()
+        assert world.gone
+    for world, status in zip(theirs, before, strict=True):
+        again = copy.deepcopy(world.obj)
+        again["metadata"].pop("deletionTimestamp")
+        again["metadata"]["uid"] += "-again"
+        again["status"] = status
+        fleet.worlds[fleet.worlds.index(world)] = World(again, fleet.cloudfront)
+    passes_round(fleet)
+    fleet.restart()
+    fleet.poll()
+    fleet.lose(1)
+    for _ in range(3):
+        fleet.poll()
+    assert "shop" not in {world.mr.namespace for world in fleet.held}
+
+
+@pytest.mark.parametrize("frozen", ["", "writes are frozen"])
+def test_the_domains_are_kept_for_as_long_as_recreation_is_on_hold(frozen):
+    fleet = Fleet(8)
+    remembered(fleet)
+    held = fleet.context["kept"]._looks
+    fleet.context["frozen"] = frozen
+    fleet.lose(8)
+    for _ in range(3):
+        fleet.poll()
+    uses = held.uses([world.mr for world in fleet.worlds])
+    assert {uses.is_held("shop", f"t{number}.example.com") for number in range(8)} == {None}
 
 
 def onlook(fleet: Fleet) -> list[World]:
