@@ -21,7 +21,8 @@ def offered(mr: Managed, state: Assessment) -> dict[str, Any]:
     A tenant that is only looked at has no record; its fields are offered at the first look alone.
     """
     seen, applied = state.seen, state.applied
-    values = {"domains": sorted(seen.domains), "enabled": seen.enabled}
+    enabled = seen.enabled if state.asked.enabled is None else state.asked.enabled
+    values = {"domains": sorted(seen.domains), "enabled": enabled}
     if not applied.known:
         return {} if mr.at_provider.get("id") else values
     return {field: value for field, value in values.items() if not applied.was_said(field)}

@@ -175,6 +175,11 @@ class Memory:
         with self._lock:
             self._disabled[uid] = id_
 
+    def disabled_by_any(self, id_: str) -> bool:
+        """This process disabled it for the deletion of some resource, which may be gone by now."""
+        with self._lock:
+            return id_ in self._disabled.values()
+
     def disabled(self, uid: str, id_: str) -> bool:
         """This process disabled it, or tried to."""
         with self._lock:

@@ -149,7 +149,7 @@ class TenantClient:
 
     def _assess(self, mr: Managed, looked: Looked[ObservedTenant]) -> Assessment:
         seen = looked.seen
-        asked = self._asked(mr, seen.name)
+        asked = self._unless_disabled_here(self._asked(mr, seen.name), seen)
         deep = self._memory.deep_check_due(mr.uid) or is_requested(mr)
         certificate = self._look_at_certificate(mr, asked, seen, deep=deep)
         state = self._compare(mr, asked, seen, certificate)
@@ -163,6 +163,13 @@ class TenantClient:
             _log.warning("cannot read tags", tenant=seen.name, error=str(error))
             return state
         return self._compare(mr, asked, ownerlook.verified(mr, tagged, self._with), certificate)
+
+    def _unless_disabled_here(self, asked: desired.Tenant, seen: ObservedTenant) -> desired.Tenant:
+        """Where the spec leaves it open, a tenant is as it is; but not as it is for a deletion that ended, as
+        its resource was applied again."""
+        if asked.enabled is None and not seen.enabled and self._memory.disabled_by_any(seen.id):
+            return replace(asked, enabled=True)
+        return asked
 
     def _compare(
         self, mr: Managed, asked: desired.Tenant, seen: ObservedTenant, certificate: Certificate | None
@@ -373,6 +380,9 @@ class TenantClient:
         if not isinstance(actions[0], Wait) and not ownerlook.before_deletion(mr, looked, self._with):
             return _gone_already()
         self._keeper.before_loss(mr, tenant, tenant.domains)
+        if tenant.enabled:
+            # Before it is sent: the answer may be lost.
+            self._memory.note_disabled(mr.uid, tenant.id)
         try:
             effects = apply.run(actions, tenant, self._cloudfront)
         except ActionFailed as failure:

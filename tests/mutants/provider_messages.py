@@ -158,4 +158,12 @@ PROVIDER_MESSAGES = (
         "the kubelet kills the pod before anybody reads which permission is missing",
         ("unit/provider/test_main.py",),
     ),
+    Mutation(
+        "what was disabled for a deletion stays so",
+        "cloudfront/tenant.py",
+        "not seen.enabled and self._memory.disabled_by_any(seen.id)",
+        "False",
+        "a resource that is applied again while its tenant goes is dark for good",
+        ("unit/provider/test_defects.py",),
+    ),
 )

@@ -378,3 +378,33 @@ def test_a_tenant_made_anew_has_the_version_of_the_old_one_and_is_another():
     world.settle()
     assert world.condition("CertificateReady")[1] == "PendingValidation"
     assert world.status["atProvider"]["id"] == made.id != before.id
+
+
+@pytest.mark.parametrize("asked", [None, False])
+def test_what_was_disabled_for_a_deletion_is_enabled_once_its_resource_is_there_again(asked):
+    said = {} if asked is None else {"enabled": asked}
+    first = World(managed({**FOR_PROVIDER, **said}))
+    first.settle()
+    first.cloudfront.refuse["DeleteDistributionTenant"] = AwsError(
+        "DeleteDistributionTenant", "ResourceNotDisabled", "not yet", status=409
+    )
+    first.delete()
+    first.reconcile()
+    assert not first.cloudfront.only.enabled
+    again = World(managed({**FOR_PROVIDER, **said}, uid="another"), first.cloudfront)
+    again.memory, again.clock = first.memory, first.clock
+    offered = again.client.observe(again.mr).late_initialized
+    assert offered.get("enabled") is (True if asked is None else False)
+    again.settle()
+    assert again.cloudfront.only.enabled is (asked is None)
+    assert again.ready() == (("True", "Available") if asked is None else ("False", "Disabled"))
+
+
+def test_what_somebody_else_disabled_stays_so_where_the_spec_leaves_it_open():
+    world = World(managed({key: value for key, value in FOR_PROVIDER.items() if key != "enabled"}))
+    world.settle()
+    world.cloudfront.edit("dt_1", enabled=False)
+    world.obj["metadata"]["uid"] = "another"
+    world.obj["status"] = {}
+    world.restart()
+    assert world.client.observe(world.mr).late_initialized["enabled"] is False
