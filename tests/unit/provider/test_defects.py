@@ -394,7 +394,7 @@ def test_what_was_disabled_for_a_deletion_is_enabled_once_its_resource_is_there_
     again = World(managed({**FOR_PROVIDER, **said}, uid="another"), first.cloudfront)
     again.memory, again.clock = first.memory, first.clock
     offered = again.client.observe(again.mr).late_initialized
-    assert offered.get("enabled") is (True if asked is None else False)
+    assert offered.get("enabled") is (asked is None)
     again.settle()
     assert again.cloudfront.only.enabled is (asked is None)
     assert again.ready() == (("True", "Available") if asked is None else ("False", "Disabled"))
