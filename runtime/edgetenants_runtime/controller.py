@@ -13,7 +13,6 @@ from typing import Any
 import structlog
 
 from edgetenants_runtime import deadline
-from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.clock import Clock, SystemClock
 from edgetenants_runtime.guard import StandDown
 from edgetenants_runtime.instruments import ControllerMetrics, ManagedMetrics, Result
@@ -61,7 +60,7 @@ def shares(informer: Informer) -> Callable[[ObjectKey], Hashable]:
         if key.namespace:
             return key.namespace
         obj = informer.cache.get(key)
-        return Managed(obj).labels.get(names.LABEL_CLAIM_NAMESPACE, "") if obj else ""
+        return Managed(obj).share if obj else ""
 
     return share
 

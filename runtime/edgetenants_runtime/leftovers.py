@@ -8,7 +8,8 @@ in that moment holds nothing: the resource is gone, and what the creation made b
                                                       └─ deleted as the resource would have been ─▶ gone
 
 It is known to this process alone. One that ends meanwhile leaves the external resource where it is; the log
-has named it.
+has named it. Each namespace has a thread of its own while something of it is left, so that nobody waits for
+another's slow account.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Final
 import structlog
 
 from edgetenants_runtime.api import annotations as names
-from edgetenants_runtime.clock import rfc3339, utc_now
+from edgetenants_runtime.clock import Stopwatch, rfc3339, utc_now
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import Connector, Disconnects
 from edgetenants_runtime.guard import StandDown
@@ -33,8 +34,13 @@ __all__ = ["Leftovers"]
 
 _log = structlog.get_logger("edgetenants_runtime.leftovers")
 
-_MOST: Final = 1000
+_MOST: Final = 2000
+_MOST_OF_ONE: Final = 100
+"""Of one namespace."""
+_MOST_THREADS: Final = 32
 _ROUND_SECONDS: Final = 5.0
+_PATIENCE: Final = 5.0
+"""Real seconds for which a round waits for its threads; whoever takes longer is left out of the next."""
 _TRIES: Final = 720
 """An hour of rounds."""
 
@@ -58,23 +64,49 @@ class Leftovers:
         `deletion_held` as in Collaborators."""
         self._connector, self._has_another, self._deletion_held = connector, has_another, deletion_held
         self._lock = threading.Lock()
-        self._left: OrderedDict[str, _Left] = OrderedDict()
+        self._left: dict[str, OrderedDict[str, _Left]] = {}
+        """By namespace and uid; the namespace whose last turn is longest ago comes first."""
+        self._busy: set[str] = set()
 
     def note(self, mr: Managed, external_name: str | None) -> None:
         """The managed resource is gone, and its external resource was made just now."""
         with self._lock:
-            if len(self._left) < _MOST:
-                self._left[mr.uid] = _Left(_deleted(mr, external_name))
+            of_one = self._left.setdefault(mr.share, OrderedDict())
+            if len(of_one) < _MOST_OF_ONE and sum(map(len, self._left.values())) < _MOST:
+                of_one[mr.uid] = _Left(_deleted(mr, external_name))
 
     def round(self) -> float:
         """Delete what can be; real seconds until the next round."""
         with self._lock:
-            left = list(self._left.values())
-        for each in left:
-            if self._ends(each):
-                with self._lock:
-                    self._left.pop(each.mr.uid, None)
+            turn = [share for share in self._left if share not in self._busy]
+            turn = turn[: max(0, _MOST_THREADS - len(self._busy))]
+            self._busy.update(turn)
+            for share in turn:
+                self._left[share] = self._left.pop(share)
+        threads = [threading.Thread(target=self._round_of, args=(share,), daemon=True) for share in turn]
+        for thread in threads:
+            thread.start()
+        elapsed = Stopwatch()
+        for thread in threads:
+            thread.join(max(0.0, _PATIENCE - elapsed.elapsed()))
         return _ROUND_SECONDS
+
+    def _round_of(self, share: str) -> None:
+        try:
+            with self._lock:
+                left = list(self._left[share].values())
+            for each in left:
+                ends = self._ends(each)
+                with self._lock:
+                    if ends:
+                        self._left[share].pop(each.mr.uid, None)
+                    else:
+                        self._left[share][each.mr.uid] = _Left(each.mr, each.tries + 1)
+        finally:
+            with self._lock:
+                self._busy.discard(share)
+                if not self._left[share]:
+                    del self._left[share]
 
     def _ends(self, left: _Left) -> bool:
         said = {"namespace": left.mr.namespace, "name": left.mr.name, "external_name": left.mr.external_name}
@@ -87,8 +119,6 @@ class Leftovers:
         if left.tries >= _TRIES:
             _log.error("what was left of a managed resource could not be deleted, and stays", **said)
             return True
-        with self._lock:
-            self._left[left.mr.uid] = _Left(left.mr, left.tries + 1)
         return False
 
     def _is_gone(self, mr: Managed, said: Mapping[str, object]) -> bool:

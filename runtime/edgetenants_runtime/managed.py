@@ -144,6 +144,11 @@ class Managed:
         return str(self.metadata["name"])
 
     @property
+    def share(self) -> str:
+        """The namespace that it counts for: its own, or for a cluster-scoped resource that of its claim."""
+        return self.namespace or self.labels.get(names.LABEL_CLAIM_NAMESPACE, "")
+
+    @property
     def namespace(self) -> str:
         """metadata.namespace, "" when cluster-scoped."""
         return self.metadata.get("namespace") or ""

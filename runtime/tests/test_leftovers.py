@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,8 @@ from edgetenants_runtime import Change, ExternalError, Managed, NotYet, Observat
 from edgetenants_runtime.guard import StandDown
 from edgetenants_runtime.leftovers import Leftovers
 from edgetenants_runtime.testing import toy
+
+Until = Callable[[Callable[[], Any]], None]
 
 
 class Outside:
@@ -87,6 +90,69 @@ def test_what_cannot_be_deleted_yet_holds_up_no_other_and_is_tried_again(trouble
     assert outside.there == set()
 
 
+class Slow(Outside):
+    """A namespace's account does not answer."""
+
+    def __init__(self, *names: str | None) -> None:
+        super().__init__(*names)
+        self.go_on = threading.Event()
+
+    def connect(self, mr: Managed) -> Outside:
+        if mr.namespace == "slow":
+            self.go_on.wait(10)
+        return self
+
+
+def of(namespace: str, name: str) -> Managed:
+    obj = toy()
+    obj["metadata"] |= {"uid": f"uid-{namespace}-{name}", "name": f"mr-{name}", "namespace": namespace}
+    return Managed(obj)
+
+
+def test_a_namespace_with_a_slow_account_holds_up_no_other(
+    monkeypatch: pytest.MonkeyPatch, until: Until
+) -> None:
+    monkeypatch.setattr(leftovers, "_PATIENCE", 0.3)
+    outside = Slow("s1", "s2", "one")
+    left = Leftovers(outside, lambda _: False)
+    for name in ("s1", "s2"):
+        left.note(of("slow", name), name)
+    left.note(of("shop", "one"), "one")
+    left.round()
+    assert outside.there == {"s1", "s2"}
+    outside.there.add("two")
+    left.note(of("shop", "two"), "two")
+    before = threading.active_count()
+    for _ in range(3):
+        left.round()
+    assert outside.there == {"s1", "s2"}
+    assert threading.active_count() <= before, "no thread for what is under way already"
+    outside.go_on.set()
+    until(lambda: left.round() > 0 and left._left == {})
+    assert outside.there == set()
+
+
+def test_one_namespace_does_not_use_up_the_room_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leftovers, "_MOST_OF_ONE", 3)
+    left = Leftovers(Outside(), lambda _: False)
+    for number in range(9):
+        left.note(of("noisy", str(number)), str(number))
+    left.note(of("shop", "one"), "one")
+    assert {share: len(each) for share, each in left._left.items()} == {"noisy": 3, "shop": 1}
+
+
+def test_namespaces_take_turns_where_there_are_more_than_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leftovers, "_MOST_THREADS", 2)
+    outside = Outside(*"abcdef")
+    outside.troubles = []
+    left = Leftovers(outside, lambda _: False)
+    for name in "abcdef":
+        left.note(of(f"ns-{name}", name), name)
+    for rounds in range(1, 4):
+        left.round()
+        assert len(outside.there) == 6 - 2 * rounds
+
+
 def test_deletions_that_are_held_are_held_here_too() -> None:
     outside, held = Outside("one"), ["the provider runs with --hold-deletions", ""]
     left = left_behind(outside, "one")
@@ -115,4 +181,5 @@ def test_after_an_hour_it_is_given_up_and_told(monkeypatch: pytest.MonkeyPatch) 
 
 def test_whoever_leaves_very_many_fills_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leftovers, "_MOST", 2)
-    assert len(left_behind(Outside(), "one", "two", "three")._left) == 2
+    left = left_behind(Outside(), "one", "two", "three")._left
+    assert sum(map(len, left.values())) == 2

@@ -162,8 +162,8 @@ CERTIFICATES = (
     Mutation(
         "an attached certificate is filled into the spec",
         "cloudfront/lateinit.py",
-        '"enabled": seen.enabled}',
-        '"enabled": seen.enabled, "customizations": {"certificate": seen.customizations.certificate_arn}}',
+        '"enabled": enabled}',
+        '"enabled": enabled, "customizations": {"certificate": seen.customizations.certificate_arn}}',
         "GitOps puts the spec back, and the certificate is detached",
         (f"{_DEFECTS}::test_an_attached_certificate_is_never_filled_into_the_spec",),
     ),

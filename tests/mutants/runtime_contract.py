@@ -306,4 +306,20 @@ RUNTIME_CONTRACT = (
         "two providers fight over a resource in silence",
         ("test_reconciler_looks.py",),
     ),
+    Mutation(
+        "what is left of one namespace waits for that of another",
+        "leftovers.py",
+        "thread.join(max(0.0, _PATIENCE - elapsed.elapsed()))",
+        "thread.join()",
+        "a team whose account does not answer has the left tenants of all others serve on",
+        ("test_leftovers.py",),
+    ),
+    Mutation(
+        "a namespace that is under way gets another thread",
+        "leftovers.py",
+        "if share not in self._busy]",
+        "]",
+        "each round adds a thread that hangs",
+        ("test_leftovers.py",),
+    ),
 )

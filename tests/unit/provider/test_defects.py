@@ -382,8 +382,10 @@ def test_a_tenant_made_anew_has_the_version_of_the_old_one_and_is_another():
 
 @pytest.mark.parametrize("asked", [None, False])
 def test_what_was_disabled_for_a_deletion_is_enabled_once_its_resource_is_there_again(asked):
-    said = {} if asked is None else {"enabled": asked}
-    first = World(managed({**FOR_PROVIDER, **said}))
+    spec = {**FOR_PROVIDER, "enabled": asked}
+    if asked is None:
+        del spec["enabled"]
+    first = World(managed(spec))
     first.settle()
     first.cloudfront.refuse["DeleteDistributionTenant"] = AwsError(
         "DeleteDistributionTenant", "ResourceNotDisabled", "not yet", status=409
@@ -391,7 +393,7 @@ def test_what_was_disabled_for_a_deletion_is_enabled_once_its_resource_is_there_
     first.delete()
     first.reconcile()
     assert not first.cloudfront.only.enabled
-    again = World(managed({**FOR_PROVIDER, **said}, uid="another"), first.cloudfront)
+    again = World(managed(spec, uid="another"), first.cloudfront)
     again.memory, again.clock = first.memory, first.clock
     offered = again.client.observe(again.mr).late_initialized
     assert offered.get("enabled") is (asked is None)
