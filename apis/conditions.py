@@ -7,6 +7,10 @@ clears by itself; the reference is made from them.
 """
 
 from enum import StrEnum
+from typing import Final
+
+NOT_DONE: Final = ". Not done yet: "
+"""Divides the message of InSync: what differs, and what holds it up."""
 
 
 class TenantConditionType(StrEnum):

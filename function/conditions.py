@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Final
 
 from apis.conditions import (
+    NOT_DONE,
     BlockedReason,
     ClaimConditionType,
     DegradedReason,
@@ -65,6 +66,19 @@ class Looked:
     def unsent(self) -> bool:
         """The provider has not looked at its change yet."""
         return self.seen is not None and (_comes(self.wanted, self.seen) or _is_behind(self.seen))
+
+    @property
+    def dark(self) -> list[str]:
+        """Its domains for which CloudFront does not answer, as far as is known."""
+        seen = self.seen
+        active = seen.active if seen is not None and seen.enabled is not False else frozenset()
+        return [domain for domain in self.wanted.domains if domain not in active]
+
+    @cached_property
+    def held_up(self) -> str:
+        """Why its change is not sent to AWS, in the provider's words; empty where nothing holds it up."""
+        in_sync = self.seen.condition(TenantConditionType.IN_SYNC) if self.seen else None
+        return in_sync.message.partition(NOT_DONE)[2] if in_sync and in_sync.denied else ""
 
     @cached_property
     def trouble(self) -> tuple[DegradedReason, str] | None:
@@ -197,7 +211,8 @@ def _of_change(changing: Sequence[Looked]) -> str:
         return f"A change waits for the provider to look at it. {UNLESS_IT_STAYS}"
     if all(each.trouble for each in changing):
         return "A change waits. Degraded says what for."
-    return "A change is being rolled out."
+    held_up = next((each.held_up for each in changing if each.held_up), "")
+    return f"A change waits: {held_up}" if held_up else "A change is being rolled out."
 
 
 def _changes(wanted: WantedTenant, seen: ObservedTenant) -> bool:
@@ -247,8 +262,13 @@ def _degraded(tenants: Sequence[Looked], live: Finding, *, reached: bool) -> Tol
 
 
 def _not_served(tenants: Iterable[Looked]) -> str:
-    named = _domains(each for each in tenants if each.finding.failed)
-    return f"Not served: {named}. Live says why." if named else "A tenant cannot be made. Live says why."
+    failed = [each for each in tenants if each.finding.failed]
+    dark = [domain for each in failed for domain in each.dark]
+    if dark:
+        return f"Not served: {_names(dark)}. Live says why."
+    if any(each.wanted.domains for each in failed):
+        return "CloudFront serves the domains as before. Live says what is wrong."
+    return "A tenant cannot be made. Live says why."
 
 
 def _astray(tenants: Iterable[Looked]) -> Sequence[str]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from apis.conditions import (
+    NOT_DONE,
     DeployedReason,
     DnsReason,
     InSyncReason,
@@ -245,7 +246,7 @@ def _in_sync(world: World) -> Condition:
 def difference(*, drift: bool, left: bool, ineffective: bool, frozen: str) -> tuple[InSyncReason, str]:
     """Why AWS has something else than what is asked: the reason, and how the message ends."""
     if frozen:
-        return InSyncReason.FROZEN, f". Not done yet: {frozen}. Whoever did that lifts it"
+        return InSyncReason.FROZEN, f"{NOT_DONE}{frozen}. Whoever did that lifts it"
     if ineffective:
         return InSyncReason.UPDATE_INEFFECTIVE, (
             ". The same update was made twice and changed nothing, so it is not repeated until the resource "

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
 
-from apis.conditions import InSyncReason, ReconcilingReason, TenantConditionType
+from apis.conditions import NOT_DONE, InSyncReason, ReconcilingReason, TenantConditionType
 from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import Change, ExternalClient, Observation
@@ -24,7 +24,6 @@ __all__ = ["ProgressClient", "held_up"]
 
 Conditions = tuple[Condition, ...]
 
-_NOT_DONE: Final = ". Not done yet: "
 _UNSEEN: Final = "The spec has changed since AWS was last looked at"
 _GOING: Final = "A change waits to be sent to AWS, or is being rolled out; InSync says which."
 _STABLE: Final = "No change is on its way."
@@ -87,7 +86,7 @@ def _waiting(mr: Managed, seen: Conditions, cause: str) -> Conditions:
         type=TenantConditionType.IN_SYNC.value,
         status=ConditionStatus.FALSE,
         reason=reason,
-        message=f"{difference}{_NOT_DONE}{without_request_id(cause)}",
+        message=f"{difference}{NOT_DONE}{without_request_id(cause)}",
     )
     return (waits, *_reconciling(mr, (*seen, waits), settled=False))
 
@@ -102,7 +101,7 @@ def _unsent(mr: Managed) -> tuple[str, str] | None:
     last = mr.condition(TenantConditionType.IN_SYNC)
     if last is None:
         return None
-    told, mark, _ = last.message.partition(_NOT_DONE)
+    told, mark, _ = last.message.partition(NOT_DONE)
     if _is_false(last) and last.reason in _OWED and mark:
         return last.reason, told
     looked_at = last.observed_generation
