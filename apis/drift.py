@@ -61,6 +61,9 @@ class AppliedRecord(ApiModel):
     """Digest of the fields that were last written."""
     etag: Annotated[str | None, Field(max_length=128)] = None
     """ETag that AWS answered to the last write."""
+    owner: Annotated[str | None, Field(max_length=256)] = None
+    """Value of the tag edgetenants.io/owner that was last written. Of a cluster-scoped resource it keeps the
+    namespace of its claim, whose labels Crossplane takes off before it deletes the resource."""
     tag_keys: Annotated[
         tuple[Annotated[str, Field(max_length=128)], ...] | None, Field(max_length=64), Kube(list_type="set")
     ] = None

@@ -116,6 +116,7 @@ def record(
     return {
         "hash": ".".join((_VERSION, *digests)),
         "etag": etag,
+        "owner": (asked.tags or {}).get(identity.OWNER_TAG),
         "tagKeys": sorted(_users(asked) | (before.tag_keys if "tags" in left else frozenset())),
         "parameterKeys": sorted(
             asked.parameters.keys() | (before.parameter_keys if "parameters" in left else frozenset())

@@ -27,8 +27,20 @@ def noun(mr: Managed) -> str:
 
 
 def namespace_of(mr: Managed) -> str:
-    """The namespace of the resource, or of the claim that a cluster-scoped one was composed for, else ""."""
-    return mr.namespace or mr.labels.get(LABEL_CLAIM_NAMESPACE, "")
+    """The namespace of the resource, or of the claim that a cluster-scoped one was composed for, else "".
+
+    Crossplane v1 takes the labels of the claim off a resource that it no longer composes, and deletes it a
+    moment later (internal/controller/apiextensions/composite, the garbage collectors). What was written to
+    AWS says whose it was; the status of a cluster-scoped resource is no namespace's to write.
+    """
+    return mr.namespace or mr.labels.get(LABEL_CLAIM_NAMESPACE) or _written(mr)
+
+
+def _written(mr: Managed) -> str:
+    owner = (mr.status.get("applied") or {}).get("owner")
+    written = owner if isinstance(owner, str) else ""
+    _installation, _kind, namespace, name = (*written.split("/", 3), "", "", "", "")[:4]
+    return namespace if name else ""
 
 
 def owner_of(mr: Managed, installation: str, name: str) -> str:

@@ -20,6 +20,7 @@ from tests.integration.test_legacy_claims import (
     kind_of_claims,
     parameters,
     test_a_claims_whole_life,
+    test_a_domain_that_is_taken_out_takes_its_tenant_along,
     test_a_refusal_is_told_on_the_claim,
     test_tenants_with_a_connection_group_of_their_own,
     test_what_serves_serves_on_without_the_function,

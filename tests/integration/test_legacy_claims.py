@@ -140,6 +140,26 @@ def test_tenants_with_a_connection_group_of_their_own(claims: LegacyClaims, worl
         claims.wait("everything to go", lambda: not (claims.all_managed() or groups() or claims.get("pair")))
 
 
+def test_a_domain_that_is_taken_out_takes_its_tenant_along(claims: LegacyClaims, world: World) -> None:
+    """Crossplane v1 takes the claim's labels off a resource before it deletes it: whose the tenant is must be
+    known all the same, or it serves on without a resource."""
+    stays, goes = "stays.example.com", "goes.example.com"
+
+    def served() -> set[str]:
+        tenants = world.emulator.state()["tenants"]
+        own = [each for each in tenants if each["Name"].startswith(f"{claims.namespace}.fewer")]
+        return {row["Domain"] for each in own for row in each["Domains"]}
+
+    claims.apply(claims.claim("fewer", isolation="PerDomain", domains=[stays, goes]))
+    claims.wait_ready("fewer")
+    assert served() == {stays, goes}
+    claims.patch("fewer", {"domains": [stays]})
+    claims.wait("its tenant to go", lambda: served() == {stays})
+    claims.wait("its resource to go", lambda: len(claims.all_managed()) == 1)
+    claims.delete("fewer")
+    claims.wait("everything to go", lambda: not (claims.all_managed() or served()))
+
+
 def test_at_last_a_claim_of_v2_takes_the_tenant_over(claims: LegacyClaims, world: World) -> None:
     """As docs/how-to/use-crossplane-v1.md says."""
     moving = {"distributionId": "E1EDGETENANTS", "allow": {"onDelete": ["Orphan"], "adopt": True}}

@@ -622,5 +622,6 @@ def test_a_cluster_scoped_group_is_disabled_by_whoever_runs_the_platform() -> No
     world = serving(None, f"{INSTALLATION}/DistributionTenant/rogue/x")
     del world.obj["metadata"]["namespace"]
     world.group.tags[TAG] = f"{INSTALLATION}/ConnectionGroup//shop.front"
+    world.obj["status"]["applied"]["owner"] = world.group.tags[TAG]
     world.edit(enabled=False)
     assert "UpdateConnectionGroup" in world.reconcile()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from edgetenants_runtime.managed import Managed
+from provider.cloudfront import identity
 from provider.cloudfront.errors import AwsError
 from provider.cloudfront.identity import OWNER_TAG, owner_of
 from tests.unit.provider.fakecloudfront import FakeCloudFront
@@ -244,3 +245,32 @@ def test_tags_that_may_not_be_read_refuse_an_adoption():
     permit = "Permit it in the IAM policy of these credentials (docs/iam.md)"
     assert world.error.message == f"read tags of tenant shop.acme: AccessDenied: no. {permit}"
     assert world.ready() == ("False", "AccessDenied")
+
+
+def test_what_was_written_says_whose_a_resource_without_labels_is():
+    """As Crossplane v1 leaves it before it deletes it."""
+    world = World(managed(cluster=True))
+    world.settle()
+    assert world.status["applied"]["owner"] == "cluster-1/DistributionTenant/shop/shop.acme"
+    del world.obj["metadata"]["labels"]
+    world.reconcile()
+    assert world.error is None
+    world.restart()
+    world.delete()
+    world.settle()
+    assert world.gone
+    assert not world.cloudfront.tenants
+
+
+def test_the_status_of_a_resource_in_a_namespace_says_nothing_of_whose_it_is():
+    obj = managed()
+    obj["status"] = {"applied": {"owner": "cluster-1/DistributionTenant/other/other.acme"}}
+    assert identity.namespace_of(Managed(obj)) == "shop"
+
+
+@pytest.mark.parametrize("owner", [None, "", "x", "a/b/c", 7, ["a/b/c/d"]])
+def test_a_record_that_is_none_is_nobodys(owner):
+    obj = managed(cluster=True)
+    del obj["metadata"]["labels"]
+    obj["status"] = {"applied": {"owner": owner}}
+    assert identity.namespace_of(Managed(obj)) == ""
