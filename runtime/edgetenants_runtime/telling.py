@@ -10,7 +10,7 @@ import structlog
 from edgetenants_runtime import meta, operations
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api import conditions
-from edgetenants_runtime.api.conditions import Condition, ConditionType
+from edgetenants_runtime.api.conditions import Condition, ConditionType, SyncedReason
 from edgetenants_runtime.bounds import LONGEST_REQUEST, cut
 from edgetenants_runtime.collaborators import Collaborators
 from edgetenants_runtime.errors import NotYet, Retry
@@ -18,7 +18,7 @@ from edgetenants_runtime.events import EventReason, EventType
 from edgetenants_runtime.external import Change, Observation
 from edgetenants_runtime.kube.errors import Conflict, Invalid, KubeError, NotFound, NotServed, TooLarge
 from edgetenants_runtime.managed import Managed, ManagedKind
-from edgetenants_runtime.status import Report
+from edgetenants_runtime.status import Report, same_message
 from edgetenants_runtime.steps import Explanation, Next, Outcome, Step, StepFailed, explain, outcome_of, step
 
 __all__ = ["Telling"]
@@ -26,6 +26,8 @@ __all__ = ["Telling"]
 _log = structlog.get_logger("edgetenants_runtime.reconciler")
 
 _LOOKS = frozenset({Step.CONNECT, Step.OBSERVE})
+_LONGEST_LOGGED = 4096
+"""Characters of a failure in one line of the log."""
 
 
 class Telling:
@@ -100,6 +102,13 @@ class Telling:
         """Record an event."""
         self.having.recorder.event(self.mr, type_, reason, f"{message}: {detail}" if detail else message)
 
+    def told_before(self, message: str) -> bool:
+        """The last reconcile failed, too, and in the same words."""
+        stored = self.mr.condition(ConditionType.SYNCED)
+        if stored is None or stored.reason != SyncedReason.RECONCILE_ERROR:
+            return False
+        return same_message(stored.message, cut(message))
+
     def news(self, condition: Condition) -> bool:
         """The condition is not the stored one already, so that it is worth an event."""
         stored = self.mr.condition(condition.type)
@@ -140,7 +149,10 @@ class Telling:
     def explain(self, failure: StepFailed) -> Outcome:
         """An error: event, Synced, and what the step says of Ready."""
         why = explain(failure)
-        _log.warning("reconcile failed", step=failure.step.name, error=why.message, exc_info=why.bug)
+        # Else whoever touches a failing object again and again fills the log.
+        log = _log.debug if self.told_before(why.message) else _log.warning
+        error = cut(why.message, _LONGEST_LOGGED)
+        log("reconcile failed", step=failure.step.name, error=error, exc_info=why.bug)
         if why.retry != Retry.never() or self.news(conditions.reconcile_error(why.message)):
             self.tell(failure.step.value.reason, why.message, type_=EventType.WARNING)
         if failure.step is Step.REPORT:

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 import structlog
+from structlog.testing import capture_logs
 
-from edgetenants_runtime import logs
+from edgetenants_runtime import ExternalError, logs
 from edgetenants_runtime.logs import LogFormat
-from edgetenants_runtime.testing import toy
+from edgetenants_runtime.testing import World, toy
 
 JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJzeXN0ZW0ifQ.c2lnbmF0dXJl"
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----"
@@ -157,3 +158,16 @@ def test_a_provider_that_configures_its_own_keeps_them(api: Any, tmp_path: Path)
     done = ran(api, tmp_path, THEIR_OWN)
     assert "event='reconcile failed'" in done.stdout
     assert done.stderr == ""
+
+
+def test_a_failure_that_goes_on_is_logged_once_and_briefly() -> None:
+    """Who touches a failing resource again and again would fill the log."""
+    world = World(toy())
+    first, second = ExternalError("no " * 9000), ExternalError("another")
+    world.external.refusing["observe"] = [first, first, first, second, first]
+    with capture_logs() as logged:
+        for _ in range(5):
+            world.reconcile()
+    lines = [line for line in logged if line["event"] == "reconcile failed"]
+    assert [line["log_level"] for line in lines] == ["warning", "debug", "debug", "warning", "warning"]
+    assert max(len(line["error"]) for line in lines) == 4096

@@ -322,4 +322,12 @@ RUNTIME_CONTRACT = (
         "each round adds a thread that hangs",
         ("test_leftovers.py",),
     ),
+    Mutation(
+        "a failure is logged at each touch",
+        "telling.py",
+        "log = _log.debug if self.told_before(why.message) else _log.warning",
+        "log = _log.warning",
+        "one object of a team fills the log of the provider",
+        ("test_logs.py",),
+    ),
 )
