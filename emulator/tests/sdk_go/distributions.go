@@ -179,6 +179,38 @@ func (l *life) distributions() {
 			&cloudfront.ListDistributionsByAnycastIpListIdInput{AnycastIpListId: &l.list}))
 		l.same("ListDistributionsByAnycastIpListId", anycast.DistributionList.Items[0].Id, l.second)
 	})
+	l.step("invalidations of a distribution", func() {
+		batch := &types.InvalidationBatch{
+			CallerReference: at("first"),
+			Paths:           &types.Paths{Quantity: at[int32](2), Items: []string{"/a", "/b/*"}},
+		}
+		made := ok(l.cloudfront.CreateInvalidation(ctx,
+			&cloudfront.CreateInvalidationInput{DistributionId: &l.second, InvalidationBatch: batch}))
+		l.same("InvalidationBatch", made.Invalidation.InvalidationBatch, batch)
+		l.same("Location", made.Location, "https://cloudfront.amazonaws.com/2020-05-31/distribution/"+
+			l.second+"/invalidation/"+*made.Invalidation.Id)
+		waiter := cloudfront.NewInvalidationCompletedWaiter(l.cloudfront,
+			func(o *cloudfront.InvalidationCompletedWaiterOptions) {
+				o.MinDelay, o.MaxDelay = pause, pause
+			})
+		asked := &cloudfront.GetInvalidationInput{DistributionId: &l.second, Id: made.Invalidation.Id}
+		found := ok(waiter.WaitForOutput(ctx, asked, patience))
+		l.same("InvalidationBatch", found.Invalidation.InvalidationBatch, batch)
+		batch.CallerReference = at("second")
+		newer := ok(l.cloudfront.CreateInvalidation(ctx,
+			&cloudfront.CreateInvalidationInput{DistributionId: &l.second, InvalidationBatch: batch}))
+		var ids []string
+		pages := cloudfront.NewListInvalidationsPaginator(l.cloudfront,
+			&cloudfront.ListInvalidationsInput{DistributionId: &l.second, MaxItems: at[int32](1)})
+		for pages.HasMorePages() {
+			for _, each := range ok(pages.NextPage(ctx)).InvalidationList.Items {
+				ids = append(ids, *each.Id)
+			}
+		}
+		l.same("ListInvalidations", ids, []string{*newer.Invalidation.Id, *made.Invalidation.Id})
+		asked.Id = at("I0")
+		refused[*types.NoSuchInvalidation](l.run)(l.cloudfront.GetInvalidation(ctx, asked))
+	})
 	l.step("errors of distributions", func() {
 		refused[*types.DistributionAlreadyExists](l.run)(
 			l.cloudfront.CreateDistribution(ctx, &cloudfront.CreateDistributionInput{DistributionConfig: config}))

@@ -302,6 +302,27 @@ await step("lists of distributions", async () => {
   same("ListDistributionsByAnycastIpListId", items(anycast).map((each) => each.Id), [second]);
 });
 
+const batch = (CallerReference) => ({ CallerReference, Paths: { Quantity: 2, Items: ["/a", "/b/*"] } });
+
+await step("invalidations of a distribution", async () => {
+  const named = { DistributionId: second };
+  const create = (reference) => client.createInvalidation({ ...named, InvalidationBatch: batch(reference) });
+  const made = await create("first");
+  const { Id } = made.Invalidation;
+  same("InvalidationBatch", made.Invalidation.InvalidationBatch, batch("first"));
+  same("Location", made.Location, `${LOCATION}/distribution/${second}/invalidation/${Id}`);
+  await cf.waitUntilInvalidationCompleted({ client, ...WAIT }, { ...named, Id });
+  const found = await client.getInvalidation({ ...named, Id });
+  same("Invalidation", found.Invalidation, { ...made.Invalidation, Status: "Completed" });
+  const newer = await create("second");
+  const listed = await all(
+    cf.paginateListInvalidations({ client, pageSize: 1 }, named),
+    (page) => page.InvalidationList.Items,
+  );
+  same("list", listed.map((each) => each.Id), [newer.Invalidation.Id, Id]);
+  await refused(cf.NoSuchInvalidation, client.getInvalidation({ ...named, Id: "I0" }));
+});
+
 await step("errors of distributions", async () => {
   const DistributionConfig = multiTenant("first");
   await refused(cf.DistributionAlreadyExists, client.createDistribution({ DistributionConfig }));
@@ -427,7 +448,6 @@ await step("tags", async () => {
 
 await step("invalidations of a tenant", async () => {
   const { Id } = tenant;
-  const batch = (CallerReference) => ({ CallerReference, Paths: { Quantity: 2, Items: ["/a", "/b/*"] } });
   const create = (reference) =>
     client.createInvalidationForDistributionTenant({ Id, InvalidationBatch: batch(reference) });
   const made = await create("first");
