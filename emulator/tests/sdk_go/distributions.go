@@ -38,7 +38,7 @@ func (l *life) anycastLists() {
 		}))
 		var ids []string
 		// The SDK has no paginator for this list.
-		for asked := (&cloudfront.ListAnycastIpListsInput{MaxItems: at[int32](1)}); ; {
+		for asked := (&cloudfront.ListAnycastIpListsInput{MaxItems: at[int32](1)}); len(ids) < 9; {
 			page := ok(l.cloudfront.ListAnycastIpLists(ctx, asked)).AnycastIpLists
 			l.same("Quantity", page.Quantity, len(page.Items))
 			for _, each := range page.Items {
