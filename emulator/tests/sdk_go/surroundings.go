@@ -8,6 +8,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"math/big"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -118,6 +119,33 @@ func (l *life) zones() {
 			HostedZoneId: &l.zone, StartRecordName: at("text.example.net."), StartRecordType: r53types.RRTypeTxt,
 		}))
 		l.holds(listed.ResourceRecordSets[0], recordSet("text.example.net.", r53types.RRTypeTxt, `"one"`, `"two <&>"`))
+	})
+	l.step("what controllers ask Route 53 for", func() {
+		byName := ok(l.route53.ListHostedZonesByName(ctx, &route53.ListHostedZonesByNameInput{DNSName: at("example.net.")}))
+		l.same("Id", byName.HostedZones[0].Id, l.zone)
+		tags := []r53types.Tag{{Key: at("team"), Value: at("edge")}}
+		id := at(strings.TrimPrefix(l.zone, "/hostedzone/"))
+		ok(l.route53.ChangeTagsForResource(ctx, &route53.ChangeTagsForResourceInput{
+			ResourceType: r53types.TagResourceTypeHostedzone, ResourceId: id, AddTags: tags,
+		}))
+		one := ok(l.route53.ListTagsForResource(ctx, &route53.ListTagsForResourceInput{
+			ResourceType: r53types.TagResourceTypeHostedzone, ResourceId: id,
+		}))
+		l.same("Tags", one.ResourceTagSet.Tags, tags)
+		some := ok(l.route53.ListTagsForResources(ctx, &route53.ListTagsForResourcesInput{
+			ResourceType: r53types.TagResourceTypeHostedzone, ResourceIds: []string{*id},
+		}))
+		l.same("Tags", some.ResourceTagSets[0].Tags, tags)
+		var kinds []r53types.RRType
+		pages := route53.NewListResourceRecordSetsPaginator(l.route53, &route53.ListResourceRecordSetsInput{
+			HostedZoneId: &l.zone, MaxItems: at[int32](1),
+		})
+		for pages.HasMorePages() {
+			for _, each := range ok(pages.NextPage(ctx)).ResourceRecordSets {
+				kinds = append(kinds, each.Type)
+			}
+		}
+		l.same("kinds", kinds, []r53types.RRType{r53types.RRTypeNs, r53types.RRTypeSoa, r53types.RRTypeTxt})
 	})
 	l.step("errors of Route 53", func() {
 		_, err := l.change(r53types.ChangeActionDelete, "absent.example.net.", r53types.RRTypeA, "192.0.2.1")
