@@ -177,7 +177,7 @@ def shown(world: World, distribution: Distribution, now: float) -> dict[str, Any
         "ARN": distribution.arn,
         "Status": distribution.status(now),
         "LastModifiedTime": world.clock.stamp(distribution.modified),
-        "InProgressInvalidationBatches": 0,
+        "InProgressInvalidationBatches": sum(now < each.completed_at for each in distribution.invalidations),
         "DomainName": distribution.domain_name,
         "ActiveTrustedSigners": _NOBODY,
         "ActiveTrustedKeyGroups": _NOBODY,

@@ -1,4 +1,4 @@
-"""Invalidations of tenants: InProgress for a while, then Completed.
+"""Invalidations of distributions and of tenants: InProgress for a while, then Completed.
 
 Limits are those of CloudFront's quotas page, which states them for distributions; taken for tenants alike.
 """
@@ -8,28 +8,58 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from edgetenants_emulator import identifiers, paging, tenant_lookup
+from edgetenants_emulator import distributions, identifiers, paging, tenant_lookup
 from edgetenants_emulator.errors import AwsError, ErrorCode
-from edgetenants_emulator.records import Invalidation, Tenant
+from edgetenants_emulator.records import Distribution, Invalidation, Tenant
 from edgetenants_emulator.world import World
 
-__all__ = ["create", "get", "list_page"]
+__all__ = ["create", "create_for_tenant", "get", "get_for_tenant", "list_for_tenant", "list_page"]
 
 Params = Mapping[str, Any]
+Holder = Distribution | Tenant
 
 
 def create(world: World, account: str, params: Params) -> dict[str, Any]:
-    """CreateInvalidationForDistributionTenant; the same reference with the same paths answers the old one."""
-    tenant = tenant_lookup.by_id(world, account, params["Id"])
-    batch = params["InvalidationBatch"]
+    """CreateInvalidation; the same reference with the same paths answers the old one."""
+    holder = distributions.find(world, account, params["DistributionId"])
+    return _created(world, holder, params["InvalidationBatch"])
+
+
+def create_for_tenant(world: World, account: str, params: Params) -> dict[str, Any]:
+    """CreateInvalidationForDistributionTenant, alike."""
+    holder = tenant_lookup.by_id(world, account, params["Id"])
+    return _created(world, holder, params["InvalidationBatch"])
+
+
+def get(world: World, account: str, params: Params) -> dict[str, Any]:
+    """GetInvalidation."""
+    return _found(world, distributions.find(world, account, params["DistributionId"]), params["Id"])
+
+
+def get_for_tenant(world: World, account: str, params: Params) -> dict[str, Any]:
+    """GetInvalidationForDistributionTenant."""
+    return _found(world, tenant_lookup.by_id(world, account, params["DistributionTenantId"]), params["Id"])
+
+
+def list_page(world: World, account: str, params: Params) -> dict[str, Any]:
+    """ListInvalidations: the newest first."""
+    return _listed(world, distributions.find(world, account, params["DistributionId"]), params)
+
+
+def list_for_tenant(world: World, account: str, params: Params) -> dict[str, Any]:
+    """ListInvalidationsForDistributionTenant, alike."""
+    return _listed(world, tenant_lookup.by_id(world, account, params["Id"]), params)
+
+
+def _created(world: World, holder: Holder, batch: Params) -> dict[str, Any]:
     paths = _paths(world, batch["Paths"])
     reference = batch["CallerReference"]
-    found = next((each for each in tenant.invalidations if each.reference == reference), None)
+    found = next((each for each in holder.invalidations if each.reference == reference), None)
     if found and found.paths != paths:
         message = "The caller reference was used before, with other paths."
         raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
     if found is None:
-        _check_quota(world, tenant, paths)
+        _check_quota(world, holder, paths)
         now = world.clock.now()
         found = Invalidation(
             id=identifiers.invalidation_id(),
@@ -38,26 +68,22 @@ def create(world: World, account: str, params: Params) -> dict[str, Any]:
             created=now,
             completed_at=now + world.settings.invalidation_seconds,
         )
-        tenant.invalidations.append(found)
-    base = "https://cloudfront.amazonaws.com/2020-05-31/distribution-tenant"
-    location = f"{base}/{tenant.id}/invalidation/{found.id}"
+        holder.invalidations.append(found)
+    base = f"https://cloudfront.amazonaws.com/2020-05-31/{holder.KIND}"
+    location = f"{base}/{holder.id}/invalidation/{found.id}"
     return {"Invalidation": _shown(world, found), "Location": location}
 
 
-def get(world: World, account: str, params: Params) -> dict[str, Any]:
-    """GetInvalidationForDistributionTenant."""
-    tenant = tenant_lookup.by_id(world, account, params["DistributionTenantId"])
-    for each in tenant.invalidations:
-        if each.id == params["Id"]:
+def _found(world: World, holder: Holder, invalidation_id: str) -> dict[str, Any]:
+    for each in holder.invalidations:
+        if each.id == invalidation_id:
             return {"Invalidation": _shown(world, each)}
     raise AwsError(ErrorCode.NO_SUCH_INVALIDATION, "The specified invalidation does not exist.")
 
 
-def list_page(world: World, account: str, params: Params) -> dict[str, Any]:
-    """ListInvalidationsForDistributionTenant: the newest first."""
-    tenant = tenant_lookup.by_id(world, account, params["Id"])
+def _listed(world: World, holder: Holder, params: Params) -> dict[str, Any]:
     limit = paging.size(params.get("MaxItems"), world.settings)
-    newest_first = list(reversed(tenant.invalidations))
+    newest_first = list(reversed(holder.invalidations))
     found, marker = paging.page_by_key(newest_first, lambda each: each.id, params.get("Marker"), limit)
     rows = [_shown(world, each) for each in found]
     for row in rows:
@@ -88,9 +114,9 @@ def _paths(world: World, given: Params) -> tuple[str, ...]:
     return paths
 
 
-def _check_quota(world: World, tenant: Tenant, paths: tuple[str, ...]) -> None:
+def _check_quota(world: World, holder: Holder, paths: tuple[str, ...]) -> None:
     now = world.clock.now()
-    running = [path for each in tenant.invalidations if now < each.completed_at for path in each.paths]
+    running = [path for each in holder.invalidations if now < each.completed_at for path in each.paths]
     all_paths = [*running, *paths]
     wildcards = sum(path.endswith("*") for path in all_paths)
     settings = world.settings

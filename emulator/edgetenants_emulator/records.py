@@ -118,7 +118,7 @@ class Session:
 
 @dataclass(frozen=True, kw_only=True)
 class Invalidation:
-    """An invalidation of a tenant's objects at the edges. Times are virtual seconds."""
+    """An invalidation of a distribution's or tenant's objects at the edges. Times are virtual seconds."""
 
     id: str
     reference: str
@@ -179,6 +179,8 @@ class Distribution(Resource):
     """How long its own deployments take, instead of the setting."""
     tenant_deploy_seconds: float | None = None
     """How long the deployments of its tenants take, instead of the setting."""
+    invalidations: list[Invalidation] = field(default_factory=list)
+    """Its own, not its tenants'; the oldest first."""
 
     @property
     def tenant_only(self) -> bool:

@@ -16,7 +16,10 @@ __all__ = ["NAMESPACE", "error_body", "parse", "serialize"]
 
 NAMESPACE = "http://cloudfront.amazonaws.com/doc/2020-05-31/"
 _PROLOG = '<?xml version="1.0" encoding="UTF-8"?>\n'
-_BASIC_NAMES = frozenset({"string", "integer", "long", "boolean", "timestamp"})
+_ITEM = "member"
+"""The element of a list's item where the model names none. No list of these services is flattened."""
+_ESCAPED = {"\r": "&#xD;"}
+"""Beside `<`, `>` and `&`: a reader of XML takes a bare one for a new line."""
 
 
 def parse(operation: OperationModel, request: Request, labels: Mapping[str, str]) -> dict[str, Any]:
@@ -155,20 +158,14 @@ def _write(out: list[str], name: str, shape: Shape, value: Any) -> None:
         out.append(f"</{name}>")
     elif isinstance(shape, ListShape):
         out.append(f"<{name}>")
-        item = _item_name(shape.member)
+        item = shape.member.serialization.get("name", _ITEM)
         for each in value:
             _write(out, item, shape.member, each)
         out.append(f"</{name}>")
     elif shape.type_name == "boolean":
         out.append(f"<{name}>{'true' if value else 'false'}</{name}>")
     else:
-        out.append(f"<{name}>{escape(str(value))}</{name}>")
-
-
-def _item_name(member: Shape) -> str:
-    default = "member" if member.name in _BASIC_NAMES else member.name
-    name: str = member.serialization.get("name", default)
-    return name
+        out.append(f"<{name}>{escape(str(value), _ESCAPED)}</{name}>")
 
 
 def error_body(code: str, message: str, request_id: str, sender: str = "Sender") -> bytes:

@@ -79,7 +79,7 @@ def load(world: World, saved: Mapping[str, Any]) -> None:
         settings = Settings().changed(saved["settings"])
         managed = {row["arn"]: _certificate(row, later) for row in saved["managedCertificates"]}
         pending = [managed[arn] for arn in saved["pendingCertificates"]]
-        distributions = [Distribution(**_later(row, later)) for row in saved["distributions"]]
+        distributions = [_distribution(row, later) for row in saved["distributions"]]
         groups = [ConnectionGroup(**_later(row, later)) for row in saved["connectionGroups"]]
         lists = [AnycastIpList(**_later(row, later)) for row in saved.get("anycastIpLists", ())]
         tenants = [_tenant(row, later, managed) for row in saved["tenants"]]
@@ -99,6 +99,11 @@ def load(world: World, saved: Mapping[str, Any]) -> None:
         book.changes += world.book.changes  # who looks at this number sees that it has moved
         world.book, world.zone_changes = book, changes
         world.clock.date(saved["unix"])
+
+
+def _distribution(row: Mapping[str, Any], later: float) -> Distribution:
+    invalidations = [_invalidation(each, later) for each in row.get("invalidations", ())]
+    return Distribution(**{**_later(row, later), "invalidations": invalidations})
 
 
 def _tenant_row(tenant: Tenant) -> dict[str, Any]:

@@ -217,8 +217,9 @@ def other(emulator, inherited) -> Aws:
 
 @pytest.fixture
 def is_of_distributions():
-    """Whether an operation is one of distributions or Anycast lists."""
-    return lambda name: ("Distribution" in name and "Tenant" not in name) or "AnycastIpList" in name
+    """Whether an operation is one of distributions, their invalidations, or Anycast lists."""
+    words = ("Distribution", "Invalidation", "AnycastIpList")
+    return lambda name: "Tenant" not in name and any(word in name for word in words)
 
 
 @pytest.fixture

@@ -290,7 +290,8 @@ def test_provoked(aws, admin, operation, error):
 
 
 def test_missing_bodies(bare):
-    assert bare("POST", "distribution-tenant/dt_0/invalidation") == (400, "MissingBody")
+    for path in ("distribution-tenant/dt_0/invalidation", "distribution/E0/invalidation"):
+        assert bare("POST", path) == (400, "MissingBody")
 
 
 def test_none_is_forgotten(is_of_distributions):

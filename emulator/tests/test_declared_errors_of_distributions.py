@@ -44,6 +44,13 @@ class Scene:
     def parent_without_tenants(self) -> dict[str, Any]:
         return self.of_parent(Id=self.aws.distribution("second"))
 
+    def invalidation(self, *paths: str, quantity: int | None = None, **settings: int) -> dict[str, Any]:
+        if settings:
+            self.admin.settings(**settings)
+        wanted = {"Quantity": len(paths) if quantity is None else quantity, "Items": list(paths)}
+        batch = {"Paths": wanted, "CallerReference": "r"}
+        return {"DistributionId": self.aws.parent, "InvalidationBatch": batch}
+
     def list_in_use(self) -> dict[str, Any]:
         self.aws.group(AnycastIpListId=self.anycast_list)
         return self.of_list()
@@ -69,6 +76,21 @@ PROVOKED = {
     "ListDistributionsByAnycastIpListId": {
         "EntityNotFound": lambda _: {"AnycastIpListId": "aip_0"},
         "InvalidArgument": lambda s: {"AnycastIpListId": s.anycast_list, "MaxItems": "0"},
+    },
+    "CreateInvalidation": {
+        "BatchTooLarge": lambda s: s.invalidation("/a", "/b", invalidation_paths=1),
+        "InconsistentQuantities": lambda s: s.invalidation("/a", quantity=2),
+        "InvalidArgument": lambda s: s.invalidation("no slash"),
+        "NoSuchDistribution": lambda s: {**s.invalidation("/a"), "DistributionId": "E0UNKNOWN"},
+        "TooManyInvalidationsInProgress": lambda s: s.invalidation("/*", invalidation_wildcards=0),
+    },
+    "GetInvalidation": {
+        "NoSuchDistribution": lambda _: {"DistributionId": "E0UNKNOWN", "Id": "I0"},
+        "NoSuchInvalidation": lambda s: {"DistributionId": s.aws.parent, "Id": "I0"},
+    },
+    "ListInvalidations": {
+        "InvalidArgument": lambda s: {"DistributionId": s.aws.parent, "MaxItems": "0"},
+        "NoSuchDistribution": lambda _: {"DistributionId": "E0UNKNOWN"},
     },
     "CreateAnycastIpList": {
         "EntityAlreadyExists": lambda _: {"Name": "first", "IpCount": 3},
@@ -101,6 +123,9 @@ ONLY_BY_FAULT = {
     "It takes an id, and every text is one.": {
         ("DeleteAnycastIpList", "InvalidArgument"),
         ("GetAnycastIpList", "InvalidArgument"),
+    },
+    "An SDK sends no request without its body: test_missing_bodies does.": {
+        ("CreateInvalidation", "MissingBody")
     },
     "It names no resource.": {("ListAnycastIpLists", "EntityNotFound")},
     "It has no part that the emulator lacks.": {

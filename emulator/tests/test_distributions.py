@@ -142,13 +142,6 @@ class TestStandard:
         aws.cloudfront.update_distribution(**changed(aws, standard, Aliases={"Quantity": 0}))
         aws.tenant()
 
-    def test_motos_invalidations_know_it(self, aws):
-        standard = aws.distribution("standard", ConnectionMode=None, TenantConfig=None)
-        batch = {"Paths": {"Quantity": 1, "Items": ["/*"]}, "CallerReference": "1"}
-        made = aws.cloudfront.create_invalidation(DistributionId=standard, InvalidationBatch=batch)
-        listed = aws.cloudfront.list_invalidations(DistributionId=standard)["InvalidationList"]["Items"]
-        assert [item["Id"] for item in listed] == [made["Invalidation"]["Id"]]
-
     def test_a_bad_page_size(self, aws):
         assert aws.refused("list_distributions", MaxItems="many") == INVALID
         params = {"ConnectionMode": "direct", "MaxItems": 0}

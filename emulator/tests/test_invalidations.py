@@ -1,4 +1,6 @@
-"""Invalidations of tenants."""
+"""Invalidations of tenants and of distributions."""
+
+from unittest.mock import ANY
 
 import pytest
 
@@ -93,3 +95,36 @@ def test_unknown_ones(aws, tenant_id):
     assert aws.refused(listed, Id=tenant_id, Marker="nonsense") == INVALID
     params = {"Id": "dt_0", "InvalidationBatch": batch("/a")}
     assert aws.refused("create_invalidation_for_distribution_tenant", **params) == NOT_FOUND
+
+
+def test_those_of_a_distribution(aws, admin, tenant_id):
+    named = {"DistributionId": aws.parent}
+    create(aws, tenant_id, "/a")
+    made = aws.cloudfront.create_invalidation(**named, InvalidationBatch=batch("/a", "/b/*"))
+    first = made["Invalidation"]
+    assert made["ResponseMetadata"]["HTTPStatusCode"] == 201
+    assert made["Location"].endswith(f"/distribution/{aws.parent}/invalidation/{first['Id']}")
+    assert (first["Status"], first["InvalidationBatch"]) == ("InProgress", batch("/a", "/b/*"))
+    assert aws.cloudfront.create_invalidation(**named, InvalidationBatch=batch("/a", "/b/*")) == {
+        **made,
+        "ResponseMetadata": ANY,
+    }
+
+    def running():
+        return aws.cloudfront.get_distribution(Id=aws.parent)["Distribution"]["InProgressInvalidationBatches"]
+
+    assert running() == 1
+    admin.step(60)
+    assert running() == 0
+    aws.cloudfront.get_waiter("invalidation_completed").wait(
+        **named, Id=first["Id"], WaiterConfig={"MaxAttempts": 1}
+    )
+    second = aws.cloudfront.create_invalidation(**named, InvalidationBatch=batch("/c", reference="two"))
+    pages = aws.cloudfront.get_paginator("list_invalidations").paginate(
+        **named, PaginationConfig={"PageSize": 1}
+    )
+    rows = [row for page in pages for row in page["InvalidationList"]["Items"]]
+    ids = [second["Invalidation"]["Id"], first["Id"]]
+    assert [(row["Id"], row["Status"]) for row in rows] == list(
+        zip(ids, ("InProgress", "Completed"), strict=True)
+    )

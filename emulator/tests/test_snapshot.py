@@ -79,6 +79,29 @@ def test_time_goes_on_from_where_it_was(aws, admin, peer):
     assert (later - made).total_seconds() == pytest.approx(45, abs=0.1)
 
 
+def test_invalidations_go_on(aws, admin, peer):
+    there, there_admin = peer
+    there_admin.step(1000)
+    tenant_id = aws.tenant()["DistributionTenant"]["Id"]
+    batch = {"Paths": {"Quantity": 1, "Items": ["/*"]}, "CallerReference": "r"}
+    of_tenant = {"Id": tenant_id, "InvalidationBatch": batch}
+    aws.cloudfront.create_invalidation_for_distribution_tenant(**of_tenant)
+    aws.cloudfront.create_invalidation(DistributionId=aws.parent, InvalidationBatch=batch)
+    admin.step(30)
+    carry(admin, there_admin)
+
+    def statuses(cloudfront):
+        lists = [
+            cloudfront.list_invalidations(DistributionId=aws.parent),
+            cloudfront.list_invalidations_for_distribution_tenant(Id=tenant_id),
+        ]
+        return [row["Status"] for each in lists for row in each["InvalidationList"]["Items"]]
+
+    assert statuses(there.cloudfront) == ["InProgress"] * 2
+    there_admin.step(30)
+    assert statuses(there.cloudfront) == ["Completed"] * 2
+
+
 def test_a_pending_certificate_goes_on(aws, admin, peer):
     there, there_admin = peer
     request = {"ManagedCertificateRequest": {"ValidationTokenHost": "self-hosted"}}

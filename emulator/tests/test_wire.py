@@ -1,15 +1,20 @@
 """What no SDK shows: raw requests, element names, error bodies, header names."""
 
 import http.client
+import re
 import xml.etree.ElementTree as ET
 from urllib.parse import quote, urlsplit
 
 import pytest
+from botocore.model import ListShape, StructureShape
+from botocore.serialize import create_serializer
 
+from edgetenants_emulator import restxml
 from edgetenants_emulator.cloudfront import HANDLERS
 from edgetenants_emulator.config_errors import ConfigErrorCode, refusal
 from edgetenants_emulator.errors import STATUS, ErrorCode
-from edgetenants_emulator.operations import service_model
+from edgetenants_emulator.exchange import Request
+from edgetenants_emulator.operations import resolve, scope_of, service_model
 
 NAMESPACE = "http://cloudfront.amazonaws.com/doc/2020-05-31/"
 SIGNED = {
@@ -65,7 +70,7 @@ def test_both_spellings_of_a_list(aws, send, item):
     assert headers["x-amzn-RequestId"]
     assert root.tag == f"{{{NAMESPACE}}}DistributionTenant"
     assert root.findtext(f"{{{NAMESPACE}}}Enabled") == "false"
-    assert root.find(f"{{{NAMESPACE}}}Domains")[0].tag == f"{{{NAMESPACE}}}DomainResult"
+    assert root.find(f"{{{NAMESPACE}}}Domains")[0].tag == f"{{{NAMESPACE}}}member"
 
 
 def test_an_empty_list_request(aws, send):
@@ -102,6 +107,13 @@ def test_a_delete_has_no_body(aws, admin, send):
 def test_an_arn_in_a_path_is_encoded(aws, send):
     arn = aws.tenant()["DistributionTenant"]["Arn"]
     assert send("GET", f"distribution-tenant/{quote(arn, safe='')}")[0] == 200
+
+
+def test_a_carriage_return_is_no_new_line(aws, send):
+    body = create_body(
+        aws.parent, "member", Parameters="<member><Name>tier</Name><Value>a&#xD;\nb</Value></member>"
+    )
+    assert b"<Value>a&#xD;\nb</Value>" in send("POST", "distribution-tenant", body)[2]
 
 
 def test_text_is_escaped(aws, send):
@@ -210,3 +222,140 @@ def test_every_error_that_a_tenants_operation_declares_is_known():
     }
     assert len(operations) > 15
     assert declared <= set(ErrorCode)
+
+
+STAMP = "2026-01-02T03:04:05.678Z"
+SPELLED = {
+    "Domains": "member",
+    "Parameters": "member",
+    "ParameterDefinitions": "member",
+    "ValidationTokenDetails": "member",
+    "DnsConfigurationList": "DnsConfiguration",
+    "DistributionTenantList": "DistributionTenantSummary",
+    "ConnectionGroups": "ConnectionGroupSummary",
+    "Locations": "Location",
+    "AnycastIps": "AnycastIp",
+}
+"""What stands in the lists of tenants, by AWS's SDK for Go, which reads no other names (deserializers.go)."""
+
+
+def sample(shape, label="x"):
+    """A value for each member of a shape, with all that XML writes in another way."""
+    if isinstance(shape, StructureShape):
+        return {name: sample(member, name) for name, member in shape.members.items()}
+    if isinstance(shape, ListShape):
+        return [sample(shape.member, f"{label} {n}") for n in (1, 2)]
+    text = f"{label} <&> '\"' ü \U0001f310 \n"
+    return {"boolean": False, "integer": 7, "long": 8, "timestamp": STAMP}.get(shape.type_name, text)
+
+
+def strictly(shape, element):
+    """What a reader finds that knows the model's names alone, as those of Go and JavaScript do."""
+    if isinstance(shape, StructureShape):
+        names = {member.serialization.get("name", name): name for name, member in shape.members.items()}
+        tags = [child.tag.removeprefix(f"{{{NAMESPACE}}}") for child in element]
+        assert len(set(tags)) == len(tags)
+        assert set(tags) <= set(names), f"{shape.name} has no {set(tags) - set(names)}"
+        return {
+            names[tag]: strictly(shape.members[names[tag]], child)
+            for tag, child in zip(tags, element, strict=True)
+        }
+    if isinstance(shape, ListShape):
+        item = shape.member.serialization.get("name", "member")
+        assert {child.tag for child in element} == {f"{{{NAMESPACE}}}{item}"}, shape.name
+        return [strictly(shape.member, child) for child in element]
+    text = element.text or ""
+    if shape.type_name == "boolean":
+        return {"true": True, "false": False}[text]
+    return int(text) if shape.type_name in ("integer", "long") else text
+
+
+def located(shape, place):
+    """The members in that place, with their names there."""
+    return {
+        name: member.serialization.get("name", name)
+        for name, member in shape.members.items()
+        if member.serialization.get("location") == place
+    }
+
+
+def plain(shape):
+    """Values for what stands outside of the body: a header has no lines."""
+    outside = {**located(shape, "header"), **located(shape, "uri"), **located(shape, "querystring")}
+    return {name: 7 if shape.members[name].type_name == "integer" else "plain" for name in outside}
+
+
+@pytest.mark.parametrize("name", HANDLERS)
+def test_an_answer_is_read_by_the_models_names_alone(name):
+    operation = service_model("cloudfront").operation_model(name)
+    shape = operation.output_shape
+    in_headers = {} if shape is None else located(shape, "header")
+    result = {} if shape is None else sample(shape) | dict.fromkeys(in_headers, "plain")
+    response = restxml.serialize(operation, result, "an id")
+    assert response.status == operation.http["responseCode"]
+    assert response.headers["x-amzn-RequestId"] == "an id"
+    assert {key: response.headers[key] for key in in_headers.values()} == dict.fromkeys(
+        in_headers.values(), "plain"
+    )
+    if shape is None:
+        assert response.body == b""
+        return
+    root = ET.fromstring(response.body)
+    payload = shape.serialization.get("payload")
+    if payload:
+        assert root.tag == f"{{{NAMESPACE}}}{shape.members[payload].serialization.get('name', payload)}"
+        assert strictly(shape.members[payload], root) == result[payload]
+    else:
+        inside = {name: value for name, value in result.items() if name not in in_headers}
+        assert strictly(shape, root) == inside
+
+
+@pytest.mark.parametrize("name", HANDLERS)
+def test_a_request_is_read_as_an_sdk_writes_it(name):
+    operation = service_model("cloudfront").operation_model(name)
+    wanted = sample(operation.input_shape) | plain(operation.input_shape)
+    written = create_serializer("rest-xml", include_validation=False).serialize_to_request(wanted, operation)
+    query = "&".join(f"{key}={value}" for key, value in written["query_string"].items())
+    path, _, fixed = written["url_path"].partition("?")
+    headers = {key.lower(): value for key, value in written["headers"].items()} | {
+        key.lower(): value for key, value in SIGNED.items()
+    }
+    body = written["body"] or b""
+    request = Request(written["method"], path, "&".join(filter(None, (fixed, query))), headers, body)
+    found = resolve(request, scope_of(request))
+    assert found.name == name
+    assert restxml.parse(operation, request, found.labels) == wanted
+
+
+def test_the_items_of_lists_are_spelled_as_gos_sdk_reads_them():
+    model = service_model("cloudfront")
+    result = {name: sample(model.operation_model(name).output_shape) for name in HANDLERS if outputs(name)}
+    found = {}
+    for name, value in result.items():
+        body = restxml.serialize(model.operation_model(name), value, "").body
+        for element in ET.fromstring(body).iter():
+            found.setdefault(element.tag.rpartition("}")[2], set()).update(
+                child.tag.rpartition("}")[2] for child in element
+            )
+    assert {name: found[name] for name in SPELLED} == {name: {item} for name, item in SPELLED.items()}
+
+
+def outputs(name):
+    return service_model("cloudfront").operation_model(name).output_shape is not None
+
+
+def test_no_list_of_the_models_is_flattened():
+    for service in ("cloudfront", "route53"):
+        model = service_model(service)
+        shapes = [model.shape_for(name) for name in model.shape_names]
+        members = [m for each in shapes if isinstance(each, StructureShape) for m in each.members.values()]
+        assert not [each for each in (*shapes, *members) if each.serialization.get("flattened")]
+        assert not [each for each in members if each.serialization.get("xmlAttribute")]
+
+
+def test_moments_are_written_as_the_protocol_has_them(aws, send):
+    made = aws.tenant()["DistributionTenant"]
+    root = ET.fromstring(send("GET", f"distribution-tenant/{made['Id']}")[2])
+    for name in ("CreatedTime", "LastModifiedTime"):
+        text = root.findtext(f"{{{NAMESPACE}}}{name}")
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", text)
