@@ -24,6 +24,7 @@ from tests.mutants.runtime import RUNTIME
 from tests.mutants.runtime_bounds import RUNTIME_BOUNDS
 from tests.mutants.runtime_contract import RUNTIME_CONTRACT
 from tests.mutants.runtime_kubernetes import RUNTIME_KUBERNETES
+from tests.mutants.runtime_leftovers import RUNTIME_LEFTOVERS
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ TARGETS: Mapping[str, Target] = {
         "runtime",
         "edgetenants_runtime",
         "runtime/tests",
-        (*RUNTIME, *RUNTIME_BOUNDS, *RUNTIME_CONTRACT, *RUNTIME_KUBERNETES),
+        (*RUNTIME, *RUNTIME_BOUNDS, *RUNTIME_CONTRACT, *RUNTIME_KUBERNETES, *RUNTIME_LEFTOVERS),
     ),
     "provider": Target(
         ".",
