@@ -96,10 +96,10 @@ def check_change(mr: Managed, state: GroupState, having: Context) -> None:
         "ipv6Enabled": group.ipv6_enabled and not target.ipv6_enabled,
         "anycastIpListId": group.anycast_ip_list_id != target.anycast_ip_list_id,
     }
-    taken = ", ".join(field for field, goes in less.items() if goes)
+    taken = ", ".join(f"spec.forProvider.{field}" for field, goes in less.items() if goes)
     if taken and _has_others(mr, group, having, f"before {taken} is changed"):
         raise guards.invalid(
-            f"spec.forProvider: {taken} of connection group {group.name} ({group.id}) is not changed, as "
+            f"{taken} of connection group {group.name} ({group.id}) is not changed, as "
             "tenants are in it that this namespace does not have. Leave it as it is; or have an "
             "administrator move them",
             serving=True,

@@ -92,7 +92,7 @@ def leads_nowhere(mr: Managed) -> bool:
         return length > _LONGEST_NAME
     raise _refused(
         Reason.VALIDATION_FAILED,
-        f"metadata.annotations[{EXTERNAL_NAME}]: expected a name of at most 128 characters, an id or an ARN, "
+        f"{advice.name_field(mr)}: expected a name of at most 128 characters, an id or an ARN, "
         f"got {length} characters. Shorten it",
     )
 
@@ -107,7 +107,7 @@ def check_import(mr: Managed) -> None:
     if ownership.names_by_id(mr) and not mr.deleted:
         raise _refused(
             Reason.VALIDATION_FAILED,
-            f"metadata.annotations[{EXTERNAL_NAME}]: there is no {noun(mr)} {name}. Ids are given by AWS: "
+            f"{advice.name_field(mr)}: there is no {noun(mr)} {name}. Ids are given by AWS: "
             "none is created. Correct the id, or use a name to have one created",
         )
 

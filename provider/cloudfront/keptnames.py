@@ -15,7 +15,6 @@ from typing import Final
 import structlog
 
 from apis.conditions import TenantReadyReason as Reason
-from edgetenants_runtime.api.annotations import EXTERNAL_NAME
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront import advice, guards, identity, namekeys
@@ -27,7 +26,6 @@ __all__ = ["check_creation", "check_taking"]
 
 _log = structlog.get_logger("provider.cloudfront.keptnames")
 
-_FIELD: Final = f"metadata.annotations[{EXTERNAL_NAME}]"
 _AGAIN_SECONDS: Final = 5.0
 
 
@@ -94,5 +92,5 @@ def _is_anothers_prefix(mr: Managed, name: str, having: Context) -> bool:
 def _refused(mr: Managed, way_out: str) -> ExternalError:
     # Never whose it is, as for domains.
     other_name = advice.sentence(advice.another_name(mr))
-    words = f"{_FIELD}: the name {mr.external_name} is kept for another namespace. {other_name}{way_out}"
-    return guards.invalid(words, Reason.ADOPTION_REFUSED)
+    words = f"the name {mr.external_name} is kept for another namespace. {other_name}{way_out}"
+    return guards.invalid(f"{advice.name_field(mr)}: {words}", Reason.ADOPTION_REFUSED)
