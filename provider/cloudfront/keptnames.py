@@ -17,7 +17,7 @@ import structlog
 from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront import advice, guards, identity, namekeys
+from provider.cloudfront import advice, guards, identity, namekeys, ownership
 from provider.cloudfront.context import Context
 from provider.cloudfront.keptdomains import RecordsFailed
 from provider.cloudfront.ownership import Resource
@@ -58,9 +58,13 @@ def check_taking(mr: Managed, seen: Resource, having: Context) -> None:
     if not _is_anothers_prefix(mr, seen.name, having):
         return
     noun = identity.noun(mr)
-    tag = f"tag {identity.OWNER_TAG} to {identity.owner_of(mr, having.installation, seen.name)}"
+    # The name that AWS has begins with that namespace: who named it by its id may not know it.
+    name = str(mr.external_name)
+    it = f"{noun} {name}" if name == seen.id else f"{noun} {name} ({seen.id})"
+    owner = identity.owner_of(mr, having.installation, "NAME" if ownership.names_by_id(mr) else name)
+    tag = f"tag {identity.OWNER_TAG} to {owner}"
     raise guards.invalid(
-        f"{noun} {seen.name} ({seen.id}) is not taken over: its name begins with another namespace, for "
+        f"{it} is not taken over: its name begins with another namespace, for "
         f"which such names are kept. Have an administrator set its {tag} in AWS",
         Reason.ADOPTION_REFUSED,
     )

@@ -3,6 +3,7 @@
 from tests.mutants.mutation import Mutation
 
 MESSAGES = ("unit/provider/test_messages.py",)
+OFFERS = ("unit/provider/test_offers.py",)
 FIELD_NAMES = ("unit/function/test_field_names.py",)
 
 PROVIDER_LEFTOVERS = (
@@ -29,6 +30,71 @@ PROVIDER_LEFTOVERS = (
         "return",
         "the function sets the field back at once",
         MESSAGES,
+    ),
+    # Adoptions that are offered.
+    Mutation(
+        "an adoption is offered whatever stands against it",
+        "cloudfront/ownerlook.py",
+        "    offers.check(mr, seen, having)\n",
+        "",
+        "somebody follows the advice, and is refused for another reason",
+        OFFERS,
+    ),
+    Mutation(
+        "an adoption is offered of what an older resource may take",
+        "cloudfront/ownerlook.py",
+        "    if other is not None and not other.deleted:\n",
+        "    if other is None and not mr.uid:\n",
+        "the younger of two is sent to adopt, and is refused",
+        OFFERS,
+    ),
+    Mutation(
+        "an adoption is offered of what another resource manages and lost its tag",
+        "cloudfront/ownerlook.py",
+        "    if verdict in _FREE and _is_held(",
+        "    if verdict is Ownership.GIVEN and _is_held(",
+        "somebody is sent to take what serves another's customers",
+        OFFERS,
+    ),
+    Mutation(
+        "an adoption is offered of a tenant with a domain that is kept for others",
+        "cloudfront/offers.py",
+        "    if kept:\n",
+        "    if False:\n",
+        "somebody follows the advice, and is refused for another reason",
+        OFFERS,
+    ),
+    Mutation(
+        "an adoption is offered of what is kept by its name",
+        "cloudfront/offers.py",
+        "raise guards.invalid(kept[name], Reason.ADOPTION_REFUSED)",
+        "return",
+        "somebody follows the advice, and is refused for another reason",
+        OFFERS,
+    ),
+    Mutation(
+        "a group with tenants of others is offered",
+        "cloudfront/offers.py",
+        "isinstance(seen, ObservedGroup) and _has_others(mr, seen, having)",
+        "False",
+        "somebody follows the advice, and is refused for another reason",
+        OFFERS,
+    ),
+    Mutation(
+        "the tenants of a group are listed at each look",
+        "cloudfront/offers.py",
+        "having.memory.shared(what, lambda: groupuse.has_others(mr, group, having))",
+        "groupuse.has_others(mr, group, having)",
+        "a group that nobody may take costs a list a minute for each who wants it",
+        OFFERS,
+    ),
+    Mutation(
+        "what begins with another namespace is named to who named its id",
+        "cloudfront/keptnames.py",
+        "    name = str(mr.external_name)\n    it =",
+        "    name = seen.name\n    it =",
+        "an id tells whose the tenant is",
+        ("unit/provider/test_kept_names.py",),
     ),
 )
 
