@@ -283,9 +283,10 @@ class Accounts:
             for other in self._shared.values():
                 other.pace.forget(config.uid)
             clock = self.clock
-            memory = Memory(clock)
+            pace = Pace(clock)
+            memory = Memory(clock, rate=lambda: pace.rate("cloudfront"))
             rehearsals = Memory(clock, memory.vanished, second_look=0.0)
-            shared = self._shared.setdefault(key, _Shared(memory, rehearsals, Pace(clock)))
+            shared = self._shared.setdefault(key, _Shared(memory, rehearsals, pace))
             of_team = bool(config.key.namespace)
             shared.pace.limit("cloudfront", config.uid, limits.cloudfront, of_team=of_team)
             shared.pace.limit("acm", config.uid, limits.acm, of_team=of_team)

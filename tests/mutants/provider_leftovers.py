@@ -3,6 +3,7 @@
 from tests.mutants.mutation import Mutation
 
 MESSAGES = ("unit/provider/test_messages.py",)
+DNS_LOOKS = ("unit/provider/test_dns_looks.py",)
 OFFERS = ("unit/provider/test_offers.py",)
 FIELD_NAMES = ("unit/function/test_field_names.py",)
 
@@ -95,6 +96,49 @@ PROVIDER_LEFTOVERS = (
         "    name = seen.name\n    it =",
         "an id tells whose the tenant is",
         ("unit/provider/test_kept_names.py",),
+    ),
+    # Looks at the DNS of what is served.
+    Mutation(
+        "the DNS of many tenants is looked at whatever the pace",
+        "cloudfront/memory.py",
+        "max(earliest, self._last_dns_turn + between)",
+        "earliest",
+        "a thousand tenants take a third of the account's pace",
+        DNS_LOOKS,
+    ),
+    Mutation(
+        "what is gone keeps its turn",
+        "cloudfront/memory.py",
+        "            self._dns_turns,\n",
+        "",
+        "memory grows with each tenant that ever was",
+        DNS_LOOKS,
+    ),
+    Mutation(
+        "a record that is not in place waits behind all others",
+        "cloudfront/memory.py",
+        "now < min(turn, self._verified.get(uid, now) + longest)",
+        "now < turn",
+        "with many tenants a repaired record is told hours later",
+        DNS_LOOKS,
+    ),
+    Mutation(
+        "the DNS of what is served is looked at once a day",
+        "cloudfront/dnslook.py",
+        "return self.memory.dns_look_due(mr.uid, longest, never=never)",
+        "return self.memory.verification_due(mr.uid, longest, never=never)",
+        "a lost record is told a day later",
+        ("contract/test_reached_by_visitors.py",),
+    ),
+    Mutation(
+        "a restart looks at the DNS of every tenant",
+        "cloudfront/memory.py",
+        "                self._dns_turns[uid] = self._dns_turn(now + _share(uid) * _DNS_SECONDS, between)\n"
+        "                return False\n",
+        "                self._dns_turns[uid] = self._dns_turn(now + _share(uid) * _DNS_SECONDS, between)\n"
+        "                return True\n",
+        "ten thousand calls at each restart",
+        DNS_LOOKS,
     ),
 )
 
