@@ -285,7 +285,8 @@ class Accounts:
             clock = self.clock
             pace = Pace(clock)
             memory = Memory(clock, rate=lambda: pace.rate("cloudfront"))
-            rehearsals = Memory(clock, memory.vanished, second_look=0.0)
+            # With guards of its own: what a rehearsal deletes is still there, and no accident's excuse.
+            rehearsals = Memory(clock, second_look=0.0)
             shared = self._shared.setdefault(key, _Shared(memory, rehearsals, pace))
             of_team = bool(config.key.namespace)
             shared.pace.limit("cloudfront", config.uid, limits.cloudfront, of_team=of_team)

@@ -78,7 +78,6 @@ class Memory:
     def __init__(
         self,
         clock: Clock,
-        vanished: Vanished | None = None,
         *,
         second_look: float = _SECOND_LOOK_SECONDS,
         today: Callable[[], datetime] = utc_now,
@@ -88,7 +87,7 @@ class Memory:
         self._clock = clock
         self._rate = rate
         self.today = today
-        self.vanished = vanished or Vanished(clock)
+        self.vanished = Vanished(clock)
         self._second_look = second_look
         self.proofs = OwnerProofs(clock)
         self._lock = threading.Lock()

@@ -140,6 +140,15 @@ PROVIDER_LEFTOVERS = (
         "ten thousand calls at each restart",
         DNS_LOOKS,
     ),
+    Mutation(
+        "a rehearsal changes what the guards remember",
+        "cloudfront/aws.py",
+        "            rehearsals = Memory(clock, second_look=0.0)\n",
+        "            rehearsals = Memory(clock, second_look=0.0)\n"
+        "            rehearsals.vanished = memory.vanished\n",
+        "an accident after a rehearsed deletion is taken for the provider's own deletion",
+        ("contract/test_rehearsal.py",),
+    ),
 )
 
 FUNCTION_LEFTOVERS = (
