@@ -4,7 +4,8 @@ A name is one in an account, and the names that claims get can be computed. Whoe
 such a name has it, and the claim stays dark. So a name may be created
 
     that is recorded                            by the namespace that it is recorded for
-    that is not, and begins with a namespace    by that one, where it has managed resources of ours
+    that is not, and begins with a namespace    by that one, where it has managed resources of ours; upper
+                                                and lower case are the same here
     else                                        by anybody
 """
 
@@ -87,7 +88,8 @@ def _holder(mr: Managed, key: str, having: Context) -> str | None:
 
 def _is_anothers_prefix(mr: Managed, name: str, having: Context) -> bool:
     """Looked through at each such creation and not remembered: a squatter would have the time between."""
-    prefix, dot, _ = name.partition(".")
+    # Namespaces are in lower case. Whether CloudFront tells names apart by their case, AWS does not say.
+    prefix, dot, _ = name.lower().partition(".")
     if not dot or prefix == identity.namespace_of(mr):
         return False
     return any(identity.namespace_of(other) == prefix for other in having.everyone())

@@ -97,6 +97,14 @@ PROVIDER_LEFTOVERS = (
         "an id tells whose the tenant is",
         ("unit/provider/test_kept_names.py",),
     ),
+    Mutation(
+        "a namespace has the names that begin with it in lower case only",
+        "cloudfront/keptnames.py",
+        "name.lower().partition",
+        "name.partition",
+        "a squatter writes the namespace of others with a capital",
+        ("unit/provider/test_kept_names.py",),
+    ),
     # Looks at the DNS of what is served.
     Mutation(
         "the DNS of many tenants is looked at whatever the pace",

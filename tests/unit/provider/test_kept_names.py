@@ -308,7 +308,14 @@ def test_a_name_of_another_namespace_with_resources_is_refused(kind, cluster):
     assert world.ready() == ("True", "Available")
 
 
-@pytest.mark.parametrize("name", ["rogue.iso", "shop", "shop-iso", "prod.iso", "shopping.iso"])
+@pytest.mark.parametrize("kind", [World, Groups])
+@pytest.mark.parametrize("name", ["Shop.soon", "SHOP.soon", "sHOP.iso-315ffba3fd"])
+def test_nor_is_one_in_other_letters_free(kind, name):
+    """AWS does not say whether names differ by upper and lower case."""
+    refused(rogue(name, kind=kind, everyone=lambda: [Managed(managed())]))
+
+
+@pytest.mark.parametrize("name", ["rogue.iso", "Rogue.iso", "shop", "shop-iso", "prod.iso", "shopping.iso"])
 def test_a_name_of_ones_own_or_of_nobody_is_free(name):
     world = rogue(name)
     world.context["everyone"] = lambda: [world.mr, Managed(managed())]
