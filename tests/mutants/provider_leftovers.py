@@ -5,6 +5,7 @@ from tests.mutants.mutation import Mutation
 MESSAGES = ("unit/provider/test_messages.py",)
 DNS_LOOKS = ("unit/provider/test_dns_looks.py",)
 OFFERS = ("unit/provider/test_offers.py",)
+PACE = ("contract/test_pace.py",)
 FIELD_NAMES = ("unit/function/test_field_names.py",)
 
 PROVIDER_LEFTOVERS = (
@@ -156,6 +157,39 @@ PROVIDER_LEFTOVERS = (
         "            rehearsals.vanished = memory.vanished\n",
         "an accident after a rehearsed deletion is taken for the provider's own deletion",
         ("contract/test_rehearsal.py",),
+    ),
+    # Provider configs that are gone.
+    Mutation(
+        "what a config that is gone has set holds on",
+        "cloudfront/aws.py",
+        "            for shared in self._shared.values():\n                shared.pace.forget(uid)\n",
+        "",
+        "a rate limit that nobody can see slows the account down until a restart",
+        PACE,
+    ),
+    Mutation(
+        "a reconcile under way brings back what a config set that is gone",
+        "cloudfront/aws.py",
+        "            if self._went(config.uid):\n",
+        "            if False:\n",
+        "a rate limit that nobody can see slows the account down until a restart",
+        PACE,
+    ),
+    Mutation(
+        "a config whose cache was emptied sets nothing any more",
+        "cloudfront/aws.py",
+        "            if self._went(uid):\n",
+        "            if False:\n",
+        "the account is called faster than its config says, until a restart",
+        PACE,
+    ),
+    Mutation(
+        "nobody tells that a config is gone",
+        "main.py",
+        "        configs.on_removal(accounts.gone)\n",
+        "",
+        "a rate limit that nobody can see slows the account down until a restart",
+        ("unit/provider/test_defects.py",),
     ),
 )
 

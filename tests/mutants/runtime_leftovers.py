@@ -53,4 +53,12 @@ RUNTIME_LEFTOVERS = (
         "InSync is True for a change that was made under a pause",
         WAITING,
     ),
+    Mutation(
+        "each change of a config tells it as gone",
+        "providerconfigs.py",
+        "        if change.old is not None and change.new is None:\n",
+        "        if change.old is not None:\n",
+        "what it sets for its account counts no more",
+        ("test_config_controller.py",),
+    ),
 )
