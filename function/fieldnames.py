@@ -8,12 +8,22 @@ from typing import Final
 from apis.tenantplans import OverridableField
 from function.compose import Order
 
-_MANAGED: Final = "spec.forProvider."
-_NAMED: Final = re.compile(rf"\b{re.escape(_MANAGED)}(?P<field>\w+)(?P<below>(?:\.[\w-]+|\[[^\]]*\])*)")
+_FIELDS: Final = (
+    "connectionGroupId|customizations|distributionId|dns|domains|managedCertificateRequest|parameters|tags"
+)
+_NAMED: Final = re.compile(
+    r"\bspec\.forProvider\.(?P<field>\w+)(?P<below>(?:\.[\w-]+|\[[^\]]*\])*)"
+    r"|\bspec\.(?P<beside>driftPolicy|deletionProtection|providerConfigRef|writeConnectionSecretToRef)\b"
+    # A difference between what is asked and what AWS has.
+    rf"|(?<![\w.])(?P<differing>{_FIELDS})(?P<where>(?:\.[^\s:;]+)?)(?=: asked )"
+)
+_CONNECTION_DETAILS: Final = "writeConnectionSecretToRef"
 
 _PLANS_OWN: Final = {
     "distributionId": "distributionId",
     "connectionGroupId": "connection.connectionGroupId",
+    "ipv6Enabled": "connection.ipv6Enabled",
+    "anycastIpListId": "connection.anycastIpListId",
 }
 """Fields that only a plan has."""
 _CHOICES: Final = {
@@ -22,15 +32,24 @@ _CHOICES: Final = {
     "customizations.geoRestrictions": OverridableField.GEO,
     "managedCertificateRequest": OverridableField.CERTIFICATE,
     "dns": OverridableField.DNS,
+    "connectionGroupIdSelector": OverridableField.CONNECTION,
 }
 """Fields that a plan has, and a claim where its plan lets it."""
 
 
 def in_claim(order: Order, message: str) -> str:
     """A message of a managed resource, with the fields of the claim and its plan in the place of its own."""
-    if _MANAGED not in message:
-        return message
-    return _NAMED.sub(lambda found: _of(order, found["field"], found["below"]) or found[0], message)
+    return _NAMED.sub(lambda found: _named(order, found) or found[0], message)
+
+
+def _named(order: Order, found: re.Match[str]) -> str:
+    beside = found["beside"]
+    if beside == _CONNECTION_DETAILS:
+        # The composite of a legacy claim has the very field.
+        return "spec.connectionSecretName" if order.composite.namespaced else ""
+    if beside:
+        return order.chosen.path(beside)
+    return _of(order, found["field"] or found["differing"], found["below"] or found["where"] or "")
 
 
 def _of(order: Order, field: str, below: str) -> str:
@@ -46,6 +65,8 @@ def _of(order: Order, field: str, below: str) -> str:
         return _entry(order, OverridableField.TAGS, below, spec.tags, plan.tags)
     whole = field + below
     choice = next((each for path, each in _CHOICES.items() if whole.startswith(path)), None)
+    if choice is None and field == "customizations":
+        return order.chosen.path("security")
     return _owned(order, choice) if choice is not None else ""
 
 

@@ -102,6 +102,7 @@ def wire(client: KubeClient, clock: Clock, settings: Settings, policy: Policy) -
             ),
             allow_namespaced_identity=policy.allow_namespaced_identity,
         )
+        configs.on_removal(accounts.gone)
         kinds_of_tree = (
             (tree.tenant, TenantConnector, tenants),
             (tree.group, GroupConnector, groups),

@@ -8,11 +8,38 @@ from typing import Final
 from apis import kinds
 from edgetenants_runtime.api.annotations import EXTERNAL_NAME
 from edgetenants_runtime.managed import Managed
+from provider.cloudfront.domainmoves import TAKE_ANNOTATION
 from provider.cloudfront.ownership import ADOPT_ANNOTATION
 
-__all__ = ["another_name", "certificate", "sentence", "take_over", "wanting"]
+__all__ = [
+    "another_name",
+    "certificate",
+    "disabling",
+    "name_field",
+    "sentence",
+    "sources",
+    "take_over",
+    "wanting",
+]
 
 _CLAIMS: Final = f"{kinds.TENANT_CLAIM.group}/"
+
+
+def name_field(mr: Managed) -> str:
+    """Where the external name is from."""
+    if not _of_claim(mr):
+        return f"metadata.annotations[{EXTERNAL_NAME}]"
+    if mr.external_name and mr.external_name == mr.annotations.get(ADOPT_ANNOTATION):
+        return "spec.adopt.tenantId of the claim"
+    return "metadata.name of the claim"
+
+
+def sources(mr: Managed) -> str:
+    """What is said of the many tenants from which a resource takes domains."""
+    some = "each reconcile looks at a few of these tenants; the next reconcile goes on with the others"
+    if _of_claim(mr):
+        return f"The domains are those of many tenants: {some}. Nobody needs to act"
+    return f"metadata.annotations[{TAKE_ANNOTATION}]: {some}. Remove the ids that are not needed any more"
 
 
 def another_name(mr: Managed) -> str:
@@ -36,6 +63,12 @@ def wanting(mr: Managed, field: str) -> str:
     return (
         f"spec.{field} of the claim, or {field} of its plan" if _of_claim(mr) else f"spec.forProvider.{field}"
     )
+
+
+def disabling(mr: Managed) -> str:
+    """How another tenant, which gives a domain, is disabled."""
+    # For the claim's own tenant of before there is no such field: claims suspend all of theirs.
+    return "suspend its claim" if _of_claim(mr) else "set spec.forProvider.enabled to false there"
 
 
 def certificate(mr: Managed) -> str:

@@ -72,6 +72,9 @@ _FAILURE_SECONDS: Final = 30.0
 """A config whose credentials AWS refuses is tried so often, however many resources use it."""
 _IDLE_SECONDS: Final = 3600.0
 """After that long without a resource that used it, a config is let go: it may have been deleted."""
+_GONE_SECONDS: Final = 300.0
+"""So long a reconcile that is under way may still know a config that went. One that is back after that, as a
+cache was emptied, counts again."""
 _MOST_OF_NAMESPACE: Final = 20
 """ProviderConfigs of one namespace that are open at a time. Each holds connections and a megabyte, and
 whoever may make one may make a thousand."""
@@ -150,6 +153,8 @@ class Accounts:
         self._used: dict[str, float] = {}
         self._homes: dict[str, str] = {}
         """Namespaces of the configs that are open, by uid."""
+        self._gone: dict[str, float] = {}
+        """Configs that went lately, by uid: until when they are not let in again."""
 
     def of(self, config: ResolvedConfig) -> Account:
         """The account, made anew when the config or its credentials changed, or AWS takes these no more.
@@ -177,6 +182,21 @@ class Accounts:
             opened = [each.account for each in self._opened.values() if each.account]
         return {each.id: each.pace.paused for each in opened if each.id}
 
+    def gone(self, uid: str) -> None:
+        """A provider config is gone: what it set for its account counts no more."""
+        with self._lock:
+            now = self.clock.now()
+            self._gone = {each: until for each, until in self._gone.items() if now < until}
+            self._gone[uid] = now + _GONE_SECONDS
+            left = self._let_go(uid)
+            for shared in self._shared.values():
+                shared.pace.forget(uid)
+        _close([left])
+
+    def _went(self, uid: str) -> bool:
+        """Under the lock."""
+        return self.clock.now() < self._gone.get(uid, float("-inf"))
+
     def _known(self, uid: str, fingerprint: str) -> Account | None:
         with self._lock:
             opened = self._opened.get(uid)
@@ -201,6 +221,9 @@ class Accounts:
 
     def _note(self, uid: str, opened: _Opened) -> None:
         with self._lock:
+            if self._went(uid):
+                # Found before it went, for one reconcile.
+                return
             left = [self._opened.get(uid)]
             self._opened[uid] = opened
             now = self.clock.now()
@@ -283,9 +306,13 @@ class Accounts:
             for other in self._shared.values():
                 other.pace.forget(config.uid)
             clock = self.clock
-            memory = Memory(clock)
-            rehearsals = Memory(clock, memory.vanished, second_look=0.0)
-            shared = self._shared.setdefault(key, _Shared(memory, rehearsals, Pace(clock)))
+            pace = Pace(clock)
+            memory = Memory(clock, rate=lambda: pace.rate("cloudfront"))
+            # With guards of its own: what a rehearsal deletes is still there, and no accident's excuse.
+            rehearsals = Memory(clock, second_look=0.0)
+            shared = self._shared.setdefault(key, _Shared(memory, rehearsals, pace))
+            if self._went(config.uid):
+                return shared
             of_team = bool(config.key.namespace)
             shared.pace.limit("cloudfront", config.uid, limits.cloudfront, of_team=of_team)
             shared.pace.limit("acm", config.uid, limits.acm, of_team=of_team)

@@ -11,12 +11,12 @@ import structlog
 from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront import guards, plan, preflight
+from provider.cloudfront import advice, guards, plan, preflight
 from provider.cloudfront.assessment import Assessment
 from provider.cloudfront.calls import CloudFront
 from provider.cloudfront.conditions import named
 from provider.cloudfront.desired import Tenant
-from provider.cloudfront.domainmoves import TAKE_ANNOTATION, Mover
+from provider.cloudfront.domainmoves import Mover
 from provider.cloudfront.errors import AwsError, explain, not_ready
 from provider.cloudfront.holders import Holders
 from provider.cloudfront.hooks import reads_only
@@ -30,10 +30,6 @@ __all__ = ["Checks", "Passed"]
 
 _log = structlog.get_logger("provider.cloudfront.checks")
 
-_READING_ON: Final = (
-    f"metadata.annotations[{TAKE_ANNOTATION}]: each reconcile looks at a few of these tenants; the next "
-    "reconcile goes on with the others. Remove the ids that are not needed any more"
-)
 _READ_ON_SECONDS: Final = 10.0
 """So that one resource with many ids leaves the account's rate to others."""
 _MOST_LOOKED_FOR: Final = 10
@@ -76,7 +72,7 @@ class Checks:
         passed = _passed(self._with_kept(mr, asked.name, result, asked.domains or ()), serving=False)
         if result.unread:
             # CloudFront creates no tenant with a domain that is still another one's.
-            raise _reading_on(serving=False)
+            raise _reading_on(mr, serving=False)
         return passed
 
     def change(self, mr: Managed, state: Assessment, *, serving: bool) -> Passed:
@@ -109,7 +105,7 @@ class Checks:
         added = frozenset() if result.unfinished else added
         passed = _passed(self._with_kept(mr, target.name, result, added), serving=serving)
         if result.unread and not result.moves:
-            raise _reading_on(serving=serving)
+            raise _reading_on(mr, serving=serving)
         return passed
 
     def _with_kept(self, mr: Managed, name: str, result: Result, domains: Iterable[str]) -> Result:
@@ -182,9 +178,10 @@ def _passed(result: Result, *, serving: bool) -> Passed:
     return Passed(_unchecked(result.unchecked), moves)
 
 
-def _reading_on(*, serving: bool) -> NotYet:
-    conditions = () if serving else (not_ready(Reason.DOMAIN_CONFLICT, _READING_ON),)
-    return NotYet(_READING_ON, after=_READ_ON_SECONDS, conditions=conditions)
+def _reading_on(mr: Managed, *, serving: bool) -> NotYet:
+    words = advice.sources(mr)
+    conditions = () if serving else (not_ready(Reason.DOMAIN_CONFLICT, words),)
+    return NotYet(words, after=_READ_ON_SECONDS, conditions=conditions)
 
 
 def _unchecked(operations: Iterable[str]) -> str:

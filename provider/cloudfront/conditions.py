@@ -136,8 +136,19 @@ def _disabled(world: World) -> Finding | None:
         )
     if world.seen.enabled or world.ineffective:
         return None
-    words = "The tenant is disabled in AWS. Set spec.forProvider.enabled to true to have it enabled."
-    return Finding(TenantReadyReason.DISABLED, words)
+    return Finding(TenantReadyReason.DISABLED, f"The tenant is disabled in AWS{_enabling(world)}.")
+
+
+def _enabling(world: World) -> str:
+    """What becomes of a tenant that somebody disabled."""
+    if world.asked.enabled is None:
+        return ". Set spec.forProvider.enabled to true to have it enabled"
+    if world.left:
+        return ", and the drift policy leaves it so. Enable it there, or set spec.driftPolicy to Enforce"
+    if world.frozen:
+        return f". It waits to be enabled: {world.frozen}. Whoever did that lifts it"
+    # What the provider may enable, it has enabled when this is told.
+    return ". Enable it there"
 
 
 def _disabled_group(world: World) -> Finding | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from apis.drift import DriftPolicy
+from edgetenants_runtime.api.conditions import Condition
 from edgetenants_runtime.configuration import ConfigResolver, ResolvedConfig
 from edgetenants_runtime.errors import ExternalError
 from edgetenants_runtime.external import ExternalClient
@@ -20,7 +21,7 @@ from provider.cloudfront.hooks import UNKNOWN_ACCOUNT
 from provider.cloudfront.keptdomains import NOTHING, KeptDomains, OnlyRead
 from provider.cloudfront.measured import MeasuredClient
 from provider.cloudfront.patience import Patience, PatientClient
-from provider.cloudfront.progress import ProgressClient, held_up
+from provider.cloudfront.progress import ProgressClient, held_up, waiting
 from provider.cloudfront.rehearsal import Recorder
 from provider.cloudfront.tenant import TenantClient
 
@@ -55,6 +56,10 @@ class _Connector:
         self._poll_seconds = poll_seconds
         self._kept = kept
         self._patience = Patience(poll_seconds)
+
+    def waiting(self, mr: Managed, cause: str) -> tuple[Condition, ...]:
+        """See edgetenants_runtime.external.TellsOfWaiting."""
+        return waiting(mr, cause)
 
     def _connected(self, mr: Managed, made: Callable[[Context], ExternalClient]) -> ExternalClient:
         """The client that `made` makes, with what stands around it."""

@@ -45,8 +45,9 @@ class DnsLook:
     def states(self, mr: Managed, seen: ObservedTenant) -> State:
         """Whether the records are in place: by CloudFront where a look is due, else as written down.
 
-        Looked at when the tenant is rolled out, then every five minutes while a domain is not served, every
-        hour while a record is not in place, else once a day; and at once when somebody asks.
+        Looked at when the tenant is rolled out, then every five minutes while a domain is not served, else
+        every ten minutes or as often as a tenth of the pace allows, at least every hour while a record is not
+        in place; and at once when somebody asks.
         """
         stored = dnsinstructions.stored(mr.status)
         if not seen.deployed or not self._due(mr, seen):
@@ -62,10 +63,10 @@ class DnsLook:
         never = all(item.get("state") == "Unknown" for item in instructions)
         if is_requested(mr):
             return self.memory.verification_due(mr.uid, 0.0, never=never)
-        every = _WAITED_FOR if seen.inactive_domains else _MISSING
-        if not seen.inactive_domains and dnsinstructions.all_present(mr.status):
-            every = DEEP_CHECK_SECONDS
-        return self.memory.verification_due(mr.uid, every, never=never)
+        if seen.inactive_domains:
+            return self.memory.verification_due(mr.uid, _WAITED_FOR, never=never)
+        longest = DEEP_CHECK_SECONDS if dnsinstructions.all_present(mr.status) else _MISSING
+        return self.memory.dns_look_due(mr.uid, longest, never=never)
 
     def _read(self, group: str, before: GroupLook) -> GroupLook:
         try:

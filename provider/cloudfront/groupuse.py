@@ -17,7 +17,7 @@ from typing import Any, Final
 import structlog
 
 from apis.conditions import TenantReadyReason as Reason
-from edgetenants_runtime.errors import NotYet
+from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront import conditions, disclosure, groupreport, guards, identity, namekeys, plan
 from provider.cloudfront.context import Context
@@ -27,7 +27,7 @@ from provider.cloudfront.groupstate import ObservedGroup
 from provider.cloudfront.keptdomains import RecordsFailed
 from provider.cloudfront.observed import ObservedTenant
 
-__all__ = ["check_change", "check_known", "check_taking", "users", "waiting"]
+__all__ = ["check_change", "check_known", "check_taking", "has_others", "not_taken", "users", "waiting"]
 
 _log = structlog.get_logger("provider.cloudfront.groupuse")
 
@@ -73,14 +73,19 @@ def check_taking(mr: Managed, group: ObservedGroup, having: Context) -> None:
     Raises:
         NotYet, ExternalError: it has such tenants, or AWS does not tell.
     """
-    if _has_others(mr, group, having, "before it is taken over"):
-        tag = f"tag {identity.OWNER_TAG} to {identity.owner_of(mr, having.installation, group.name)}"
-        raise guards.invalid(
-            f"connection group {group.name} ({group.id}) is not taken over, as tenants are in it that this "
-            "namespace does not have. Use it by its id without a ConnectionGroup; or have an administrator "
-            f"set its {tag} in AWS",
-            Reason.ADOPTION_REFUSED,
-        )
+    if has_others(mr, group, having):
+        raise not_taken(mr, group, having)
+
+
+def not_taken(mr: Managed, group: ObservedGroup, having: Context) -> ExternalError:
+    """A group is not taken over, as others have tenants in it."""
+    tag = f"tag {identity.OWNER_TAG} to {identity.owner_of(mr, having.installation, group.name)}"
+    return guards.invalid(
+        f"connection group {group.name} ({group.id}) is not taken over, as tenants are in it that this "
+        "namespace does not have. Use it by its id without a ConnectionGroup; or have an administrator "
+        f"set its {tag} in AWS",
+        Reason.ADOPTION_REFUSED,
+    )
 
 
 def check_change(mr: Managed, state: GroupState, having: Context) -> None:
@@ -96,17 +101,19 @@ def check_change(mr: Managed, state: GroupState, having: Context) -> None:
         "ipv6Enabled": group.ipv6_enabled and not target.ipv6_enabled,
         "anycastIpListId": group.anycast_ip_list_id != target.anycast_ip_list_id,
     }
-    taken = ", ".join(field for field, goes in less.items() if goes)
-    if taken and _has_others(mr, group, having, f"before {taken} is changed"):
+    taken = ", ".join(f"spec.forProvider.{field}" for field, goes in less.items() if goes)
+    if taken and has_others(mr, group, having, f"before {taken} is changed"):
         raise guards.invalid(
-            f"spec.forProvider: {taken} of connection group {group.name} ({group.id}) is not changed, as "
+            f"{taken} of connection group {group.name} ({group.id}) is not changed, as "
             "tenants are in it that this namespace does not have. Leave it as it is; or have an "
             "administrator move them",
             serving=True,
         )
 
 
-def _has_others(mr: Managed, group: ObservedGroup, having: Context, when: str) -> bool:
+def has_others(
+    mr: Managed, group: ObservedGroup, having: Context, when: str = "before it is taken over"
+) -> bool:
     """By the records of names, which cost no call, and for a few by their tags. Cluster-scoped resources are
     the platform's, which decides for everybody."""
     own, unknown = identity.namespace_of(mr), []

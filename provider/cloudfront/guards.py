@@ -92,7 +92,7 @@ def leads_nowhere(mr: Managed) -> bool:
         return length > _LONGEST_NAME
     raise _refused(
         Reason.VALIDATION_FAILED,
-        f"metadata.annotations[{EXTERNAL_NAME}]: expected a name of at most 128 characters, an id or an ARN, "
+        f"{advice.name_field(mr)}: expected a name of at most 128 characters, an id or an ARN, "
         f"got {length} characters. Shorten it",
     )
 
@@ -107,7 +107,7 @@ def check_import(mr: Managed) -> None:
     if ownership.names_by_id(mr) and not mr.deleted:
         raise _refused(
             Reason.VALIDATION_FAILED,
-            f"metadata.annotations[{EXTERNAL_NAME}]: there is no {noun(mr)} {name}. Ids are given by AWS: "
+            f"{advice.name_field(mr)}: there is no {noun(mr)} {name}. Ids are given by AWS: "
             "none is created. Correct the id, or use a name to have one created",
         )
 
@@ -117,7 +117,9 @@ def adoption_refused(
 ) -> ExternalError:
     """A tenant of that name is there, and is not ours, or not any more."""
     if ownership.recorded(mr, seen):
-        return _refused(Reason.ADOPTION_REFUSED, _no_longer(mr, seen, owner, installation))
+        return _refused(
+            Reason.ADOPTION_REFUSED, _no_longer(mr, seen, owner, installation, held=verdict is Ownership.HELD)
+        )
     known = disclosure.may_know(mr, installation, owner)
     # By its id somebody may have named it whose name they do not know.
     name = seen.name if known else str(mr.external_name)
@@ -148,12 +150,18 @@ def owner_unseen(mr: Managed, unseen: str) -> ExternalError:
     )
 
 
-def _no_longer(mr: Managed, seen: Resource, owner: str | None, installation: str) -> str:
+def _no_longer(mr: Managed, seen: Resource, owner: str | None, installation: str, *, held: bool) -> str:
     # Not the name that AWS or status has: whoever wrote the status may not know it.
     name = str(mr.external_name)
     it = f"{noun(mr)} {name}" if name == seen.id else f"{noun(mr)} {name} ({seen.id})"
     ours = identity.owner_of(mr, installation, "NAME" if ownership.names_by_id(mr) else name)
     tag = f"the tag {identity.OWNER_TAG} of the {noun(mr)}"
+    if held:
+        return (
+            f"status says that {it} is this resource's, and another resource of this cluster manages it;"
+            f" nothing is written to it. To keep it here, set {tag} to {ours}; or delete this resource, which"
+            f" leaves the {noun(mr)} as it is"
+        )
     if not owner:
         return (
             f"status says that {it} is this resource's, and it has no owner tag in AWS; nothing is written to"

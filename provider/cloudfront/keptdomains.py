@@ -278,12 +278,21 @@ class Keeper:
             NotYet: the records cannot be read at present.
             ExternalError: one is kept for another namespace, or the tags cannot be read.
         """
-        kept = self.refusals(mr, {*domains, *self._name(mr, seen)})
+        kept = self.not_for(mr, seen, domains)
         try:
             if kept and not self._proves(mr, seen):
                 raise _refused(mr, kept)
         except AwsError as error:
             raise _unreadable(mr, seen, error) from error
+
+    def not_for(self, mr: Managed, seen: Resource, domains: Iterable[str] = ()) -> Mapping[str, str]:
+        """The name and the domains of a tenant or connection group that this resource may not have, as
+        `refusals`.
+
+        Raises:
+            NotYet: the records cannot be read at present.
+        """
+        return self.refusals(mr, {*domains, *self._name(mr, seen)})
 
     def refusals(self, mr: Managed, domains: Iterable[str]) -> Mapping[str, str]:
         """The domains that this resource may not have, each with the words for it. What it would be refused

@@ -4,7 +4,8 @@ A name is one in an account, and the names that claims get can be computed. Whoe
 such a name has it, and the claim stays dark. So a name may be created
 
     that is recorded                            by the namespace that it is recorded for
-    that is not, and begins with a namespace    by that one, where it has managed resources of ours
+    that is not, and begins with a namespace    by that one, where it has managed resources of ours; upper
+                                                and lower case are the same here
     else                                        by anybody
 """
 
@@ -15,10 +16,9 @@ from typing import Final
 import structlog
 
 from apis.conditions import TenantReadyReason as Reason
-from edgetenants_runtime.api.annotations import EXTERNAL_NAME
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront import advice, guards, identity, namekeys
+from provider.cloudfront import advice, guards, identity, namekeys, ownership
 from provider.cloudfront.context import Context
 from provider.cloudfront.keptdomains import RecordsFailed
 from provider.cloudfront.ownership import Resource
@@ -27,7 +27,6 @@ __all__ = ["check_creation", "check_taking"]
 
 _log = structlog.get_logger("provider.cloudfront.keptnames")
 
-_FIELD: Final = f"metadata.annotations[{EXTERNAL_NAME}]"
 _AGAIN_SECONDS: Final = 5.0
 
 
@@ -60,9 +59,13 @@ def check_taking(mr: Managed, seen: Resource, having: Context) -> None:
     if not _is_anothers_prefix(mr, seen.name, having):
         return
     noun = identity.noun(mr)
-    tag = f"tag {identity.OWNER_TAG} to {identity.owner_of(mr, having.installation, seen.name)}"
+    # The name that AWS has begins with that namespace: who named it by its id may not know it.
+    name = str(mr.external_name)
+    it = f"{noun} {name}" if name == seen.id else f"{noun} {name} ({seen.id})"
+    owner = identity.owner_of(mr, having.installation, "NAME" if ownership.names_by_id(mr) else name)
+    tag = f"tag {identity.OWNER_TAG} to {owner}"
     raise guards.invalid(
-        f"{noun} {seen.name} ({seen.id}) is not taken over: its name begins with another namespace, for "
+        f"{it} is not taken over: its name begins with another namespace, for "
         f"which such names are kept. Have an administrator set its {tag} in AWS",
         Reason.ADOPTION_REFUSED,
     )
@@ -85,7 +88,8 @@ def _holder(mr: Managed, key: str, having: Context) -> str | None:
 
 def _is_anothers_prefix(mr: Managed, name: str, having: Context) -> bool:
     """Looked through at each such creation and not remembered: a squatter would have the time between."""
-    prefix, dot, _ = name.partition(".")
+    # Namespaces are in lower case. Whether CloudFront tells names apart by their case, AWS does not say.
+    prefix, dot, _ = name.lower().partition(".")
     if not dot or prefix == identity.namespace_of(mr):
         return False
     return any(identity.namespace_of(other) == prefix for other in having.everyone())
@@ -94,5 +98,5 @@ def _is_anothers_prefix(mr: Managed, name: str, having: Context) -> bool:
 def _refused(mr: Managed, way_out: str) -> ExternalError:
     # Never whose it is, as for domains.
     other_name = advice.sentence(advice.another_name(mr))
-    words = f"{_FIELD}: the name {mr.external_name} is kept for another namespace. {other_name}{way_out}"
-    return guards.invalid(words, Reason.ADOPTION_REFUSED)
+    words = f"the name {mr.external_name} is kept for another namespace. {other_name}{way_out}"
+    return guards.invalid(f"{advice.name_field(mr)}: {words}", Reason.ADOPTION_REFUSED)

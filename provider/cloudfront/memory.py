@@ -21,12 +21,17 @@ from provider.cloudfront.disabling import Said
 from provider.cloudfront.errors import AwsError
 from provider.cloudfront.grouplook import UNKNOWN, GroupLook
 from provider.cloudfront.ownerproofs import OwnerProofs
+from provider.cloudfront.pace import DEFAULT_RATE
 from provider.cloudfront.vanishing import Vanished
 
 __all__ = ["DEEP_CHECK_SECONDS", "Attempt", "Memory"]
 
 DEEP_CHECK_SECONDS: Final = 24 * 3600.0
 """Between two looks at what a tenant's own description does not show, such as its tags."""
+_DNS_SECONDS: Final = 600.0
+"""Between two looks at the DNS of a tenant that is served, where there are few."""
+_DNS_SHARE: Final = 0.1
+"""Of the pace, for these looks; most of it is for the polls."""
 _GROUP_SECONDS: Final = 60.0
 _DEFAULT_GROUP_SECONDS: Final = 3600.0
 """Which group is the account's default one, under the name ""."""
@@ -73,14 +78,16 @@ class Memory:
     def __init__(
         self,
         clock: Clock,
-        vanished: Vanished | None = None,
         *,
         second_look: float = _SECOND_LOOK_SECONDS,
         today: Callable[[], datetime] = utc_now,
+        rate: Callable[[], float] = lambda: DEFAULT_RATE,
     ) -> None:
+        """`rate` is how many requests a second may be made to CloudFront."""
         self._clock = clock
+        self._rate = rate
         self.today = today
-        self.vanished = vanished or Vanished(clock)
+        self.vanished = Vanished(clock)
         self._second_look = second_look
         self.proofs = OwnerProofs(clock)
         self._lock = threading.Lock()
@@ -92,6 +99,8 @@ class Memory:
         self._refusals: dict[str, tuple[str, str]] = {}
         self._waits: dict[str, tuple[Hashable, int, float]] = {}
         self._verified: dict[str, float] = {}
+        self._dns_turns: dict[str, float] = {}
+        self._last_dns_turn = float("-inf")
         self._told: dict[tuple[str, str], Hashable] = {}
         self._unseen: dict[str, int] = {}
         self._seen: OrderedDict[str, float] = OrderedDict()
@@ -234,6 +243,28 @@ class Memory:
             self._verified[uid] = now
             return True
 
+    def dns_look_due(self, uid: str, longest: float, *, never: bool) -> bool:
+        """Whether to look at the DNS of a tenant that is served: at once where nobody ever did, at the latest
+        after `longest`. Else every ten minutes, or less often where there are so many that it would take more
+        than a tenth of the pace: each has its turn."""
+        now, between = self._clock.now(), 1 / (_DNS_SHARE * self._rate())
+        with self._lock:
+            turn = self._dns_turns.get(uid)
+            if turn is None and not never:
+                # A restart costs nothing.
+                self._verified.setdefault(uid, now)
+                self._dns_turns[uid] = self._dns_turn(now + _share(uid) * _DNS_SECONDS, between)
+                return False
+            if turn is not None and now < min(turn, self._verified.get(uid, now) + longest):
+                return False
+            self._verified[uid] = now
+            self._dns_turns[uid] = self._dns_turn(now + _DNS_SECONDS, between)
+            return True
+
+    def _dns_turn(self, earliest: float, between: float) -> float:
+        self._last_dns_turn = max(earliest, self._last_dns_turn + between)
+        return self._last_dns_turn
+
     def deep_check_due(self, uid: str) -> bool:
         """Once in `DEEP_CHECK_SECONDS` for each resource, spread evenly; not at the first look, so that a
         restart costs nothing."""
@@ -340,6 +371,7 @@ class Memory:
             self._refusals,
             self._waits,
             self._verified,
+            self._dns_turns,
             self._requests,
             self._unused,
             self._used,

@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 import structlog
 
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront import conditions, guards, identity, ownership
+from provider.cloudfront import conditions, guards, identity, offers, ownership
 from provider.cloudfront.context import Context
 from provider.cloudfront.errors import AwsError, explain
 from provider.cloudfront.groupstate import ObservedGroup
@@ -30,6 +30,9 @@ from provider.cloudfront.ownership import Ownership
 __all__ = ["Looked", "before_deletion", "before_writing", "look", "made", "verified", "with_known_tags"]
 
 _log = structlog.get_logger("provider.cloudfront.ownerlook")
+
+_FREE: Final = frozenset({Ownership.GIVEN, Ownership.NOBODYS, Ownership.LEFT})
+"""Somebody may take it over, or has said so."""
 
 Seen = TypeVar("Seen", ObservedTenant, ObservedGroup)
 
@@ -238,14 +241,24 @@ def _accepted(mr: Managed, seen: Seen, having: Context) -> Ownership:
     verdict, owner = _judge(mr, seen, having), (seen.tags or {}).get(identity.OWNER_TAG)
     if having.unseen and owner and verdict in (Ownership.LEFT, Ownership.GIVEN):
         raise guards.owner_unseen(mr, having.unseen)
-    if verdict is Ownership.GIVEN and _is_held(mr, seen, having):
+    if verdict in _FREE and _is_held(mr, seen, having):
         verdict = Ownership.HELD
     if verdict in (Ownership.OURS, Ownership.GIVEN, Ownership.LOST):
         return verdict
     having.memory.proofs.drop(mr.uid)
     if having.memory.is_news(mr.uid, "owner", (seen.id, owner)):
         _log.warning("it exists and is not ours", resource=seen.name, resource_id=seen.id, owner=owner)
+    if verdict in _FREE:
+        _check_offer(mr, seen, having)
     raise guards.adoption_refused(mr, seen, verdict, owner, having.installation)
+
+
+def _check_offer(mr: Managed, seen: Seen, having: Context) -> None:
+    """Its adoption is about to be offered."""
+    other = _rival(mr, seen, having)
+    if other is not None and not other.deleted:
+        guards.refuse_beside(mr, seen, other)
+    offers.check(mr, seen, having)
 
 
 def _is_held(mr: Managed, seen: Seen, having: Context) -> bool:

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 from apis.conditions import TenantReadyReason as Reason
-from edgetenants_runtime.api.annotations import EXTERNAL_NAME
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront import advice, certificates, grouplook
@@ -123,15 +122,15 @@ def missing_parent(asked: Tenant, error: AwsError, *, serving: bool = False) -> 
     return ExternalError(words, conditions=conditions, retry=Retry.poll(), request_id=error.request_id)
 
 
-def not_moved(move: MoveDomain, error: AwsError, *, serving: bool) -> ExternalError | NotYet:
+def not_moved(mr: Managed, move: MoveDomain, error: AwsError, *, serving: bool) -> ExternalError | NotYet:
     """A domain was not moved. CloudFront's API reference has it that the tenant that gives it must be
     disabled first; its developer guide, only where that is another account's."""
     what = f"move domain {move.domain} from tenant {move.source}"
     if error.code != "IllegalUpdate":
         return explain(error, what, serving=serving)
     message = (
-        f"{what}: {error.code}: {error.words}. If CloudFront wants tenant {move.source} disabled first, set "
-        f"{_FIELD}enabled to false there until the domain is moved"
+        f"{what}: {error.code}: {error.words}. If CloudFront wants tenant {move.source} disabled first, "
+        f"{advice.disabling(mr)} until the domain is moved"
     )
     conditions = () if serving else (not_ready(Reason.DOMAIN_CONFLICT, message),)
     return ExternalError(message, conditions=conditions, retry=Retry.poll(), request_id=error.request_id)
@@ -141,7 +140,7 @@ def static_problems(mr: Managed, asked: Tenant) -> Iterator[Problem]:
     """What needs no call to be seen."""
     if not _NAME.fullmatch(asked.name):
         yield _invalid(
-            f"metadata.annotations[{EXTERNAL_NAME}]: expected 3 to 128 letters, digits, dots and hyphens, "
+            f"{advice.name_field(mr)}: expected 3 to 128 letters, digits, dots and hyphens, "
             f"with a letter or digit at both ends, got {asked.name!r}"
         )
     if asked.distribution_id is None:

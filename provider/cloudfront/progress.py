@@ -20,7 +20,7 @@ from edgetenants_runtime.external import Change, ExternalClient, Observation
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.status import without_request_id
 
-__all__ = ["ProgressClient", "held_up"]
+__all__ = ["ProgressClient", "held_up", "waiting"]
 
 Conditions = tuple[Condition, ...]
 
@@ -66,15 +66,17 @@ def held_up(mr: Managed, seen: Conditions = ()) -> Iterator[None]:
     try:
         yield
     except NotYet as error:
-        said = (*error.conditions, *_waiting(mr, seen, error.message))
+        said = (*error.conditions, *waiting(mr, error.message, seen))
         raise NotYet(
             error.message, after=error.after, conditions=said, made_nothing=error.made_nothing
         ) from error
     except ExternalError as error:
-        raise error.but(conditions=(*error.conditions, *_waiting(mr, seen, error.message))) from error
+        raise error.but(conditions=(*error.conditions, *waiting(mr, error.message, seen))) from error
 
 
-def _waiting(mr: Managed, seen: Conditions, cause: str) -> Conditions:
+def waiting(mr: Managed, cause: str, seen: Conditions = ()) -> Conditions:
+    """What is said of a change that waits, if there is one: `cause` says for what, `seen` is what a look
+    said before."""
     if mr.deleted:
         return ()
     now = _last(seen, TenantConditionType.IN_SYNC)

@@ -354,7 +354,7 @@ class TenantClient:
         if failure.cause.absent and moved:
             return preflight.missing_parent(state.todo.target, failure.cause, serving=serving)
         if isinstance(failure.action, MoveDomain):
-            return preflight.not_moved(failure.action, failure.cause, serving=serving)
+            return preflight.not_moved(mr, failure.action, failure.cause, serving=serving)
         if failure.cause.code == "CNAMEAlreadyExists":
             target, seen = state.todo.target, failure.effects.tenant or state.seen
             taken = self._checks.taken(mr, target, seen, failure.cause, serving=serving)

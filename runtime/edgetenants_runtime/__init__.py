@@ -16,6 +16,7 @@ from edgetenants_runtime.external import (
     FieldDiff,
     Observation,
     OperationState,
+    TellsOfWaiting,
 )
 from edgetenants_runtime.initprovider import at_creation
 from edgetenants_runtime.managed import Managed, ManagedKind, ProviderConfigKey, ResourceKind
@@ -42,5 +43,6 @@ __all__ = [
     "ResourceKind",
     "Retry",
     "SystemClock",
+    "TellsOfWaiting",
     "at_creation",
 ]

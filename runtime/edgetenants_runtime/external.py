@@ -25,6 +25,7 @@ __all__ = [
     "FieldDiff",
     "Observation",
     "OperationState",
+    "TellsOfWaiting",
 ]
 
 
@@ -191,6 +192,19 @@ class Disconnects(Protocol):
 
         Called once at the end of each reconcile that connected, however it ended. What it raises is told as
         an event and changes nothing else.
+        """
+        ...
+
+
+@runtime_checkable
+class TellsOfWaiting(Protocol):
+    """A connector that has conditions of its own for a change that waits may have this method, too."""
+
+    def waiting(self, mr: Managed, cause: str) -> tuple[Condition, ...]:
+        """What is said while nobody looks at the external resource; `cause` says why.
+
+        Called where a reconcile ends before `ExternalClient.observe` has answered: the resource is paused, or
+        what it refers to is not there.
         """
         ...
 

@@ -6,7 +6,15 @@ from collections.abc import Callable
 from typing import Protocol
 
 from edgetenants_runtime import deadline
-from edgetenants_runtime.external import Change, Connector, Disconnects, ExternalClient, Observation
+from edgetenants_runtime.api.conditions import Condition
+from edgetenants_runtime.external import (
+    Change,
+    Connector,
+    Disconnects,
+    ExternalClient,
+    Observation,
+    TellsOfWaiting,
+)
 from edgetenants_runtime.managed import Managed
 
 __all__ = ["GuardedConnector", "Sightings", "StandDown"]
@@ -47,6 +55,12 @@ class GuardedConnector:
     def connect(self, mr: Managed) -> ExternalClient:
         """See `Connector.connect`."""
         return _Guarded(self._connector.connect(mr), self._begin, self._sightings)
+
+    def waiting(self, mr: Managed, cause: str) -> tuple[Condition, ...]:
+        """See `TellsOfWaiting.waiting`."""
+        if isinstance(self._connector, TellsOfWaiting):
+            return self._connector.waiting(mr, cause)
+        return ()
 
     def _begin(self, write: str) -> None:
         if not self._may_act():

@@ -135,6 +135,11 @@ class ProviderConfigs:
             informer.add_handler(_spec_changes(informer.kind, handler))
         self._controller.on_new_credentials(handler)
 
+    def on_removal(self, handler: Callable[[str], None]) -> None:
+        """Tell of configs that are gone, by their uid; before the informers start."""
+        for informer in self._configs.values():
+            informer.add_handler(_removals(handler))
+
     def used_by(self, resources: Informer, use: ConfigUse = PRIMARY) -> None:
         """Count the managed resources of this informer as users for as long as they are there; before it
         starts."""
@@ -213,6 +218,15 @@ def _spec_changes(
     def handle(change: ObjectChange) -> None:
         if change.old is None or change.new is None or _generation(change.old) != _generation(change.new):
             handler(ProviderConfigKey(kind.kind, change.key.name, change.key.namespace))
+
+    return handle
+
+
+def _removals(handler: Callable[[str], None]) -> Callable[[ObjectChange], None]:
+    def handle(change: ObjectChange) -> None:
+        # One that is deleted and made anew between two looks arrives as two changes.
+        if change.old is not None and change.new is None:
+            handler(change.old["metadata"].get("uid") or "")
 
     return handle
 

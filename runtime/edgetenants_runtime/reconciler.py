@@ -200,7 +200,9 @@ class _Pass(Telling):
         paused = conditions.reconcile_paused(f"Reconciliation is paused via {self.paused_by()}.{held}")
         if self.news(paused):
             self.tell(EventReason.PAUSED, paused.message)
-        self.report(synced=paused)
+        # A spec that asks for the pause has what it asks for; a spec that changes under one waits.
+        asked = not self.mr.management_policies
+        self.report(*(() if asked else self.waiting(paused.message)), synced=paused, acted_upon=asked)
         return Outcome(Next.NEVER)
 
     def paused_by(self) -> str:

@@ -36,6 +36,8 @@ class Report:
     """Other top-level fields, each replaced whole; None removes one."""
     withdrawn: frozenset[str] = frozenset()
     """Types of conditions that no longer hold and go, unless reported."""
+    acted_upon: bool = True
+    """The generation was acted upon. Not so where the reconcile ended before it had looked outside."""
 
 
 def patch_for(old: Mapping[str, Any], report: Report, *, generation: int, now: datetime) -> dict[str, Any]:
@@ -44,14 +46,15 @@ def patch_for(old: Mapping[str, Any], report: Report, *, generation: int, now: d
 
 
 def next_status(old: Mapping[str, Any], report: Report, *, generation: int, now: datetime) -> dict[str, Any]:
-    """The status that the report leads to. `generation` is the one that was acted upon."""
+    """The status that the report leads to. `generation` is the one that it tells of."""
     status = {**old, **{name: plain(value) for name, value in report.fields.items()}}
     status = {name: value for name, value in status.items() if value is not None}
     if report.at_provider is not None:
         status["atProvider"] = plain(report.at_provider)
     kept = [c for c in conditions_in(old) if c["type"] not in report.withdrawn - _types(report)]
     status["conditions"] = _merge_conditions(kept, report.conditions, generation, now)
-    status["observedGeneration"] = generation
+    # 0 where none ever was: what waits by it must not take silence for success.
+    status["observedGeneration"] = generation if report.acted_upon else _acted_upon(old)
     return status
 
 
@@ -94,6 +97,11 @@ def same_message(one: str, other: str) -> bool:
 def without_request_id(message: str) -> str:
     """The message without the suffix that `ExternalError` appends."""
     return _REQUEST_ID.sub("", message)
+
+
+def _acted_upon(status: Mapping[str, Any]) -> int:
+    stored = status.get("observedGeneration")
+    return stored if isinstance(stored, int) else 0
 
 
 def _types(report: Report) -> frozenset[str]:

@@ -15,7 +15,7 @@ from edgetenants_runtime.bounds import LONGEST_REQUEST, cut
 from edgetenants_runtime.collaborators import Collaborators
 from edgetenants_runtime.errors import NotYet, Retry
 from edgetenants_runtime.events import EventReason, EventType
-from edgetenants_runtime.external import Change, Observation
+from edgetenants_runtime.external import Change, Observation, TellsOfWaiting
 from edgetenants_runtime.kube.errors import Conflict, Invalid, KubeError, NotFound, NotServed, TooLarge
 from edgetenants_runtime.managed import Managed, ManagedKind
 from edgetenants_runtime.status import Report, same_message
@@ -63,8 +63,15 @@ class Telling:
             # Somebody else removed the finalizer: it is gone already.
             return
 
-    def report(self, *said: Condition, change: Change | None = None, synced: Condition | None = None) -> None:
-        """Bring the status to what was observed, then to `said`, then to the change."""
+    def report(
+        self,
+        *said: Condition,
+        change: Change | None = None,
+        synced: Condition | None = None,
+        acted_upon: bool | None = None,
+    ) -> None:
+        """Bring the status to what was observed, then to `said`, then to the change. The generation was
+        acted upon where the outside world was looked at, unless `acted_upon` says otherwise."""
         change = change or Change()
         with step(Step.REPORT):
             under_way = operations.told(self.mr, self.seen, change.operation) if self.looked else ()
@@ -75,6 +82,7 @@ class Telling:
                     at_provider=self.seen.at_provider if change.at_provider is None else change.at_provider,
                     fields={**self.seen.status, **change.status, **self.handled_request()},
                     withdrawn=frozenset({ConditionType.UNKNOWN}),
+                    acted_upon=self.looked if acted_upon is None else acted_upon,
                 )
             )
 
@@ -141,7 +149,7 @@ class Telling:
         self.tell(EventReason.PENDING, cause.message)
         meanwhile = (at.value.ready,) if at.value.ready else ()
         try:
-            self.report(*meanwhile, *cause.conditions)
+            self.report(*meanwhile, *self.waiting(cause.message), *cause.conditions)
         except StepFailed as failure:
             return self.failed(failure)
         return Outcome(Next.AFTER, cause.after)
@@ -159,7 +167,10 @@ class Telling:
             return self.unreported(failure, why)
         try:
             self.report(
-                *self.unseen(failure, why), *why.conditions, synced=conditions.reconcile_error(why.message)
+                *self.unseen(failure, why),
+                *self.waiting(why.message),
+                *why.conditions,
+                synced=conditions.reconcile_error(why.message),
             )
         except StepFailed as second:
             return self.failed(second)
@@ -169,10 +180,18 @@ class Telling:
         """The status could not be written. One that no server stores is left as it is, and Synced says so."""
         if isinstance(failure.cause, (TooLarge, Invalid)):
             try:
-                self.write(Report(conditions=(conditions.reconcile_error(why.message),)))
+                synced = conditions.reconcile_error(why.message)
+                self.write(Report(conditions=(synced,), acted_upon=False))
             except KubeError as error:
                 _log.warning("cannot write even Synced", error=str(error))
         return Outcome(Next.REAL_BACKOFF, failed=True)
+
+    def waiting(self, cause: str) -> tuple[Condition, ...]:
+        """What the provider says of a change that nobody has looked at."""
+        connector = self.having.connector
+        if self.looked or not isinstance(connector, TellsOfWaiting):
+            return ()
+        return connector.waiting(self.mr, cause)
 
     def unseen(self, failure: StepFailed, why: Explanation) -> tuple[Condition, ...]:
         """Ready is Unknown where a bug kept us from ever looking."""

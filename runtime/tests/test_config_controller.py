@@ -360,6 +360,20 @@ def test_who_cannot_take_new_credentials_hides_them_from_nobody(world: Any) -> N
     assert told == ["ProviderConfig shop/ours"]
 
 
+def test_a_config_that_goes_is_told_by_its_uid_also_where_another_follows_at_once(world: Any) -> None:
+    gone: list[str] = []
+    world.configs.on_removal(gone.append)
+    world.put_config(ours(generation=2))
+    world.sync()
+    assert gone == [], "it changed"
+    world.put_config(ours(uid="another"))
+    world.sync()
+    assert gone == ["uid-ours"]
+    world.objects._objects.pop((world.NAMESPACED.resource, KEY))
+    world.sync()
+    assert gone == ["uid-ours", "another"]
+
+
 def one_life(world: Any) -> None:
     """Two users come, everything is deleted at once, the users finish one after the other."""
     for name in ("one", "two"):

@@ -20,9 +20,13 @@ class Configs:
 
     def __init__(self, resolved: Any) -> None:
         self.resolved = resolved
+        self.refusal: Exception | None = None
+        """What is raised instead."""
 
     def resolve(self, mr: Any) -> Any:
         del mr
+        if self.refusal is not None:
+            raise self.refusal
         return self.resolved
 
     def report(self, resolved: Any, fields: Any) -> None:

@@ -127,3 +127,27 @@ def test_a_config_of_a_namespace_does_not_slow_down_the_account(aws):
     team = accounts.of(replace(slow, key=ProviderConfigKey("ProviderConfig", "slow", "team")))
     assert team.pace is platform.pace
     assert (platform.pace.rate("cloudfront"), platform.pace.rate("acm")) == (7, 8)
+
+
+def test_a_config_that_is_gone_slows_down_nobody_any_more(aws):
+    accounts = Accounts(aws.clock)
+    slow = config_with(aws, uid="a", rateLimits={"cloudfront": 0.5, "acm": 0.5})
+    kept = accounts.of(config_with(aws, uid="b", rateLimits={"cloudfront": 7}))
+    accounts.of(slow)
+    assert kept.pace.rate("cloudfront") == 0.5
+    accounts.gone("a")
+    assert (kept.pace.rate("cloudfront"), kept.pace.rate("acm")) == (7, 5)
+    accounts.of(slow)
+    assert kept.pace.rate("cloudfront") == 7, "a reconcile that had found it before it went"
+    accounts.gone("never opened")
+    aws.clock.advance(301)
+    accounts.of(slow)
+    assert kept.pace.rate("cloudfront") == 0.5, "it is back: only a cache was emptied"
+
+
+def test_one_that_is_made_anew_under_its_name_counts(aws):
+    accounts = Accounts(aws.clock)
+    accounts.of(config_with(aws, uid="a", rateLimits={"cloudfront": 2}))
+    accounts.gone("a")
+    again = accounts.of(config_with(aws, uid="again", rateLimits={"cloudfront": 3}))
+    assert again.pace.rate("cloudfront") == 3

@@ -30,6 +30,13 @@ def test_a_record_that_is_made_late_and_lost_later(aws):
     assert told(shop) == {"Live": ("True", "Live"), "Degraded": ("False", "Recovered")}
 
     aws.admin("DELETE", f"records?name={DOMAINS[1]}")
-    look(shop, 24)
+    look(shop, 0.1)
+    assert told(shop)["Degraded"] == ("False", "Recovered")
+    look(shop, 0.1)
     assert told(shop) == {"Live": ("True", "Served"), "Degraded": ("True", "DNSRecordLost")}
     assert f"visitors of {DOMAINS[1]} to" in shop.said[-1]["Live"][2]
+    instruction = next(each for each in instructions if each["name"] == DOMAINS[1])
+    made = {"name": instruction["name"], "type": instruction["type"], "values": [instruction["value"]]}
+    aws.admin("POST", "records", made)
+    look(shop, 0.2)
+    assert told(shop) == {"Live": ("True", "Live"), "Degraded": ("False", "Recovered")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 
 import pytest
@@ -112,6 +113,49 @@ def test_what_is_planned_is_what_is_sent_and_nothing_is_sent_before(aws):
         if step != "deletion":
             world.settle()
             assert "plannedActions" not in world.status
+
+
+@pytest.mark.parametrize("deployed", [False, True], ids=["disabled just now", "disabled"])
+def test_a_rehearsed_deletion_leaves_alone_what_the_guards_remember(aws, deployed):
+    """Else the accident that takes the tenant afterwards would look like the provider's own deletion."""
+    world = DryWorld(aws, managed())
+    world.settle()
+    id_ = world.status["atProvider"]["id"]
+    aws.edit("shop.acme", Enabled=False)
+    if deployed:
+        aws.deploy()
+    vanished = aws.accounts.of(world.connector._configs.config).memory.vanished
+    world.obj["metadata"]["annotations"].update(DRY)
+    world.delete()
+    before = remembered(vanished)
+    for _ in range(3):
+        world.reconcile()
+        world.clock.advance(60)
+    assert planned(world)[-1][1] == "DeleteTenant"
+    assert remembered(vanished) == before
+    vanished.found_gone("another", id_, "ClusterProviderConfig default", "shop")
+    assert [gone.id for gone in vanished._gone.values()] == [id_], "it counts as an accident"
+
+
+def remembered(vanished):
+    """But for when each was looked at last, which the look before a rehearsal may note."""
+    whole = {
+        name: value for name, value in vars(vanished).items() if name not in ("_lock", "_clock", "_looks")
+    }
+    return copy.deepcopy(whole)
+
+
+def test_a_rehearsal_a_week_ago_takes_no_proof_from_what_lives_on(aws):
+    world = DryWorld(aws, managed())
+    world.settle()
+    account = aws.accounts.of(world.connector._configs.config)
+    world.obj["metadata"]["annotations"].update(DRY)
+    world.reconcile()
+    del world.obj["metadata"]["annotations"]["edgetenants.io/dry-run"]
+    before = remembered(account.memory.vanished)
+    aws.clock.advance(8 * 24 * 3600.0)
+    account.rehearsals.note_seen("another", "dt_another")
+    assert remembered(account.memory.vanished) == before
 
 
 def test_a_dry_run_of_what_may_not_be_created_or_is_gone_says_so(aws):

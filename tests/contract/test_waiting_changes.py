@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from edgetenants_runtime.errors import ExternalError, Retry
+from provider.main import TREES, managed_kind
 from tests.contract.kstatus import status_of
 from tests.contract.reconciled import Reconciled
 from tests.unit.provider.test_connectiongroup import manifest
@@ -86,6 +88,96 @@ def test_a_change_under_credentials_that_ran_out_is_in_progress(aws, serving):
     assert status_of(serving.stored) == "InProgress"
     serving.come_to_rest()
     is_done(serving)
+
+
+GROUP_REF = {"connectionGroupIdRef": {"name": "later"}}
+GROUP_MISSING = "spec.forProvider.connectionGroupIdRef: ConnectionGroup shop/later does not exist"
+CONFIG_MISSING = ExternalError("spec.providerConfigRef: it does not exist", retry=Retry.poll())
+
+
+def test_a_change_that_names_what_is_not_there_is_in_progress(aws, serving):
+    serving.edit(**GROUP_REF)
+    serving.reconcile()
+    is_waiting(serving, f"{UNSEEN}cannot resolve references: {GROUP_MISSING}")
+    assert serving.told("Synced") == (
+        "False",
+        "ReconcileError",
+        f"cannot resolve references: {GROUP_MISSING}",
+    )
+    assert serving.stored["status"]["observedGeneration"] == 1, "AWS was not looked at for the change"
+    before = len(serving.writes)
+    serving.reconcile()
+    assert len(serving.writes) == before, "nothing is written at each look"
+    serving.edit(connectionGroupIdRef=None)
+    serving.come_to_rest()
+    is_done(serving)
+    assert serving.stored["status"]["observedGeneration"] == 3
+
+
+def test_a_change_that_refers_to_what_has_no_value_yet_is_in_progress(aws, serving):
+    group = manifest()
+    group["metadata"] |= {"name": "later", "namespace": "shop"}
+    serving.objects.put(managed_kind(TREES[0].group), group)
+    serving.edit(**GROUP_REF)
+    serving.reconcile()
+    assert serving.told("Synced")[0] == "True", "what is only waited for is no error"
+    waits = "waiting for ConnectionGroup shop/later to have its id"
+    is_waiting(serving, f"{UNSEEN}spec.forProvider.connectionGroupIdRef: {waits}")
+
+
+def test_a_change_whose_config_is_not_there_is_in_progress(aws, serving):
+    serving.edit(**CHANGED)
+    serving.configs.refusal = CONFIG_MISSING
+    serving.reconcile()
+    is_waiting(serving, f"{UNSEEN}{CONFIG_MISSING.message}")
+    serving.configs.refusal = None
+    serving.come_to_rest()
+    is_done(serving)
+
+
+def test_a_new_resource_whose_config_is_not_there_is_in_progress(aws):
+    mr = Reconciled(managed(), aws)
+    mr.configs.refusal = CONFIG_MISSING
+    mr.reconcile()
+    assert mr.told("Synced")[:2] == ("False", "ReconcileError")
+    assert mr.stored["status"]["observedGeneration"] == 0, "no generation was ever looked at"
+    assert status_of(mr.stored) == "InProgress"
+    mr.configs.refusal = None
+    mr.come_to_rest()
+    assert status_of(mr.stored) == "Current"
+
+
+def test_a_change_of_what_is_paused_is_in_progress(aws, serving):
+    serving.edit(annotations={"crossplane.io/paused": "true"})
+    serving.reconcile()
+    assert status_of(serving.stored) == "Current", "nothing was changed"
+    serving.edit(**CHANGED)
+    serving.reconcile()
+    is_waiting(serving, f"{UNSEEN}Reconciliation is paused via the annotation crossplane.io/paused.")
+    serving.edit(annotations={"crossplane.io/paused": "false"})
+    serving.come_to_rest()
+    is_done(serving)
+
+
+def test_a_spec_that_asks_for_a_pause_is_as_asked(aws, serving):
+    stored = serving.stored
+    stored["spec"]["managementPolicies"] = []
+    stored["metadata"]["generation"] += 1
+    serving.objects.put(serving.kind, stored)
+    serving.reconcile()
+    assert serving.told("Synced")[:2] == ("False", "ReconcilePaused")
+    assert serving.told("InSync")[:2] == ("True", "InSync")
+    assert status_of(serving.stored) == "Current"
+
+
+def test_a_change_with_policies_that_are_none_is_in_progress(aws, serving):
+    stored = serving.stored
+    stored["spec"]["managementPolicies"] = ["Delete"]
+    stored["metadata"]["generation"] += 1
+    serving.objects.put(serving.kind, stored)
+    serving.reconcile()
+    assert serving.told("InSync")[:2] == ("False", "UpdatePending")
+    assert status_of(serving.stored) == "InProgress"
 
 
 def test_drift_that_cannot_be_repaired_yet_is_in_progress_with_its_cause(aws, serving):

@@ -61,6 +61,8 @@ def live_and_quiet(claims: Claims, world: World) -> None:
     calls = Counter(c["operation"] for c in world.emulator.calls(since=calls_before)["calls"])
     # Their connection group is looked at once a minute for all of them.
     assert calls.pop("GetConnectionGroup", 0) <= QUIET_SECONDS / 60 + 1
+    # The DNS of each is looked at every ten minutes.
+    assert calls.pop("VerifyDnsConfiguration", 0) <= COUNT
     assert set(calls) <= {"GetDistributionTenant"}, f"more than the poll: {calls}"
     # The interval is a minute with a tenth of jitter either way.
     assert calls["GetDistributionTenant"] <= COUNT * 1.2 + 1

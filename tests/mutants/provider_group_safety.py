@@ -253,7 +253,7 @@ _TAKING = (
     Mutation(
         "a group is taken over from under the tenants of others",
         "cloudfront/groupuse.py",
-        '    if _has_others(mr, group, having, "before it is taken over"):\n',
+        "    if has_others(mr, group, having):\n",
         "    if False:\n",
         "whoever may write managed resources disables the group of the platform's plan",
         (_SAFETY,),

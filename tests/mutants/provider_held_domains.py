@@ -292,7 +292,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "a tenant is adopted whosever name it has",
         "cloudfront/keptdomains.py",
-        "        kept = self.refusals(mr, {*domains, *self._name(mr, seen)})\n",
+        "        kept = self.not_for(mr, seen, domains)\n",
         "        kept = self.refusals(mr, domains)\n",
         "what lost its tags is adopted by another namespace after a restart",
         _NAMES,

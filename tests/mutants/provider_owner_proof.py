@@ -279,7 +279,7 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     Mutation(
         "what lost its tags is anybody's although somebody has it",
         "cloudfront/ownerlook.py",
-        "    if verdict is Ownership.GIVEN and _is_held(mr, seen, having):\n",
+        "    if verdict in _FREE and _is_held(mr, seen, having):\n",
         "    if verdict is None:\n",
         "after a clean-up of tags another team takes a live tenant",
         (f"{_PROOF}::test_what_lost_its_tags_is_not_adopted_from_under_who_has_it",),

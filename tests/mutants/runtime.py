@@ -371,7 +371,7 @@ WRITING = (
     Mutation(
         "the generation acted upon is not told",
         "status.py",
-        '    status["observedGeneration"] = generation\n',
+        '    status["observedGeneration"] = generation if report.acted_upon else _acted_upon(old)\n',
         "",
         "nobody could tell whether a change was acted upon",
         PURE,

@@ -15,6 +15,7 @@ from tests.mutants.provider_faults import PROVIDER_FAULTS
 from tests.mutants.provider_group_safety import PROVIDER_GROUP_SAFETY
 from tests.mutants.provider_guards import PROVIDER_GUARDS
 from tests.mutants.provider_held_domains import PROVIDER_HELD_DOMAINS
+from tests.mutants.provider_leftovers import FUNCTION_LEFTOVERS, PROVIDER_LEFTOVERS
 from tests.mutants.provider_messages import PROVIDER_MESSAGES
 from tests.mutants.provider_owner_proof import PROVIDER_OWNER_PROOF
 from tests.mutants.provider_ownership import PROVIDER_OWNERSHIP
@@ -24,6 +25,7 @@ from tests.mutants.runtime import RUNTIME
 from tests.mutants.runtime_bounds import RUNTIME_BOUNDS
 from tests.mutants.runtime_contract import RUNTIME_CONTRACT
 from tests.mutants.runtime_kubernetes import RUNTIME_KUBERNETES
+from tests.mutants.runtime_leftovers import RUNTIME_LEFTOVERS
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ TARGETS: Mapping[str, Target] = {
         "runtime",
         "edgetenants_runtime",
         "runtime/tests",
-        (*RUNTIME, *RUNTIME_BOUNDS, *RUNTIME_CONTRACT, *RUNTIME_KUBERNETES),
+        (*RUNTIME, *RUNTIME_BOUNDS, *RUNTIME_CONTRACT, *RUNTIME_KUBERNETES, *RUNTIME_LEFTOVERS),
     ),
     "provider": Target(
         ".",
@@ -57,6 +59,7 @@ TARGETS: Mapping[str, Target] = {
             *PROVIDER_GROUP_SAFETY,
             *PROVIDER_GUARDS,
             *PROVIDER_HELD_DOMAINS,
+            *PROVIDER_LEFTOVERS,
             *PROVIDER_MESSAGES,
             *PROVIDER_OWNER_PROOF,
             *PROVIDER_OWNERSHIP,
@@ -68,7 +71,13 @@ TARGETS: Mapping[str, Target] = {
         ".",
         "function",
         "tests",
-        (*FUNCTION_CONTRACT, *FUNCTION_DOMAINS, *FUNCTION_MOVES, *CLI_CONTRACT_OF_FUNCTION),
+        (
+            *FUNCTION_CONTRACT,
+            *FUNCTION_DOMAINS,
+            *FUNCTION_MOVES,
+            *FUNCTION_LEFTOVERS,
+            *CLI_CONTRACT_OF_FUNCTION,
+        ),
     ),
     "cli": Target(".", "cli", "tests", CLI_CONTRACT),
     "apis": Target(".", "apis", "tests", (*APIS_CONTRACT, *CLI_CONTRACT_OF_APIS)),

@@ -119,4 +119,5 @@ class ManagedStatus(ApiModel):
     last_handled_reconcile_at: Annotated[str | None, Field(max_length=LONGEST_REQUEST)] = None
     """The last value of the annotation crossplane.io/reconcile-requested-at that was acted upon."""
     observed_generation: Annotated[int | None, Field(ge=0), NOT_TEXT] = None
-    """The metadata.generation that the last finished reconcile acted upon."""
+    """The metadata.generation with which the external resource was last looked at; 0 while there was none.
+    While it is behind metadata.generation, a change waits: Synced says for what."""

@@ -317,7 +317,11 @@ def test_probes_and_metrics_are_reached_from_outside_the_pod_at_the_ports_that_w
 
 
 def test_both_kinds_of_both_trees_are_managed(monkeypatch):
-    managed_kinds = []
+    managed_kinds, told_of_removals = [], []
+
+    class Configs:
+        def on_removal(self, handler):
+            told_of_removals.append(handler.__name__)
 
     class Manager:
         def __init__(self, *_):
@@ -325,7 +329,7 @@ def test_both_kinds_of_both_trees_are_managed(monkeypatch):
             self.metrics.registry = type("Registry", (), {"register": lambda *_: None})()
 
         def configs(self, *_, **__):
-            return None
+            return Configs()
 
         def manage(self, kind, connector, _):
             managed_kinds.append((kind.resource, type(connector)))
@@ -351,6 +355,7 @@ def test_both_kinds_of_both_trees_are_managed(monkeypatch):
             (f"connectiongroups.{group}", GroupConnector),
         )
     ]
+    assert told_of_removals == ["gone", "gone"], "what a config of either tree sets goes with it"
 
 
 def test_a_bare_version_that_moves_is_no_drift():

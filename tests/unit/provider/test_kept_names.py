@@ -308,7 +308,14 @@ def test_a_name_of_another_namespace_with_resources_is_refused(kind, cluster):
     assert world.ready() == ("True", "Available")
 
 
-@pytest.mark.parametrize("name", ["rogue.iso", "shop", "shop-iso", "prod.iso", "shopping.iso"])
+@pytest.mark.parametrize("kind", [World, Groups])
+@pytest.mark.parametrize("name", ["Shop.soon", "SHOP.soon", "sHOP.iso-315ffba3fd"])
+def test_nor_is_one_in_other_letters_free(kind, name):
+    """AWS does not say whether names differ by upper and lower case."""
+    refused(rogue(name, kind=kind, everyone=lambda: [Managed(managed())]))
+
+
+@pytest.mark.parametrize("name", ["rogue.iso", "Rogue.iso", "shop", "shop-iso", "prod.iso", "shopping.iso"])
 def test_a_name_of_ones_own_or_of_nobody_is_free(name):
     world = rogue(name)
     world.context["everyone"] = lambda: [world.mr, Managed(managed())]
@@ -327,19 +334,22 @@ def test_a_tenant_that_is_there_stays_its_owners():
     assert not world.cloudfront.only.enabled
 
 
+@pytest.mark.parametrize("by_id", [False, True], ids=["by name", "by id"])
 @pytest.mark.parametrize("kind", [World, Groups])
-def test_what_begins_with_another_namespace_is_not_taken_over(kind):
+def test_what_begins_with_another_namespace_is_not_taken_over(kind, by_id):
     """As it is not created either."""
     world = of_the_console(kind)
     name = world.mr.external_name
     assert name.startswith("shop.")
     mine = managed({}, uid="mine")
-    thief = rogue(name, world.cloudfront, kind=kind, everyone=lambda: [Managed(mine)])
+    leads = world.obj["metadata"]["annotations"][ADOPT_ANNOTATION] if by_id else name
+    thief = rogue(leads, world.cloudfront, kind=kind, everyone=lambda: [Managed(mine)])
     thief.obj["metadata"]["annotations"] |= {
         ADOPT_ANNOTATION: world.obj["metadata"]["annotations"][ADOPT_ANNOTATION]
     }
     assert "TagResource" not in thief.reconcile()
     assert thief.ready() == ("False", "AdoptionRefused")
     assert "its name begins with another namespace" in thief.error.message
+    assert not by_id or "shop" not in thief.error.message, "an id does not tell whose it is"
     world.context["everyone"] = lambda: [Managed(mine)]
     assert "TagResource" in world.reconcile(), "its own namespace takes it over"

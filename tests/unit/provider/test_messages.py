@@ -10,7 +10,7 @@ from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.configuration import ResolvedConfig
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed, ProviderConfigKey
-from provider.cloudfront import aws
+from provider.cloudfront import advice, aws
 from provider.cloudfront.domaincalls import Conflict, DomainCalls
 from provider.cloudfront.errors import AwsError
 from tests.unit.provider.fakecloudfront import DISTRIBUTION, NOT_OWNED, FakeCloudFront
@@ -432,3 +432,77 @@ def test_a_group_that_is_only_disabled_is_not_told_as_deleted():
         group for group in world.cloudfront.groups.values() if group.name == "shop.front" and group.enabled
     ]
     assert not [event for event in world.events if event.startswith("delete")]
+
+
+ADOPTS = {"crossplane.io/external-name": "dt_missing", "edgetenants.io/adopt": "dt_missing"}
+
+
+@pytest.mark.parametrize(
+    ("annotations", "by_claim", "where"),
+    [
+        (ADOPTS, True, "spec.adopt.tenantId of the claim"),
+        (ADOPTS, False, "metadata.annotations[crossplane.io/external-name]"),
+        ({"crossplane.io/external-name": "x" * 200}, True, "metadata.name of the claim"),
+        ({"crossplane.io/external-name": ".a"}, True, "metadata.name of the claim"),
+        ({"crossplane.io/external-name": ".a"}, False, "metadata.annotations[crossplane.io/external-name]"),
+    ],
+)
+def test_the_name_is_wrong_where_somebody_wrote_it(annotations, by_claim, where):
+    world = World(managed(FOR_PROVIDER, annotations=annotations))
+    (composed(world) if by_claim else world).reconcile()
+    assert world.ready() == ("False", "ValidationFailed")
+    assert world.condition("Ready")[2].startswith(f"{where}: ")
+
+
+def test_many_tenants_to_take_from_are_nothing_that_a_claims_author_removes():
+    mine, claims = managed(), composed(World()).obj
+    assert "Remove the ids" in advice.sources(Managed(mine))
+    assert advice.sources(Managed(claims)).startswith("The domains are those of many tenants: each reconcile")
+    assert advice.sources(Managed(claims)).endswith("Nobody needs to act")
+
+
+def test_a_claim_is_suspended_and_a_tenant_disabled():
+    assert advice.disabling(Managed(managed())) == "set spec.forProvider.enabled to false there"
+    assert advice.disabling(Managed(composed(World()).obj)) == "suspend its claim"
+
+
+@pytest.mark.parametrize(
+    ("enabled", "policy", "says"),
+    [
+        (
+            True,
+            "Report",
+            ", and the drift policy leaves it so. Enable it there, or set spec.driftPolicy to Enforce.",
+        ),
+        (None, "Enforce", ". Set spec.forProvider.enabled to true to have it enabled."),
+    ],
+)
+def test_who_enables_a_tenant_that_was_disabled_in_aws(enabled, policy, says):
+    asked = {key: value for key, value in FOR_PROVIDER.items() if key != "enabled"}
+    world = World(managed(asked if enabled is None else {**asked, "enabled": enabled}, driftPolicy=policy))
+    world.settle()
+    if enabled is None:
+        world.obj["spec"]["forProvider"].pop("enabled", None)
+    world.cloudfront.edit("dt_1", enabled=False)
+    world.reconcile()
+    assert world.condition("Ready")[2] == f"The tenant is disabled in AWS{says}"
+
+
+def test_a_tenant_that_the_provider_may_not_enable_is_enabled_in_aws():
+    world = World(managed(managementPolicies=["Observe", "Create"]))
+    world.settle()
+    world.cloudfront.edit("dt_1", enabled=False)
+    world.reconcile()
+    assert world.condition("Ready")[2] == "The tenant is disabled in AWS. Enable it there."
+
+
+def test_a_tenant_that_was_disabled_waits_while_nothing_may_be_written():
+    world = World()
+    world.settle()
+    world.context["frozen"] = "ClusterProviderConfig default has spec.writes Frozen"
+    world.cloudfront.edit("dt_1", enabled=False)
+    world.reconcile()
+    assert world.ready() == ("False", "Disabled")
+    assert (
+        "It waits to be enabled: ClusterProviderConfig default has spec.writes" in world.condition("Ready")[2]
+    )
