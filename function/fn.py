@@ -61,6 +61,13 @@ class Answer:
     changed: bool
     """The condition Live is another than before."""
 
+    @property
+    def settled(self) -> bool:
+        """It may be given again as it is: nothing happened, and it holds no connection details."""
+        states = (self.response.desired.composite, *self.response.desired.resources.values())
+        news = self.refused or self.changed or self.response.results
+        return not news and not any(each.connection_details for each in states)
+
 
 def run(req: fnv1.RunFunctionRequest) -> Answer:
     """Answer one request. Equal requests have equal answers, byte for byte."""
