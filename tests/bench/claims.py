@@ -45,15 +45,16 @@ def request(claim: int, size: int, visit: int) -> bytes:
     for tenant in range(size):
         own = f"t{tenant:03}"
         name = digest(domain(number, own))
-        # The visits with which they came.
-        version = max(0, visit - (claim + visit - tenant) % size)
-        news = max(0, version - (claim + version) % 4)
+        # The visits with which they came: in each one tenant changes, in every fourth it has news too.
+        version = news = visit - (claim + visit - tenant) % size
+        while news > 0 and (claim + news) % 4:
+            news -= size
         words = {
             CLAIM: number,
             TENANT: own,
             DIGEST: name,
-            VERSION: f"{version:010}",
-            NEWS: f"{news:010}",
+            VERSION: f"{max(0, version):010}",
+            NEWS: f"{max(0, news):010}",
         }
         part = _tenant(special.get(tenant, SERVING), plan, order)
         resources[f"tenant-{name}"] = _filled(part, words)
