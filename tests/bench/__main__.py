@@ -66,7 +66,8 @@ def show_compositions(found: Iterable[composition.Row]) -> None:
 
 def show_rotations(found: Iterable[rotation.Turn]) -> None:
     for t in found:
-        print(f"{t.name}: {t.claims} claims of {t.tenants} tenants in turn, {t.function}")
+        news = f"news in one call of {t.news}"
+        print(f"{t.name}: {t.claims} claims of {t.tenants} tenants in turn, {news}, {t.function}")
         ratio = (
             f"; ours needs {t.ours_to_this} of that ({t.ratio_min} to {t.ratio_max})"
             if t.ours_to_this

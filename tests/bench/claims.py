@@ -26,6 +26,8 @@ PLANS: Mapping[str, Any] = {
 }
 ENDPOINT = "d111111abcdef8.cloudfront.net"
 SERVING, ROLLING_OUT, WAITING = "serving", "rolling out", "waiting for a certificate"
+SELDOM, ALWAYS = 4, 1
+"""With how many visits one has news that an answer may be made from."""
 ORDERS = 4
 """Orders in which the fields of an object stand."""
 
@@ -33,11 +35,11 @@ CLAIM, TENANT, DIGEST, VERSION, NEWS = "c#####", "t~~~", "!digest!!!", "@version
 """What stands in the parts for what differs."""
 
 
-def request(claim: int, size: int, visit: int) -> bytes:
+def request(claim: int, size: int, visit: int, news: int = SELDOM) -> bytes:
     """What core sends for a claim with so many tenants, the so manieth time.
 
     Since the time before, the composite and one tenant have other versions and the tenant has another ETag;
-    every fourth time one of its conditions has another message.
+    the so manieth time, by `news`, one of its conditions has another message too.
     """
     order, number, plan = (claim + visit) % ORDERS, f"c{claim:05}", ("standard", "premium")[claim % 2]
     special = {claim % size: (ROLLING_OUT, WAITING)[claim % 10]} if claim % 10 < 2 else {}
@@ -45,16 +47,16 @@ def request(claim: int, size: int, visit: int) -> bytes:
     for tenant in range(size):
         own = f"t{tenant:03}"
         name = digest(domain(number, own))
-        # The visits with which they came: in each one tenant changes, in every fourth it has news too.
-        version = news = visit - (claim + visit - tenant) % size
-        while news > 0 and (claim + news) % 4:
-            news -= size
+        # The visits with which they came.
+        version = told = visit - (claim + visit - tenant) % size
+        while told > 0 and (claim + told) % news:
+            told -= size
         words = {
             CLAIM: number,
             TENANT: own,
             DIGEST: name,
             VERSION: f"{max(0, version):010}",
-            NEWS: f"{max(0, news):010}",
+            NEWS: f"{max(0, told):010}",
         }
         part = _tenant(special.get(tenant, SERVING), plan, order)
         resources[f"tenant-{name}"] = _filled(part, words)

@@ -3,8 +3,9 @@
 An installation has thousands of claims, and Crossplane asks for each about once a minute: by the time that
 one comes again, whatever remembers the last hundreds has forgotten it. So every claim is asked for once, in
 turn, and then all of them again. No two requests are alike: claims have names, uids, domains and parameters
-of their own, and since the last time the claim and one of its tenants have changed. Of ten claims one rolls
-out a change, and one waits for a certificate.
+of their own, and since the last time the claim and one of its tenants have changed: versions and an ETag, and
+in every fourth request a condition's message. Where all have such news, nothing that is remembered of a claim
+is of use. Of ten claims one rolls out a change, and one waits for a certificate.
 
 Before anything is measured, all three must give the same answer: composed resources and which of them are
 ready, the composite's status, conditions and events.
@@ -24,15 +25,16 @@ from tempfile import TemporaryDirectory
 
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 
-from tests.bench.claims import PLANS, request
+from tests.bench.claims import ALWAYS, PLANS, SELDOM, request
 from tests.bench.composition import Function, Program, certificates, dict_style, function, ours
 from tests.bench.environments import go_program
 
 SIZES = (1, 10, 100)
 """Tenants of each claim."""
 CLAIMS = int(os.environ.get("BENCH_CLAIMS", "5000"))
-FEWER = {100: 5}
-"""Through how many the claims are divided where each is large: 1,000 of 100 tenants have 100,000."""
+FEWER = {(1, ALWAYS): 5, (10, ALWAYS): 5, (100, SELDOM): 5, (100, ALWAYS): 10}
+"""Through how many the claims are divided: 1,000 of 100 tenants have 100,000, and for news alone it makes no
+difference how many there are."""
 BLOCKS = 50
 DICT_SAMPLE = {10: 5, 100: 10}
 """Of how many calls the dict style gets one: it takes many times as long, and remembers nothing."""
@@ -50,6 +52,8 @@ class Turn:
     name: str
     function: str
     tenants: int
+    news: int
+    """With how many calls of a claim one has news."""
     claims: int
     calls: int
     cpu_ms: float
@@ -72,7 +76,7 @@ def turns(sizes: Sequence[int] = SIZES) -> list[Turn]:
             open_.enter_context(function(authority, Path(folder), program))
             for program in programs(Path(folder))
         ]
-        return [turn for size in sizes for turn in rotate(functions, size)]
+        return [turn for size in sizes for news in (SELDOM, ALWAYS) for turn in rotate(functions, size, news)]
 
 
 def programs(folder: Path) -> list[Program]:
@@ -84,25 +88,24 @@ def programs(folder: Path) -> list[Program]:
     return [*found, dict_style(folder)]
 
 
-def rotate(functions: Sequence[Function], size: int) -> list[Turn]:
+def rotate(functions: Sequence[Function], size: int, news: int) -> list[Turn]:
     """All claims twice, of which the second time counts."""
-    claims = CLAIMS // FEWER.get(size, 1)
+    claims = CLAIMS // FEWER.get((size, news), 1)
     for claim in range(CHECKED):
         check(functions, request(claim, size, visit=0))
     blocks = [range(claims)[start::BLOCKS] for start in range(BLOCKS)]
     for block in blocks:
-        spend(functions, block, size, visit=1)
+        spend(functions, [request(claim, size, 1, news) for claim in block], size)
     first = [resident(each.pid) for each in functions]
-    spent = [spend(functions, block, size, visit=2) for block in blocks]
+    spent = [spend(functions, [request(claim, size, 2, news) for claim in block], size) for block in blocks]
     return [
-        turn(each, (size, claims), [(block[0], block[index]) for block in spent], first[index])
+        turn(each, (size, news, claims), [(block[0], block[index]) for block in spent], first[index])
         for index, each in enumerate(functions)
     ]
 
 
-def spend(functions: Sequence[Function], block: Sequence[int], size: int, visit: int) -> list[Spent]:
-    """Ask each function for these claims."""
-    requests = [request(claim, size, visit) for claim in block]
+def spend(functions: Sequence[Function], requests: Sequence[bytes], size: int) -> list[Spent]:
+    """Ask each function."""
     found = []
     for each in functions:
         asked = requests[:: DICT_SAMPLE.get(size, 1)] if each is functions[-1] else requests
@@ -114,15 +117,16 @@ def spend(functions: Sequence[Function], block: Sequence[int], size: int, visit:
 
 
 def turn(
-    function: Function, run: tuple[int, int], blocks: Sequence[tuple[Spent, Spent]], first: float
+    function: Function, run: tuple[int, int, int], blocks: Sequence[tuple[Spent, Spent]], first: float
 ) -> Turn:
-    size, claims = run
+    size, news, claims = run
     ratios = [ours / this for (_, ours), (_, this) in blocks]
     alone = blocks[0][0] is blocks[0][1]
     return Turn(
         name="rotation",
         function=function.name,
         tenants=size,
+        news=news,
         claims=claims,
         calls=sum(calls for _, (calls, _) in blocks),
         cpu_ms=round(statistics.median(spent for _, (_, spent) in blocks), 3),
