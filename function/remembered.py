@@ -65,11 +65,15 @@ def question(req: fnv1.RunFunctionRequest) -> Question:
     for each in resources.values():
         _drop(each.resource, ("metadata",), _UNREAD_METADATA)
         _drop(each.resource, ("status", "atProvider"), _UNREAD_AT_PROVIDER)
+    asker = structs.text(composite, "metadata", "uid")
+    if not asker:
+        # A report has no composite, and holds all claims: it is asked for once.
+        return Question("", b"")
     tag = req.meta.tag
     req.meta.tag = ""
     serialized = req.SerializeToString(deterministic=True)
     req.meta.tag = tag
-    return Question(structs.text(composite, "metadata", "uid"), hashlib.sha256(serialized).digest())
+    return Question(asker, hashlib.sha256(serialized).digest())
 
 
 def _drop(struct: Struct, path: tuple[str, ...], keys: Iterable[str]) -> None:

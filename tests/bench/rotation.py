@@ -93,7 +93,10 @@ def rotate(functions: Sequence[Function], size: int, news: int) -> list[Turn]:
     claims = CLAIMS // FEWER.get((size, news), 1)
     for claim in range(CHECKED):
         check(functions, request(claim, size, visit=0))
-    blocks = [range(claims)[start::BLOCKS] for start in range(BLOCKS)]
+    # Neighbours, so that each block has as many calls with news and as many claims of each state.
+    blocks = [
+        range(claims)[claims * place // BLOCKS : claims * (place + 1) // BLOCKS] for place in range(BLOCKS)
+    ]
     for block in blocks:
         spend(functions, [request(claim, size, 1, news) for claim in block], size)
     first = [resident(each.pid) for each in functions]
