@@ -5,13 +5,11 @@ the claim that spec.claimRef names, or by hand.
 """
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from dataclasses import dataclass, field
 from typing import Final
 
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
-from google.protobuf.struct_pb2 import Struct, Value
+from google.protobuf.struct_pb2 import Struct
 
 from apis import tenantclaim
 from apis.conditions import ClaimConditionType, LiveReason
@@ -26,11 +24,6 @@ CONFIRM = "edgetenants.io/confirm"
 _TOKEN: Final = re.compile(r"[0-9a-f]{10}")
 _LONGEST_ANNOTATION: Final = 2048
 """Characters of the annotation that are read: some two hundred tokens; a claim has use for a few."""
-_REMEMBERED: Final = 256
-"""Specs whose parsed form is kept: each claim is looked at several times while it changes."""
-_LARGEST: Final = 256 * 1024
-"""Bytes of what is remembered by its bytes. A claim of 500 domains has less; what core keeps in a spec, and
-conditions, may have any size, and must not fill the memory with each edit."""
 
 
 @dataclass(frozen=True)
@@ -57,15 +50,6 @@ class Composite:
     def condition(self, type_: str) -> tuple[str, str] | None:
         """Status and reason of a condition, as last written; None where it was not."""
         return next((says for each, says in self.conditions if each == type_), None)
-
-    def without_conditions(self) -> "Composite":
-        """Who asks, whatever was told so far: what is composed does not depend on it."""
-        return replace(self, conditions=())
-
-    def with_labels_of(self, keys: Iterable[str]) -> "Composite":
-        """The same with no other labels than these: what is remembered of it must not grow with the rest."""
-        wanted = frozenset(keys)
-        return replace(self, labels=tuple(pair for pair in self.labels if pair[0] in wanted))
 
     @property
     def live(self) -> tuple[str, str] | None:
@@ -95,7 +79,7 @@ class Composite:
 
 @dataclass(frozen=True, eq=False)
 class Claim:
-    """What is asked for. Equal specs give one and the same."""
+    """What is asked for."""
 
     spec: TenantClaimSpec
     domains: tuple[str, ...]
@@ -115,27 +99,16 @@ def identify(resource: Struct) -> Composite:
         claim=_claim_ref(structs.child(spec, "claimRef")),
         secret_namespace=structs.text(spec, "writeConnectionSecretToRef", "namespace") or None,
         confirmed=_tokens(structs.text(metadata, "annotations", CONFIRM)),
-        conditions=_conditions(structs.serialized(resource, "status", "conditions")),
+        conditions=tuple(
+            (structs.text(each, "type"), (structs.text(each, "status"), structs.text(each, "reason")))
+            for each in structs.objects(resource, "status", "conditions")
+        ),
     )
 
 
 def _claim_ref(reference: Struct | None) -> tuple[str, str] | None:
     name = structs.text(reference, "name")
     return (structs.text(reference, "namespace"), name) if name else None
-
-
-def _conditions(listed: bytes) -> tuple[tuple[str, tuple[str, str]], ...]:
-    return (_known_conditions if len(listed) <= _LARGEST else _told)(listed)
-
-
-def _told(listed: bytes) -> tuple[tuple[str, tuple[str, str]], ...]:
-    return tuple(
-        (structs.text(each, "type"), (structs.text(each, "status"), structs.text(each, "reason")))
-        for each in structs.objects_of(Value.FromString(listed))
-    )
-
-
-_known_conditions = lru_cache(maxsize=_REMEMBERED)(_told)
 
 
 def _tokens(annotation: str) -> frozenset[str]:
@@ -152,9 +125,10 @@ def read(observed: fnv1.Resource) -> Claim:
     spec = structs.child(observed.resource, "spec")
     if spec is None:
         raise Refused(LiveReason.INVALID_CLAIM, "spec: expected an object, got nothing")
-    serialized = spec.SerializeToString(deterministic=True)
+    own = {key: structs.plain(spec.fields[key]) for key in sorted(spec.fields) if key not in CORE_FIELDS}
     try:
-        return (_known if len(serialized) <= _LARGEST else _own)(serialized)
+        parsed = tenantclaim.parse(own)
+        return Claim(parsed, domains.normalised(parsed.domains))
     except InvalidInput as error:
         raise Refused(LiveReason.INVALID_CLAIM, str(error), problems=error.problems) from None
 
@@ -170,19 +144,3 @@ def asked_domains(resource: Struct) -> tuple[str, ...]:
         return domains.normalised(asked)
     except ValueError:
         return ()
-
-
-def _own(spec: bytes) -> Claim:
-    own = Struct.FromString(spec)
-    for key in CORE_FIELDS & own.fields.keys():
-        del own.fields[key]
-    return _parse(own.SerializeToString(deterministic=True))
-
-
-_known = lru_cache(maxsize=_REMEMBERED)(_own)
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _parse(spec: bytes) -> Claim:
-    parsed = tenantclaim.parse(structs.plain_object(Struct.FromString(spec)))
-    return Claim(parsed, domains.normalised(parsed.domains))

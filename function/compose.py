@@ -4,7 +4,6 @@ on. Core applies them server-side and takes back what is left out later."""
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final
 
 from apis import kinds
@@ -48,8 +47,6 @@ KEEP: Final = (
 )
 """Everything but Delete: how a namespaced managed resource says that what it made outlives it."""
 LONGEST_SECRET_NAME: Final = 253
-_ORDERS: Final = 256
-"""Orders whose tenants are kept: their names are digests."""
 
 _TOKEN_HOSTS: Final = {Validation.CLOUDFRONT: "cloudfront", Validation.SELF_HOSTED: "self-hosted"}
 
@@ -58,7 +55,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """All that is known of what is wanted. Equal claims under equal plans have one and the same."""
+    """All that is known of what is wanted."""
 
     composite: Composite
     claim: Claim
@@ -94,7 +91,6 @@ class WantedTenant:
         return (*self.domains, self.parked) if self.parked else self.domains
 
 
-@lru_cache(maxsize=_ORDERS)
 def tenants(order: Order, isolation: Isolation) -> tuple[WantedTenant, ...]:
     """The tenants that serve the claim: one for all its domains, or one for each."""
     if isolation is Isolation.SHARED:

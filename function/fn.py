@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Final
 
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
@@ -27,7 +26,7 @@ from function import (
     structs,
     terms,
 )
-from function.claim import Claim, Composite
+from function.claim import Composite
 from function.compose import Order, WantedTenant
 from function.conditions import Looked, Told
 from function.errors import Refused
@@ -40,12 +39,6 @@ _OURS: Final = frozenset({kinds.MANAGED_GROUP, kinds.LEGACY_MANAGED_GROUP})
 _UNREAD: Final = Finding(
     LiveReason.BLOCKED, "The plans of plansFrom are not read yet. Nothing is changed until they are."
 )
-_ORDERS: Final = 256
-"""Claims whose terms are kept."""
-_COMPOSED: Final = 64
-"""Claims whose answers are kept; some 1 kB for each tenant."""
-_TENANTS: Final = 2048
-"""Composed tenants that are kept as protobuf has them: to convert one costs more than all else about it."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +53,13 @@ class Answer:
     refused: bool
     changed: bool
     """The condition Live is another than before."""
+
+    @property
+    def settled(self) -> bool:
+        """It may be given again as it is: nothing happened, and it holds no connection details."""
+        states = (self.response.desired.composite, *self.response.desired.resources.values())
+        news = self.refused or self.changed or self.response.results
+        return not news and not any(each.connection_details for each in states)
 
 
 def run(req: fnv1.RunFunctionRequest) -> Answer:
@@ -151,14 +151,10 @@ def order(req: fnv1.RunFunctionRequest, composite: Composite, offered: Plans) ->
     if not composite.name:
         raise Refused(LiveReason.INVALID_CLAIM, "metadata.name: expected a name, got nothing")
     asked = claim.read(req.observed.composite)
-    beyond = _beyond(composite.owner[0], asked, offered)
-    composite = composite.with_labels_of(plans.choose(offered, asked.spec.plan).plan.tags_from_labels or ())
-    return _agree(composite, asked, offered, beyond & _served(req) if beyond else beyond)
-
-
-@lru_cache(maxsize=_ORDERS)
-def _beyond(namespace: str, asked: Claim, offered: Plans) -> frozenset[str]:
-    return terms.beyond(namespace, asked, plans.choose(offered, asked.spec.plan).plan)
+    chosen = plans.choose(offered, asked.spec.plan)
+    beyond = terms.beyond(composite.owner[0], asked, chosen.plan)
+    kept = beyond & _served(req) if beyond else beyond
+    return Order(composite, asked, chosen, terms.agree(composite, asked, chosen, kept))
 
 
 def _served(req: fnv1.RunFunctionRequest) -> frozenset[str]:
@@ -171,17 +167,9 @@ def _served(req: fnv1.RunFunctionRequest) -> frozenset[str]:
     )
 
 
-@lru_cache(maxsize=_ORDERS)
-def _agree(composite: Composite, asked: Claim, offered: Plans, kept: frozenset[str]) -> Order:
-    # Composites that differ in conditions share an order, so it must not hold those of one of them.
-    bare = composite.without_conditions()
-    chosen = plans.choose(offered, asked.spec.plan)
-    return Order(bare, asked, chosen, terms.agree(bare, asked, chosen, kept))
-
-
 @dataclass(frozen=True, eq=False)
 class Composed:
-    """What becomes of an order beside what exists. It is remembered, so nobody may write into it."""
+    """What becomes of an order beside what exists."""
 
     tenants: tuple[WantedTenant, ...]
     resources: bytes
@@ -198,9 +186,7 @@ def _compose(
     req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, composite: Composite, order: Order
 ) -> Finding:
     # Nothing is written before all is known to be right: nothing is composed by half.
-    existing = tuple(sorted(_observed(req).items()))
-    derive = _derive.__wrapped__ if any(each.large for _, each in existing) else _derive
-    composed = derive(order, existing, reached=conditions.was_reached(composite))
+    composed = _derive(order, _observed(req), reached=conditions.was_reached(composite))
     _check_names(req, composed.resources)
     response.want(rsp, composed.resources, composed.status)
     if composed.held_up:
@@ -231,10 +217,7 @@ def _check_names(req: fnv1.RunFunctionRequest, resources: bytes) -> None:
             raise Refused(LiveReason.FAILED, message)
 
 
-@lru_cache(maxsize=_COMPOSED)
-def _derive(order: Order, existing: tuple[tuple[str, ObservedTenant], ...], *, reached: bool) -> Composed:
-    """Most calls come because something changed that is not read here, or that this function wrote itself."""
-    seen = dict(existing)
+def _derive(order: Order, seen: Mapping[str, ObservedTenant], *, reached: bool) -> Composed:
     wanted = moves.wanted(order, seen)
     group = seen.get(compose.CONNECTION_GROUP) if wanted.dedicated else None
     looked = [_looked(each, seen.get(each.resource_name), order) for each in wanted.tenants]
@@ -285,23 +268,17 @@ def _dark(order: Order, looked: Iterable[Looked]) -> list[str]:
 
 
 def _observed(req: fnv1.RunFunctionRequest) -> dict[str, ObservedTenant]:
-    """The managed resources of ours that exist, by their names among the composed ones. Other steps may
-    compose some of the same kinds."""
+    """The managed resources of ours that exist, by their names among the composed ones, in order. Other steps
+    may compose some of the same kinds."""
     return {
         name: observed.read(resource.resource)
-        for name, resource in req.observed.resources.items()
+        for name, resource in sorted(req.observed.resources.items())
         if compose.OURS.fullmatch(name)
         and structs.text(resource.resource, "apiVersion").partition("/")[0] in _OURS
     }
 
 
 def _looked(wanted: WantedTenant, seen: ObservedTenant | None, order: Order) -> Looked:
-    look = _look.__wrapped__ if seen is not None and seen.large else _look
-    return look(wanted, seen, order)
-
-
-@lru_cache(maxsize=_TENANTS)
-def _look(wanted: WantedTenant, seen: ObservedTenant | None, order: Order) -> Looked:
     return Looked(wanted, seen, live.judge(wanted, seen, order.chosen))
 
 
@@ -309,7 +286,6 @@ def _name_of(seen: ObservedTenant | None) -> str | None:
     return seen.external_name if seen is not None else None
 
 
-@lru_cache(maxsize=_TENANTS)
 def _tenant(order: Order, wanted: WantedTenant, external_name: str | None, *, ready: bool) -> bytes:
     resource = structs.of(compose.tenant(order, wanted, external_name))
     return response.composed(wanted.resource_name, resource, ready=ready)

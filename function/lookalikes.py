@@ -9,13 +9,10 @@ international names. A top-level domain of the same script is a sign that the wo
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 import idna
 
-_REMEMBERED: Final = 256
-"""Claims whose domains were looked at."""
 _ENCODED: Final = "xn--"
 
 _MIXED_BY_LANGUAGES: Final = (
@@ -60,7 +57,6 @@ class Lookalike:
         return f"{self.domain} reads {self.text}, which {self.why}"
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def among(domains: Iterable[str]) -> tuple[Lookalike, ...]:
     """Those of the domains, in A-labels, that may be taken for others."""
     return tuple(found for each in domains if _ENCODED in each and (found := _look(each)))

@@ -7,7 +7,7 @@ edgetenants_function_calls_in_progress           calls that are worked on
 process_*, python_gc_*                           of the process
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from typing import Final
@@ -72,10 +72,10 @@ class Metrics:
                 self._calls.labels(Outcome.FAILED).inc()
                 raise
 
-    def answered(self, rsp: fnv1.RunFunctionResponse, *, refused: bool) -> None:
+    def answered(self, results: Iterable[fnv1.Result], *, refused: bool) -> None:
         """Count an answer and its results."""
         self._calls.labels(Outcome.REFUSED if refused else Outcome.COMPOSED).inc()
-        for result in rsp.results:
+        for result in results:
             name = fnv1.Severity.Name(result.severity)
             self._results.labels(name.removeprefix("SEVERITY_").lower()).inc()
 

@@ -1,13 +1,12 @@
 """A composed tenant or connection group as the control plane has it: what the provider says of it, and what
 it was asked for when it said so."""
 
-import hashlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
-from google.protobuf.struct_pb2 import Struct, Value
+from google.protobuf.struct_pb2 import Struct
 
 from apis.conditions import TenantConditionType
 from apis.dns import RecordPurpose, RecordState
@@ -15,14 +14,7 @@ from edgetenants_runtime.api.annotations import EXTERNAL_CREATE_SUCCEEDED, EXTER
 from edgetenants_runtime.api.conditions import ConditionStatus, ConditionType
 from function import structs
 
-_REMEMBERED = 2048
-"""Tenants whose parsed form is kept; some 8 kB each."""
-_CONDITIONS = 4096
-"""Conditions whose parsed form is kept: of a tenant's six, one at a time changes."""
 _READ_TYPES = frozenset({ConditionType.READY, ConditionType.SYNCED, *TenantConditionType})
-_LARGEST = 64 * 1024
-"""Bytes of a managed resource up to which anything of it is remembered. Some 200 domains have room in them;
-whoever may write its status may make it a megabyte, and another one each second."""
 _LONGEST_MESSAGE = 4096
 """Characters of a condition's message that are kept; a claim's messages have no more."""
 
@@ -89,11 +81,6 @@ class ObservedTenant:
     routing_endpoint: str = ""
     instructions: tuple[Mapping[str, Any], ...] = ()
     """The DNS records that somebody must make, sorted."""
-    large: bool = field(default=False, compare=False)
-    """So large that nothing that is derived from it is to be remembered."""
-
-    __hash__ = object.__hash__
-    # What was read once is one object, so a memory that is keyed by it need not look into it.
 
     def condition(self, type_: str) -> ObservedCondition:
         """What the provider says; Unknown where it says nothing."""
@@ -134,47 +121,7 @@ class ObservedTenant:
 
 
 def read(resource: Struct) -> ObservedTenant:
-    """Read a DistributionTenant; what is missing or of another type is taken for unknown.
-
-    Of a claim's many tenants one at a time changes. The others are known by their bytes, which costs a tenth.
-    """
-    return _READ.get(resource)
-
-
-class _Memory:
-    """The tenants that were read last, by their bytes and by their names: most of what changes in a tenant is
-    nothing that is read, and then it is still the same object."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        # By a digest of them: whoever may write annotations and status may make them a megabyte.
-        self._by_bytes: dict[bytes, ObservedTenant] = {}
-        self._by_name: dict[tuple[str, str | None], ObservedTenant] = {}
-
-    def get(self, resource: Struct) -> ObservedTenant:
-        serialized = resource.SerializeToString(deterministic=True)
-        if len(serialized) > _LARGEST:
-            return replace(_parse(resource, _asked.__wrapped__), large=True)
-        digest = hashlib.sha256(serialized).digest()
-        known = self._by_bytes.get(digest)
-        return known if known is not None else self._remember(digest, _parse(resource))
-
-    def _remember(self, digest: bytes, fresh: ObservedTenant) -> ObservedTenant:
-        # Calls on other threads may do the same meanwhile; the worst of it is that something is read again.
-        for each in (self._by_bytes, self._by_name):
-            if len(each) >= self._most:
-                each.clear()
-        key = (fresh.name, fresh.external_name)
-        former = self._by_name.get(key)
-        tenant = former if former == fresh else fresh
-        self._by_bytes[digest] = self._by_name[key] = tenant
-        return tenant
-
-
-_READ = _Memory(_REMEMBERED)
-
-
-def _parse(resource: Struct, asked: Callable[[bytes], Asked] | None = None) -> ObservedTenant:
+    """Read a DistributionTenant; what is missing or of another type is taken for unknown."""
     metadata, status = structs.child(resource, "metadata"), structs.child(resource, "status")
     annotations, at_provider = structs.child(metadata, "annotations"), structs.child(status, "atProvider")
     id_ = structs.text(at_provider, "id")
@@ -185,12 +132,12 @@ def _parse(resource: Struct, asked: Callable[[bytes], Asked] | None = None) -> O
         exists=bool(created),
         deleted=bool(structs.text(metadata, "deletionTimestamp")),
         generation=structs.whole_number(metadata, "generation"),
-        asked=(asked or _asked)(structs.serialized(resource, "spec", "forProvider")),
-        conditions=dict(
-            _condition(each.SerializeToString(deterministic=True))
+        asked=_asked(structs.child(resource, "spec", "forProvider")),
+        conditions={
+            type_: _condition(each)
             for each in structs.objects(status, "conditions")
-            if structs.text(each, "type") in _READ_TYPES
-        ),
+            if (type_ := structs.text(each, "type")) in _READ_TYPES
+        },
         enabled=structs.flag(at_provider, "enabled"),
         domain_states={
             structs.text(each, "domain"): structs.text(each, "status")
@@ -202,9 +149,7 @@ def _parse(resource: Struct, asked: Callable[[bytes], Asked] | None = None) -> O
     )
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _asked(serialized: bytes) -> Asked:
-    parameters = Value.FromString(serialized).struct_value
+def _asked(parameters: Struct | None) -> Asked:
     return Asked(
         domains=frozenset(structs.texts(parameters, "domains")),
         enabled=structs.flag(parameters, "enabled"),
@@ -212,10 +157,8 @@ def _asked(serialized: bytes) -> Asked:
     )
 
 
-@lru_cache(maxsize=_CONDITIONS)
-def _condition(serialized: bytes) -> tuple[str, ObservedCondition]:
-    condition = Struct.FromString(serialized)
-    return structs.text(condition, "type"), ObservedCondition(
+def _condition(condition: Struct) -> ObservedCondition:
+    return ObservedCondition(
         status=structs.text(condition, "status"),
         reason=structs.text(condition, "reason"),
         message=structs.text(condition, "message")[:_LONGEST_MESSAGE],

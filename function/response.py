@@ -1,11 +1,9 @@
 """The answer: what was found and what is wanted, written into protobuf."""
 
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Final
 
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
-from google.protobuf.duration_pb2 import Duration
 from google.protobuf.struct_pb2 import Struct
 
 from apis.conditions import BlockedReason, ClaimConditionType, DegradedReason, NeedsReviewReason
@@ -17,9 +15,6 @@ from function.live import Finding
 
 LONGEST_MESSAGE: Final = 4096
 """Characters of a message; a claim can have 500 wrong domains, and nobody reads further."""
-_DURATIONS: Final = 64
-_CONDITIONS: Final = 256
-"""Conditions that are kept; most claims have the same four."""
 
 
 def begin(req: fnv1.RunFunctionRequest, ttl: float) -> fnv1.RunFunctionResponse:
@@ -38,14 +33,7 @@ def begin(req: fnv1.RunFunctionRequest, ttl: float) -> fnv1.RunFunctionResponse:
 
 def set_ttl(rsp: fnv1.RunFunctionResponse, seconds: float) -> None:
     """Say how long the answer may be reused."""
-    rsp.meta.ttl.CopyFrom(_duration(seconds))
-
-
-@lru_cache(maxsize=_DURATIONS)
-def _duration(seconds: float) -> Duration:
-    duration = Duration()
-    duration.FromMilliseconds(round(seconds * 1000))
-    return duration
+    rsp.meta.ttl.FromMilliseconds(round(seconds * 1000))
 
 
 def want(rsp: fnv1.RunFunctionResponse, resources: bytes, status: Struct) -> None:
@@ -143,7 +131,6 @@ def refuse_untold(rsp: fnv1.RunFunctionResponse, composite: Composite, refusal: 
     _result(rsp, composite, fnv1.SEVERITY_FATAL, refusal.reason, refusal.message)
 
 
-@lru_cache(maxsize=_CONDITIONS)
 def _condition(
     target: fnv1.Target, type_: ClaimConditionType, holds: bool, says: tuple[str, str]
 ) -> fnv1.Condition:

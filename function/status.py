@@ -4,9 +4,8 @@ Only what moves with a phase stands here; a field that changed with each poll wo
 and again.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from google.protobuf.struct_pb2 import ListValue, Struct
 
@@ -15,9 +14,6 @@ from apis.dns import RecordPurpose
 from function import domains, structs
 from function.live import Finding, phase
 from function.observed import ObservedTenant
-
-_REMEMBERED: Final = 2048
-"""Rows of domains, and tenants' records, that are kept as they are written."""
 
 
 def derive(
@@ -43,9 +39,7 @@ def derive(
     status = structs.of({key: value for key, value in fields.items() if value is not None})
     # Of two tenants that know a domain the first is asked.
     serving = {domain: each for each in reversed(tenants) for domain in each.domain_states}
-    rows = (
-        _unless_large(_row, serving.get(domain))(domain, serving.get(domain)) for domain in sorted(served)
-    )
+    rows = (_row(domain, serving.get(domain)) for domain in sorted(served))
     status.fields["domains"].list_value.MergeFromString(b"".join(rows))
     if records := b"".join(_distinct(tenants, parked)):
         status.fields["dnsInstructions"].list_value.MergeFromString(records)
@@ -66,16 +60,6 @@ def _comes(tenant: ObservedTenant) -> bool:
     return tenant.ready.denied and tenant.ready.reason == TenantReadyReason.DEPLOYING
 
 
-def _unless_large(remembered: Any, tenant: ObservedTenant | None) -> Callable[..., bytes]:
-    """The function without its memory, where the tenant would fill that."""
-    plain: Callable[..., bytes] = remembered.__wrapped__ if tenant and tenant.large else remembered
-    return plain
-
-
-# Lists in protobuf's form are joined like bytes, so what is remembered of each tenant costs nothing to write.
-
-
-@lru_cache(maxsize=_REMEMBERED)
 def _row(domain: str, serving: ObservedTenant | None) -> bytes:
     if serving is None:
         return _domain(domain, None, None, None)
@@ -83,8 +67,6 @@ def _row(domain: str, serving: ObservedTenant | None) -> bytes:
     return _domain(domain, state, serving.certificate, record)
 
 
-# Of a tenant that has changed the row mostly is as before.
-@lru_cache(maxsize=_REMEMBERED)
 def _domain(domain: str, state: str | None, certificate: str | None, record: str | None) -> bytes:
     fields = {"domain": domain, "state": state, "certificate": certificate, "dns": record}
     return _list([{key: value for key, value in fields.items() if value}])
@@ -97,11 +79,10 @@ def _distinct(tenants: Sequence[ObservedTenant], parked: frozenset[str]) -> Iter
     for each in tenants:
         names = {record.get("name", "") for record in each.instructions}
         if names:
-            yield _unless_large(_records, each)(each, parked | (names & told))
+            yield _records(each, parked | (names & told))
         told |= names
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def _records(tenant: ObservedTenant, hidden: frozenset[str]) -> bytes:
     return _list(each for each in tenant.instructions if each.get("name") not in hidden)
 

@@ -44,8 +44,8 @@ def whole_number(struct: Struct | None, *path: str) -> int | None:
     found = value(struct, *path)
     if found is None or not found.HasField("number_value"):
         return None
-    number = plain(found)
-    return int(number) if isinstance(number, int) else None
+    number = found.number_value
+    return int(number) if number.is_integer() else None
 
 
 def flag(struct: Struct | None, *path: str) -> bool | None:
@@ -64,13 +64,6 @@ def objects_of(listed: Value | None) -> Iterator[Struct]:
     for item in listed.list_value.values if listed is not None else ():
         if item.HasField("struct_value"):
             yield item.struct_value
-
-
-def serialized(struct: Struct | None, *path: str) -> bytes:
-    """What stands at `path`, as a Value in bytes that equal values have in common; a value without a kind,
-    which is empty, where there is nothing. What is read often and changes rarely is remembered by these."""
-    found = value(struct, *path)
-    return found.SerializeToString(deterministic=True) if found is not None else b""
 
 
 def texts(struct: Struct | None, *path: str) -> Iterator[str]:

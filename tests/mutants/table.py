@@ -7,6 +7,7 @@ from tests.mutants.cli_contract import CLI_CONTRACT, CLI_CONTRACT_OF_APIS, CLI_C
 from tests.mutants.function_contract import APIS_CONTRACT, FUNCTION_CONTRACT
 from tests.mutants.function_domains import FUNCTION_DOMAINS
 from tests.mutants.function_moves import FUNCTION_MOVES
+from tests.mutants.function_speed import APIS_SPEED, FUNCTION_SPEED
 from tests.mutants.mutation import Mutation
 from tests.mutants.provider_aws import PROVIDER_AWS
 from tests.mutants.provider_defects import PROVIDER_DEFECTS
@@ -76,9 +77,10 @@ TARGETS: Mapping[str, Target] = {
             *FUNCTION_DOMAINS,
             *FUNCTION_MOVES,
             *FUNCTION_LEFTOVERS,
+            *FUNCTION_SPEED,
             *CLI_CONTRACT_OF_FUNCTION,
         ),
     ),
     "cli": Target(".", "cli", "tests", CLI_CONTRACT),
-    "apis": Target(".", "apis", "tests", (*APIS_CONTRACT, *CLI_CONTRACT_OF_APIS)),
+    "apis": Target(".", "apis", "tests", (*APIS_CONTRACT, *APIS_SPEED, *CLI_CONTRACT_OF_APIS)),
 }

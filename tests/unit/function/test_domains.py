@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import idna
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from apis.domains import normalise
 from function import domains
 from tests.unit.function import building
 
@@ -71,3 +75,30 @@ def test_the_order_in_which_domains_are_asked_for_does_not_move_what_is_composed
     one, other = (building.run(building.request(spec={"domains": order})) for order in (names, names[::-1]))
 
     assert building.desired(one) == building.desired(other)
+
+
+@given(st.lists(st.text("ab1-*x", min_size=1, max_size=6), min_size=1, max_size=3).map(".".join))
+@example("ab--c.example")
+@example("xn--a.example")
+@example("a.xn--bcher-kva")
+@example("-a.example")
+@example("a.b-")
+@example("a.1")
+@example("a.1a")
+@example("*.*.a")
+@example("a.b\n")
+@example(".".join(["a" * 60] * 4) + ".example")
+@example("a" * 64 + ".example")
+def test_names_that_stand_as_they_are_stored_are_what_the_long_way_makes_of_them(asked: str) -> None:
+    wildcard, name = ("*.", asked[2:]) if asked.startswith("*.") else ("", asked)
+    try:
+        made = wildcard + idna.encode(name, uts46=True, std3_rules=True).decode()
+        stored = (
+            made if "." in name and not made.rpartition(".")[2].isdecimal() and len(made) <= 253 else None
+        )
+    except idna.IDNAError:
+        stored = None
+    try:
+        assert normalise(asked) == stored
+    except ValueError:
+        assert stored is None

@@ -6,8 +6,12 @@ import tracemalloc
 from typing import Any
 
 import pytest
+from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 
+from function import fn, server
 from function.claim import CONFIRM
+from function.metrics import Metrics
+from function.tracing import NoSpans
 from tests.unit.function import building
 
 EDITS = 12
@@ -61,10 +65,16 @@ HOSTILE = {
 
 @pytest.mark.parametrize("what", HOSTILE)
 def test_edits_of_what_is_large_are_not_kept(what: str) -> None:
-    building.run(building.request(**HOSTILE[what](EDITS)))
+    calls = server._Calls(fn.run, Metrics(), NoSpans())
+
+    def run(edit: int) -> fnv1.RunFunctionResponse:
+        req = building.request(**HOSTILE[what](edit)).SerializeToString()
+        return fnv1.RunFunctionResponse.FromString(calls._answer(req)[2])
+
+    run(EDITS)
     tracemalloc.start()
     for edit in range(EDITS):
-        rsp = building.run(building.request(**HOSTILE[what](edit)))
+        rsp = run(edit)
         assert building.live(rsp)[1] in {"Creating", "Live"}
     del rsp
     kept, _ = tracemalloc.get_traced_memory()

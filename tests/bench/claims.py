@@ -1,0 +1,256 @@
+"""Requests for thousands of claims, of which no two are alike.
+
+Each is put together from serialized parts with words of the same length in the place of what differs: to
+build one from JSON would take longer than to answer it.
+"""
+
+import random
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from function.naming import digest
+from tests.bench import wire
+
+PLAN: Mapping[str, Any] = {
+    "distributionId": "E1EDGETENANTS",
+    "parameters": {"tier": "standard"},
+    "tags": {"plan": "standard"},
+    "allow": {"override": ["parameters"], "maxPerDomain": 100, "maxDomains": 100},
+}
+PLANS: Mapping[str, Any] = {
+    "apiVersion": "edgetenants.fn.crossplane.io/v1alpha1",
+    "kind": "TenantPlans",
+    "defaultPlan": "standard",
+    "plans": {"standard": PLAN, "premium": {**PLAN, "parameters": {"tier": "premium", "region": "eu"}}},
+}
+ENDPOINT = "d111111abcdef8.cloudfront.net"
+SERVING, ROLLING_OUT, WAITING = "serving", "rolling out", "waiting for a certificate"
+SELDOM, ALWAYS = 4, 1
+"""With how many visits one has news that an answer may be made from."""
+ORDERS = 4
+"""Orders in which the fields of an object stand."""
+
+CLAIM, TENANT, DIGEST, VERSION, NEWS = "c#####", "t~~~", "!digest!!!", "@version@@", "%news%%%%%"
+"""What stands in the parts for what differs."""
+
+
+def request(claim: int, size: int, visit: int, news: int = SELDOM) -> bytes:
+    """What core sends for a claim with so many tenants, the so manieth time.
+
+    Since the time before, the composite and one tenant have other versions and the tenant has another ETag;
+    the so manieth time, by `news`, one of its conditions has another message too.
+    """
+    order, number, plan = (claim + visit) % ORDERS, f"c{claim:05}", ("standard", "premium")[claim % 2]
+    special = {claim % size: (ROLLING_OUT, WAITING)[claim % 10]} if claim % 10 < 2 else {}
+    resources = {}
+    for tenant in range(size):
+        own = f"t{tenant:03}"
+        name = digest(domain(number, own))
+        # The visits with which they came.
+        version = told = visit - (claim + visit - tenant) % size
+        while told > 0 and (claim + told) % news:
+            told -= size
+        words = {
+            CLAIM: number,
+            TENANT: own,
+            DIGEST: name,
+            VERSION: f"{max(0, version):010}",
+            NEWS: f"{max(0, told):010}",
+        }
+        part = _tenant(special.get(tenant, SERVING), plan, order)
+        resources[f"tenant-{name}"] = _filled(part, words)
+    state = special.get(claim % size, SERVING)
+    composite = _filled(_composite(size, state, plan, order), {CLAIM: number, VERSION: f"{visit:010}"})
+    return wire.request(composite, resources, _input(order))
+
+
+def _filled(part: bytes, words: Mapping[str, str]) -> bytes:
+    for placeholder, word in words.items():
+        part = part.replace(placeholder.encode(), word.encode())
+    return part
+
+
+def domain(claim: str, tenant: str) -> str:
+    """The domain of one tenant of a claim."""
+    return f"{tenant}.{claim}.acme.example.com"
+
+
+@lru_cache
+def _input(order: int) -> bytes:
+    return wire.struct_(wire.shuffled(PLANS, random.Random(order)))
+
+
+@lru_cache
+def _composite(size: int, state: str, plan: str, order: int) -> bytes:
+    return wire.struct_(wire.shuffled(composite(size, state, plan), random.Random(order)))
+
+
+@lru_cache
+def _tenant(state: str, plan: str, order: int) -> bytes:
+    return wire.struct_(wire.shuffled(tenant(state, plan), random.Random(order)))
+
+
+def composite(size: int, state: str, plan: str) -> dict[str, Any]:
+    """The claim, with what core and the function have written into it."""
+    tenants = [f"t{number:03}" for number in range(size)]
+    return {
+        "apiVersion": "platform.edgetenants.io/v1alpha1",
+        "kind": "TenantClaim",
+        "metadata": {
+            "name": CLAIM,
+            "namespace": f"team-{CLAIM}",
+            "uid": f"0f6c1f0e-0000-4000-8000-000000{CLAIM}",
+            "generation": 2,
+            "resourceVersion": VERSION,
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+            "labels": {"crossplane.io/composite": CLAIM, "team": f"team-{CLAIM}"},
+            "finalizers": ["composite.apiextensions.crossplane.io"],
+        },
+        "spec": {
+            "plan": plan,
+            "isolation": "PerDomain",
+            "domains": [domain(CLAIM, each) for each in tenants],
+            "parameters": {"tenantName": CLAIM, "origin": f"{CLAIM}.internal.example.com"},
+            "crossplane": {
+                "compositionRef": {"name": "tenants"},
+                "compositionRevisionRef": {"name": "tenants-5d9c2d1"},
+                "compositionUpdatePolicy": "Automatic",
+                "resourceRefs": [
+                    {
+                        "apiVersion": "cloudfront.m.edgetenants.io/v1alpha1",
+                        "kind": "DistributionTenant",
+                        "name": f"{CLAIM}-{each}",
+                    }
+                    for each in tenants
+                ],
+            },
+        },
+        "status": {
+            "phase": "Live",
+            "url": f"https://{domain(CLAIM, 't000')}",
+            "routingEndpoint": ENDPOINT,
+            "domains": [
+                {"domain": domain(CLAIM, each), "state": "active", "dns": "Present"} for each in tenants
+            ],
+            "conditions": [
+                _told("Live", *_LIVE.get(state, ("True", "Live", "Every domain is served."))),
+                _told(
+                    "Reconciling", *_RECONCILING.get(state, ("False", "Stable", "No change is on its way."))
+                ),
+                _told("Degraded", "False", "Recovered", "Nothing needs attention."),
+                _told("Suspended", "False", "Active", "The claim is not suspended."),
+                _told("Blocked", "False", "Unblocked", "Nothing is blocked."),
+                _told("Synced", "True", "ReconcileSuccess", ""),
+                _told("Ready", "True", "Available", ""),
+            ],
+        },
+    }
+
+
+_LIVE = {WAITING: ("False", "IssuingCertificate", "The certificate is being validated.")}
+_RECONCILING = {ROLLING_OUT: ("True", "Updating", "A change is being rolled out.")}
+
+
+def tenant(state: str, plan: str) -> dict[str, Any]:
+    """A tenant, with all that the API server, core and the provider put into it."""
+    name, own = f"team-{CLAIM}.{CLAIM}-{DIGEST}", domain(CLAIM, TENANT)
+    asked = {
+        "distributionId": "E1EDGETENANTS",
+        "domains": [own],
+        "enabled": True,
+        "parameters": {
+            **PLANS["plans"][plan]["parameters"],
+            "tenantName": CLAIM,
+            "origin": f"{CLAIM}.internal.example.com",
+        },
+        "tags": {"plan": "standard"},
+    }
+    waits = state == WAITING
+    return {
+        "apiVersion": "cloudfront.m.edgetenants.io/v1alpha1",
+        "kind": "DistributionTenant",
+        "metadata": {
+            "name": f"{CLAIM}-{TENANT}",
+            "generateName": f"{CLAIM}-",
+            "namespace": f"team-{CLAIM}",
+            "uid": f"0f6c1f0e-0000-4000-8000-00{DIGEST}",
+            "generation": 1,
+            "resourceVersion": VERSION,
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+            "annotations": {
+                "crossplane.io/external-name": name,
+                "crossplane.io/composition-resource-name": f"tenant-{DIGEST}",
+                "crossplane.io/external-create-pending": "2026-01-01T00:00:00Z",
+                "crossplane.io/external-create-succeeded": "2026-01-01T00:00:01Z",
+            },
+            "labels": {"crossplane.io/composite": CLAIM},
+            "finalizers": ["finalizer.managedresource.crossplane.io"],
+            "ownerReferences": [
+                {
+                    "apiVersion": "platform.edgetenants.io/v1alpha1",
+                    "kind": "TenantClaim",
+                    "name": CLAIM,
+                    "uid": f"0f6c1f0e-0000-4000-8000-000000{CLAIM}",
+                    "controller": True,
+                    "blockOwnerDeletion": True,
+                }
+            ],
+        },
+        "spec": {
+            "managementPolicies": ["*"],
+            "providerConfigRef": {"kind": "ClusterProviderConfig", "name": "default"},
+            "forProvider": asked,
+        },
+        "status": {
+            "domainsReady": "0/1" if waits else "1/1",
+            "observedGeneration": 1,
+            "conditions": [
+                _told("Ready", "False", "CertificatePending", "The certificate is being validated.")
+                if waits
+                else _told("Ready", "True", "Available", ""),
+                _told("Synced", "True", "ReconcileSuccess", f"Looked at for the time no. {NEWS}."),
+                _told("Deployed", "False", "Deploying", "CloudFront rolls it out.")
+                if state == ROLLING_OUT
+                else _told("Deployed", "True", "Deployed", ""),
+                _told("InSync", "True", "InSync", ""),
+                _told("CertificateReady", "False", "CertificatePending", "It is being validated.")
+                if waits
+                else _told("CertificateReady", "True", "Issued", ""),
+                _told("DNSReady", "True", "DNSNotConfigured", ""),
+            ],
+            "dnsInstructions": [
+                {
+                    "type": "CNAME",
+                    "name": own,
+                    "value": ENDPOINT,
+                    "purpose": "Routing",
+                    "state": "Missing" if waits else "Present",
+                }
+            ],
+            "atProvider": {
+                "id": f"dt_{DIGEST}",
+                "arn": f"arn:aws:cloudfront::123456789012:distribution-tenant/dt_{DIGEST}",
+                "etag": f"E{VERSION}",
+                "name": name,
+                "status": "Deployed",
+                "enabled": True,
+                "distributionId": "E1EDGETENANTS",
+                "connectionGroupId": "cg_default",
+                "routingEndpoint": ENDPOINT,
+                "domains": [{"domain": own, "status": "inactive" if waits else "active"}],
+                "parameters": asked["parameters"],
+            },
+        },
+    }
+
+
+def _told(type_: str, status: str, reason: str, message: str) -> dict[str, Any]:
+    return {
+        "type": type_,
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "observedGeneration": 1,
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }

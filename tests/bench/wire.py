@@ -1,0 +1,56 @@
+"""JSON in protobuf's wire format, with the fields of each object in whatever order they have in Python.
+
+Go writes maps in another order each time, so a request of Crossplane's never has the same bytes twice,
+whatever stands in it; protobuf for Python has an order of its own.
+"""
+
+import random
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+from function.unreadable import sized
+
+_FIRST, _KEY, _VALUE = 1, 1, 2
+_NUMBER, _STRING, _BOOL, _STRUCT, _LIST = 2, 3, 4, 5, 6
+_FIXED_64, _VARINT = 1, 0
+_META, _OBSERVED, _INPUT = 1, 2, 4
+_COMPOSITE, _RESOURCES = 1, 2
+
+
+def struct_(json: Mapping[str, Any]) -> bytes:
+    """A Struct."""
+    return b"".join(
+        sized(_FIRST, sized(_KEY, key.encode()) + sized(_VALUE, _value(each))) for key, each in json.items()
+    )
+
+
+def _value(json: Any) -> bytes:
+    match json:
+        case bool():
+            return bytes([_BOOL << 3 | _VARINT, json])
+        case int() | float():
+            return bytes([_NUMBER << 3 | _FIXED_64]) + struct.pack("<d", json)
+        case str():
+            return sized(_STRING, json.encode())
+        case Mapping():
+            return sized(_STRUCT, struct_(json))
+        case _:
+            return sized(_LIST, b"".join(sized(_FIRST, _value(each)) for each in json))
+
+
+def shuffled(json: Any, order: random.Random) -> Any:
+    """The same with the fields of all objects in another order."""
+    if isinstance(json, Mapping):
+        keys = order.sample(sorted(json), len(json))
+        return {key: shuffled(json[key], order) for key in keys}
+    return [shuffled(each, order) for each in json] if isinstance(json, list) else json
+
+
+def request(composite: bytes, resources: Mapping[str, bytes], input_: bytes) -> bytes:
+    """A RunFunctionRequest; the objects are Structs."""
+    observed = sized(_COMPOSITE, sized(_FIRST, composite)) + b"".join(
+        sized(_RESOURCES, sized(_KEY, name.encode()) + sized(_VALUE, sized(_FIRST, each)))
+        for name, each in resources.items()
+    )
+    return sized(_META, sized(_FIRST, b"bench")) + sized(_OBSERVED, observed) + sized(_INPUT, input_)

@@ -1,0 +1,91 @@
+"""Mutations of what the function remembers, and of ways that are shorter."""
+
+from tests.mutants.mutation import Mutation
+
+_REMEMBERED = ("unit/function/test_remembered.py",)
+
+FUNCTION_SPEED: tuple[Mutation, ...] = (
+    Mutation(
+        "an answer is given to any question of its composite",
+        "remembered.py",
+        "if kept is None or kept.digest != question.digest:",
+        "if kept is None:",
+        "a claim that was edited is composed as it was before",
+        _REMEMBERED,
+    ),
+    Mutation(
+        "an answer has the tag of the request before",
+        "remembered.py",
+        'tagged = sized(_TAG, tag.encode()) if tag else b""',
+        'tagged = b""',
+        "core cannot tell which request was answered",
+        _REMEMBERED,
+    ),
+    Mutation(
+        "the tag is part of the question",
+        "remembered.py",
+        '    req.meta.tag = ""\n',
+        "",
+        "nothing is ever remembered, as each request has another tag",
+        _REMEMBERED,
+    ),
+    Mutation(
+        "a claim's own conditions are no part of the question",
+        "remembered.py",
+        "if key != _READ_STATUS",
+        "if key",
+        "an event is told with each call, or never",
+        _REMEMBERED,
+    ),
+    Mutation(
+        "events are given again",
+        "fn.py",
+        "news = self.refused or self.changed or self.response.results",
+        "news = False",
+        "one event is told a second time, of what happened once",
+        _REMEMBERED,
+    ),
+    Mutation(
+        "connection details are remembered",
+        "fn.py",
+        "return not news and not any(each.connection_details for each in states)",
+        "return not news",
+        "secrets of deleted claims stay in memory",
+        _REMEMBERED,
+    ),
+    Mutation(
+        "answers without end are remembered",
+        "remembered.py",
+        "while self._size > self._most:",
+        "while False:",
+        "many claims fill the memory, and nobody's claims are composed",
+        _REMEMBERED,
+    ),
+    Mutation(
+        "a large answer is remembered",
+        "remembered.py",
+        " or len(kept.rest) > LARGEST",
+        "",
+        "a few hostile claims take the room of all others",
+        _REMEMBERED,
+    ),
+    Mutation(
+        "the oldest answer goes first",
+        "remembered.py",
+        "self._askers[int.from_bytes(question.digest) % len(self._askers)]",
+        "next(iter(self._kept))",
+        "claims in turn that are more than there is room for are never found",
+        _REMEMBERED,
+    ),
+)
+
+APIS_SPEED: tuple[Mutation, ...] = (
+    Mutation(
+        "hyphens of international names pass unseen",
+        "domains.py",
+        'rf"([*][.])?((?!..--){_LABEL}[.])+(?!..--)',
+        'rf"([*][.])?({_LABEL}[.])+',
+        "a name that no resolver takes is asked for at CloudFront",
+        ("unit/function/test_domains.py",),
+    ),
+)
