@@ -85,6 +85,10 @@ class Admin:
         except (ValueError, TypeError, AttributeError) as error:
             return _refused(400, "BadRequest", str(error))
 
+    def refuse(self, _: Request, error: AwsError) -> Response:
+        """The answer to a request whose body cannot be read."""
+        return _refused(error.status, error.code, error.message)
+
     def health(self, _: Request, __: str) -> Any:
         """Answers as soon as the server does."""
         return {"ok": True}

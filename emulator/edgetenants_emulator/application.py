@@ -72,6 +72,18 @@ class Application:
         call.status = response.status
         return response
 
+    def refuse(self, head: Request, error: AwsError) -> Response:
+        """The answer to a request whose body cannot be read, by its head; logged unless there is no head."""
+        request_id = identifiers.request_id()
+        scope = scope_of(head)
+        operation = resolve(head, scope)
+        if head.method:
+            account = self.accounts.of(scope.access_key) if scope else DEFAULT_ACCOUNT
+            now = self.world.clock.now()
+            call = self.calls.begin(operation.name, operation.service, account, now, request_id)
+            call.status, call.code = error.status, error.code
+        return _error(operation, error, request_id)
+
     def _in_turn(
         self, request: Request, operation: Operation, call: Call, request_id: str, *, signed: bool
     ) -> Response:

@@ -30,9 +30,13 @@ SESSION = boto3.Session(botocore_session=botocore.session.get_session())
 UNDECLARED = {
     "ExpiredToken",
     "IncompleteSignature",
+    "MalformedHttpRequestException",
     "MalformedXML",
     "MissingAuthenticationToken",
     "NotImplemented",
+    "RequestAbortedException",
+    "RequestEntityTooLargeException",
+    "RequestTimeoutException",
     "Throttling",
     "UnknownOperationException",
 }
