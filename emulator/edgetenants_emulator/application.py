@@ -134,7 +134,7 @@ class Application:
 
     def _ours(self, request: Request, operation: Operation, call: Call, request_id: str) -> Response:
         try:
-            params = cloudfront.read(operation, request)
+            params = cloudfront.read(operation, request, self.world.settings)
         except AwsError:
             self._keep_parameters(call, request, operation)
             raise

@@ -15,6 +15,7 @@ from edgetenants_emulator import (
     domain_control,
     invalidations,
     managed_certificates,
+    request_shape,
     restxml,
     tags,
     tenants,
@@ -24,6 +25,7 @@ from edgetenants_emulator.errors import AwsError, ErrorCode
 from edgetenants_emulator.exchange import Request, Response
 from edgetenants_emulator.identifiers import Arn
 from edgetenants_emulator.operations import CLOUDFRONT, Operation, service_model
+from edgetenants_emulator.settings import Settings
 from edgetenants_emulator.world import World
 
 __all__ = ["HANDLERS", "answer", "is_ours", "operation_model", "read", "target_of"]
@@ -85,12 +87,13 @@ def is_ours(operation: Operation, request: Request) -> bool:
     return operation.name not in _TAGGING or arn is None or arn.kind in tags.KINDS
 
 
-def read(operation: Operation, request: Request) -> dict[str, Any]:
+def read(operation: Operation, request: Request, settings: Settings) -> dict[str, Any]:
     """The members of a request, checked against the model. Raises AwsError."""
     model = operation_model(operation.name)
     if not request.body.strip() and _declares(model, ErrorCode.MISSING_BODY):
         message = f"The request to {operation.name} has no body."
         raise AwsError(ErrorCode.MISSING_BODY, message)
+    request_shape.check(model, request.body, settings)
     params = restxml.parse(model, request, operation.labels)
     constraints.check(model, params)
     return params

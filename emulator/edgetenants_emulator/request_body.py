@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from email.message import Message
-from io import BufferedReader
+from io import BufferedIOBase
 
 from edgetenants_emulator.errors import AwsError, ErrorCode
 
@@ -23,7 +23,7 @@ _DIGITS = 18
 """More of them are beyond every limit, and slow to read as a number."""
 
 
-def read_body(headers: Message, stream: BufferedReader, limit: int, go_on: Callable[[], None]) -> bytes:
+def read_body(headers: Message, stream: BufferedIOBase, limit: int, go_on: Callable[[], None]) -> bytes:
     """The body that belongs to these headers; `go_on` tells the client to send it, once nothing speaks
     against it.
 
@@ -46,7 +46,7 @@ def read_body(headers: Message, stream: BufferedReader, limit: int, go_on: Calla
     return _exactly(stream, size)
 
 
-def _chunks(stream: BufferedReader, limit: int) -> bytes:
+def _chunks(stream: BufferedIOBase, limit: int) -> bytes:
     body = bytearray()
     while True:
         match = _CHUNK.fullmatch(_line(stream))
@@ -71,14 +71,14 @@ def _checked(digits: str, base: int, before: int, limit: int) -> int:
     return int(digits, base)
 
 
-def _exactly(stream: BufferedReader, size: int) -> bytes:
+def _exactly(stream: BufferedIOBase, size: int) -> bytes:
     found = stream.read(size)
     if len(found) < size:
         raise _aborted()
     return found
 
 
-def _line(stream: BufferedReader) -> bytes:
+def _line(stream: BufferedIOBase) -> bytes:
     line = stream.readline(_LONGEST_LINE)
     if not line:
         raise _aborted()

@@ -220,7 +220,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(response)
 
     def _refuse(self, error: AwsError) -> None:
-        """Answer a request that cannot be read, and end the connection: nobody knows where the next begins."""
+        """Answer a request that cannot be read, and end the connection: the next one is not to be found."""
         self.close_connection, self.request_version = True, self.protocol_version
         head = self._head or Request("", "", "", {}, b"")
         refuse = self.server.admin.refuse if head.path.startswith(PREFIX) else self.server.application.refuse

@@ -193,6 +193,9 @@ class Settings:
     """What answers GetDistributionTenantByDomain for a domain that another account has."""
     if_match_star_accepted: bool = False
     """Whether `If-Match: *` stands for any version; otherwise it is InvalidIfMatchVersion."""
+    unknown_members_refused: bool = True
+    """Whether a request with an element that its operation does not have is refused (MalformedXML); otherwise
+    the element is ignored."""
     enabled_by_default: bool = True
     """Whether a tenant or connection group is enabled that is made without saying so."""
     unchanged_update_moves_etag: bool = True

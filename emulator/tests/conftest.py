@@ -229,14 +229,14 @@ def is_of_distributions():
 def bare(emulator):
     """A signed request without SDK: its HTTP status, and the code of the error."""
 
-    def send(method: str, path: str, body: str = "", **headers: str) -> tuple[int, str]:
+    def send(method: str, path: str, body: str | bytes = "", **headers: str) -> tuple[int, str]:
         connection = http.client.HTTPConnection(urlsplit(emulator.url).netloc, timeout=10)
         scope = f"{ACCOUNT}/20260101/us-east-1/cloudfront/aws4_request"
         signed = f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=0"
         wanted = {"Authorization": signed, **{k.replace("_", "-"): v for k, v in headers.items()}}
         connection.request(method, f"/2020-05-31/{path}", body or None, wanted)
         response = connection.getresponse()
-        text = response.read().decode()
+        text = send.body = response.read().decode()  # type: ignore[attr-defined]
         connection.close()
         return response.status, text.partition("<Code>")[2].partition("</Code>")[0]
 

@@ -12,6 +12,7 @@ from edgetenants_emulator.errors import STATUS, ErrorCode
 from edgetenants_emulator.operations import service_model
 
 NAMESPACE = "http://cloudfront.amazonaws.com/doc/2020-05-31/"
+ROOT = "CreateDistributionTenantRequest"
 SIGNED = {
     "Authorization": "AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/cloudfront/aws4_request, "
     "SignedHeaders=host, Signature=0"
@@ -124,7 +125,9 @@ def test_broken_xml(send, case):
 
 
 def test_a_missing_member_is_named(aws, send):
-    status, _, body = send("POST", "distribution-tenant", f'<R xmlns="{NAMESPACE}"><Name>acme</Name></R>')
+    status, _, body = send(
+        "POST", "distribution-tenant", f'<{ROOT} xmlns="{NAMESPACE}"><Name>acme</Name></{ROOT}>'
+    )
     code, message = error(body)
     assert (status, code) == (400, "InvalidArgument")
     assert "'distributionId'" in message
