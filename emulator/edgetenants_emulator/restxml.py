@@ -14,11 +14,11 @@ from edgetenants_emulator import model_values
 from edgetenants_emulator.errors import AwsError, ErrorCode
 from edgetenants_emulator.exchange import Request, Response
 
-__all__ = ["NAMESPACE", "error_body", "parse", "root", "serialize"]
+__all__ = ["NAMESPACE", "NOT_IN_XML", "error_body", "parse", "root", "serialize"]
 
 NAMESPACE = "http://cloudfront.amazonaws.com/doc/2020-05-31/"
 _PROLOG = '<?xml version="1.0" encoding="UTF-8"?>\n'
-_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """A path or a JSON body can hold what no document can, not even escaped."""
 _BASIC_NAMES = frozenset({"string", "integer", "long", "boolean", "timestamp"})
 
@@ -182,7 +182,7 @@ def _item_name(member: Shape) -> str:
 
 
 def _text(value: str) -> str:
-    return escape(_NOT_IN_XML.sub("\ufffd", value))
+    return escape(NOT_IN_XML.sub("\ufffd", value))
 
 
 def error_body(code: str, message: str, request_id: str, sender: str = "Sender") -> bytes:
