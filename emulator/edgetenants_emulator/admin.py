@@ -3,6 +3,7 @@
 GET    health                              is it there
 GET    clock?since=&timeout=               the virtual clock, as a long poll
 POST   clock                               {"step": 60} or {"rate": 10}
+POST   reset                               everything away, as at the start
 POST   seed                                distributions with fixed ids
 GET    state                               every resource of every account
 GET    distribution-tenants/{id-or-name}   one tenant
@@ -38,6 +39,7 @@ from edgetenants_emulator import (
     connection_groups,
     constraints,
     distributions,
+    fresh_start,
     managed_certificates,
     seed,
     snapshot,
@@ -64,6 +66,7 @@ class Admin:
         self.application = application
         self._world = application.world
         self._faults = application.faults
+        self._settings, self._rate = self._world.settings, self._world.clock.reading().rate
 
     def handle(self, request: Request) -> Response:
         """The answer to an admin request: JSON, but for calls as text."""
@@ -122,6 +125,11 @@ class Admin:
     def seed(self, request: Request, _: str) -> Any:
         """Make distributions with fixed ids."""
         return seed.seed(self._world, request.json())
+
+    def reset(self, _: Request, __: str) -> Any:
+        """Take everything away."""
+        fresh_start.start_afresh(self.application, self._settings, self._rate)
+        return {"ok": True}
 
     def state(self, _: Request, __: str) -> Any:
         """Every resource of every account, by AWS's names."""
@@ -259,6 +267,7 @@ _ENDPOINTS: dict[tuple[str, str, bool], Endpoint] = {
     ("GET", "clock", False): Admin.clock,
     ("POST", "clock", False): Admin.set_clock,
     ("POST", "seed", False): Admin.seed,
+    ("POST", "reset", False): Admin.reset,
     ("GET", "state", False): Admin.state,
     ("GET", "distribution-tenants", True): Admin.tenant,
     ("PATCH", "distribution-tenants", True): Admin.edit_tenant,

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from moto.cloudfront.models import cloudfront_backends
 from moto.cloudfront.responses import CloudFrontResponse
+from moto.core.base_backend import BackendDict
 from moto.core.utils import camelcase_to_underscores
 from moto.iam.models import get_account_id_from
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
@@ -81,6 +82,11 @@ class MotoServices:
         )
         with self._lock:
             cloudfront_backends[distribution.account]["aws"].distributions[distribution.id] = known
+
+    def reset(self) -> None:
+        """Empty all of moto's backends in this process."""
+        with self._lock:
+            BackendDict.reset()
 
     def _call(self, environ: dict[str, Any]) -> Response:
         started: dict[str, Any] = {}

@@ -19,6 +19,7 @@ from edgetenants_emulator.admin import PREFIX, Admin
 from edgetenants_emulator.application import Application
 from edgetenants_emulator.clock import VirtualClock
 from edgetenants_emulator.dns_server import DnsServer
+from edgetenants_emulator.emulator_admin import EmulatorAdmin
 from edgetenants_emulator.errors import AwsError, ConnectionDropped, ErrorCode
 from edgetenants_emulator.exchange import Request, Response
 from edgetenants_emulator.request_body import read_body
@@ -70,6 +71,11 @@ class EmulatorServer:
         """The endpoint for AWS's SDKs; the admin API lies under `/_edgetenants`."""
         host, port = self._server.server_address[:2]
         return f"http://{host!s}:{port}"
+
+    @property
+    def admin(self) -> EmulatorAdmin:
+        """A client of the admin API."""
+        return EmulatorAdmin(self.url)
 
     def serve(self) -> None:
         """Answer requests on the calling thread, until it is interrupted."""
