@@ -25,6 +25,7 @@ GET    limits                              see admin_limits
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 from urllib.parse import unquote
@@ -326,10 +327,10 @@ def _served(wanted: Any, certificate: ManagedCertificate) -> set[str]:
 
 def _number(request: Request, name: str) -> float:
     text = request.query.get(name) or "0"
-    try:
-        return float(text)
-    except ValueError as error:
-        raise ValueError(f"{name} in the query is a number, not {text!r}") from error
+    with suppress(ValueError):
+        if 0 <= (number := float(text)) < float("inf"):
+            return number
+    raise ValueError(f"{name} in the query is a number from 0 up, not {text[:80]!r}")
 
 
 def _flag(request: Request, name: str) -> bool:

@@ -165,9 +165,18 @@ def multi_tenant_config(reference: str, certificate: str, parameters: Any, **cha
 
 
 @pytest.fixture(scope="session")
-def inherited() -> dict[str, str]:
+def issued() -> dict[str, Any]:
     """A certificate for each account, made once: keys are slow."""
-    return {account: certificates.issue(account, COVERED) for account in (ACCOUNT, OTHER_ACCOUNT)}
+    arns = {account: certificates.issue(account, COVERED) for account in (ACCOUNT, OTHER_ACCOUNT)}
+    return {account: acm_backends[account]["us-east-1"].get_certificate(arn) for account, arn in arns.items()}
+
+
+@pytest.fixture
+def inherited(issued) -> dict[str, str]:
+    """The certificate of each account, in ACM again where a reset has taken it away."""
+    for account, bundle in issued.items():
+        acm_backends[account]["us-east-1"]._certificates[bundle.arn] = bundle
+    return {account: bundle.arn for account, bundle in issued.items()}
 
 
 @pytest.fixture
