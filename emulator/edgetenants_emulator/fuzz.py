@@ -286,6 +286,7 @@ def _valid(certificate: str, one: Any, *, enabled: bool) -> dict[str, dict[str, 
         "UpdateAnycastIpList": {**versioned, "IpAddressType": "ipv4"},
         "DeleteAnycastIpList": versioned,
         "CreateInvalidationForDistributionTenant": {"Id": "?", "InvalidationBatch": batch},
+        "CreateInvalidation": {"DistributionId": versioned["Id"], "InvalidationBatch": batch},
         "AssociateDistributionTenantWebACL": {
             **versioned,
             "WebACLArn": "arn:aws:wafv2:us-east-1:123456789012:global/webacl/a/b",
