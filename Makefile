@@ -11,7 +11,7 @@ WORKERS ?= 2
 export EDGETENANTS_CACHE := $(CURDIR)/$(CACHE)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test histories mutants test-unit test-world golden test-alone test-controlplane lint generate bench lock clean
+.PHONY: help demo test histories fuzz mutants test-unit test-world golden test-alone test-controlplane lint generate bench lock clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -42,6 +42,9 @@ test-controlplane: $(READY) ## The tests of the sandbox's own control plane, in 
 
 histories: $(READY) ## Play 10,000 histories of managed resources against the runtime (HISTORIES_FLAGS="--count N --seed N")
 	@$(BIN)/python -m edgetenants_runtime.histories --count 10000 --workers $(WORKERS) $(HISTORIES_FLAGS)
+
+fuzz: $(READY) ## Send requests by chance to the emulator (FUZZ_FLAGS="--count N --seed N"; 5,000 of them in each make test)
+	@$(BIN)/python -m edgetenants_emulator.fuzz $(FUZZ_FLAGS)
 
 mutants: $(READY) ## Break the code in named ways, one at a time: a test must notice each
 	@$(BIN)/python -m tests.mutants $(MUTANTS_FLAGS)

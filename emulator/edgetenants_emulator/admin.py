@@ -3,6 +3,7 @@
 GET    health                              is it there
 GET    clock?since=&timeout=               the virtual clock, as a long poll
 POST   clock                               {"step": 60} or {"rate": 10}
+POST   reset                               everything away, as at the start
 POST   seed                                distributions with fixed ids
 GET    state                               every resource of every account
 GET    distribution-tenants/{id-or-name}   one tenant
@@ -24,6 +25,7 @@ GET    limits                              see admin_limits
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 from urllib.parse import unquote
@@ -38,6 +40,7 @@ from edgetenants_emulator import (
     connection_groups,
     constraints,
     distributions,
+    fresh_start,
     managed_certificates,
     seed,
     snapshot,
@@ -64,6 +67,7 @@ class Admin:
         self.application = application
         self._world = application.world
         self._faults = application.faults
+        self._settings, self._rate = self._world.settings, self._world.clock.reading().rate
 
     def handle(self, request: Request) -> Response:
         """The answer to an admin request: JSON, but for calls as text."""
@@ -84,6 +88,10 @@ class Admin:
             return _refused(404, "NotFound", f"there is no {error.args[0]!r}")
         except (ValueError, TypeError, AttributeError) as error:
             return _refused(400, "BadRequest", str(error))
+
+    def refuse(self, _: Request, error: AwsError) -> Response:
+        """The answer to a request whose body cannot be read."""
+        return _refused(error.status, error.code, error.message)
 
     def health(self, _: Request, __: str) -> Any:
         """Answers as soon as the server does."""
@@ -118,6 +126,11 @@ class Admin:
     def seed(self, request: Request, _: str) -> Any:
         """Make distributions with fixed ids."""
         return seed.seed(self._world, request.json())
+
+    def reset(self, _: Request, __: str) -> Any:
+        """Take everything away."""
+        fresh_start.start_afresh(self.application, self._settings, self._rate)
+        return {"ok": True}
 
     def state(self, _: Request, __: str) -> Any:
         """Every resource of every account, by AWS's names."""
@@ -255,6 +268,7 @@ _ENDPOINTS: dict[tuple[str, str, bool], Endpoint] = {
     ("GET", "clock", False): Admin.clock,
     ("POST", "clock", False): Admin.set_clock,
     ("POST", "seed", False): Admin.seed,
+    ("POST", "reset", False): Admin.reset,
     ("GET", "state", False): Admin.state,
     ("GET", "distribution-tenants", True): Admin.tenant,
     ("PATCH", "distribution-tenants", True): Admin.edit_tenant,
@@ -313,10 +327,10 @@ def _served(wanted: Any, certificate: ManagedCertificate) -> set[str]:
 
 def _number(request: Request, name: str) -> float:
     text = request.query.get(name) or "0"
-    try:
-        return float(text)
-    except ValueError as error:
-        raise ValueError(f"{name} in the query is a number, not {text!r}") from error
+    with suppress(ValueError):
+        if 0 <= (number := float(text)) < float("inf"):
+            return number
+    raise ValueError(f"{name} in the query is a number from 0 up, not {text[:80]!r}")
 
 
 def _flag(request: Request, name: str) -> bool:

@@ -22,7 +22,7 @@ from edgetenants_emulator.calls import Call, CallLog
 from edgetenants_emulator.errors import AwsError, ConnectionDropped, ErrorCode
 from edgetenants_emulator.exchange import Request, Response
 from edgetenants_emulator.faults import Faults, When
-from edgetenants_emulator.moto_services import Accounts, MotoServices, error_code
+from edgetenants_emulator.moto_services import Accounts, MotoServices, check_has, error_code
 from edgetenants_emulator.operations import CLOUDFRONT, ROUTE53, Operation, resolve, scope_of, service_model
 from edgetenants_emulator.rate_limits import RateLimits, of_settings
 from edgetenants_emulator.resolver import Resolver
@@ -62,7 +62,7 @@ class Application:
             operation.name, operation.service, account, self.world.clock.now(), request_id
         )
         try:
-            response = self._in_turn(request, operation, call, request_id, signed=scope is not None)
+            response = self._guarded(request, operation, call, request_id, signed=scope is not None)
         except AwsError as error:
             call.status, call.code = error.status, error.code
             return _error(operation, error, request_id)
@@ -71,6 +71,31 @@ class Application:
             raise
         call.status = response.status
         return response
+
+    def _guarded(
+        self, request: Request, operation: Operation, call: Call, request_id: str, *, signed: bool
+    ) -> Response:
+        """A bug of ours is an answer, too: a client that is left without one asks again."""
+        try:
+            return self._in_turn(request, operation, call, request_id, signed=signed)
+        except (AwsError, ConnectionDropped):
+            raise
+        except Exception as error:
+            traceback.print_exc(file=sys.stderr)
+            message = f"The emulator failed at {operation.name}: {error!r}"
+            raise AwsError(ErrorCode.INTERNAL_ERROR, message) from error
+
+    def refuse(self, head: Request, error: AwsError) -> Response:
+        """The answer to a request whose body cannot be read, by its head; logged unless there is no head."""
+        request_id = identifiers.request_id()
+        scope = scope_of(head)
+        operation = resolve(head, scope)
+        if head.method:
+            account = self.accounts.of(scope.access_key) if scope else DEFAULT_ACCOUNT
+            now = self.world.clock.now()
+            call = self.calls.begin(operation.name, operation.service, account, now, request_id)
+            call.status, call.code = error.status, error.code
+        return _error(operation, error, request_id)
 
     def _in_turn(
         self, request: Request, operation: Operation, call: Call, request_id: str, *, signed: bool
@@ -122,7 +147,7 @@ class Application:
 
     def _ours(self, request: Request, operation: Operation, call: Call, request_id: str) -> Response:
         try:
-            params = cloudfront.read(operation, request)
+            params = cloudfront.read(operation, request, self.world.settings)
         except AwsError:
             self._keep_parameters(call, request, operation)
             raise
@@ -130,14 +155,7 @@ class Application:
         if call.parameters is None:
             self.calls.keep(call, params, len(request.body))
         call.target = cloudfront.target_of(params) or call.target
-        try:
-            return cloudfront.answer(self.world, call.account, operation, params, request_id)
-        except AwsError:
-            raise
-        except Exception as error:
-            traceback.print_exc(file=sys.stderr)
-            message = f"The emulator failed at {operation.name}: {error!r}"
-            raise AwsError(ErrorCode.INTERNAL_ERROR, message) from error
+        return cloudfront.answer(self.world, call.account, operation, params, request_id)
 
     def _check_session(self, access_key: str, request: Request, operation: Operation, call: Call) -> None:
         try:
@@ -153,6 +171,9 @@ class Application:
     def _motos(self, request: Request, operation: Operation, call: Call, request_id: str) -> Response:
         self._keep_parameters(call, request, operation)
         if operation.service == CLOUDFRONT:
+            check_has(operation)
+            # moto takes what it cannot read, and fails at it.
+            cloudfront.check(operation, request, self.world.settings)
             self._tell_moto(operation, call.account)
         begins_session = operation.service == "sts" and operation.name in role_sessions.GUARDED
         if begins_session:

@@ -6,8 +6,11 @@ The certificates themselves are moto's: `acm` is the real thing for whoever asks
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import lru_cache
 from typing import Any
 
+from cryptography import x509
 from moto.acm.exceptions import CertificateNotFound
 from moto.acm.models import CertBundle, acm_backends
 
@@ -40,7 +43,19 @@ def issued_names(account: str, arn: str | None) -> tuple[str, ...] | None:
         return None
     if certificate.status != "ISSUED":
         return None
-    return tuple(dict.fromkeys([certificate.common_name, *certificate.sans]))
+    return _names(certificate.cert)
+
+
+@lru_cache(maxsize=1024)
+def _names(pem: bytes) -> tuple[str, ...]:
+    """The names on a certificate, read from itself: moto 5 has them at one place in some versions."""
+    certificate = x509.load_pem_x509_certificate(pem)
+    common = certificate.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
+    names = [str(each.value) for each in common]
+    with suppress(x509.ExtensionNotFound):
+        extension = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+        names += [str(each.value) for each in extension.value]
+    return tuple(dict.fromkeys(names))
 
 
 def issue(account: str, names: Sequence[str]) -> str:

@@ -10,6 +10,10 @@ from datetime import UTC, datetime
 __all__ = ["Reading", "VirtualClock", "wall_clock"]
 
 
+_END = 253_402_300_799.0
+"""The last second that has a date, in seconds since 1970: the clock stands still there."""
+
+
 def wall_clock() -> float:
     """Real seconds since 1970: for the call log only."""
     return time.time()
@@ -53,7 +57,8 @@ class VirtualClock:
         """Let virtual seconds pass at once. Raises ValueError for less than none: time never runs back."""
         _check(seconds, "step")
         with self._changed:
-            self._move(self._now() + seconds, self._rate)
+            # Not beyond the end of time, where no date can be shown.
+            self._move(min(self._now() + seconds, max(self._now(), _END - self._epoch)), self._rate)
             return self._reading()
 
     def set_rate(self, rate: float) -> Reading:
@@ -71,7 +76,7 @@ class VirtualClock:
 
     def stamp(self, virtual: float) -> str:
         """A virtual time as AWS writes it: `2026-01-02T03:04:05.678Z`."""
-        moment = datetime.fromtimestamp(self._epoch + virtual, UTC)
+        moment = datetime.fromtimestamp(self.unix(virtual), UTC)
         return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
 
     def date(self, unix: float) -> None:
@@ -81,10 +86,11 @@ class VirtualClock:
 
     def unix(self, virtual: float) -> float:
         """A virtual time as seconds since 1970."""
-        return self._epoch + virtual
+        return min(self._epoch + virtual, _END)
 
     def _now(self) -> float:
-        return self._base + (time.monotonic() - self._anchor) * self._rate
+        now = self._base + (time.monotonic() - self._anchor) * self._rate
+        return min(now, max(self._base, _END - self._epoch))
 
     def _move(self, virtual: float, rate: float) -> None:
         self._base, self._anchor = virtual, time.monotonic()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import unquote
 
 from botocore.model import OperationModel
 
@@ -15,6 +16,8 @@ from edgetenants_emulator import (
     domain_control,
     invalidations,
     managed_certificates,
+    paging,
+    request_shape,
     restxml,
     tags,
     tenants,
@@ -24,9 +27,10 @@ from edgetenants_emulator.errors import AwsError, ErrorCode
 from edgetenants_emulator.exchange import Request, Response
 from edgetenants_emulator.identifiers import Arn
 from edgetenants_emulator.operations import CLOUDFRONT, Operation, service_model
+from edgetenants_emulator.settings import Settings
 from edgetenants_emulator.world import World
 
-__all__ = ["HANDLERS", "answer", "is_ours", "operation_model", "read", "target_of"]
+__all__ = ["HANDLERS", "answer", "check", "is_ours", "operation_model", "read", "target_of"]
 
 Handler = Callable[[World, str, Mapping[str, Any]], dict[str, Any]]
 
@@ -88,15 +92,25 @@ def is_ours(operation: Operation, request: Request) -> bool:
     return operation.name not in _TAGGING or arn is None or arn.kind in tags.KINDS
 
 
-def read(operation: Operation, request: Request) -> dict[str, Any]:
+def read(operation: Operation, request: Request, settings: Settings) -> dict[str, Any]:
     """The members of a request, checked against the model. Raises AwsError."""
     model = operation_model(operation.name)
     if not request.body.strip() and _declares(model, ErrorCode.MISSING_BODY):
         message = f"The request to {operation.name} has no body."
         raise AwsError(ErrorCode.MISSING_BODY, message)
+    request_shape.check(model, request.body, settings)
     params = restxml.parse(model, request, operation.labels)
     constraints.check(model, params)
     return params
+
+
+def check(operation: Operation, request: Request, settings: Settings) -> None:
+    """Let a request pass that keeps the model's rules, whoever answers it. Raises AwsError."""
+    params = read(operation, request, settings)
+    if restxml.NOT_IN_XML.search(unquote(request.path + request.query_string)):
+        message = "The request has characters that an answer cannot hold."
+        raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
+    paging.size(params.get("MaxItems"), settings)
 
 
 def answer(

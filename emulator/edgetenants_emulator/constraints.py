@@ -15,11 +15,20 @@ from botocore.model import ListShape, OperationModel, Shape, StringShape, Struct
 
 from edgetenants_emulator.errors import AwsError, ErrorCode
 
-__all__ = ["check"]
+__all__ = ["check", "join"]
 
 _OWN_RULES = frozenset({"Tags", "TagKeys", "MinimumProtocolVersion"})
 # XML always gives these; the admin API's JSON need not.
-_PYTHON: dict[str, type] = {"structure": dict, "list": list, "string": str, "boolean": bool, "integer": int}
+_PYTHON: dict[str, type] = {
+    "structure": dict,
+    "list": list,
+    "string": str,
+    "boolean": bool,
+    "integer": int,
+    "long": int,
+}
+_NUMBERS = frozenset({"integer", "long"})
+"""The model gives none of them a range, but all are quantities, ports, seconds or HTTP statuses."""
 
 
 def check(operation: OperationModel, params: Mapping[str, Any]) -> None:
@@ -57,17 +66,20 @@ def _violations(path: str, shape: Shape, value: Any) -> Iterator[str]:
             yield from _violations(f"{path}.{number}.member", shape.member, item)
     elif isinstance(shape, StringShape):
         yield from _string(path, shape, value)
+    elif shape.type_name in _NUMBERS and value < 0:
+        says = f"Value '{value}' at '{path}' failed to satisfy constraint: Member must"
+        yield f"{says} have value greater than or equal to 0"
 
 
 def _structure(path: str, shape: StructureShape, value: Mapping[str, Any]) -> Iterator[str]:
     for name in shape.required_members:
         if name not in value and shape.members[name].serialization.get("location") != "header":
-            yield f"Value null at '{_join(path, name)}' failed to satisfy constraint: Member must not be null"
+            yield f"Value null at '{join(path, name)}' failed to satisfy constraint: Member must not be null"
     for name, member in value.items():
         if name not in shape.members:
-            yield f"'{_join(path, name)}' is no member; known: {', '.join(shape.members)}"
+            yield f"'{join(path, name)}' is no member; known: {', '.join(shape.members)}"
         else:
-            yield from _violations(_join(path, name), shape.members[name], member)
+            yield from _violations(join(path, name), shape.members[name], member)
 
 
 def _string(path: str, shape: StringShape, value: str) -> Iterator[str]:
@@ -85,6 +97,7 @@ def _string(path: str, shape: StringShape, value: str) -> Iterator[str]:
         yield f"{says} satisfy regular expression pattern: {pattern}"
 
 
-def _join(path: str, name: str) -> str:
+def join(path: str, name: str) -> str:
+    """The path of a member, as AWS writes it."""
     own = name[0].lower() + name[1:]
     return f"{path}.{own}" if path else own

@@ -76,12 +76,20 @@ class ErrorCode(StrEnum):
     """A bug of the emulator or of moto."""
     INCOMPLETE_SIGNATURE = "IncompleteSignature"
     """The Authorization header is none of AWS's."""
+    MALFORMED_HTTP_REQUEST = "MalformedHttpRequestException"
+    """The request cannot be read, for its head or the length of its body."""
     MALFORMED_XML = "MalformedXML"
     """The body is no XML, or no XML for this operation."""
     MISSING_AUTHENTICATION_TOKEN = "MissingAuthenticationToken"  # noqa: S105
     """The request carries no credentials."""
     NOT_IMPLEMENTED = "NotImplemented"
     """AWS has this operation, the emulator has it not."""
+    REQUEST_ABORTED = "RequestAbortedException"
+    """The client ended the connection before its request."""
+    REQUEST_TIMEOUT = "RequestTimeoutException"
+    """The request did not arrive in time."""
+    REQUEST_TOO_LARGE = "RequestEntityTooLargeException"
+    """The body is above the limit."""
     SERVICE_UNAVAILABLE = "ServiceUnavailable"
     """What an injected fault answers when nothing else was asked for."""
     THROTTLING = "Throttling"
@@ -120,10 +128,14 @@ STATUS: dict[ErrorCode, int] = {
     ErrorCode.UNSUPPORTED_OPERATION: 400,
     ErrorCode.INTERNAL_ERROR: 500,
     ErrorCode.INCOMPLETE_SIGNATURE: 400,
+    ErrorCode.MALFORMED_HTTP_REQUEST: 400,
     ErrorCode.MALFORMED_XML: 400,
     ErrorCode.MISSING_AUTHENTICATION_TOKEN: 403,
     # Not one of 500, 502, 503 and 504, which SDKs retry: trying again does not help.
     ErrorCode.NOT_IMPLEMENTED: 501,
+    ErrorCode.REQUEST_ABORTED: 400,
+    ErrorCode.REQUEST_TIMEOUT: 408,
+    ErrorCode.REQUEST_TOO_LARGE: 413,
     ErrorCode.SERVICE_UNAVAILABLE: 503,
     ErrorCode.THROTTLING: 400,
     ErrorCode.UNKNOWN_OPERATION: 404,

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import parse_qsl
 
 __all__ = ["Request", "Response", "json_response"]
@@ -32,9 +32,12 @@ class Request:
     def json(self) -> Any:
         """The body as JSON, an empty one as an empty object. Raises ValueError when it is none."""
         try:
-            return json.loads(self.body) if self.body.strip() else {}
-        except ValueError as error:
+            found = json.loads(self.body, parse_constant=_no_number) if self.body.strip() else {}
+            if b"\\ud" in self.body.lower():
+                json.dumps(found, ensure_ascii=False).encode()  # half of a character can be in no answer
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"the body is no JSON: {error}") from error
+        return found
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,10 @@ class Response:
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no number of JSON")
 
 
 def json_response(value: Any, status: int = 200) -> Response:

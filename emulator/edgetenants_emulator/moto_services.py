@@ -11,17 +11,18 @@ from urllib.parse import unquote
 
 from moto.cloudfront.models import cloudfront_backends
 from moto.cloudfront.responses import CloudFrontResponse
+from moto.core.base_backend import BackendDict
 from moto.core.utils import camelcase_to_underscores
 from moto.iam.models import get_account_id_from
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
 from edgetenants_emulator.errors import AwsError, ErrorCode
 from edgetenants_emulator.exchange import Request, Response
-from edgetenants_emulator.operations import CLOUDFRONT, Operation
+from edgetenants_emulator.operations import Operation, service_model
 from edgetenants_emulator.records import Distribution
 from edgetenants_emulator.world import DEFAULT_ACCOUNT
 
-__all__ = ["Accounts", "MotoServices", "error_code"]
+__all__ = ["Accounts", "MotoServices", "check_has", "error_code"]
 
 
 class Accounts:
@@ -37,7 +38,7 @@ class Accounts:
 
     def of(self, access_key: str) -> str:
         """The account of an access key id."""
-        if len(access_key) == 12 and access_key.isdecimal():
+        if len(access_key) == 12 and access_key.isascii() and access_key.isdecimal():
             return access_key
         found = self._known.get(access_key)
         if found is None:
@@ -59,16 +60,15 @@ class MotoServices:
     def forward(self, request: Request, operation: Operation, account: str) -> Response:
         """moto's answer. Raises AwsError NotImplemented naming the operation where moto has it not, and
         InternalError where moto breaks."""
-        if operation.service == CLOUDFRONT and not _cloudfront_has(operation.name):
-            raise not_implemented(operation)
         with self._lock:
             try:
                 response = self._call(_environ(request, account))
             except NotImplementedError as error:
                 raise not_implemented(operation) from error
+            except KeyError as error:
+                raise _missed(operation, error) from error
             except Exception as error:  # moto's bugs are told to the caller, with the operation's name
-                message = f"moto failed at {operation.name or request.path}: {error!r}"
-                raise AwsError(ErrorCode.INTERNAL_ERROR, message) from error
+                raise _failed(operation, error) from error
         # Flask's own page: moto has no such path.
         if response.status == 404 and response.headers.get("Content-Type", "").startswith("text/html"):
             raise not_implemented(operation)
@@ -82,6 +82,11 @@ class MotoServices:
         )
         with self._lock:
             cloudfront_backends[distribution.account]["aws"].distributions[distribution.id] = known
+
+    def reset(self) -> None:
+        """Empty all of moto's backends in this process."""
+        with self._lock:
+            BackendDict.reset()
 
     def _call(self, environ: dict[str, Any]) -> Response:
         started: dict[str, Any] = {}
@@ -97,6 +102,13 @@ class MotoServices:
             if close:
                 close()
         return Response(started["status"], started["headers"], body)
+
+
+def check_has(operation: Operation) -> None:
+    """Let an operation of CloudFront pass that moto has. Raises AwsError NotImplemented."""
+    known = bool(operation.name) and hasattr(CloudFrontResponse, camelcase_to_underscores(operation.name))
+    if not known:
+        raise not_implemented(operation)
 
 
 def not_implemented(operation: Operation) -> AwsError:
@@ -117,12 +129,23 @@ def error_code(response: Response) -> str:
         return ""
 
 
+def _missed(operation: Operation, error: KeyError) -> AwsError:
+    """Where moto looks up what it has not, by a part of the path: the error that the operation declares."""
+    model = service_model(operation.service)
+    if model and operation.name and error.args[:1] and error.args[0] in operation.labels.values():
+        for shape in model.operation_model(operation.name).error_shapes:
+            if shape.metadata.get("error", {}).get("httpStatusCode") == 404:
+                return AwsError(shape.name, f"The resource {error.args[0]} does not exist.", 404)
+    return _failed(operation, error)
+
+
+def _failed(operation: Operation, error: Exception) -> AwsError:
+    message = f"moto failed at {operation.name or 'an unknown operation'}: {error!r}"
+    return AwsError(ErrorCode.INTERNAL_ERROR, message)
+
+
 def _account_in_moto(access_key: str) -> str:
     return get_account_id_from(access_key) or DEFAULT_ACCOUNT
-
-
-def _cloudfront_has(operation: str) -> bool:
-    return bool(operation) and hasattr(CloudFrontResponse, camelcase_to_underscores(operation))
 
 
 def _environ(request: Request, account: str) -> dict[str, Any]:

@@ -133,6 +133,30 @@ OF_ANSWERS: tuple[Unknown, ...] = (
         (f"{MODEL}: no locationName", "API reference: CreateDistributionTenant has <DomainItem>"),
     ),
     Unknown(
+        "What answers an element that the operation does not have?",
+        "MalformedXML, and nothing is done; where set otherwise, the element is ignored.",
+        ("unknown_members_refused",),
+        (f"{MODEL}: says what is sent, not what is refused",),
+    ),
+    Unknown(
+        "What answers a body that is no XML, or not the operation's?",
+        "MalformedXML.",
+        (),
+        (
+            "aws/aws-sdk-php#1973: MalformedXML for a body without its payload",
+            "aws/aws-sdk-ruby#1067: MalformedInput for an empty list beside Quantity 0",
+        ),
+    ),
+    Unknown(
+        "How large may a request be, and what answers a larger one?",
+        "1,049,600 bytes (request_bytes); RequestEntityTooLargeException 413, as other services have it.",
+        (),
+        (
+            f"{MODEL}: has no limit",
+            "AWS's common errors: RequestEntityTooLargeException, RequestTimeoutException and the like",
+        ),
+    ),
+    Unknown(
         "Which association keeps a disabled tenant from being deleted?",
         "None.",
         (),

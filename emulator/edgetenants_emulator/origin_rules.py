@@ -1,6 +1,7 @@
 """Origins and origin groups of a configuration.
 
-Rules: API reference of Origin, CustomOriginConfig and OriginGroup; CloudFront developer guide, "Quotas".
+Rules: API reference of Origin, CustomOriginConfig and OriginGroup; CloudFront developer guide, "Quotas" and
+"Origin settings" (HTTP port, HTTPS port).
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ def check(submitted: Submitted) -> None:
     for origin in origins:
         _check_place(origin)
         _check_kind(submitted, origin)
+        _check_ports(origin)
         _check_times(origin)
         _check_access(submitted, origin)
     _check_groups(submitted, set(names))
@@ -83,6 +85,15 @@ def _check_kind(submitted: Submitted, origin: Config) -> None:
     if kinds == ["VpcOriginConfig"]:
         message = f"The VPC origin {origin['VpcOriginConfig']['VpcOriginId']} doesn't exist."
         raise AwsError(ErrorCode.ENTITY_NOT_FOUND, message)
+
+
+def _check_ports(origin: Config) -> None:
+    custom = origin.get("CustomOriginConfig", {})
+    for name in ("HTTPPort", "HTTPSPort"):
+        port = custom.get(name, 80)
+        if port not in (80, 443) and not 1024 <= port <= 65_535:
+            message = f"The parameter {name} is not valid: {port}. It must be 80, 443 or from 1024 to 65535."
+            raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
 
 
 def _check_times(origin: Config) -> None:

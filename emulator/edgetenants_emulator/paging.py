@@ -7,6 +7,7 @@ import binascii
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
+from edgetenants_emulator import model_values
 from edgetenants_emulator.errors import AwsError, ErrorCode
 from edgetenants_emulator.records import Resource
 from edgetenants_emulator.settings import Settings
@@ -59,11 +60,12 @@ def size(max_items: Any, settings: Settings) -> int:
     if max_items is None:
         return settings.page_size_default
     try:
-        number = int(max_items)
+        # A text in some operations of botocore's model, an integer in others.
+        number = model_values.integer(str(max_items))
     except ValueError:
         number = 0
     if number < 1:
-        message = f"MaxItems must be a number greater than 0, not {max_items}."
+        message = f"MaxItems must be a number greater than 0, not {str(max_items)[:80]}."
         raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
     if number > settings.page_size_max and settings.max_items_above_max_refused:
         message = f"MaxItems must be at most {settings.page_size_max}, not {number}."

@@ -62,7 +62,8 @@ def has_key_group(account: str, group_id: str) -> bool:
 
 def has_function(account: str, arn: str) -> bool:
     """Whether an account has a CloudFront function; moto has no stages, so each counts as published."""
-    return any(function.arn == arn for function in _moto(account).functions.values())
+    functions = getattr(_moto(account), "functions", {})  # moto 5.2.4 is the first to have them
+    return any(function.arn == arn for function in functions.values())
 
 
 def access_control_type(account: str, control_id: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from typing import Any
@@ -9,10 +10,11 @@ from xml.sax.saxutils import escape
 
 from botocore.model import ListShape, OperationModel, Shape, StructureShape
 
+from edgetenants_emulator import model_values
 from edgetenants_emulator.errors import AwsError, ErrorCode
 from edgetenants_emulator.exchange import Request, Response
 
-__all__ = ["NAMESPACE", "error_body", "parse", "serialize"]
+__all__ = ["NAMESPACE", "NOT_IN_XML", "error_body", "parse", "root", "serialize"]
 
 NAMESPACE = "http://cloudfront.amazonaws.com/doc/2020-05-31/"
 _PROLOG = '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -20,6 +22,8 @@ _ITEM = "member"
 """The element of a list's item where the model names none. No list of these services is flattened."""
 _ESCAPED = {"\r": "&#xD;"}
 """Beside `<`, `>` and `&`: a reader of XML takes a bare one for a new line."""
+NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""A path or a JSON body can hold what no document can, not even escaped."""
 
 
 def parse(operation: OperationModel, request: Request, labels: Mapping[str, str]) -> dict[str, Any]:
@@ -68,19 +72,25 @@ def _body_members(shape: StructureShape, body: bytes) -> dict[str, Any]:
     inside = {n: m for n, m in shape.members.items() if "location" not in m.serialization}
     if not inside:
         return {}
-    root = _xml(body)
+    top = root(body)
     if payload:
-        return {payload: _element(shape.members[payload], root)}
-    return _members(inside, root)
+        return {payload: _element(shape.members[payload], top)}
+    return _members(inside, top)
 
 
-def _xml(body: bytes) -> ET.Element:
+def root(body: bytes) -> ET.Element:
+    """The root element of a document. Raises AwsError MalformedXML for what is none."""
     try:
-        # Only loopback callers, and expat refuses amplified entities by itself.
-        return ET.fromstring(body)  # noqa: S314
-    except ET.ParseError as error:
+        # Without document types there are no entities to be amplified.
+        return ET.fromstring(body, ET.XMLParser(target=_Builder()))  # noqa: S314
+    except (ET.ParseError, LookupError, ValueError) as error:  # the last two: an encoding that nobody knows
         message = f"The request body is not well-formed XML: {error}."
         raise AwsError(ErrorCode.MALFORMED_XML, message) from error
+
+
+class _Builder(ET.TreeBuilder):
+    def doctype(self, name: str, _: str | None, __: str | None) -> None:
+        raise ET.ParseError(f"a document type ({name}) is not accepted")
 
 
 def _members(members: Mapping[str, Shape], element: ET.Element) -> dict[str, Any]:
@@ -106,15 +116,15 @@ def _scalar(shape: Shape, text: str) -> Any:
     try:
         match shape.type_name:
             case "integer" | "long":
-                return int(text)
+                return model_values.integer(text, shape.type_name)
             case "float" | "double":
                 return float(text)
             case "boolean":
-                return {"true": True, "false": False}[text.strip().lower()]
+                return model_values.boolean(text)
             case _:
                 return text
-    except (ValueError, KeyError) as error:
-        message = f"The value {text!r} is not of type {shape.type_name}."
+    except ValueError as error:
+        message = f"The value {text[:80]!r} is not of type {shape.type_name}."
         raise AwsError(ErrorCode.MALFORMED_XML, message) from error
 
 
@@ -165,13 +175,17 @@ def _write(out: list[str], name: str, shape: Shape, value: Any) -> None:
     elif shape.type_name == "boolean":
         out.append(f"<{name}>{'true' if value else 'false'}</{name}>")
     else:
-        out.append(f"<{name}>{escape(str(value), _ESCAPED)}</{name}>")
+        out.append(f"<{name}>{_text(str(value))}</{name}>")
+
+
+def _text(value: str) -> str:
+    return escape(NOT_IN_XML.sub("\ufffd", value), _ESCAPED)
 
 
 def error_body(code: str, message: str, request_id: str, sender: str = "Sender") -> bytes:
     """An error as CloudFront writes it."""
     return (
         f'<?xml version="1.0"?>\n<ErrorResponse xmlns="{NAMESPACE}"><Error><Type>{sender}</Type>'
-        f"<Code>{escape(code)}</Code><Message>{escape(message)}</Message></Error>"
+        f"<Code>{_text(code)}</Code><Message>{_text(message)}</Message></Error>"
         f"<RequestId>{request_id}</RequestId></ErrorResponse>"
     ).encode()

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from edgetenants_emulator import certificates, connection_groups, distributions
+from edgetenants_emulator import (
+    certificates,
+    cloudfront,
+    connection_groups,
+    constraints,
+    distributions,
+    seed_orders,
+)
 from edgetenants_emulator.errors import AwsError, ErrorCode
-from edgetenants_emulator.world import DEFAULT_ACCOUNT, World
+from edgetenants_emulator.seed_orders import DistributionOrder, ParameterOrder
+from edgetenants_emulator.world import World
 
 __all__ = ["seed"]
 
@@ -19,41 +26,49 @@ _ORIGIN: dict[str, Any] = {
 }
 
 
-def seed(world: World, wanted: Mapping[str, Any]) -> dict[str, Any]:
+def seed(world: World, wanted: Any) -> dict[str, Any]:
     """Make the multi-tenant distributions that are not there yet, each with an issued certificate, deployed.
 
     `wanted` is `{"account", "distributions": [{"id", "certificateDomains", "parameters"}]}`; the answer says
-    of each whether it was made now. Raises AwsError InvalidArgument for what is not understood.
+    of each whether it was made now. Raises AwsError InvalidArgument for what is not understood, and then has
+    made nothing.
     """
-    _check(wanted)
-    account = str(wanted.get("account", DEFAULT_ACCOUNT))
+    order = seed_orders.parse(wanted)
+    model = cloudfront.operation_model("CreateDistribution")
+    for each in order.distributions:
+        constraints.check(model, {"DistributionConfig": _config(each)})
     with world.lock:
-        made = [_distribution(world, account, each) for each in wanted.get("distributions", ())]
-        group = connection_groups.default(world, account)
+        for each in order.distributions:
+            _check_free(world, order.account, each.id)
+        made = [_distribution(world, order.account, each) for each in order.distributions]
+        group = connection_groups.default(world, order.account)
         group.deployed_at = group.created
         return {
-            "account": account,
+            "account": order.account,
             "distributions": made,
             "connectionGroup": {"id": group.id, "routingEndpoint": group.routing_endpoint},
         }
 
 
-def _check(wanted: Any) -> None:
-    given = wanted.get("distributions", ()) if isinstance(wanted, dict) else None
-    fits = isinstance(given, (list, tuple)) and all(isinstance(each, dict) for each in given)
-    if not fits or set(wanted) - {"account", "distributions"}:
-        message = 'A seed is {"account", "distributions": [{"id", "certificateDomains", "parameters"}]}.'
+def _check_free(world: World, account: str, distribution_id: str) -> None:
+    found = world.distributions.anywhere(distribution_id)
+    if found and found.id == distribution_id and found.account != account:
+        message = f"The account {found.account} has a distribution {distribution_id}: ids are unique."
         raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
 
 
-def _distribution(world: World, account: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    if not wanted.get("id"):
-        raise AwsError(ErrorCode.INVALID_ARGUMENT, "Each distribution of a seed needs an id.")
-    found = world.distributions.get(account, wanted["id"])
+def _distribution(world: World, account: str, wanted: DistributionOrder) -> dict[str, Any]:
+    found = world.distributions.get(account, wanted.id)
     created = found is None
     if found is None:
-        config = _config(account, wanted)
-        found = distributions.make(world, account, config, {}, fixed_id=wanted["id"])
+        config = _config(wanted)
+        if wanted.certificate_domains:
+            config["ViewerCertificate"] = {
+                "ACMCertificateArn": certificates.issue(account, wanted.certificate_domains),
+                "SSLSupportMethod": "sni-only",
+                "MinimumProtocolVersion": "TLSv1.2_2021",
+            }
+        found = distributions.make(world, account, config, {}, fixed_id=wanted.id)
         found.deployed_at = found.created
     return {
         "id": found.id,
@@ -64,11 +79,10 @@ def _distribution(world: World, account: str, wanted: Mapping[str, Any]) -> dict
     }
 
 
-def _config(account: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    names = list(wanted.get("certificateDomains") or ())
-    definitions = [_definition(each) for each in wanted.get("parameters") or ()]
-    config: dict[str, Any] = {
-        "CallerReference": f"seed-{wanted['id']}",
+def _config(wanted: DistributionOrder) -> dict[str, Any]:
+    """Without the certificate, which is made for those that are not there yet."""
+    return {
+        "CallerReference": f"seed-{wanted.id}",
         "Comment": "made by the emulator's seed",
         "Enabled": True,
         "ConnectionMode": "tenant-only",
@@ -78,19 +92,12 @@ def _config(account: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
             "ViewerProtocolPolicy": "redirect-to-https",
             "CachePolicyId": _CACHING_OPTIMIZED,
         },
-        "TenantConfig": {"ParameterDefinitions": definitions},
+        "TenantConfig": {"ParameterDefinitions": [_definition(each) for each in wanted.parameters]},
     }
-    if names:
-        config["ViewerCertificate"] = {
-            "ACMCertificateArn": certificates.issue(account, names),
-            "SSLSupportMethod": "sni-only",
-            "MinimumProtocolVersion": "TLSv1.2_2021",
-        }
-    return config
 
 
-def _definition(wanted: Mapping[str, Any]) -> dict[str, Any]:
-    schema: dict[str, Any] = {"Required": bool(wanted.get("required", False))}
-    if wanted.get("default"):
-        schema["DefaultValue"] = wanted["default"]
-    return {"Name": wanted["name"], "Definition": {"StringSchema": schema}}
+def _definition(wanted: ParameterOrder) -> dict[str, Any]:
+    schema: dict[str, Any] = {"Required": wanted.required}
+    if wanted.default:
+        schema["DefaultValue"] = wanted.default
+    return {"Name": wanted.name, "Definition": {"StringSchema": schema}}

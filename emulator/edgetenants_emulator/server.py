@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import socket
 import socketserver
@@ -9,19 +10,31 @@ import struct
 import sys
 import threading
 from contextlib import suppress
+from dataclasses import replace
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, NoReturn
 
 from edgetenants_emulator.admin import PREFIX, Admin
 from edgetenants_emulator.application import Application
 from edgetenants_emulator.clock import VirtualClock
 from edgetenants_emulator.dns_server import DnsServer
-from edgetenants_emulator.errors import ConnectionDropped
+from edgetenants_emulator.emulator_admin import EmulatorAdmin
+from edgetenants_emulator.errors import AwsError, ConnectionDropped, ErrorCode
 from edgetenants_emulator.exchange import Request, Response
+from edgetenants_emulator.request_body import read_body
 from edgetenants_emulator.settings import Settings
+from edgetenants_emulator.timed_stream import TimedStream
 from edgetenants_emulator.world import World
 
 __all__ = ["DnsPortError", "EmulatorServer"]
+
+_LONGEST_LINE = 65_536
+"""Bytes of the request line; of a header, by Python's own limit."""
+_ADMIN_BYTES = 268_435_456
+"""Bytes of a body for the admin API: a saved state is large, and nobody else's."""
+_LINGER_SECONDS, _LINGER_BYTES = 2.0, 67_108_864
+"""How long, and how much, is read on after a refusal."""
 
 
 class DnsPortError(OSError):
@@ -58,6 +71,11 @@ class EmulatorServer:
         """The endpoint for AWS's SDKs; the admin API lies under `/_edgetenants`."""
         host, port = self._server.server_address[:2]
         return f"http://{host!s}:{port}"
+
+    @property
+    def admin(self) -> EmulatorAdmin:
+        """A client of the admin API."""
+        return EmulatorAdmin(self.url)
 
     def serve(self) -> None:
         """Answer requests on the calling thread, until it is interrupted."""
@@ -143,15 +161,60 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = "edgetenants-emulator"
     disable_nagle_algorithm = True
-    wbufsize = -1
+    command = ""
     server: _Server
 
-    def _serve(self) -> None:
+    def setup(self) -> None:
+        """Read and write before deadlines."""
+        super().setup()
+        for stream in (self.rfile, self.wfile):
+            stream.close()
+        self._stream = TimedStream(self.connection)
+        self.rfile = self._incoming = io.BufferedReader(self._stream)
+        self.wfile = io.BufferedWriter(self._stream)
+
+    def handle_one_request(self) -> None:
+        """Read a request and answer it; after one that cannot be read the connection ends."""
+        self.close_connection = True
+        if not self._begins():
+            return
+        self._head: Request | None = None
+        self._stream.allow(self._settings.request_seconds)
         try:
             request = self._request()
-        except ValueError as error:
-            self.send_error(400, f"the request cannot be read: {error}")
-            return
+        except TimeoutError:
+            self._refuse(AwsError(ErrorCode.REQUEST_TIMEOUT, "The request did not arrive in time."))
+        except AwsError as error:
+            self._refuse(error)
+        else:
+            self._serve(request)
+
+    @property
+    def _settings(self) -> Settings:
+        return self.server.application.world.settings
+
+    def _begins(self) -> bool:
+        """Whether another request comes before the connection has been idle for too long."""
+        self._stream.allow(self._settings.connection_idle_seconds)
+        try:
+            return bool(self._incoming.peek(1))
+        except TimeoutError:
+            return False
+
+    def _request(self) -> Request:
+        """The next request. Raises AwsError for what is none, TimeoutError for one that takes too long."""
+        self.raw_requestline = self._incoming.readline(_LONGEST_LINE + 1)
+        if len(self.raw_requestline) > _LONGEST_LINE:
+            self.send_error(HTTPStatus.REQUEST_URI_TOO_LONG, "the request line is too long")
+        if not self.parse_request() or self.request_version == "HTTP/0.9" or self.headers.defects:
+            self.send_error(HTTPStatus.BAD_REQUEST, "its head is none of HTTP/1.1")
+        path, _, query = self.path.partition("?")
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self._head = Request(self.command, path, query, headers, b"")
+        limit = _ADMIN_BYTES if path.startswith(PREFIX) else self._settings.request_bytes
+        return replace(self._head, body=read_body(self.headers, self._incoming, limit, self._go_on))
+
+    def _serve(self, request: Request) -> None:
         try:
             if request.path.startswith(PREFIX):
                 response = self.server.admin.handle(request)
@@ -162,28 +225,44 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._send(response)
 
-    do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = do_PATCH = do_OPTIONS = _serve  # noqa: N815
+    def _refuse(self, error: AwsError) -> None:
+        """Answer a request that cannot be read, and end the connection: the next one is not to be found."""
+        self.close_connection, self.request_version = True, self.protocol_version
+        head = self._head or Request("", "", "", {}, b"")
+        refuse = self.server.admin.refuse if head.path.startswith(PREFIX) else self.server.application.refuse
+        self._send(refuse(head, error))
+        self._linger()
 
-    def _request(self) -> Request:
-        path, _, query = self.path.partition("?")
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        return Request(self.command, path, query, headers, self._body(headers))
+    def _linger(self) -> None:
+        """Read on for a moment: a connection closed over unread bytes is reset, and the answer lost."""
+        with suppress(OSError):
+            self.connection.shutdown(socket.SHUT_WR)
+            self._stream.allow(_LINGER_SECONDS)
+            left = _LINGER_BYTES
+            while left > 0 and (unread := self._incoming.read1()):
+                left -= len(unread)
 
-    def _body(self, headers: dict[str, str]) -> bytes:
-        if headers.get("transfer-encoding", "").lower() == "chunked":
-            return self._chunks()
-        return self.rfile.read(int(headers.get("content-length") or 0))
+    def handle_expect_100(self) -> bool:
+        """Not yet: the body may be one that is refused unread."""
+        return True
 
-    def _chunks(self) -> bytes:
-        body = bytearray()
-        while size := int(self.rfile.readline().partition(b";")[0], 16):
-            body += self.rfile.read(size)
-            self.rfile.readline()
-        while self.rfile.readline().strip():
-            pass
-        return bytes(body)
+    def _go_on(self) -> None:
+        """Tell a client that waits for it to send its body."""
+        if self.headers.get("Expect", "").lower() == "100-continue":
+            self.send_response_only(HTTPStatus.CONTINUE)
+            self.end_headers()
+            self.wfile.flush()
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> NoReturn:
+        """What the standard library finds wrong with a head, as an AwsError."""
+        why = message or explain or HTTPStatus(code).phrase
+        # A version of HTTP that is not spoken here is the client's mistake, and no reason to try again.
+        status = code if code < HTTPStatus.INTERNAL_SERVER_ERROR else HTTPStatus.BAD_REQUEST
+        text = f"The request cannot be read: {why}."
+        raise AwsError(ErrorCode.MALFORMED_HTTP_REQUEST, text, status)
 
     def _send(self, response: Response) -> None:
+        self._stream.allow(self._settings.answer_seconds)
         self.send_response_only(response.status)
         bodiless = response.status in (204, 304)
         for name, value in response.headers.items():
@@ -191,6 +270,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self.send_header(name, value)
         if not bodiless:
             self.send_header("Content-Length", str(len(response.body)))
+        if self.close_connection:
+            self.send_header("Connection", "close")
         self.end_headers()
         if not bodiless and self.command != "HEAD":
             self.wfile.write(response.body)

@@ -193,6 +193,9 @@ class Settings:
     """What answers GetDistributionTenantByDomain for a domain that another account has."""
     if_match_star_accepted: bool = False
     """Whether `If-Match: *` stands for any version; otherwise it is InvalidIfMatchVersion."""
+    unknown_members_refused: bool = True
+    """Whether a request with an element that its operation does not have is refused (MalformedXML); otherwise
+    the element is ignored."""
     enabled_by_default: bool = True
     """Whether a tenant or connection group is enabled that is made without saying so."""
     unchanged_update_moves_etag: bool = True
@@ -228,6 +231,15 @@ class Settings:
     """How long deployments take: as set, from half to one and a half times that, or with that mean and a
     long tail. The same chances in every run."""
 
+    request_bytes: int = 1_049_600
+    """Bytes that a request's body may have; RequestEntityTooLargeException above it, as AWS's services with a
+    limit of a mebibyte answer. CloudFront publishes none."""
+    request_seconds: float = 30.0
+    """Real seconds that a request may take to arrive; RequestTimeoutException after them."""
+    answer_seconds: float = 60.0
+    """Real seconds that a client may take to read its answer."""
+    connection_idle_seconds: float = 300.0
+    """Real seconds that a connection is kept for the next request."""
     role_session_clock: str = _choice("virtual", "real")
     """On which clock sessions of roles end. On the virtual one a session of an hour ends in a minute at rate
     60, and clients refresh it as often; real time is for worlds that run fast."""

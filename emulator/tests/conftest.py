@@ -30,9 +30,13 @@ SESSION = boto3.Session(botocore_session=botocore.session.get_session())
 UNDECLARED = {
     "ExpiredToken",
     "IncompleteSignature",
+    "MalformedHttpRequestException",
     "MalformedXML",
     "MissingAuthenticationToken",
     "NotImplemented",
+    "RequestAbortedException",
+    "RequestEntityTooLargeException",
+    "RequestTimeoutException",
     "Throttling",
     "UnknownOperationException",
 }
@@ -161,9 +165,18 @@ def multi_tenant_config(reference: str, certificate: str, parameters: Any, **cha
 
 
 @pytest.fixture(scope="session")
-def inherited() -> dict[str, str]:
+def issued() -> dict[str, Any]:
     """A certificate for each account, made once: keys are slow."""
-    return {account: certificates.issue(account, COVERED) for account in (ACCOUNT, OTHER_ACCOUNT)}
+    arns = {account: certificates.issue(account, COVERED) for account in (ACCOUNT, OTHER_ACCOUNT)}
+    return {account: acm_backends[account]["us-east-1"].get_certificate(arn) for account, arn in arns.items()}
+
+
+@pytest.fixture
+def inherited(issued) -> dict[str, str]:
+    """The certificate of each account, in ACM again where a reset has taken it away."""
+    for account, bundle in issued.items():
+        acm_backends[account]["us-east-1"]._certificates[bundle.arn] = bundle
+    return {account: bundle.arn for account, bundle in issued.items()}
 
 
 @pytest.fixture
@@ -226,14 +239,14 @@ def is_of_distributions():
 def bare(emulator):
     """A signed request without SDK: its HTTP status, and the code of the error."""
 
-    def send(method: str, path: str, body: str = "", **headers: str) -> tuple[int, str]:
+    def send(method: str, path: str, body: str | bytes = "", **headers: str) -> tuple[int, str]:
         connection = http.client.HTTPConnection(urlsplit(emulator.url).netloc, timeout=10)
         scope = f"{ACCOUNT}/20260101/us-east-1/cloudfront/aws4_request"
         signed = f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=0"
         wanted = {"Authorization": signed, **{k.replace("_", "-"): v for k, v in headers.items()}}
         connection.request(method, f"/2020-05-31/{path}", body or None, wanted)
         response = connection.getresponse()
-        text = response.read().decode()
+        text = send.body = response.read().decode()  # type: ignore[attr-defined]
         connection.close()
         return response.status, text.partition("<Code>")[2].partition("</Code>")[0]
 

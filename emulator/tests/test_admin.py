@@ -59,6 +59,60 @@ class TestSeed:
         (second,) = admin("POST", "seed", SEED)["distributions"]
         assert second == {**first, "created": False}
 
+    @pytest.mark.parametrize(
+        ("wanted", "said"),
+        [
+            ({"distribution": []}, "distribution is no member of a seed; did you mean distributions?"),
+            ({"colour": 1}, "colour is no member of a seed; known: account, distributions"),
+            ({"account": 123456789012}, "account is twelve digits in a string"),
+            ({"account": "\uff11" * 12}, "account is twelve digits in a string"),
+            ({"distributions": {}}, "distributions is a list"),
+            ({"distributions": ["E1"]}, "distributions[0] is an object of id"),
+            ({"distributions": [{"id": "E0"}, {}]}, "distributions[1].id is missing"),
+            ({"distributions": [{"id": "E0"}, {"id": 7}]}, "distributions[1].id is 1 to 64"),
+            ({"distributions": [{"id": "E0"}, {"id": "E0"}]}, "distributions has the id E0 twice"),
+            (
+                {"distributions": [{"id": "E0", "certificateDomain": ["a.test"]}]},
+                "distributions[0].certificateDomain is no member of a seed; did you mean certificateDomains?",
+            ),
+            (
+                {"distributions": [{"id": "E0", "certificateDomains": "a.test"}]},
+                "distributions[0].certificateDomains is a list",
+            ),
+            (
+                {"distributions": [{"id": "E0", "certificateDomains": ["a.test", "*"]}]},
+                "distributions[0].certificateDomains[1] is a domain",
+            ),
+            (
+                {
+                    "distributions": [
+                        {"id": "E0", "parameters": [{"name": "a"}, {"name": "b", "requried": 1}]}
+                    ]
+                },
+                "distributions[0].parameters[1].requried is no member of a seed; did you mean required?",
+            ),
+            (
+                {"distributions": [{"id": "E0", "parameters": [{"name": "a", "required": "yes"}]}]},
+                "distributions[0].parameters[0].required is true or false",
+            ),
+            (
+                {"distributions": [{"id": "E0", "parameters": [{"name": "a b"}]}]},
+                "parameterDefinitions.1.member.name' failed to satisfy constraint",
+            ),
+        ],
+    )
+    def test_what_is_wrong_is_named_and_nothing_made(self, admin, wanted, said):
+        status, message = admin.refused("POST", "seed", wanted)
+        assert (status, said in message) == (400, True), message
+        assert not any(admin("GET", "state").values())
+
+    def test_an_id_of_another_account_is_refused(self, admin, aws):
+        admin("POST", "seed", {"distributions": [{"id": "E1"}]})
+        before = admin("GET", "state")
+        wanted = {"account": "210987654321", "distributions": [{"id": "E2"}, {"id": "E1"}]}
+        assert "123456789012 has a distribution E1" in admin.refused("POST", "seed", wanted)[1]
+        assert admin("GET", "state") == before
+
     def test_without_id_is_refused(self, admin):
         assert admin.refused("POST", "seed", {"distributions": [{}]})[0] == 400
 

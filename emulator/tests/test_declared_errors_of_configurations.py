@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from botocore import xform_name
+from moto.cloudfront.responses import CloudFrontResponse
 
 from edgetenants_emulator.operations import service_model
 
@@ -92,6 +93,8 @@ class Scene:
         return made["KeyGroup"]["Id"]
 
     def function(self) -> str:
+        if not hasattr(CloudFrontResponse, "create_function"):
+            pytest.skip("moto has functions from 5.2.4 on")
         config = {"Comment": "", "Runtime": "cloudfront-js-2.0"}
         name = uuid.uuid4().hex  # moto's functions outlive the server
         self.aws.cloudfront.create_function(Name=name, FunctionConfig=config, FunctionCode=b"f")

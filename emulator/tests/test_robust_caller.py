@@ -45,16 +45,21 @@ NUMBERS: dict[str, float] = {
     "cloudfront_requests_per_second": 0.5,
 }
 NOT_HERE = "no part of this life"
+CLIENT = "bounds what a client sends, not what CloudFront does"
 WHY_NOT: dict[str, str] = {
+    "answer_seconds": CLIENT,
     "certificate_renewal_days": NOT_HERE,
     "certificate_valid_days": NOT_HERE,
     "certificate_timeout_seconds": "met in the replacing of a request",
     "cloudfront_requests_burst": "only beside cloudfront_requests_per_second",
+    "connection_idle_seconds": CLIENT,
     "deploy_distribution_seconds": NOT_HERE,
     "distributions_with_lambda": NOT_HERE,
     "invalidation_paths": NOT_HERE,
     "invalidation_seconds": NOT_HERE,
     "invalidation_wildcards": NOT_HERE,
+    "request_bytes": CLIENT,
+    "request_seconds": CLIENT,
     "route53_change_seconds": NOT_HERE,
     "route53_insync_seconds": NOT_HERE,
 }

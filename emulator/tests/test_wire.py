@@ -17,6 +17,7 @@ from edgetenants_emulator.exchange import Request
 from edgetenants_emulator.operations import resolve, scope_of, service_model
 
 NAMESPACE = "http://cloudfront.amazonaws.com/doc/2020-05-31/"
+ROOT = "CreateDistributionTenantRequest"
 SIGNED = {
     "Authorization": "AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/cloudfront/aws4_request, "
     "SignedHeaders=host, Signature=0"
@@ -136,7 +137,9 @@ def test_broken_xml(send, case):
 
 
 def test_a_missing_member_is_named(aws, send):
-    status, _, body = send("POST", "distribution-tenant", f'<R xmlns="{NAMESPACE}"><Name>acme</Name></R>')
+    status, _, body = send(
+        "POST", "distribution-tenant", f'<{ROOT} xmlns="{NAMESPACE}"><Name>acme</Name></{ROOT}>'
+    )
     code, message = error(body)
     assert (status, code) == (400, "InvalidArgument")
     assert "'distributionId'" in message

@@ -1,0 +1,50 @@
+"""A connection whose every read and write ends at a deadline: no client holds a thread for longer."""
+
+from __future__ import annotations
+
+import io
+import socket
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer, WriteableBuffer
+
+__all__ = ["TimedStream"]
+
+
+class TimedStream(io.RawIOBase):
+    """The bytes of a connection, both ways; the connection itself is closed by whoever opened it."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        super().__init__()
+        self._connection = connection
+        self._deadline = 0.0
+
+    def allow(self, seconds: float) -> None:
+        """From now on all reads and writes together have so many real seconds."""
+        self._deadline = time.monotonic() + seconds
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def writable(self) -> bool:
+        """Always."""
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        """As many bytes as there are, none at the end. Raises TimeoutError at the deadline."""
+        self._wait_until_deadline()
+        return self._connection.recv_into(buffer)
+
+    def write(self, data: ReadableBuffer) -> int:
+        """Send some; how many. Raises TimeoutError at the deadline."""
+        self._wait_until_deadline()
+        return self._connection.send(data)
+
+    def _wait_until_deadline(self) -> None:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._connection.settimeout(left)
