@@ -221,6 +221,10 @@ def _derive(order: Order, seen: Mapping[str, ObservedTenant], *, reached: bool) 
     wanted = moves.wanted(order, seen)
     group = seen.get(compose.CONNECTION_GROUP) if wanted.dedicated else None
     looked = [_looked(each, seen.get(each.resource_name), order) for each in wanted.tenants]
+    if leaving := _leaving(seen):
+        looked = [
+            replace(each, finding=live.after_own(each.finding, each.wanted, leaving)) for each in looked
+        ]
     if group is not None:
         looked = [replace(each, finding=live.without_group(each.finding, group)) for each in looked]
     finding = live.summary([(each.wanted, each.finding) for each in looked])
@@ -258,6 +262,12 @@ def _derive(order: Order, seen: Mapping[str, ObservedTenant], *, reached: bool) 
         told=told,
         conditions=response.conditions(order.composite, finding, told),
     )
+
+
+def _leaving(seen: Mapping[str, ObservedTenant]) -> frozenset[str]:
+    """The domains of the claim's own tenants that are being deleted."""
+    going = (each for each in seen.values() if each.deleted and each.exists)
+    return frozenset(domain for each in going for domain in each.domain_states)
 
 
 def _dark(order: Order, looked: Iterable[Looked]) -> list[str]:

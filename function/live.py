@@ -145,6 +145,12 @@ def without_group(found: Finding, group: ObservedTenant) -> Finding:
     return Finding(reason, f"ConnectionGroup {group.name}: {words(group.synced.message)}")
 
 
+def after_own(found: Finding, wanted: WantedTenant, leaving: frozenset[str]) -> Finding:
+    """What is found of a tenant whose domains a tenant of the same claim has, which is being deleted."""
+    waits = found.reason is TenantReadyReason.DOMAIN_CONFLICT and leaving.intersection(wanted.domains)
+    return _AFTER_OWN if waits else found
+
+
 def held_up(domains: Sequence[str]) -> Finding:
     """What is found of a claim that is served but for these domains, which wait for a step."""
     named = _few(domains)
@@ -341,6 +347,10 @@ CHECKS: Final[tuple[Callable[[View], Finding | None], ...]] = (
 
 _SERVED: Final = Finding(LiveReason.LIVE, "Every domain is served.")
 _CREATING: Final = Finding(LiveReason.CREATING, "The tenant is being created. Nobody needs to act.")
+_AFTER_OWN: Final = Finding(
+    LiveReason.CREATING,
+    "The claim's former tenant is being deleted, and this one gets its domains then. Nobody needs to act.",
+)
 UNLESS_IT_STAYS: Final = (
     "Nobody needs to act, unless this stays for more than a minute: then the provider does not run, or lacks "
     "a permission. Its /readyz and its log say which."

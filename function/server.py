@@ -19,6 +19,7 @@ from google.protobuf.message import DecodeError
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
+from edgetenants_runtime.bounds import cut
 from function import fn, remembered, unreadable
 from function.errors import StartupFailed
 from function.metrics import Metrics
@@ -35,6 +36,8 @@ THREADS: Final = 16
 DRAIN_SECONDS: Final = 10.0
 """How long calls that are under way may take when the server stops; real ones take milliseconds."""
 MEBIBYTE: Final = 1024 * 1024
+_LONGEST_LOGGED: Final = 4096
+"""Characters of a finding in one line of the log."""
 MOST_THAT_CORE_TAKES: Final = 4 * MEBIBYTE
 """Bytes of an answer. Crossplane core leaves gRPC's limit for clients as it is, whatever servers may send."""
 
@@ -196,13 +199,12 @@ def _serialize(rsp: fnv1.RunFunctionResponse) -> bytes:
 def _tell(answer: fn.Answer, tag: str, trace_id: str) -> None:
     """What changed is told to operators, the rest to developers."""
     tell = _log.debug
-    if answer.refused:
-        tell = _log.warning
-    elif answer.changed:
-        tell = _log.info
+    if answer.changed:
+        # Core asks again and again for a claim that is refused.
+        tell = _log.warning if answer.refused else _log.info
     event = "refused" if answer.refused else "composed"
     fields = answer.composite.log_fields() | ({"trace_id": trace_id} if trace_id else {})
-    tell(event, **fields, tag=tag, live=answer.reason, message=answer.message)
+    tell(event, **fields, tag=tag, live=answer.reason, message=cut(answer.message, _LONGEST_LOGGED))
 
 
 def load_credentials(directory: Path) -> grpc.ServerCredentials:

@@ -227,4 +227,20 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
         "status.url leads to nothing",
         ("unit/function/test_cases.py",),
     ),
+    Mutation(
+        "a claim is in conflict with its own former tenant",
+        "live.py",
+        "    return _AFTER_OWN if waits else found\n",
+        "    return found\n",
+        "people release by hand what was confirmed to go",
+        ("unit/function/test_cases.py",),
+    ),
+    Mutation(
+        "a refused claim is logged with each call",
+        "server.py",
+        "    if answer.changed:\n",
+        "    if answer.changed or answer.refused:\n",
+        "whoever may write claims fills the log",
+        ("unit/function/test_server.py",),
+    ),
 )

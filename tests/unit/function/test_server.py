@@ -240,6 +240,19 @@ def test_what_changed_is_logged_with_the_composite(
     )
 
 
+def test_a_claim_that_goes_on_being_refused_is_logged_once_and_briefly(
+    channel: grpc.Channel, log: structlog.testing.LogCapture
+) -> None:
+    """Whoever may write claims would fill the log."""
+    spec = {"plan": "standard", "domains": [f"{number}_{'x' * 200}.example.com" for number in range(400)]}
+    told = {"status": {"conditions": [building.condition("Live", "False", "InvalidClaim")]}}
+    stub = grpcv1.FunctionRunnerServiceStub(channel)
+    for xr in ({"spec": spec}, {"spec": spec, **told}):
+        stub.RunFunction(building.request(xr=xr), timeout=SECONDS)
+    assert [line["log_level"] for line in log.entries] == ["warning", "debug"]
+    assert {len(line["message"]) for line in log.entries} == {4096}
+
+
 def test_requests_larger_than_grpcs_own_limit_are_taken() -> None:
     running = Server(replace(PLAIN, max_receive_bytes=8 * MEBIBYTE, max_send_bytes=8 * MEBIBYTE))
     limits = [("grpc.max_receive_message_length", 8 * MEBIBYTE)]
