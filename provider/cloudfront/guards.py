@@ -167,6 +167,15 @@ def _no_longer(mr: Managed, seen: Resource, owner: str | None, installation: str
             f"status says that {it} is this resource's, and it has no owner tag in AWS; nothing is written to"
             f" it. If it is this resource's, {advice.take_over(mr, seen.id)}; or set {tag} to {ours}"
         )
+    if owner.partition("/")[2] == identity.owner_of(mr, "", seen.name).partition("/")[2]:
+        # After a restore of the cluster without the ConfigMap, all resources say this.
+        return (
+            f"status says that {it} is this resource's, and its owner tag in AWS names this resource of "
+            f"another installation; nothing is written to it, and the {noun(mr)} stays as it is. If this "
+            "cluster made it, the provider has lost its installation id: whoever runs the provider puts the "
+            "id of the tag back (ConfigMap edgetenants-installation, or --installation-id). If another "
+            f"cluster hands it over, set {tag} to {ours}"
+        )
     known = disclosure.may_know(mr, installation, owner)
     whose = owner if known else f"another namespace or installation ({disclosure.HIDDEN})"
     return (

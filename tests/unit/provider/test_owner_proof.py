@@ -329,7 +329,7 @@ def test_a_hand_over_is_refused_and_never_repaired(kind):
     world.clock.advance(DEEP_CHECK_SECONDS)
     assert reconciled(world) == []
     assert world.ready() == ("False", "AdoptionRefused")
-    assert "its owner tag in AWS says another namespace or installation" in world.error.message
+    assert "its owner tag in AWS names this resource of another installation" in world.error.message
     assert kind.theirs not in world.error.message, "people of the namespace are not told whose it is"
     assert f"set the tag {OWNER_TAG} " in world.error.message
     world.restart()
@@ -346,6 +346,21 @@ def test_a_hand_over_is_seen_before_tags_are_written(kind):
     world.edit(tags={"stage": "live"})
     assert reconciled(world) == []
     assert kind.there(world).tags[OWNER_TAG] == kind.theirs
+
+
+def test_a_lost_installation_id_is_told_as_that_and_not_as_another_owner():
+    """As after a restore without its ConfigMap: nobody is to delete resources for that."""
+    world = World()
+    world.settle()
+    world.context["installation"] = "made-up"
+    world.restart()
+    world.edit(parameters={"tenantName": "b"})
+    world.reconcile()
+    assert world.ready()[1] == "AdoptionRefused"
+    told = world.condition("Ready")[2]
+    assert "the provider has lost its installation id" in told
+    assert "cluster-1/" not in told
+    assert "delete this resource" not in told
 
 
 @pytest.mark.parametrize("restarted", [False, True])
