@@ -12,7 +12,6 @@ from edgetenants_emulator import (
     distributions,
     seed_orders,
 )
-from edgetenants_emulator.errors import AwsError, ErrorCode
 from edgetenants_emulator.seed_orders import DistributionOrder, ParameterOrder
 from edgetenants_emulator.world import World
 
@@ -38,8 +37,6 @@ def seed(world: World, wanted: Any) -> dict[str, Any]:
     for each in order.distributions:
         constraints.check(model, {"DistributionConfig": _config(each)})
     with world.lock:
-        for each in order.distributions:
-            _check_free(world, order.account, each.id)
         made = [_distribution(world, order.account, each) for each in order.distributions]
         group = connection_groups.default(world, order.account)
         group.deployed_at = group.created
@@ -48,13 +45,6 @@ def seed(world: World, wanted: Any) -> dict[str, Any]:
             "distributions": made,
             "connectionGroup": {"id": group.id, "routingEndpoint": group.routing_endpoint},
         }
-
-
-def _check_free(world: World, account: str, distribution_id: str) -> None:
-    found = world.distributions.anywhere(distribution_id)
-    if found and found.id == distribution_id and found.account != account:
-        message = f"The account {found.account} has a distribution {distribution_id}: ids are unique."
-        raise AwsError(ErrorCode.INVALID_ARGUMENT, message)
 
 
 def _distribution(world: World, account: str, wanted: DistributionOrder) -> dict[str, Any]:

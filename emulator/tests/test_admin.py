@@ -106,13 +106,6 @@ class TestSeed:
         assert (status, said in message) == (400, True), message
         assert not any(admin("GET", "state").values())
 
-    def test_an_id_of_another_account_is_refused(self, admin, aws):
-        admin("POST", "seed", {"distributions": [{"id": "E1"}]})
-        before = admin("GET", "state")
-        wanted = {"account": "210987654321", "distributions": [{"id": "E2"}, {"id": "E1"}]}
-        assert "123456789012 has a distribution E1" in admin.refused("POST", "seed", wanted)[1]
-        assert admin("GET", "state") == before
-
     def test_without_id_is_refused(self, admin):
         assert admin.refused("POST", "seed", {"distributions": [{}]})[0] == 400
 
