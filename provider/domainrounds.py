@@ -37,6 +37,7 @@ CLAIMS: Final = ResourceKind(
 )
 """The same for both versions of Crossplane: in v1 it is the claim, in v2 the composite itself."""
 _ROUND_SECONDS: Final = 10.0
+_LONGEST_PAUSE: Final = 60.0
 _LONGEST_RETRY: Final = 30.0
 _SHARE: Final = 0.05
 """Of real time that rounds may take, where there are very many records."""
@@ -137,7 +138,7 @@ class Rounds:
         except KubeError as error:
             return self._failed(error)
         self._failures, self._problem = 0, ""
-        return max(_ROUND_SECONDS, took.elapsed() / _SHARE)
+        return min(max(_ROUND_SECONDS, took.elapsed() / _SHARE), _LONGEST_PAUSE)
 
     def _failed(self, error: KubeError) -> float:
         if str(error) != self._problem:

@@ -41,7 +41,7 @@ class Looks:
         self._lock = threading.Lock()
         self._looks: dict[str, _Look] = {}
         self._given_up: set[tuple[str, str]] = set()
-        self._deleted: set[tuple[str, str]] = set()
+        self._deleted: dict[tuple[str, str], float] = {}
         self._on_hold: dict[str, float] = {}
         self._since: float | None = None
 
@@ -60,7 +60,8 @@ class Looks:
         """This process deleted its tenant."""
         with self._lock:
             look = self._looks.get(mr.uid)
-            self._deleted |= look.holds if look else frozenset()
+            if look is not None:
+                self._deleted |= dict.fromkeys(look.holds, self._clock.now())
 
     def note_hold(self, mr: Managed) -> None:
         """Its tenant is gone, and is not made anew for the moment. Until it is there again, and for a day
@@ -79,9 +80,9 @@ class Looks:
             on_hold = {uid for uid, at in self._on_hold.items() if now - at < self._lasts}
             # Also by a resource that is no more: its tenant may have been left in AWS.
             held = {pair for look in looks.values() for pair in look.holds}
-            for pairs in (self._given_up, self._deleted):
-                pairs.intersection_update(kept)
-                pairs.difference_update(held)
+            self._given_up.intersection_update(kept)
+            self._given_up -= held
+            self._forget_deleted(frozenset(kept), looks.values())
             uses = Uses(frozenset(self._given_up), frozenset(self._deleted))
         uids = set()
         for mr in everyone:
@@ -98,6 +99,17 @@ class Looks:
                 self._looks.pop(uid, None)
             self._on_hold = {uid: at for uid, at in self._on_hold.items() if uid in uids}
         return uses
+
+    def _forget_deleted(self, kept: frozenset[tuple[str, str]], looks: Iterable[_Look]) -> None:
+        """Those of which nothing is kept, and those that a later look found again. One from before the
+        deletion may be of another resource of the same tenant."""
+        found: dict[tuple[str, str], float] = {}
+        for look in looks:
+            for pair in look.holds & self._deleted.keys():
+                found[pair] = max(look.at, found.get(pair, look.at))
+        self._deleted = {
+            pair: at for pair, at in self._deleted.items() if pair in kept and found.get(pair, at) <= at
+        }
 
 
 class Uses:

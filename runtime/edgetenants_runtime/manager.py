@@ -14,6 +14,7 @@ from types import FrameType
 import structlog
 
 from edgetenants_runtime import logs, references, targets
+from edgetenants_runtime.api.managed import ManagementPolicy
 from edgetenants_runtime.clock import Clock, Stopwatch
 from edgetenants_runtime.collaborators import Collaborators, Pace
 from edgetenants_runtime.connection import ConnectionPublisher
@@ -448,11 +449,12 @@ class Manager:
 
 
 def _has_another(informer: Informer, mr: Managed) -> bool:
-    """A managed resource of the same namespace leads to the same external resource."""
+    """A managed resource of the same namespace has the same external resource, and does not only look."""
     found = map(Managed, filter(None, map(informer.cache.get, informer.cache.keys())))
     return any(
         each.uid != mr.uid
         and each.namespace == mr.namespace
         and (each.external_name or each.name) == (mr.external_name or mr.name)
+        and set(each.management_policies) != {ManagementPolicy.OBSERVE}
         for each in found
     )

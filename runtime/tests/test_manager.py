@@ -15,12 +15,13 @@ from edgetenants_runtime import Change, Managed, ManagedKind, Observation, Syste
 from edgetenants_runtime.clock import FakeClock, Stopwatch, pause
 from edgetenants_runtime.events import EventReason, EventType
 from edgetenants_runtime.health import Answer, PageServer
+from edgetenants_runtime.kube.cache import Cache
 from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.events import EventRecorder, EventWriter
 from edgetenants_runtime.kube.informer import Informer
 from edgetenants_runtime.leader import Election, Timing
 from edgetenants_runtime.managed import ObjectKey
-from edgetenants_runtime.manager import KindSettings, Manager, Settings
+from edgetenants_runtime.manager import KindSettings, Manager, Settings, _has_another
 from edgetenants_runtime.testing import toy
 
 Until = Callable[[Callable[[], Any]], None]
@@ -573,6 +574,26 @@ def test_a_requested_stop_ends_the_run_with_success(api: Any, client: KubeClient
     manager = Manager(client, SystemClock(), Settings())
     threading.Timer(0.05, manager.request_stop).start()
     assert manager.run() == 0
+
+
+@pytest.mark.parametrize(
+    ("spec", "has"),
+    [
+        ({}, True),
+        ({"managementPolicies": ["Observe"]}, False),
+        ({"managementPolicies": ["Observe", "Update"]}, True),
+    ],
+)
+def test_who_only_looks_has_nothing_that_was_left(spec: dict[str, Any], has: bool) -> None:
+    named = {"crossplane.io/external-name": "x"}
+    left, other = toy(annotations=named), toy(annotations=named, **spec)
+    other["metadata"] |= {"uid": "other", "name": "other"}
+
+    class Read:
+        cache = Cache()
+
+    Read.cache.changed(other)
+    assert _has_another(Read(), Managed(left)) is has  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("workers", "most"), [(1, 1), (2, 1), (3, 2), (8, 4), (20, 10)])

@@ -204,7 +204,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "what another resource gave up before is given up",
         "domainuse.py",
-        "                pairs.difference_update(held)\n",
+        "            self._given_up -= held\n",
         "",
         "two resources had the domain one after the other: what the second leaves in AWS is taken at once",
         _ROUNDS,
@@ -212,7 +212,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "what was given up is remembered for ever",
         "domainuse.py",
-        "                pairs.intersection_update(kept)\n",
+        "            self._given_up.intersection_update(kept)\n",
         "",
         "whoever lists other domains all day fills the memory",
         _ROUNDS,
@@ -240,6 +240,14 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
         "    if False:\n",
         "who deletes and forges tenants in five namespaces holds up everybody's recreation",
         ("unit/provider/test_domain_life.py", *_ROUNDS),
+    ),
+    Mutation(
+        "a look from before a deletion says that it did not happen",
+        "domainuse.py",
+        "found.get(pair, at) <= at",
+        "pair not in found",
+        "a second resource that only looks takes the mark away, and a forged loss counts for others",
+        _ROUNDS,
     ),
     Mutation(
         "a spoilt record frees the domain",

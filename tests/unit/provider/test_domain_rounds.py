@@ -182,6 +182,26 @@ def test_a_name_whose_tenant_the_provider_deleted_vouches_for_nothing(cluster):
     assert cluster.records.vouches(DOMAIN, "shop")
 
 
+def test_a_second_resource_of_the_tenant_that_was_not_looked_at_since_vouches_for_nothing(cluster):
+    mr = cluster.holds()
+    cluster.looks.note(cluster.lists("twin"), frozenset({DOMAIN}))
+    cluster.looks.note_deleted(mr)
+    cluster.looks.note(mr, frozenset())
+    cluster.passes(seconds=10)
+    cluster.looks.note(cluster.lists("twin"), frozenset())
+    cluster.passes(seconds=10)
+    assert cluster.records.holder(DOMAIN) == "shop"
+    assert not cluster.records.vouches(DOMAIN, "shop")
+
+
+def test_what_was_deleted_is_forgotten_with_its_record(cluster):
+    cluster.looks.note_deleted(cluster.holds())
+    cluster.goes()
+    for _ in range(4):
+        cluster.passes(minutes=1)
+    assert cluster.looks._deleted == {}
+
+
 def test_a_domain_that_came_back_was_not_given_up(cluster):
     mr = cluster.holds()
     cluster.looks.note(mr, frozenset())
