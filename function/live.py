@@ -15,6 +15,7 @@ something speaks for the tenant, and of several tenants the one that needs someb
 A Ready that was told of an earlier spec is believed only as far as it still holds for this one.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -219,9 +220,9 @@ def _deleting(view: View) -> Finding | None:
     if paused(view.seen):
         return Finding(LiveReason.FAILED, _unpause(view.seen))
     if ready.reason == TenantReadyReason.DELETION_HELD:
-        return Finding(TenantReadyReason.DELETION_HELD, f"{name}: {words(ready.message)}")
+        return Finding(TenantReadyReason.DELETION_HELD, f"{name}: {_said(view.seen, ready)}")
     if synced.denied:
-        return Finding(LiveReason.FAILED, f"{name} is being deleted: {words(synced.message)}")
+        return Finding(LiveReason.FAILED, f"{name} is being deleted: {_said(view.seen, synced)}")
     return Finding(LiveReason.DELETING, "The tenant is being deleted. Nobody needs to act.")
 
 
@@ -271,7 +272,7 @@ def _failing(view: View) -> Finding | None:
     explained = ready.denied and view.current(ready) and ready.reason not in _GOING_ON
     if not synced.denied or not view.current(synced) or explained:
         return None
-    return Finding(LiveReason.FAILED, f"{name}: {words(synced.message)}")
+    return Finding(LiveReason.FAILED, f"{name}: {_said(view.seen, synced)}")
 
 
 def paused(seen: ObservedTenant) -> bool:
@@ -316,7 +317,7 @@ def _not_ready(view: View) -> Finding | None:
         return None
     reason = _GOING_ON.get(ready.reason) or _WAITING.get(ready.reason) or _own_reason(ready.reason)
     found, action = _TO_DO.get(reason, ("No more is known.", ""))
-    told = ready.message.strip() or found
+    told = _said(view.seen, ready) if ready.message.strip() else found
     if _RECORDS in told and _RECORDS in action:
         # The provider has said it, and knows better what for.
         return Finding(reason, told)
@@ -333,6 +334,17 @@ def _own_reason(reason: str) -> Reason:
 def words(message: str) -> str:
     """What a condition says, for a sentence of one's own."""
     return message.strip() or "No more is known."
+
+
+def _said(seen: ObservedTenant, condition: ObservedCondition) -> str:
+    """The same for somebody who reads it on the claim, where these annotations do nothing."""
+    return _ANNOTATION.sub(rf"\1 of DistributionTenant {seen.name}", words(condition.message))
+
+
+_ANNOTATION: Final = re.compile(
+    r"(the annotation (?:edgetenants\.io/(?:take-domains-from|confirm)|"
+    r"crossplane\.io/reconcile-requested-at))(?: of this resource)?(?= (?:to|is) )"
+)
 
 
 CHECKS: Final[tuple[Callable[[View], Finding | None], ...]] = (

@@ -243,4 +243,12 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
         "whoever may write claims fills the log",
         ("unit/function/test_server.py",),
     ),
+    Mutation(
+        "a claim's author is told to set an annotation that does nothing there",
+        "live.py",
+        'return _ANNOTATION.sub(rf"\\1 of DistributionTenant {seen.name}", words(condition.message))',
+        "return words(condition.message)",
+        "what the message says is done, and the message stays",
+        ("unit/function/test_cases.py",),
+    ),
 )
