@@ -182,4 +182,12 @@ PROVIDER_MESSAGES = (
         "after a restore each claim offers to delete its resource",
         ("unit/provider/test_owner_proof.py",),
     ),
+    Mutation(
+        "a deletion advises what its claim could do, which is gone",
+        "cloudfront/advice.py",
+        "    if mr.deleted:\n",
+        "    if False:\n",
+        "nobody can follow it",
+        (_MESSAGES,),
+    ),
 )

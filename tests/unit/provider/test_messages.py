@@ -110,6 +110,18 @@ def composed(world: World, owner: dict[str, str] = CLAIM) -> World:
     return world
 
 
+def test_a_deletion_that_its_tag_holds_up_advises_what_can_be_done_without_the_claim():
+    world = composed(World())
+    world.settle()
+    world.cloudfront.edit("dt_1", tags={})
+    world.restart()
+    world.delete()
+    world.reconcile()
+    told = world.condition("Ready")[2]
+    assert "set the annotation edgetenants.io/adopt of DistributionTenant acme to dt_1" in told
+    assert "spec.adopt" not in told
+
+
 @pytest.mark.parametrize(
     ("owner", "advised"),
     [
