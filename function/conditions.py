@@ -71,7 +71,9 @@ class Looked:
     def dark(self) -> list[str]:
         """Its domains for which CloudFront does not answer, as far as is known."""
         seen = self.seen
-        active = seen.active if seen is not None and seen.enabled is not False else frozenset()
+        # A status tells of the last look at what is gone by now.
+        gone = seen is None or seen.enabled is False or self.finding.reason in _ALL_DARK
+        active = frozenset() if seen is None or gone else seen.active
         return [domain for domain in self.wanted.domains if domain not in active]
 
     @cached_property
@@ -269,6 +271,17 @@ def _not_served(tenants: Iterable[Looked]) -> str:
     if any(each.wanted.domains for each in failed):
         return "CloudFront serves the domains as before. Live says what is wrong."
     return "A tenant cannot be made. Live says why."
+
+
+_ALL_DARK: Final = frozenset(
+    {
+        TenantReadyReason.RECREATION_HELD,
+        TenantReadyReason.PARENT_NOT_FOUND,
+        TenantReadyReason.CONNECTION_GROUP_DISABLED,
+        TenantReadyReason.DISABLED,
+    }
+)
+"""Reasons for which CloudFront serves none of a tenant's domains, whatever its status says of each."""
 
 
 def _astray(tenants: Iterable[Looked]) -> Sequence[str]:

@@ -251,4 +251,12 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
         "what the message says is done, and the message stays",
         ("unit/function/test_cases.py",),
     ),
+    Mutation(
+        "what is gone is served as before",
+        "conditions.py",
+        " or self.finding.reason in _ALL_DARK\n",
+        "\n",
+        "an outage is told as none",
+        ("unit/function/test_cases.py",),
+    ),
 )
