@@ -25,7 +25,7 @@ from function import lookalikes
 from function.claim import Composite
 from function.compose import Order, WantedTenant
 from function.errors import Refused
-from function.live import UNLESS_IT_STAYS, Finding, failing, unlooked
+from function.live import UNLESS_IT_STAYS, Finding, answers, failing, unlooked
 from function.moves import Move
 from function.observed import ObservedTenant
 
@@ -71,9 +71,7 @@ class Looked:
     def dark(self) -> list[str]:
         """Its domains for which CloudFront does not answer, as far as is known."""
         seen = self.seen
-        # A status tells of the last look at what is gone by now.
-        gone = seen is None or seen.enabled is False or self.finding.reason in _ALL_DARK
-        active = frozenset() if seen is None or gone else seen.active
+        active = seen.active if seen is not None and answers(seen) else frozenset()
         return [domain for domain in self.wanted.domains if domain not in active]
 
     @cached_property
@@ -268,20 +266,25 @@ def _not_served(tenants: Iterable[Looked]) -> str:
     dark = [domain for each in failed for domain in each.dark]
     if dark:
         return f"Not served: {_names(dark)}. Live says why."
-    if any(each.wanted.domains for each in failed):
+    if not any(each.wanted.domains for each in failed):
+        return "A tenant cannot be made. Live says why."
+    if all(each.finding.reason in _REFUSING for each in failed):
         return "CloudFront serves the domains as before. Live says what is wrong."
-    return "A tenant cannot be made. Live says why."
+    return "A tenant needs attention. Live says why."
 
 
-_ALL_DARK: Final = frozenset(
+_REFUSING: Final = frozenset(
     {
-        TenantReadyReason.RECREATION_HELD,
-        TenantReadyReason.PARENT_NOT_FOUND,
-        TenantReadyReason.CONNECTION_GROUP_DISABLED,
-        TenantReadyReason.DISABLED,
+        TenantReadyReason.ADOPTION_REFUSED,
+        TenantReadyReason.DELETION_HELD,
+        TenantReadyReason.DOMAIN_CONFLICT,
+        TenantReadyReason.INVALID_SPEC,
+        TenantReadyReason.MISSING_PARAMETERS,
+        TenantReadyReason.QUOTA_EXCEEDED,
+        TenantReadyReason.VALIDATION_FAILED,
     }
 )
-"""Reasons for which CloudFront serves none of a tenant's domains, whatever its status says of each."""
+"""Reasons for which something is not done to a tenant that was just seen."""
 
 
 def _astray(tenants: Iterable[Looked]) -> Sequence[str]:

@@ -115,6 +115,12 @@ def unlooked(seen: ObservedTenant) -> bool:
     return not (seen.conditions or seen.deleted)
 
 
+def answers(seen: ObservedTenant) -> bool:
+    """CloudFront may serve its active domains. A status tells of the last look, also at what is gone by now
+    or not rolled out yet."""
+    return seen.enabled is not False and not (seen.ready.denied and seen.ready.reason in _NOT_SERVING)
+
+
 def summary(findings: Sequence[tuple[WantedTenant, Finding]]) -> Finding:
     """What is found of the claim."""
     wanted, worst = max(findings, key=lambda item: _urgency(item[1].reason))
@@ -385,6 +391,17 @@ _WAITING: Final[Mapping[str, Reason]] = {
     TenantReadyReason.CERTIFICATE_PENDING: LiveReason.ISSUING_CERTIFICATE,
 }
 """Reasons of Ready that clear once the domain's owner has done something."""
+
+_NOT_SERVING: Final = frozenset(
+    {
+        TenantReadyReason.DEPLOYING,
+        TenantReadyReason.DISABLED,
+        TenantReadyReason.CONNECTION_GROUP_DISABLED,
+        TenantReadyReason.PARENT_NOT_FOUND,
+        TenantReadyReason.RECREATION_HELD,
+    }
+)
+"""Reasons of Ready for which CloudFront serves none of a tenant's domains, whatever is said of each."""
 
 _TELLING_NOBODY: Final = frozenset({LiveReason.CREATING, LiveReason.DELETING, LiveReason.DEPLOYING})
 

@@ -9,10 +9,9 @@ from typing import Any
 
 from google.protobuf.struct_pb2 import ListValue, Struct
 
-from apis.conditions import TenantReadyReason
 from apis.dns import RecordPurpose
 from function import domains, structs
-from function.live import Finding, phase
+from function.live import Finding, answers, phase
 from function.observed import ObservedTenant
 
 
@@ -49,15 +48,10 @@ def derive(
 def _url(served: Sequence[str], tenants: Sequence[ObservedTenant]) -> str | None:
     """Where visitors find the first domain: nowhere before CloudFront answers for it, nor while DNS leads
     elsewhere."""
-    serving = (each for each in tenants if each.enabled is not False and not _comes(each))
+    serving = (each for each in tenants if answers(each))
     active = {domain for each in serving for domain in each.active - each.unreached}
     first = next((domain for domain in served if not domain.startswith(domains.WILDCARD)), None)
     return f"https://{first}" if first in active else None
-
-
-def _comes(tenant: ObservedTenant) -> bool:
-    """CloudFront rolls it out for the first time."""
-    return tenant.ready.denied and tenant.ready.reason == TenantReadyReason.DEPLOYING
 
 
 def _row(domain: str, serving: ObservedTenant | None) -> bytes:

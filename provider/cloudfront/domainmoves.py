@@ -56,6 +56,8 @@ class Mover:
         # A tenant's name in CloudFront may have no slash, nor a namespace.
         namespace, _, _ = owner.removeprefix(ours).partition("/")
         agreed = namespace == identity.namespace_of(self.mr)
+        if agreed and any(mr.deleted for mr in self._sources(holder, owner)):
+            return "That tenant is being deleted, and the domain is free then. Nobody needs to act"
         sources = () if agreed and not self.wanted else self._sources(holder, owner)
         if not agreed and not any(map(self._gives, sources)):
             return (

@@ -222,8 +222,8 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     Mutation(
         "visitors are sent to a tenant that is not rolled out",
         "status.py",
-        " and not _comes(each))",
-        ")",
+        "answers(each))",
+        "each.enabled is not False)",
         "status.url leads to nothing",
         ("unit/function/test_cases.py",),
     ),
@@ -253,9 +253,9 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "what is gone is served as before",
-        "conditions.py",
-        " or self.finding.reason in _ALL_DARK\n",
-        "\n",
+        "live.py",
+        " and seen.ready.reason in _NOT_SERVING)",
+        " and False)",
         "an outage is told as none",
         ("unit/function/test_cases.py",),
     ),

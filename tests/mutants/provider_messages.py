@@ -190,4 +190,12 @@ PROVIDER_MESSAGES = (
         "nobody can follow it",
         (_MESSAGES,),
     ),
+    Mutation(
+        "a domain of a tenant that is going is to be released",
+        "cloudfront/domainmoves.py",
+        "        if agreed and any(mr.deleted for mr in self._sources(holder, owner)):\n",
+        "        if False:\n",
+        "people release by hand what was confirmed to go",
+        ("unit/provider/test_domain_moves.py",),
+    ),
 )

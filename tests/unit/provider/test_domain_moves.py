@@ -69,6 +69,18 @@ def test_a_domain_is_moved_in_one_step():
     assert world.cloudfront.journal.count(MOVE) == 1
 
 
+def test_a_domain_of_a_tenant_that_is_going_is_waited_for_and_released_by_nobody():
+    """As after a confirmed change of isolation."""
+    going = source_mr("shop")
+    going["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z"
+    world = receiving(take=None, sources=(going,))
+    world.edit(domains=[OWN, MOVED])
+    world.reconcile()
+    told = world.error.message
+    assert "That tenant is being deleted, and the domain is free then. Nobody needs to act" in told
+    assert "Release it there" not in told
+
+
 def test_what_else_changed_is_updated_after_the_move():
     world = receiving()
     world.edit(domains=[OWN, MOVED, "new.example.com"], parameters={"tenantName": "b"})
