@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final, Protocol
@@ -22,6 +22,7 @@ from edgetenants_runtime.kube.kinds import CONFIG_MAPS
 from edgetenants_runtime.managed import Managed, ObjectKey, ResourceKind
 from provider import domainlife
 from provider.cloudfront.keptdomains import RecordsFailed
+from provider.cloudfront.namekeys import is_name
 from provider.domainlife import Record
 from provider.domainturns import Ticket, Turns
 from provider.domainuse import Looks
@@ -210,7 +211,22 @@ class DomainRecords:
 
     def deleted(self, mr: Managed) -> None:
         """See KeptDomains."""
-        self._looks.note_deleted(mr)
+        for namespace, key in sorted(self._looks.note_deleted(mr)):
+            # At once: a process that ends before the next round would leave it to vouch for a forged status.
+            # Domains vouch for nothing.
+            if is_name(key):
+                self._mark_deleted(namespace, key)
+
+    def _mark_deleted(self, namespace: str, key: str) -> None:
+        def marked(known: Entries) -> Entries:
+            record = known.get(key)
+            ours = record is not None and record.namespace == namespace
+            return {key: replace(record, deleted=True)} if record and ours else {}
+
+        try:
+            self.change(domainlife.shard_of(key), marked)
+        except KubeError as error:
+            _log.warning("cannot record a deletion, the next round does", name=key, error=str(error))
 
     def on_hold(self, mr: Managed) -> None:
         """See KeptDomains."""

@@ -56,12 +56,13 @@ class Looks:
             if active:
                 self._on_hold.pop(mr.uid, None)
 
-    def note_deleted(self, mr: Managed) -> None:
-        """This process deleted its tenant."""
+    def note_deleted(self, mr: Managed) -> frozenset[tuple[str, str]]:
+        """This process deleted its tenant; what it had by the last look."""
         with self._lock:
             look = self._looks.get(mr.uid)
-            if look is not None:
-                self._deleted |= dict.fromkeys(look.holds, self._clock.now())
+            had = look.holds if look is not None else frozenset()
+            self._deleted |= dict.fromkeys(had, self._clock.now())
+        return had
 
     def note_hold(self, mr: Managed) -> None:
         """Its tenant is gone, and is not made anew for the moment. Until it is there again, and for a day

@@ -89,7 +89,8 @@ class KeptDomains(Protocol):
         ...
 
     def deleted(self, mr: Managed) -> None:
-        """The tenant of a managed resource was deleted, as it asks; nothing is written."""
+        """The tenant of a managed resource was deleted, as it asks. Its name vouches for nothing any more,
+        whatever ends this process; where that cannot be written, it is tried again."""
         ...
 
     def on_hold(self, mr: Managed) -> None:

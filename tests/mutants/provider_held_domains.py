@@ -242,6 +242,14 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
         ("unit/provider/test_domain_life.py", *_ROUNDS),
     ),
     Mutation(
+        "a deletion is recorded by the next round alone",
+        "domainrecords.py",
+        "            if is_name(key):\n",
+        "            if False:\n",
+        "who is quick before a restart holds up everybody's recreation with forged status",
+        _ROUNDS,
+    ),
+    Mutation(
         "a look from before a deletion says that it did not happen",
         "domainuse.py",
         "found.get(pair, at) <= at",

@@ -194,6 +194,38 @@ def test_a_second_resource_of_the_tenant_that_was_not_looked_at_since_vouches_fo
     assert not cluster.records.vouches(DOMAIN, "shop")
 
 
+NAME = "_tenant.123456789012.shop.acme"
+
+
+def test_a_deleted_name_is_marked_at_once_and_survives_the_process(cluster):
+    mr = cluster.lists()
+    cluster.looks.note(mr, frozenset({DOMAIN, NAME}))
+    cluster.records.hold([DOMAIN, NAME], "shop")
+    before = cluster.writes
+    cluster.records.deleted(mr)
+    assert cluster.writes == before + 1, "of the name alone"
+    cluster.restart()
+    assert not cluster.records.vouches(NAME, "shop")
+    assert cluster.records.holder(NAME) == "shop"
+
+
+def test_a_mark_that_cannot_be_written_is_made_by_the_next_round(cluster):
+    mr = cluster.lists()
+    cluster.looks.note(mr, frozenset({NAME}))
+    cluster.records.hold([NAME], "shop")
+    patch, cluster.api.patch = cluster.api.patch, refusing
+    cluster.records.deleted(mr)
+    cluster.api.patch = patch
+    assert cluster.records.vouches(NAME, "shop")
+    cluster.looks.note(mr, frozenset())
+    cluster.passes(seconds=10)
+    assert not cluster.records.vouches(NAME, "shop")
+
+
+def refusing(*_given, **_more):
+    raise KubeError(Operation("patch", CONFIG_MAPS), 503, "down")
+
+
 def test_what_was_deleted_is_forgotten_with_its_record(cluster):
     cluster.looks.note_deleted(cluster.holds())
     cluster.goes()
