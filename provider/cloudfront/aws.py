@@ -433,10 +433,10 @@ def _base(config: ResolvedConfig, spec: ProviderConfigSpec, core: botocore.sessi
     """The credentials to begin with; None for those that boto3 finds by itself."""
     if spec.web_identity:
         return _web_identity(core, spec.web_identity, sts)
-    return _static(config) if config.credentials is not None else None
+    return _static(config, spec) if config.credentials is not None else None
 
 
-def _static(config: ResolvedConfig) -> Credentials:
+def _static(config: ResolvedConfig, spec: ProviderConfigSpec) -> Credentials:
     reader = configparser.ConfigParser(interpolation=None, default_section="edgetenants-no-defaults")
     try:
         reader.read_string((config.credentials or b"").decode())
@@ -445,9 +445,10 @@ def _static(config: ResolvedConfig) -> Credentials:
         token = profile.get("aws_session_token")
     except (configparser.Error, KeyError, UnicodeDecodeError):
         # Not chained: the parser's words hold the line that it stumbled over.
+        where = origins.place(config, spec)
         raise ExternalError(
             f"{config.key}: spec.credentials: expected an AWS credentials file with aws_access_key_id and "
-            "aws_secret_access_key under [default], got something else",
+            f"aws_secret_access_key under [default]{where and f' in {where}'}, got something else",
             retry=Retry.poll(),
         ) from None
     _check(config, aws_access_key_id=key_id, aws_secret_access_key=secret, aws_session_token=token or "-")

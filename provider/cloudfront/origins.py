@@ -9,7 +9,7 @@ from edgetenants_runtime.api.providerconfig import CredentialsSource
 from edgetenants_runtime.configuration import ResolvedConfig
 from provider.cloudfront.errors import AwsError
 
-__all__ = ["renewal"]
+__all__ = ["place", "renewal"]
 
 _ROLES: Final = frozenset({"AssumeRole", "AssumeRoleWithWebIdentity"})
 _OWN: Final = "Check the AWS identity of the provider's process"
@@ -22,13 +22,19 @@ def renewal(config: ResolvedConfig, spec: ProviderConfigSpec, error: AwsError) -
             f"Check the roles of spec.assumeRoleChain or spec.webIdentity of {config.key}, and whether they "
             "trust the credentials before them"
         )
+    where = place(config, spec)
+    at_once = "; it is read again at once" if spec.credentials.secret_ref else ""
+    return f"Renew them in {where}{at_once}" if where else _OWN
+
+
+def place(config: ResolvedConfig, spec: ProviderConfigSpec) -> str:
+    """Where they stand; empty for the identity of the provider's process."""
     given = spec.credentials
     if given.secret_ref:
         namespace = config.key.namespace or given.secret_ref.namespace
-        where = f"Secret {namespace}/{given.secret_ref.name}, key {given.secret_ref.key}"
-        return f"Renew them in {where}; it is read again at once"
+        return f"Secret {namespace}/{given.secret_ref.name}, key {given.secret_ref.key}"
     if given.source is CredentialsSource.ENVIRONMENT and given.env:
-        return f"Renew them in the environment variable {given.env.name} of the provider"
+        return f"the environment variable {given.env.name} of the provider"
     if given.source is CredentialsSource.FILESYSTEM and given.fs:
-        return f"Renew them in the file {given.fs.path} of the provider"
-    return _OWN
+        return f"the file {given.fs.path} of the provider"
+    return ""

@@ -164,7 +164,9 @@ def test_the_secret_is_an_aws_credentials_file(accounts):
 def test_what_is_no_credentials_file_is_told_without_its_content(accounts, content):
     with pytest.raises(ExternalError) as caught:
         accounts.of(config(content))
-    assert "spec.credentials: expected an AWS credentials file" in str(caught.value)
+    told = str(caught.value)
+    assert "spec.credentials: expected an AWS credentials file" in told
+    assert "under [default] in Secret " in told
     assert SECRET not in str(caught.value)
     assert caught.value.__cause__ is None
 
