@@ -122,7 +122,8 @@ def _next(certificate: Certificate) -> str:
     pause = f"{minutes} minutes" if minutes < 120 else f"{minutes // 60} hours"
     return (
         f"Another one is asked for {pause} after this was seen; at once when the spec is changed, or the "
-        f"annotation {RECONCILE_REQUESTED_AT} of this resource is set to anything new."
+        f"annotation {RECONCILE_REQUESTED_AT} of this resource is set to anything new, but at most three "
+        "times in an hour."
     )
 
 

@@ -40,6 +40,8 @@ _SECOND_LOOK_SECONDS: Final = 15.0
 _SHARED_SECONDS: Final = 60.0
 _MOST_TOLD: Final = 10_000
 """Things of which it is known that the log has them; a log line too many is no harm."""
+_REQUESTS: Final = 10
+"""Moments that are remembered of a resource's requests for certificates."""
 _IDLE_SECONDS: Final = 7 * 24 * 3600.0
 """After so long without a look, a resource is forgotten: one that leaves its tenant is not looked at when it
 is deleted."""
@@ -105,6 +107,7 @@ class Memory:
         self._unseen: dict[str, int] = {}
         self._seen: OrderedDict[str, float] = OrderedDict()
         self._requests: dict[str, tuple[int, float]] = {}
+        self._requested_at: dict[str, tuple[float, ...]] = {}
         self._unused: dict[str, tuple[str, float]] = {}
         self._used: dict[str, int] = {}
         self._disabled: dict[str, str] = {}
@@ -221,8 +224,15 @@ class Memory:
     def note_request(self, uid: str, generation: int, seconds: float) -> None:
         """A certificate was asked for. Until so many seconds have passed, nothing to be seen of it is no
         reason to ask again, unless somebody changes the spec."""
+        now = self._clock.now()
         with self._lock:
-            self._requests[uid] = (generation, self._clock.now() + seconds)
+            self._requests[uid] = (generation, now + seconds)
+            self._requested_at[uid] = (*self._requested_at.get(uid, ()), now)[-_REQUESTS:]
+
+    def requests_within(self, uid: str, seconds: float) -> int:
+        """How often a certificate was asked for in the last so many seconds, by this process; at most 10."""
+        with self._lock:
+            return sum(at > self._clock.now() - seconds for at in self._requested_at.get(uid, ()))
 
     def requested_lately(self, uid: str, generation: int) -> bool:
         """Whether a certificate was asked for not long ago, by this process."""
@@ -373,6 +383,7 @@ class Memory:
             self._verified,
             self._dns_turns,
             self._requests,
+            self._requested_at,
             self._unused,
             self._used,
             self._disabled,

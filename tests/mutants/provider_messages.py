@@ -113,8 +113,8 @@ PROVIDER_MESSAGES = (
     Mutation(
         "who asks for a reconcile waits for the certificate like everybody",
         "cloudfront/certificatelook.py",
-        "    return waited or is_requested(mr)\n",
-        "    return waited\n",
+        "(waited or is_requested(mr))",
+        "waited",
         "a cause that is removed is tried again hours later",
         (_MESSAGES,),
     ),
@@ -197,5 +197,13 @@ PROVIDER_MESSAGES = (
         "        if False:\n",
         "people release by hand what was confirmed to go",
         ("unit/provider/test_domain_moves.py",),
+    ),
+    Mutation(
+        "each touch asks for another certificate",
+        "cloudfront/certificatelook.py",
+        "(waited or is_requested(mr)) and not often",
+        "waited or is_requested(mr)",
+        "one resource uses up ACM's quota, and no team gets a managed certificate",
+        ("unit/provider/test_certificates.py",),
     ),
 )

@@ -188,6 +188,23 @@ def test_a_change_of_spec_has_it_asked_for_at_once():
     assert world.condition("CertificateReady")[1] == "PendingValidation"
 
 
+def test_nobody_has_it_asked_for_more_than_three_times_in_an_hour():
+    """ACM keeps what failed: one resource would use up the quota of the account."""
+    world = requested()
+    for number in range(12):
+        world.cloudfront.settle_certificate("failed")
+        world.settle()
+        world.obj["status"]["atProvider"]["certificate"]["requests"] = 0
+        world.edit(tags={"team": f"other{number}"})
+        world.settle()
+    assert world.memory.requests_within(world.mr.uid, 3600) == 3
+    assert world.condition("CertificateReady")[1] == "CertificateFailed"
+    world.clock.advance(3601)
+    world.edit(tags={"team": "last"})
+    world.settle()
+    assert world.condition("CertificateReady")[1] == "PendingValidation"
+
+
 def test_a_lost_request_is_repeated_with_patience():
     world = asking(FakeCloudFront(loses_requests=True))
     world.settle()

@@ -197,7 +197,8 @@ def test_a_certificate_that_failed_says_when_the_next_is_asked_for():
         told = world.condition("Ready")[2]
         assert (
             f"Another one is asked for {pause} after this was seen; at once when the spec is changed, or the "
-            "annotation crossplane.io/reconcile-requested-at of this resource is set to anything new."
+            "annotation crossplane.io/reconcile-requested-at of this resource is set to anything new, but at "
+            "most three times in an hour."
         ) in told
         writes = world.status_writes
         world.clock.advance(500)
