@@ -209,9 +209,9 @@ class DomainRecords:
         """See KeptDomains."""
         self._looks.note(mr, active)
 
-    def deleted(self, mr: Managed) -> None:
+    def deleted(self, mr: Managed, names: frozenset[str]) -> None:
         """See KeptDomains."""
-        for namespace, key in sorted(self._looks.note_deleted(mr)):
+        for namespace, key in sorted(self._looks.note_deleted(mr, names)):
             # At once: a process that ends before the next round would leave it to vouch for a forged status.
             # Domains vouch for nothing.
             if is_name(key):

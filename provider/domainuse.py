@@ -56,11 +56,13 @@ class Looks:
             if active:
                 self._on_hold.pop(mr.uid, None)
 
-    def note_deleted(self, mr: Managed) -> frozenset[tuple[str, str]]:
-        """This process deleted its tenant; what it had by the last look."""
+    def note_deleted(self, mr: Managed, names: frozenset[str] = frozenset()) -> frozenset[tuple[str, str]]:
+        """This process deleted its tenant, of these names; what it had, by the last look too. What was made
+        for a resource that went meanwhile was never looked at."""
         with self._lock:
             look = self._looks.get(mr.uid)
             had = look.holds if look is not None else frozenset()
+            had |= {(namespace_of(mr), name) for name in names}
             self._deleted |= dict.fromkeys(had, self._clock.now())
         return had
 

@@ -51,7 +51,7 @@ def another_name(mr: Managed) -> str:
 
 def take_over(mr: Managed, id_: str) -> str:
     """How somebody says that the external resource of that id is to be this resource's."""
-    if mr.deleted:
+    if mr.deleted and _of_claim(mr):
         # Its claim may be gone.
         return f"set the annotation {ADOPT_ANNOTATION} of {mr.kind} {mr.name} to {id_}"
     if _of_claim(mr) and mr.kind == kinds.DISTRIBUTION_TENANT.kind:

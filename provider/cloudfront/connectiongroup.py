@@ -288,7 +288,7 @@ class GroupClient:
         self._memory.note_said(mr.kind, effects.said)
         self._memory.forget(mr.uid)
         self._memory.vanished.removed(group.id)
-        self._keeper.deleted(mr)
+        self._keeper.deleted(mr, group)
         return Change(conditions=groupreport.gone(), requeue_after=1.0, message=", ".join(effects.story))
 
     def _wait_for_tenants(self, mr: Managed, looked: Looked[ObservedGroup]) -> None:

@@ -88,9 +88,9 @@ class KeptDomains(Protocol):
         nothing is written."""
         ...
 
-    def deleted(self, mr: Managed) -> None:
-        """The tenant of a managed resource was deleted, as it asks. Its name vouches for nothing any more,
-        whatever ends this process; where that cannot be written, it is tried again."""
+    def deleted(self, mr: Managed, names: frozenset[str]) -> None:
+        """The tenant of a managed resource was deleted, as it asks. The keys of its name vouch for nothing
+        any more, whatever ends this process; where that cannot be written, it is tried again."""
         ...
 
     def on_hold(self, mr: Managed) -> None:
@@ -125,7 +125,7 @@ class _Nothing:
     def looked(self, mr: Managed, active: frozenset[str]) -> None:
         """See KeptDomains."""
 
-    def deleted(self, mr: Managed) -> None:
+    def deleted(self, mr: Managed, names: frozenset[str]) -> None:
         """See KeptDomains."""
 
     def on_hold(self, mr: Managed) -> None:
@@ -165,7 +165,7 @@ class OnlyRead:
     def looked(self, mr: Managed, active: frozenset[str]) -> None:
         """Not noted."""
 
-    def deleted(self, mr: Managed) -> None:
+    def deleted(self, mr: Managed, names: frozenset[str]) -> None:
         """Not noted."""
 
     def on_hold(self, mr: Managed) -> None:
@@ -247,9 +247,9 @@ class Keeper:
         """A look found none."""
         self._kept.looked(mr, frozenset())
 
-    def deleted(self, mr: Managed) -> None:
+    def deleted(self, mr: Managed, seen: Resource) -> None:
         """The provider deleted it."""
-        self._kept.deleted(mr)
+        self._kept.deleted(mr, self._name(mr, seen))
 
     # Before a write.
 

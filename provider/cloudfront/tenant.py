@@ -394,7 +394,7 @@ class TenantClient:
             raise NotYet(effects.wait.reason, after=effects.wait.seconds, conditions=still)
         self._memory.forget(mr.uid)
         self._memory.vanished.removed(tenant.id)
-        self._keeper.deleted(mr)
+        self._keeper.deleted(mr, tenant)
         return Change(conditions=conditions.gone(), requeue_after=1.0, message=effects.message)
 
     def _deletion_failed(self, mr: Managed, failure: ActionFailed) -> Change:

@@ -250,6 +250,14 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
         _ROUNDS,
     ),
     Mutation(
+        "what was never looked at is deleted without a mark",
+        "domainuse.py",
+        "            had |= {(namespace_of(mr), name) for name in names}\n",
+        "",
+        "what was left of a resource that went vouches for a forged status for three days",
+        _ROUNDS,
+    ),
+    Mutation(
         "a look from before a deletion says that it did not happen",
         "domainuse.py",
         "found.get(pair, at) <= at",

@@ -185,7 +185,7 @@ PROVIDER_MESSAGES = (
     Mutation(
         "a deletion advises what its claim could do, which is gone",
         "cloudfront/advice.py",
-        "    if mr.deleted:\n",
+        "    if mr.deleted and _of_claim(mr):\n",
         "    if False:\n",
         "nobody can follow it",
         (_MESSAGES,),

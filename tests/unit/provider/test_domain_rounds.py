@@ -202,11 +202,20 @@ def test_a_deleted_name_is_marked_at_once_and_survives_the_process(cluster):
     cluster.looks.note(mr, frozenset({DOMAIN, NAME}))
     cluster.records.hold([DOMAIN, NAME], "shop")
     before = cluster.writes
-    cluster.records.deleted(mr)
+    cluster.records.deleted(mr, frozenset())
     assert cluster.writes == before + 1, "of the name alone"
     cluster.restart()
     assert not cluster.records.vouches(NAME, "shop")
     assert cluster.records.holder(NAME) == "shop"
+
+
+def test_a_deletion_of_what_was_never_looked_at_is_marked_too(cluster):
+    """As what was made for a resource that went meanwhile."""
+    cluster.records.hold([NAME], "shop")
+    cluster.records.deleted(Managed(managed(uid="went")), frozenset({NAME}))
+    assert not cluster.records.vouches(NAME, "shop")
+    cluster.passes(seconds=10)
+    assert not cluster.records.vouches(NAME, "shop")
 
 
 def test_a_mark_that_cannot_be_written_is_made_by_the_next_round(cluster):
@@ -214,7 +223,7 @@ def test_a_mark_that_cannot_be_written_is_made_by_the_next_round(cluster):
     cluster.looks.note(mr, frozenset({NAME}))
     cluster.records.hold([NAME], "shop")
     patch, cluster.api.patch = cluster.api.patch, refusing
-    cluster.records.deleted(mr)
+    cluster.records.deleted(mr, frozenset())
     cluster.api.patch = patch
     assert cluster.records.vouches(NAME, "shop")
     cluster.looks.note(mr, frozenset())
