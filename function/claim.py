@@ -89,19 +89,24 @@ class Claim:
 def identify(resource: Struct) -> Composite:
     """Read who the composite is; never fails, so that a refusal can be addressed."""
     metadata, spec = structs.child(resource, "metadata"), structs.child(resource, "spec")
+    api_version, kind = structs.texts_at(resource, ("apiVersion", "kind"))
+    name, namespace, uid = structs.texts_at(metadata, ("name", "namespace", "uid"))
     return Composite(
-        api_version=structs.text(resource, "apiVersion"),
-        kind=structs.text(resource, "kind"),
-        name=structs.text(metadata, "name"),
-        namespace=structs.text(metadata, "namespace"),
-        uid=structs.text(metadata, "uid"),
+        api_version=api_version,
+        kind=kind,
+        name=name,
+        namespace=namespace,
+        uid=uid,
         labels=tuple(sorted(structs.text_map(metadata, "labels").items())),
         claim=_claim_ref(structs.child(spec, "claimRef")),
         secret_namespace=structs.text(spec, "writeConnectionSecretToRef", "namespace") or None,
         confirmed=_tokens(structs.text(metadata, "annotations", CONFIRM)),
         conditions=tuple(
-            (structs.text(each, "type"), (structs.text(each, "status"), structs.text(each, "reason")))
-            for each in structs.objects(resource, "status", "conditions")
+            (type_, (holds, reason))
+            for type_, holds, reason in (
+                structs.texts_at(each, ("type", "status", "reason"))
+                for each in structs.objects(resource, "status", "conditions")
+            )
         ),
     )
 

@@ -4,6 +4,7 @@ on. Core applies them server-side and takes back what is left out later."""
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 from apis import kinds
@@ -21,7 +22,7 @@ from apis.tenantclaim import TenantClaimSpec
 from edgetenants_runtime.api.annotations import EXTERNAL_NAME
 from edgetenants_runtime.api.managed import DeletionPolicy, ManagementPolicy
 from edgetenants_runtime.api.references import ProviderConfigReference
-from function import naming
+from function import naming, wire
 from function.claim import Claim, Composite
 from function.errors import refuse_claim
 from function.plans import ChosenPlan
@@ -65,6 +66,18 @@ class Order:
     def external_name(self, domain: str | None = None) -> str:
         """The name in CloudFront, of the whole or of one domain's tenant."""
         return naming.external(self.chosen.plan.name, *self.composite.owner, domain)
+
+    # What is the same in each of the claim's tenants is made once; a claim can have a hundred.
+
+    @cached_property
+    def envelope(self) -> bytes:
+        """The fields of `spec` beside `forProvider` that do not depend on the tenant, as a Struct."""
+        return wire.struct(_envelope(self))
+
+    @cached_property
+    def parameters(self) -> bytes:
+        """The fields of a tenant's `spec.forProvider` that do not depend on the tenant, as a Struct."""
+        return wire.struct(_tenant_parameters(self))
 
 
 @dataclass(frozen=True)
@@ -110,8 +123,8 @@ def _tenant(order: Order, name: str, domains: tuple[str, ...], *, own: str | Non
     return WantedTenant(name, domains, not spec.suspended, plan.distribution_id, order.terms.dedicated, own)
 
 
-def tenant(order: Order, wanted: WantedTenant, external_name: str | None) -> Json:
-    """The DistributionTenant that is asked for.
+def tenant(order: Order, wanted: WantedTenant, external_name: str | None) -> bytes:
+    """The DistributionTenant that is asked for, as a Struct.
 
     Args:
         order: what is wanted.
@@ -127,12 +140,12 @@ def tenant(order: Order, wanted: WantedTenant, external_name: str | None) -> Jso
     if wanted.takes:
         annotations[TAKE] = ",".join(wanted.takes)
     kind = kinds.DISTRIBUTION_TENANT if order.composite.namespaced else kinds.LEGACY_DISTRIBUTION_TENANT
-    secret = _secret(order.composite, spec, wanted)
-    return _managed(kind, annotations, _envelope(order) | secret, _tenant_parameters(order, wanted))
+    envelope = order.envelope + wire.struct(_secret(order.composite, spec, wanted))
+    return _managed(kind, annotations, envelope, order.parameters + wire.struct(_own(order, wanted)))
 
 
-def connection_group(order: Order, external_name: str | None) -> Json:
-    """The claim's own ConnectionGroup."""
+def connection_group(order: Order, external_name: str | None) -> bytes:
+    """The claim's own ConnectionGroup, as a Struct."""
     connection = order.chosen.plan.connection
     kind = kinds.CONNECTION_GROUP if order.composite.namespaced else kinds.LEGACY_CONNECTION_GROUP
     parameters = {
@@ -141,16 +154,16 @@ def connection_group(order: Order, external_name: str | None) -> Json:
         "tags": dict(order.terms.tags),
     }
     annotations = {EXTERNAL_NAME: external_name or order.external_name()}
-    return _managed(kind, annotations, _envelope(order), _without_empty(parameters))
+    return _managed(kind, annotations, order.envelope, wire.struct(_without_empty(parameters)))
 
 
-def _managed(kind: kinds.Kind, annotations: Json, envelope: Json, parameters: Json) -> Json:
-    return {
+def _managed(kind: kinds.Kind, annotations: Json, envelope: bytes, parameters: bytes) -> bytes:
+    head = {
         "apiVersion": kind.api_version,
         "kind": kind.kind,
         "metadata": {"annotations": annotations},
-        "spec": {**envelope, "forProvider": parameters},
     }
+    return wire.struct(head) + wire.field("spec", envelope + wire.field("forProvider", parameters))
 
 
 def _without_empty(fields: Mapping[str, Any]) -> Json:
@@ -199,26 +212,34 @@ def _secret_name(asked: str, suffix: str) -> str:
     return asked + suffix
 
 
-def _tenant_parameters(order: Order, wanted: WantedTenant) -> Json:
+def _tenant_parameters(order: Order) -> Json:
     terms = order.terms
-    parameters: Json = {
+    return _without_empty(
+        {
+            "parameters": dict(terms.parameters),
+            "customizations": _customizations(terms),
+            "managedCertificateRequest": _certificate_request(terms),
+            "tags": dict(terms.tags),
+            "dns": _records(order),
+        }
+    )
+
+
+def _own(order: Order, wanted: WantedTenant) -> Json:
+    """The fields of its `spec.forProvider` that other tenants of the claim have otherwise."""
+    own = {
         "distributionId": wanted.distribution_id,
         "domains": sorted(wanted.listed),
         "enabled": wanted.enabled,
-        "parameters": dict(terms.parameters),
-        "customizations": _customizations(terms),
-        "managedCertificateRequest": _certificate_request(terms),
-        "tags": dict(terms.tags),
-        "dns": _records(order),
     }
-    return _without_empty(parameters | _connection(order, wanted))
+    return own | _connection(order, wanted)
 
 
 def _connection(order: Order, wanted: WantedTenant) -> Json:
     if wanted.dedicated:
         # The group's name is Crossplane's to give; both have the composite as their controller.
         return {"connectionGroupIdSelector": {"matchControllerRef": True}}
-    return {"connectionGroupId": order.chosen.plan.connection.connection_group_id}
+    return _without_empty({"connectionGroupId": order.chosen.plan.connection.connection_group_id})
 
 
 def _customizations(terms: Terms) -> Json:

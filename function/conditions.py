@@ -120,7 +120,7 @@ def pointing(live: Finding, told: Iterable[Told]) -> Finding:
         for each in told
         if each.holds and each.type in _POINTERS and each.reason is not DegradedReason.DNS_RECORD_LOST
     ]
-    return replace(live, message=" ".join((live.message, *also)))
+    return replace(live, message=" ".join((live.message, *also))) if also else live
 
 
 _POINTERS: Final[Mapping[ClaimConditionType, str]] = {

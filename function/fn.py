@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeVar
 
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 from google.protobuf.struct_pb2 import Struct
@@ -34,6 +34,8 @@ from function.live import Finding
 from function.observed import ObservedTenant
 from function.plans import Plans
 from function.unreadable import Remains
+
+Said = TypeVar("Said", Finding, Told)
 
 _OURS: Final = frozenset({kinds.MANAGED_GROUP, kinds.LEGACY_MANAGED_GROUP})
 _UNREAD: Final = Finding(
@@ -251,8 +253,8 @@ def _derive(order: Order, seen: Mapping[str, ObservedTenant], *, reached: bool) 
     )
     finding = conditions.pointing(finding, told)
     # At the end, so that two that say the same are known by it.
-    finding = replace(finding, message=fieldnames.in_claim(order, finding.message))
-    told = tuple(replace(each, message=fieldnames.in_claim(order, each.message)) for each in told)
+    finding = _in_claim(order, finding)
+    told = tuple(_in_claim(order, each) for each in told)
     return Composed(
         tenants=wanted.tenants,
         resources=b"".join(resources),
@@ -262,6 +264,11 @@ def _derive(order: Order, seen: Mapping[str, ObservedTenant], *, reached: bool) 
         told=told,
         conditions=response.conditions(order.composite, finding, told),
     )
+
+
+def _in_claim(order: Order, said: Said) -> Said:
+    message = fieldnames.in_claim(order, said.message)
+    return said if message == said.message else replace(said, message=message)
 
 
 def _leaving(seen: Mapping[str, ObservedTenant]) -> frozenset[str]:
@@ -297,13 +304,13 @@ def _name_of(seen: ObservedTenant | None) -> str | None:
 
 
 def _tenant(order: Order, wanted: WantedTenant, external_name: str | None, *, ready: bool) -> bytes:
-    resource = structs.of(compose.tenant(order, wanted, external_name))
+    resource = compose.tenant(order, wanted, external_name)
     return response.composed(wanted.resource_name, resource, ready=ready)
 
 
 def _connection_group(order: Order, seen: ObservedTenant | None) -> bytes:
     ready = seen is not None and seen.ready.holds
-    group = structs.of(compose.connection_group(order, _name_of(seen)))
+    group = compose.connection_group(order, _name_of(seen))
     return response.composed(compose.CONNECTION_GROUP, group, ready=ready)
 
 

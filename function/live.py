@@ -239,7 +239,8 @@ def _served(view: View) -> Finding | None:
     unreached = tuple(domain for domain in view.wanted.domains if domain in view.seen.unreached)
     if unreached:
         return _past(unreached, view.seen.routing_endpoint)
-    return replace(_SERVED, message=_SERVED.message + _leading_there(view.seen))
+    there = _leading_there(view.seen)
+    return replace(_SERVED, message=_SERVED.message + there) if there else _SERVED
 
 
 def _past(unreached: tuple[str, ...], endpoint: str = "") -> Finding:

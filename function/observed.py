@@ -4,7 +4,6 @@ it was asked for when it said so."""
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from google.protobuf.struct_pb2 import Struct
 
@@ -79,7 +78,7 @@ class ObservedTenant:
     id: str = ""
     """Its id in CloudFront; empty where it is not known."""
     routing_endpoint: str = ""
-    instructions: tuple[Mapping[str, Any], ...] = ()
+    instructions: tuple[Mapping[str, str], ...] = ()
     """The DNS records that somebody must make, sorted."""
 
     def condition(self, type_: str) -> ObservedCondition:
@@ -124,27 +123,23 @@ def read(resource: Struct) -> ObservedTenant:
     """Read a DistributionTenant; what is missing or of another type is taken for unknown."""
     metadata, status = structs.child(resource, "metadata"), structs.child(resource, "status")
     annotations, at_provider = structs.child(metadata, "annotations"), structs.child(status, "atProvider")
-    id_ = structs.text(at_provider, "id")
-    created = id_ or structs.text(annotations, EXTERNAL_CREATE_SUCCEEDED)
+    name, deleted = structs.texts_at(metadata, ("name", "deletionTimestamp"))
+    carried, created = structs.texts_at(annotations, (EXTERNAL_NAME, EXTERNAL_CREATE_SUCCEEDED))
+    id_, known_as, endpoint = structs.texts_at(at_provider, ("id", "name", "routingEndpoint"))
     return ObservedTenant(
-        name=structs.text(metadata, "name"),
-        external_name=structs.text(annotations, EXTERNAL_NAME) or structs.text(at_provider, "name") or None,
-        exists=bool(created),
-        deleted=bool(structs.text(metadata, "deletionTimestamp")),
+        name=name,
+        external_name=carried or known_as or None,
+        exists=bool(id_ or created),
+        deleted=bool(deleted),
         generation=structs.whole_number(metadata, "generation"),
         asked=_asked(structs.child(resource, "spec", "forProvider")),
-        conditions={
-            type_: _condition(each)
-            for each in structs.objects(status, "conditions")
-            if (type_ := structs.text(each, "type")) in _READ_TYPES
-        },
+        conditions=_conditions(status),
         enabled=structs.flag(at_provider, "enabled"),
-        domain_states={
-            structs.text(each, "domain"): structs.text(each, "status")
-            for each in structs.objects(at_provider, "domains")
-        },
+        domain_states=dict(
+            structs.texts_at(each, ("domain", "status")) for each in structs.objects(at_provider, "domains")
+        ),
         id=id_,
-        routing_endpoint=structs.text(at_provider, "routingEndpoint"),
+        routing_endpoint=endpoint,
         instructions=_instructions(status),
     )
 
@@ -157,19 +152,23 @@ def _asked(parameters: Struct | None) -> Asked:
     )
 
 
-def _condition(condition: Struct) -> ObservedCondition:
-    return ObservedCondition(
-        status=structs.text(condition, "status"),
-        reason=structs.text(condition, "reason"),
-        message=structs.text(condition, "message")[:_LONGEST_MESSAGE],
-        generation=structs.whole_number(condition, "observedGeneration"),
-    )
+def _conditions(status: Struct | None) -> dict[str, ObservedCondition]:
+    conditions = {}
+    for each in structs.objects(status, "conditions"):
+        type_, holds, reason, message = structs.texts_at(each, ("type", "status", "reason", "message"))
+        if type_ in _READ_TYPES:
+            generation = structs.whole_number(each, "observedGeneration")
+            conditions[type_] = ObservedCondition(holds, reason, message[:_LONGEST_MESSAGE], generation)
+    return conditions
 
 
 _INSTRUCTION_FIELDS = ("name", "purpose", "type", "value", "state")
 
 
-def _instructions(status: Struct | None) -> tuple[Mapping[str, Any], ...]:
-    found = [structs.text_map(each) for each in structs.objects(status, "dnsInstructions")]
-    known = [{key: each[key] for key in _INSTRUCTION_FIELDS if key in each} for each in found]
-    return tuple(sorted(known, key=lambda each: tuple(each.get(key, "") for key in _INSTRUCTION_FIELDS)))
+def _instructions(status: Struct | None) -> tuple[Mapping[str, str], ...]:
+    found = sorted(
+        structs.texts_at(each, _INSTRUCTION_FIELDS) for each in structs.objects(status, "dnsInstructions")
+    )
+    return tuple(
+        {key: text for key, text in zip(_INSTRUCTION_FIELDS, each, strict=True) if text} for each in found
+    )

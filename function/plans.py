@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any, Final
 
 from google.protobuf.struct_pb2 import Struct
@@ -13,6 +12,7 @@ from apis.errors import InvalidInput, Problem, shown
 from apis.tenantplans import Plan, PlanSource
 from function import structs
 from function.errors import Refused
+from function.remembered import Parsed
 
 DEFAULT_TTL: Final = 3600.0
 """Seconds; what an input says that names no `ttl`."""
@@ -32,7 +32,7 @@ class Offer:
 
 @dataclass(frozen=True, eq=False)
 class Plans:
-    """What the platform team offers. Equal inputs give one and the same."""
+    """What the platform team offers."""
 
     sound: Mapping[str, Offer]
     broken: Mapping[str, str]
@@ -45,6 +45,8 @@ class Plans:
     """Where further plans come from."""
     flaws: tuple[str, ...] = ()
     """What is wrong with the sources themselves."""
+    input: bytes = b""
+    """What they were read from, without sources: the function's input, serialized."""
 
     @property
     def names(self) -> list[str]:
@@ -88,13 +90,17 @@ def read(input_: Struct) -> Plans:
     Raises:
         Refused: with reason PlanInvalid, when something else is wrong with it.
     """
+    serialized = input_.SerializeToString(deterministic=True)
     try:
-        return _parse(input_.SerializeToString(deterministic=True))
+        return PARSED.get((serialized,), lambda: _parse(serialized))
     except InvalidInput as error:
         raise Refused(LiveReason.PLAN_INVALID, f"The function's input: {error}") from None
 
 
-@lru_cache(maxsize=32)
+PARSED: Final[Parsed[Plans]] = Parsed()
+"""Plans by what they were read from: the function's input, and with it the contents of sources."""
+
+
 def _parse(input_: bytes) -> Plans:
     sound, broken = tenantplans.salvage(_whole(structs.plain_object(Struct.FromString(input_))))
     said = "ttl" in sound.model_fields_set
@@ -104,6 +110,7 @@ def _parse(input_: bytes) -> Plans:
         default=sound.default_plan,
         ttl=tenantplans.seconds(sound.ttl) if said or not sound.plans_from else SOURCES_TTL,
         sources=sound.plans_from or (),
+        input=input_,
     )
 
 

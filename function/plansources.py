@@ -5,8 +5,7 @@ Cores that know `requirements.resources` (v2.0) know `extra_resources` (v1.15) t
 stands in both. Only those that say nothing of their capabilities (before v2.2) are told in both ways.
 """
 
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
@@ -16,11 +15,10 @@ from apis.conditions import LiveReason
 from apis.tenantplans import PlanSource
 from function import structs
 from function.errors import Refused
-from function.plans import Plans
+from function.plans import PARSED, Plans
 
 API_VERSION: Final = "apiextensions.crossplane.io/v1beta1"
 KIND: Final = "EnvironmentConfig"
-_REMEMBERED: Final = 64
 
 
 def require(req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, offered: Plans) -> None:
@@ -56,7 +54,10 @@ def gather(req: fnv1.RunFunctionRequest, offered: Plans) -> Plans | None:
                 "Nothing is changed until it is there.",
             )
         found.extend(sorted(_contents(answer)))
-    return _joined(offered, tuple(found)) if found else offered
+    if not found:
+        return offered
+    parts = (offered.input, *(part for name, plans in found for part in (name.encode(), plans)))
+    return PARSED.get(parts, lambda: _joined(offered, found))
 
 
 def _named(offered: Plans) -> Iterator[tuple[str, PlanSource]]:
@@ -78,8 +79,7 @@ def _contents(answer: fnv1.Resources) -> Iterator[tuple[str, bytes]]:
         yield f"{KIND} {name}", plans.SerializeToString(deterministic=True)
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _joined(offered: Plans, found: tuple[tuple[str, bytes], ...]) -> Plans:
+def _joined(offered: Plans, found: Iterable[tuple[str, bytes]]) -> Plans:
     return offered.with_sources((name, _plain(plans)) for name, plans in found)
 
 

@@ -1,44 +1,93 @@
-"""The last answer to each claim, which is given again while nothing has changed that an answer is made from.
+"""What is kept between calls: the last answer to each claim, and the plans as they were read. Both are kept
+by value, and within bounds of bytes.
 
 Crossplane asks for each claim about once a minute, and with each change of the composite or of anything
 composed. Most of these calls bring a version, an ETag, or a date. So what no answer is made from is taken out
-of a request before anybody reads it; what is left is the question, and one question has one answer.
+of a request before anybody reads it (questions.py); what is left is the question, and one question has one
+answer. It is given again while the question is the same.
 
 Kept are the answers of which nothing was told: no event, no refusal, no connection details. Each composite
-has one at a time, so an author who edits a claim again and again fills nothing. Where there is no room for
-one more, another goes, whichever it happens to be: of claims that are asked for in turn, and are more than
-there is room for, the one that was used least recently is always the next.
+has one at a time, so an author who edits a claim again and again fills nothing.
 """
 
-import hashlib
+import random
 import threading
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from hashlib import sha256
+from typing import Final, Generic, TypeVar
 
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
-from google.protobuf.struct_pb2 import Struct
 
-from function import compose, structs
-from function.unreadable import sized
+from function.wire import sized
 
 MOST_BYTES: Final = 16 * 1024 * 1024
 """Of all answers together. An answer for 100 tenants has 4 kB when it is compressed, and one for ten 1 kB."""
 LARGEST: Final = 128 * 1024
 """Bytes of one compressed answer."""
 ENTRY: Final = 500
-"""Bytes that an entry takes beside its answer."""
+"""Bytes that an entry takes beside its value."""
 
 _FASTEST: Final = 1
 _META: Final = 1
 _TAG: Final = 1
 """Numbers of fields in RunFunctionResponse and ResponseMeta."""
 
-_UNREAD_METADATA: Final = ("resourceVersion", "managedFields", "ownerReferences")
-_UNREAD_SPEC: Final = ("crossplane", "resourceRefs")
-_UNREAD_AT_PROVIDER: Final = ("etag", "parameters")
-_READ_STATUS: Final = "conditions"
+Value = TypeVar("Value")
+
+
+class Room(Generic[Value]):
+    """Values by keys, in so many bytes.
+
+    Where there is no room for one more, another goes, whichever it happens to be: of claims that are asked
+    for in turn, and are more than there is room for, the one that was used least recently is always the next.
+    """
+
+    def __init__(self, most: int) -> None:
+        """`most`: bytes of all together."""
+        self._most = most
+        self._size = 0
+        self._kept: dict[str | bytes, tuple[Value, int]] = {}
+        # The same keys by place, so that any one can be picked.
+        self._keys: list[str | bytes] = []
+        self._places: dict[str | bytes, int] = {}
+        self._lock = threading.Lock()
+        self._any = random.Random(0)  # noqa: S311  # no secret
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    @property
+    def size(self) -> int:
+        """Bytes that are taken."""
+        return self._size
+
+    def get(self, key: str | bytes) -> Value | None:
+        """The value; None where it is not kept."""
+        kept = self._kept.get(key)
+        return kept[0] if kept is not None else None
+
+    def put(self, key: str | bytes, value: Value, size: int) -> None:
+        """Keep a value instead of the key's last one; `size`: its bytes."""
+        with self._lock:
+            self._forget(key)
+            self._places[key] = len(self._keys)
+            self._keys.append(key)
+            self._kept[key] = (value, size + ENTRY)
+            self._size += size + ENTRY
+            while self._size > self._most:
+                self._forget(self._any.choice(self._keys))
+
+    def _forget(self, key: str | bytes) -> None:
+        place = self._places.pop(key, None)
+        if place is None:
+            return
+        self._size -= self._kept.pop(key)[1]
+        last = self._keys.pop()
+        if last != key:
+            self._keys[place] = last
+            self._places[last] = place
 
 
 @dataclass(frozen=True)
@@ -50,42 +99,6 @@ class Question:
     digest: bytes
 
 
-def question(req: fnv1.RunFunctionRequest) -> Question:
-    """The question that a request asks. What is no part of it is gone from the request after that, but for
-    the tag."""
-    composite = req.observed.composite.resource
-    _drop(composite, ("metadata",), _UNREAD_METADATA)
-    _drop(composite, ("spec",), _UNREAD_SPEC)
-    status = structs.child(composite, "status")
-    if status is not None:
-        _drop(status, (), [key for key in status.fields if key != _READ_STATUS])
-    resources = req.observed.resources
-    for name in [each for each in resources if not compose.OURS.fullmatch(each)]:
-        del resources[name]
-    for each in resources.values():
-        _drop(each.resource, ("metadata",), _UNREAD_METADATA)
-        _drop(each.resource, ("status", "atProvider"), _UNREAD_AT_PROVIDER)
-    asker = structs.text(composite, "metadata", "uid")
-    if not asker:
-        # A report has no composite, and holds all claims: it is asked for once.
-        return Question("", b"")
-    tag = req.meta.tag
-    req.meta.tag = ""
-    serialized = req.SerializeToString(deterministic=True)
-    req.meta.tag = tag
-    return Question(asker, hashlib.sha256(serialized).digest())
-
-
-def _drop(struct: Struct, path: tuple[str, ...], keys: Iterable[str]) -> None:
-    inner = structs.child(struct, *path)
-    if inner is None:
-        return
-    fields = inner.fields
-    for key in keys:
-        if key in fields:
-            del fields[key]
-
-
 @dataclass(frozen=True)
 class _Kept:
     digest: bytes
@@ -94,35 +107,25 @@ class _Kept:
     rest: bytes
     """The answer without its meta, serialized and compressed."""
 
-    @property
-    def size(self) -> int:
-        return len(self.rest) + ENTRY
-
 
 class Answers:
     """Serialized answers, by composites."""
 
     def __init__(self, most: int = MOST_BYTES) -> None:
         """`most`: bytes of all together."""
-        self._most = most
-        self._size = 0
-        self._kept: dict[str, _Kept] = {}
-        # The same askers by place, so that any one can be picked.
-        self._askers: list[str] = []
-        self._places: dict[str, int] = {}
-        self._lock = threading.Lock()
+        self._room: Room[_Kept] = Room(most)
 
     def __len__(self) -> int:
-        return len(self._askers)
+        return len(self._room)
 
     @property
     def size(self) -> int:
         """Bytes that are taken."""
-        return self._size
+        return self._room.size
 
     def find(self, question: Question, tag: str) -> bytes | None:
         """The answer to the question, with this tag; None where it is not known."""
-        kept = self._kept.get(question.asker)
+        kept = self._room.get(question.asker)
         if kept is None or kept.digest != question.digest:
             return None
         tagged = sized(_TAG, tag.encode()) if tag else b""
@@ -141,21 +144,38 @@ class Answers:
         kept = _Kept(question.digest, meta, zlib.compress(rest, _FASTEST))
         if not question.asker or len(kept.rest) > LARGEST:
             return
-        with self._lock:
-            self._forget(question.asker)
-            self._places[question.asker] = len(self._askers)
-            self._askers.append(question.asker)
-            self._kept[question.asker] = kept
-            self._size += kept.size
-            while self._size > self._most:
-                self._forget(self._askers[int.from_bytes(question.digest) % len(self._askers)])
+        self._room.put(question.asker, kept, len(kept.rest))
 
-    def _forget(self, asker: str) -> None:
-        place = self._places.pop(asker, None)
-        if place is None:
-            return
-        self._size -= self._kept.pop(asker).size
-        last = self._askers.pop()
-        if last != asker:
-            self._askers[place] = last
-            self._places[last] = place
+
+MOST_OF_PLANS: Final = 16 * 1024 * 1024
+"""Bytes of all parsed plans together: some 4,000 plans of 300 bytes each."""
+GROWTH: Final = 12
+"""How many bytes a parsed plan takes for each that it has serialized, at most (measured)."""
+
+
+class Parsed(Generic[Value]):
+    """What was read from bytes, by the bytes. Values that may not change: all who ask get the same one."""
+
+    def __init__(self, most: int = MOST_OF_PLANS) -> None:
+        """`most`: bytes of all together; one has at most half of them."""
+        self._room: Room[Value] = Room(most)
+        self._largest = most // 2
+
+    def __len__(self) -> int:
+        return len(self._room)
+
+    def get(self, parts: tuple[bytes, ...], read: Callable[[], Value]) -> Value:
+        """The value that `read` makes of the parts, from memory where it has been made of them before.
+
+        Raises:
+            Exception: whatever `read` raises; that is not kept.
+        """
+        key = b"".join(sha256(part).digest() for part in parts)
+        known = self._room.get(key)
+        if known is not None:
+            return known
+        value = read()
+        size = GROWTH * sum(map(len, parts))
+        if size <= self._largest:
+            self._room.put(key, value, size)
+        return value

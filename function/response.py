@@ -12,6 +12,7 @@ from function.claim import Composite
 from function.conditions import Told
 from function.errors import Refused
 from function.live import Finding
+from function.wire import sized
 
 LONGEST_MESSAGE: Final = 4096
 """Characters of a message; a claim can have 500 wrong domains, and nobody reads further."""
@@ -49,14 +50,27 @@ def want(rsp: fnv1.RunFunctionResponse, resources: bytes, status: Struct) -> Non
     rsp.desired.composite.resource.get_or_create_struct("status").fields.MergeFrom(status.fields)
 
 
-def composed(name: str, resource: Struct, *, ready: bool) -> bytes:
-    """A state with this one composed resource, serialized. Such states are joined like bytes."""
-    return _state(name, resource, ready=ready).SerializeToString(deterministic=True)
+def composed(name: str, resource: bytes, *, ready: bool) -> bytes:
+    """A state with this one composed resource, serialized. Such states are joined like bytes.
+
+    Args:
+        name: among the composed resources.
+        resource: the object, a serialized Struct.
+        ready: what Crossplane is told of it.
+    """
+    wanted = sized(_RESOURCE, resource) + _READY[ready]
+    return sized(_RESOURCES, sized(_KEY, name.encode()) + sized(_VALUE, wanted))
 
 
-def _state(name: str, resource: Struct, *, ready: bool) -> fnv1.State:
-    wanted = fnv1.Resource(resource=resource, ready=fnv1.READY_TRUE if ready else fnv1.READY_FALSE)
-    return fnv1.State(resources={name: wanted})
+_RESOURCES: Final = fnv1.State.RESOURCES_FIELD_NUMBER
+_RESOURCE: Final = fnv1.Resource.RESOURCE_FIELD_NUMBER
+_KEY: Final = 1
+_VALUE: Final = 2
+"""Numbers of the fields of a map's entry."""
+_READY: Final = {
+    ready: fnv1.Resource(ready=says).SerializeToString()
+    for ready, says in ((True, fnv1.READY_TRUE), (False, fnv1.READY_FALSE))
+}
 
 
 def keep(state: fnv1.State, name: str, seen: Struct, *, ready: bool) -> None:
@@ -68,7 +82,7 @@ def keep(state: fnv1.State, name: str, seen: Struct, *, ready: bool) -> None:
     annotations = structs.child(seen, "metadata", "annotations")
     if annotations is not None:
         kept.get_or_create_struct("metadata").get_or_create_struct("annotations").CopyFrom(annotations)
-    state.resources.MergeFrom(_state(name, kept, ready=ready).resources)
+    state.MergeFromString(composed(name, kept.SerializeToString(), ready=ready))
 
 
 def conditions(composite: Composite, finding: Finding, told: Iterable[Told]) -> tuple[fnv1.Condition, ...]:

@@ -20,7 +20,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from edgetenants_runtime.bounds import cut
-from function import fn, remembered, unreadable
+from function import fn, questions, unreadable
 from function.errors import StartupFailed
 from function.metrics import Metrics
 from function.remembered import Answers
@@ -170,7 +170,7 @@ class _Calls:
         except DecodeError:
             answer = fn.refuse_unreadable(unreadable.salvage(request))
             return answer, answer.response.meta.tag, _serialize(answer.response)
-        question, tag = remembered.question(req), req.meta.tag
+        question, tag = questions.question(req), req.meta.tag
         known = self._answers.find(question, tag)
         if known is not None:
             return None, tag, known

@@ -5,9 +5,8 @@ and again.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
-from google.protobuf.struct_pb2 import ListValue, Struct
+from google.protobuf.struct_pb2 import Struct
 
 from apis.dns import RecordPurpose
 from function import domains, structs
@@ -30,19 +29,16 @@ def derive(
         parked: names that its tenants have beside its domains, to which nobody goes.
     """
     tenants = tuple(tenants)
+    # Of two tenants that know a domain the first is asked.
+    serving = {domain: each for each in reversed(tenants) for domain in each.domain_states}
     fields = {
         "phase": phase(finding.reason),
         "url": _url(served, tenants),
         "routingEndpoint": next((each.routing_endpoint for each in tenants if each.routing_endpoint), None),
+        "domains": [_domain(domain, serving.get(domain)) for domain in sorted(served)],
+        "dnsInstructions": list(_distinct(tenants, parked)) or None,
     }
-    status = structs.of({key: value for key, value in fields.items() if value is not None})
-    # Of two tenants that know a domain the first is asked.
-    serving = {domain: each for each in reversed(tenants) for domain in each.domain_states}
-    rows = (_row(domain, serving.get(domain)) for domain in sorted(served))
-    status.fields["domains"].list_value.MergeFromString(b"".join(rows))
-    if records := b"".join(_distinct(tenants, parked)):
-        status.fields["dnsInstructions"].list_value.MergeFromString(records)
-    return status
+    return structs.of({key: value for key, value in fields.items() if value is not None})
 
 
 def _url(served: Sequence[str], tenants: Sequence[ObservedTenant]) -> str | None:
@@ -54,38 +50,27 @@ def _url(served: Sequence[str], tenants: Sequence[ObservedTenant]) -> str | None
     return f"https://{first}" if first in active else None
 
 
-def _row(domain: str, serving: ObservedTenant | None) -> bytes:
+def _domain(domain: str, serving: ObservedTenant | None) -> Mapping[str, str]:
     if serving is None:
-        return _domain(domain, None, None, None)
-    state, record = serving.domain_states[domain], _record_state(domain, serving)
-    return _domain(domain, state, serving.certificate, record)
+        return {"domain": domain}
+    known = {
+        "domain": domain,
+        "state": serving.domain_states[domain],
+        "certificate": serving.certificate,
+        "dns": _record_state(domain, serving),
+    }
+    return {key: value for key, value in known.items() if value}
 
 
-def _domain(domain: str, state: str | None, certificate: str | None, record: str | None) -> bytes:
-    fields = {"domain": domain, "state": state, "certificate": certificate, "dns": record}
-    return _list([{key: value for key, value in fields.items() if value}])
-
-
-def _distinct(tenants: Sequence[ObservedTenant], parked: frozenset[str]) -> Iterator[bytes]:
+def _distinct(tenants: Sequence[ObservedTenant], parked: frozenset[str]) -> Iterator[Mapping[str, str]]:
     """The records of each tenant, but for names that one before has as well: a domain that moves stands in
     the status of two tenants for a while, and the list takes each record once."""
     told: set[str] = set()
     for each in tenants:
         names = {record.get("name", "") for record in each.instructions}
-        if names:
-            yield _records(each, parked | (names & told))
+        hidden = parked | (names & told)
+        yield from (record for record in each.instructions if record.get("name") not in hidden)
         told |= names
-
-
-def _records(tenant: ObservedTenant, hidden: frozenset[str]) -> bytes:
-    return _list(each for each in tenant.instructions if each.get("name") not in hidden)
-
-
-def _list(objects: Iterable[Mapping[str, Any]]) -> bytes:
-    found = ListValue()
-    for each in objects:
-        found.add_struct().update(dict(each))
-    return found.SerializeToString(deterministic=True)
 
 
 def _record_state(domain: str, tenant: ObservedTenant) -> str | None:

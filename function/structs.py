@@ -1,47 +1,56 @@
 """Reading JSON objects where they are: in protobuf's Struct, field by field.
 
 Converting a whole object costs more than all else that the function does, so only what is needed is read.
-Reading a map of protobuf by index creates what is missing; nothing here does.
+Reading a map of protobuf by index creates what is missing, so nothing here does so without a look first. The
+two together take less time than the map's `get`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from google.protobuf.struct_pb2 import Struct, Value
 
+from function import wire
+
 
 def value(struct: Struct | None, *path: str) -> Value | None:
     """What stands at `path`; None where there is nothing, or something on the way is no object."""
-    *way, last = path
-    for key in way:
-        struct = _object(struct, key)
-    return struct.fields.get(last) if struct is not None else None
+    return _field(child(struct, *path[:-1]), path[-1])
 
 
 def child(struct: Struct | None, *path: str) -> Struct | None:
     """The object at `path`; None where there is none."""
     for key in path:
-        struct = _object(struct, key)
+        found = _field(struct, key)
+        struct = found.struct_value if found is not None and found.HasField("struct_value") else None
     return struct
 
 
-def _object(struct: Struct | None, key: str) -> Struct | None:
-    found = struct.fields.get(key) if struct is not None else None
-    return found.struct_value if found is not None and found.HasField("struct_value") else None
+def _field(struct: Struct | None, key: str) -> Value | None:
+    if struct is None:
+        return None
+    fields = struct.fields
+    return fields[key] if key in fields else None  # noqa: SIM401  # the map's get takes twice as long
 
 
 def text(struct: Struct | None, *path: str) -> str:
     """The text at `path`; empty where there is none."""
-    if struct is None:
-        return ""
     # Most texts stand in the object itself, and a call reads dozens.
-    found = struct.fields.get(path[0]) if len(path) == 1 else value(struct, *path)
+    found = _field(struct, path[0]) if len(path) == 1 else value(struct, *path)
     return found.string_value if found is not None else ""
 
 
-def whole_number(struct: Struct | None, *path: str) -> int | None:
-    """The number at `path`, without its fraction; None where there is none."""
-    found = value(struct, *path)
+def texts_at(struct: Struct | None, keys: Sequence[str]) -> list[str]:
+    """The texts of the object's own fields, in the order of `keys`; empty where there is none."""
+    if struct is None:
+        return [""] * len(keys)
+    fields = struct.fields
+    return [fields[key].string_value if key in fields else "" for key in keys]
+
+
+def whole_number(struct: Struct | None, key: str) -> int | None:
+    """The number in the object's own field, without its fraction; None where there is none."""
+    found = _field(struct, key)
     if found is None or not found.HasField("number_value"):
         return None
     number = found.number_value
@@ -84,9 +93,7 @@ def text_map(struct: Struct | None, *path: str) -> dict[str, str]:
 
 def of(json: Mapping[str, Any]) -> Struct:
     """The object as protobuf has it."""
-    struct = Struct()
-    struct.update(dict(json))
-    return struct
+    return Struct.FromString(wire.struct(json))
 
 
 def plain_object(struct: Struct) -> dict[str, Any]:

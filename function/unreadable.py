@@ -11,6 +11,8 @@ from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 from google.protobuf.message import DecodeError
 from google.protobuf.struct_pb2 import Struct, Value
 
+from function.wire import sized
+
 LEVELS: Final = 30
 """Levels of JSON that can be read anywhere in a request."""
 _NAMED: Final = 2
@@ -137,15 +139,6 @@ def _fields(message: bytes) -> Iterator[tuple[int, bytes]]:
             place += 4 if wire == _FIXED_32 else 8
         else:
             raise IndexError(f"no field has the type {wire}")
-
-
-def sized(number: int, content: bytes) -> bytes:
-    """A field with a length."""
-    length, written = len(content), bytearray([number << 3 | _BYTES])
-    while length >= 0x80:
-        written.append(length & 0x7F | 0x80)
-        length >>= 7
-    return bytes([*written, length]) + content
 
 
 def _varint(message: bytes, place: int) -> tuple[int, int]:

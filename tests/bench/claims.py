@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from function.naming import digest
+from function.wire import struct
 from tests.bench import wire
 
 PLAN: Mapping[str, Any] = {
@@ -78,17 +79,17 @@ def domain(claim: str, tenant: str) -> str:
 
 @lru_cache
 def _input(order: int) -> bytes:
-    return wire.struct_(wire.shuffled(PLANS, random.Random(order)))
+    return struct(wire.shuffled(PLANS, random.Random(order)))
 
 
 @lru_cache
 def _composite(size: int, state: str, plan: str, order: int) -> bytes:
-    return wire.struct_(wire.shuffled(composite(size, state, plan), random.Random(order)))
+    return struct(wire.shuffled(composite(size, state, plan), random.Random(order)))
 
 
 @lru_cache
 def _tenant(state: str, plan: str, order: int) -> bytes:
-    return wire.struct_(wire.shuffled(tenant(state, plan), random.Random(order)))
+    return struct(wire.shuffled(tenant(state, plan), random.Random(order)))
 
 
 def composite(size: int, state: str, plan: str) -> dict[str, Any]:

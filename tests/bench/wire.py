@@ -5,38 +5,14 @@ whatever stands in it; protobuf for Python has an order of its own.
 """
 
 import random
-import struct
 from collections.abc import Mapping
 from typing import Any
 
-from function.unreadable import sized
+from function.wire import sized
 
 _FIRST, _KEY, _VALUE = 1, 1, 2
-_NUMBER, _STRING, _BOOL, _STRUCT, _LIST = 2, 3, 4, 5, 6
-_FIXED_64, _VARINT = 1, 0
 _META, _OBSERVED, _INPUT = 1, 2, 4
 _COMPOSITE, _RESOURCES = 1, 2
-
-
-def struct_(json: Mapping[str, Any]) -> bytes:
-    """A Struct."""
-    return b"".join(
-        sized(_FIRST, sized(_KEY, key.encode()) + sized(_VALUE, _value(each))) for key, each in json.items()
-    )
-
-
-def _value(json: Any) -> bytes:
-    match json:
-        case bool():
-            return bytes([_BOOL << 3 | _VARINT, json])
-        case int() | float():
-            return bytes([_NUMBER << 3 | _FIXED_64]) + struct.pack("<d", json)
-        case str():
-            return sized(_STRING, json.encode())
-        case Mapping():
-            return sized(_STRUCT, struct_(json))
-        case _:
-            return sized(_LIST, b"".join(sized(_FIRST, _value(each)) for each in json))
 
 
 def shuffled(json: Any, order: random.Random) -> Any:

@@ -23,7 +23,7 @@ FUNCTION_SPEED: tuple[Mutation, ...] = (
     ),
     Mutation(
         "the tag is part of the question",
-        "remembered.py",
+        "questions.py",
         '    req.meta.tag = ""\n',
         "",
         "nothing is ever remembered, as each request has another tag",
@@ -31,7 +31,7 @@ FUNCTION_SPEED: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a claim's own conditions are no part of the question",
-        "remembered.py",
+        "questions.py",
         "if key != _READ_STATUS",
         "if key",
         "an event is told with each call, or never",
@@ -72,7 +72,7 @@ FUNCTION_SPEED: tuple[Mutation, ...] = (
     Mutation(
         "the oldest answer goes first",
         "remembered.py",
-        "self._askers[int.from_bytes(question.digest) % len(self._askers)]",
+        "self._any.choice(self._keys)",
         "next(iter(self._kept))",
         "claims in turn that are more than there is room for are never found",
         _REMEMBERED,
@@ -87,5 +87,29 @@ APIS_SPEED: tuple[Mutation, ...] = (
         'rf"([*][.])?({_LABEL}[.])+',
         "a name that no resolver takes is asked for at CloudFront",
         ("unit/function/test_domains.py",),
+    ),
+    Mutation(
+        "plans of two sources are taken for those of one",
+        "remembered.py",
+        'b"".join(sha256(part).digest() for part in parts)',
+        'sha256(b"".join(parts)).digest()',
+        "a claim gets plans that its platform team does not offer",
+        _REMEMBERED,
+    ),
+    Mutation(
+        "plans of any size are kept",
+        "remembered.py",
+        "if size <= self._largest:",
+        "if size:",
+        "one large input drives the plans of all others out of memory",
+        _REMEMBERED,
+    ),
+    Mutation(
+        "a long text has the length of a short one",
+        "wire.py",
+        "if length < len(_TEXTS):",
+        "if length <= len(_TEXTS):",
+        "a claim with one long value is never composed",
+        ("unit/function/test_wire.py",),
     ),
 )

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from typing import Any, ClassVar, Final, Literal, Self
 
 from pydantic import (
@@ -176,6 +177,7 @@ class ApiModel(BaseModel):
     """CEL rules over the whole object; those of base classes apply too."""
 
     @classmethod
+    @cache  # asked for with each object that is read
     def all_cel_rules(cls) -> tuple[Rule, ...]:
         """The rules of this class and of its bases, bases first."""
         own = [vars(base).get("cel_rules", ()) for base in reversed(cls.__mro__)]

@@ -8,7 +8,7 @@ from typing import Any
 
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 
-from function import fn, remembered, structs
+from function import fn, questions, structs
 
 PLAN = {
     "distributionId": "E1EDGETENANTS",
@@ -148,5 +148,5 @@ def ready(rsp: fnv1.RunFunctionResponse) -> dict[str, bool]:
 def run(req: fnv1.RunFunctionRequest) -> fnv1.RunFunctionResponse:
     """The answer, made from what the server leaves of a request."""
     asked = copy.deepcopy(req)
-    remembered.question(asked)
+    questions.question(asked)
     return fn.run(asked).response

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 
-from function import fn, remembered, server
+from function import fn, questions, remembered, server
 from function.metrics import Metrics
-from function.remembered import Answers, Question
+from function.remembered import Answers, Parsed, Question
 from function.tracing import NoSpans
 from tests.unit.function import building
 
@@ -164,7 +164,7 @@ def _answer(number: int, size: int = 2000) -> fnv1.RunFunctionResponse:
 
 
 def _keep(answers: Answers, number: int, size: int = 2000, asker: str | None = None) -> Question:
-    question = remembered.question(settled(xr={"metadata": {"uid": asker or f"u-{number}"}}))
+    question = questions.question(settled(xr={"metadata": {"uid": asker or f"u-{number}"}}))
     question = Question(question.asker, question.digest[:-4] + number.to_bytes(4))
     answers.keep(question, rsp := _answer(number, size), server._serialize(rsp))
     return question
@@ -209,6 +209,35 @@ def test_some_of_more_claims_than_there_is_room_for_are_found_when_their_turn_co
 def test_the_question_leaves_the_tag_and_what_is_read() -> None:
     req = settled()
     before = copy.deepcopy(req)
-    remembered.question(req)
+    questions.question(req)
     assert req.meta.tag == before.meta.tag
     assert fresh(req) == fresh(before)
+
+
+def test_what_is_read_from_bytes_is_read_once() -> None:
+    parsed: Parsed[object] = Parsed()
+    first = parsed.get((b"a", b"b"), object)
+    assert parsed.get((b"a", b"b"), object) is first
+    assert parsed.get((b"ab",), object) is not first
+    assert parsed.get((b"b", b"a"), object) is not first
+
+
+def test_what_cannot_be_read_is_not_kept() -> None:
+    def broken() -> object:
+        raise ValueError("broken")
+
+    parsed: Parsed[object] = Parsed()
+    with pytest.raises(ValueError, match="broken"):
+        parsed.get((b"a",), broken)
+    assert len(parsed) == 0
+
+
+def test_there_is_an_end_to_the_plans_that_are_kept() -> None:
+    parsed: Parsed[object] = Parsed(most=100_000)
+    small = parsed.get((b"small",), object)
+    parsed.get((bytes(50_000 // remembered.GROWTH + 1),), object)
+    assert parsed.get((b"small",), object) is small
+    for number in range(1000):
+        parsed.get((bytes(100), number.to_bytes(4)), object)
+        assert len(parsed) * 100 * remembered.GROWTH <= 100_000
+    assert len(parsed) > 10

@@ -12,7 +12,7 @@ from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 from google.protobuf.message import DecodeError
 
 from function import claim, server, unreadable
-from function.unreadable import sized
+from function.wire import sized
 from tests.unit.function import building
 
 SECONDS = 20
