@@ -46,7 +46,7 @@ from apis.providerconfig import AssumedRole, ProviderConfigSpec, RateLimits, Web
 from edgetenants_runtime.api.providerconfig import CredentialsSource
 from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.configuration import ResolvedConfig
-from edgetenants_runtime.errors import ExternalError, Retry
+from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from provider.cloudfront import origins, webidentity
 from provider.cloudfront.calls import Caller, CloudFrontCalls
 from provider.cloudfront.errors import AwsError, explain
@@ -70,6 +70,8 @@ _SESSION_NAME: Final = "edgetenants"
 _PRINTABLE: Final = re.compile("[!-~]+")
 _FAILURE_SECONDS: Final = 30.0
 """A config whose credentials AWS refuses is tried so often, however many resources use it."""
+_UNTOLD_SECONDS: Final = 60.0
+"""A config whose credentials may not ask whose they are asks again so often: a refusal may be over."""
 _IDLE_SECONDS: Final = 3600.0
 """After that long without a resource that used it, a config is let go: it may have been deleted."""
 _GONE_SECONDS: Final = 300.0
@@ -103,7 +105,7 @@ class Account:
     memory: Memory
     """Shared by all configs of the account."""
     id: str | None
-    """None where it may not be asked."""
+    """None where it may not be asked, and nothing in the account tells it."""
     caller_arn: str | None
     """None where it may not be asked."""
     frozen: bool
@@ -216,7 +218,9 @@ class Accounts:
             # A copy: the raised one holds on to the frames that it came through, and what they hold.
             self._note(config.uid, _Opened(fingerprint, None, error.but(), until))
             raise
-        self._note(config.uid, _Opened(fingerprint, account))
+        told = account.caller_arn is not None
+        until = float("inf") if told else self.clock.now() + _UNTOLD_SECONDS
+        self._note(config.uid, _Opened(fingerprint, account, until=until))
         return account
 
     def _note(self, uid: str, opened: _Opened) -> None:
@@ -335,16 +339,42 @@ def _caller(calls: CloudFrontCalls, config: ResolvedConfig, spec: ProviderConfig
         return calls.caller()
     except AwsError as error:
         if error.code != "AccessDenied" or error.operation != "GetCallerIdentity":
-            what = f"{config.key}: ask whose credentials they are"
-            denied = error.verdict.reason is Reason.ACCESS_DENIED
-            advice = origins.renewal(config, spec, error) if denied else ""
-            raise explain(error, what, serving=False, advice=advice) from error
-        _log.warning(
-            "may not ask for the caller's account, so tenants are not guarded against another account's",
-            config=str(config.key),
-            error=str(error),
-        )
+            raise _unasked(error, config, spec) from error
+        refused = error
+    account = _account_by_group(calls, config, spec)
+    _log.warning(
+        "may not ask for the caller's account; " + (_BY_GROUP if account else _UNGUARDED),
+        config=str(config.key),
+        account=account,
+        error=str(refused),
+    )
+    return Caller(account, None) if account else None
+
+
+_BY_GROUP: Final = "it is the one of its default connection group"
+_UNGUARDED: Final = "tenants are not guarded against another account's, and no names are kept"
+
+
+def _account_by_group(calls: CloudFrontCalls, config: ResolvedConfig, spec: ProviderConfigSpec) -> str | None:
+    """The account as the ARN of its default connection group has it; an account has one from its first tenant
+    on. None where there is none, or it may not be asked for either."""
+    try:
+        group = calls.default_group()
+    except AwsError as error:
+        if error.verdict.reason is not Reason.ACCESS_DENIED:
+            raise _unasked(error, config, spec) from error
         return None
+    named = _ARN.match(group.arn) if group else None
+    return named["account"] if named else None
+
+
+_ARN: Final = re.compile(r"arn:[\w-]+:cloudfront::(?P<account>\d{12}):")
+
+
+def _unasked(error: AwsError, config: ResolvedConfig, spec: ProviderConfigSpec) -> ExternalError | NotYet:
+    denied = error.verdict.reason is Reason.ACCESS_DENIED
+    advice = origins.renewal(config, spec, error) if denied else ""
+    return explain(error, f"{config.key}: ask whose credentials they are", serving=False, advice=advice)
 
 
 def _spec(config: ResolvedConfig) -> ProviderConfigSpec:

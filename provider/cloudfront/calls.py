@@ -52,7 +52,8 @@ class Caller:
     """Whose the credentials are."""
 
     account: str
-    arn: str
+    arn: str | None
+    """None where it may not be asked."""
 
 
 @dataclass(frozen=True)

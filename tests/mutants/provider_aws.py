@@ -61,6 +61,22 @@ PROVIDER_AWS = (
         ("contract/test_credentials.py",),
     ),
     Mutation(
+        "a refusal to say the account is believed for ever",
+        "cloudfront/aws.py",
+        'float("inf") if told else',
+        'float("inf") if config else',
+        "names are not kept, and another team has them once a tenant is gone",
+        ("unit/provider/test_aws.py",),
+    ),
+    Mutation(
+        "an account is not known by its connection group",
+        "cloudfront/aws.py",
+        "account = _account_by_group(calls, config, spec)",
+        "account = None",
+        "while nobody may ask for it names are not kept, and another team has them",
+        ("unit/provider/test_aws.py",),
+    ),
+    Mutation(
         "the external id is not sent",
         "cloudfront/aws.py",
         '"ExternalId": role.external_id,',

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from botocore import UNSIGNED
@@ -197,12 +198,62 @@ def test_a_config_that_cannot_be_read_is_told_with_the_field(accounts):
         accounts.of(config(endpoint={"url": "ftp://x"}))
 
 
-def test_an_account_that_may_not_be_asked_is_unknown(monkeypatch):
-    def denied(_):
-        raise AwsError("GetCallerIdentity", "AccessDenied", "no", status=403)
+@pytest.fixture
+def denied(monkeypatch):
+    """What GetCallerIdentity and ListConnectionGroups answer, by operation; an exception is raised."""
 
-    monkeypatch.setattr(aws.CloudFrontCalls, "caller", denied)
+    def no(operation):
+        return AwsError(operation, "AccessDenied", "no", status=403)
+
+    answers = {
+        "GetCallerIdentity": no("GetCallerIdentity"),
+        "ListConnectionGroups": no("ListConnectionGroups"),
+    }
+
+    def answer(operation):
+        if isinstance(answers[operation], Exception):
+            raise answers[operation]
+        return answers[operation]
+
+    monkeypatch.setattr(aws.CloudFrontCalls, "caller", lambda _: answer("GetCallerIdentity"))
+    monkeypatch.setattr(aws.CloudFrontCalls, "default_group", lambda _: answer("ListConnectionGroups"))
+    return answers
+
+
+def test_an_account_that_may_not_be_asked_is_unknown(denied):
     assert aws.Accounts(FakeClock()).of(config()).id is None
+
+
+def test_a_refusal_to_say_the_account_is_not_believed_for_ever(denied):
+    clock = FakeClock()
+    accounts = aws.Accounts(clock)
+    first = accounts.of(config())
+    denied["GetCallerIdentity"] = CALLER
+    assert accounts.of(config()) is first
+    clock.advance(60)
+    known = accounts.of(config())
+    assert (known.id, known.caller_arn) == (CALLER.account, CALLER.arn)
+    clock.advance(86400)
+    assert accounts.of(config()) is known
+
+
+def test_an_account_that_may_not_be_asked_is_known_by_its_default_connection_group(denied):
+    arn = "arn:aws:cloudfront::123456789012:connection-group/cg_1"
+    denied["ListConnectionGroups"] = SimpleNamespace(arn=arn)
+    account = aws.Accounts(FakeClock()).of(config())
+    assert (account.id, account.caller_arn) == ("123456789012", None)
+
+
+@pytest.mark.parametrize("group", [None, SimpleNamespace(arn=""), SimpleNamespace(arn="arn:aws:s3:::x")])
+def test_an_account_without_a_group_that_tells_it_is_unknown(denied, group):
+    denied["ListConnectionGroups"] = group
+    assert aws.Accounts(FakeClock()).of(config()).id is None
+
+
+def test_a_group_that_does_not_come_holds_the_config_up(denied):
+    denied["ListConnectionGroups"] = AwsError("ListConnectionGroups", "InternalError", "no", status=500)
+    with pytest.raises(ExternalError, match="ask whose credentials they are"):
+        aws.Accounts(FakeClock()).of(config())
 
 
 def test_credentials_that_aws_refuses_are_told(monkeypatch):
