@@ -237,8 +237,9 @@ def _own(order: Order, wanted: WantedTenant) -> Json:
 
 def _connection(order: Order, wanted: WantedTenant) -> Json:
     if wanted.dedicated:
-        # The group's name is Crossplane's to give; both have the composite as their controller.
-        return {"connectionGroupIdSelector": {"matchControllerRef": True}}
+        # The group's name is Crossplane's to give; both have the composite as their controller. A group that
+        # is made anew after a deletion in AWS has another id.
+        return {"connectionGroupIdSelector": {"matchControllerRef": True, "policy": {"resolve": "Always"}}}
     return _without_empty({"connectionGroupId": order.chosen.plan.connection.connection_group_id})
 
 

@@ -9,6 +9,7 @@ import yaml
 
 from sandbox.world import World
 from tests.integration.claims import Claims
+from tests.integration.test_guards import DEFAULT_CONFIG, cloudfront
 from tests.integration.test_references import ROOT, applied, tenant
 from tests.integration.watching import Object, condition, is_true
 
@@ -118,3 +119,50 @@ def test_a_claim_with_a_connection_of_its_own(claims: Claims, world: World) -> N
         claims.wait_gone(["pair"], seconds=90)
         claims.wait("the group to go", lambda: in_aws(world, claims, "pair") == {})
         assert warnings(claims, "ConnectionGroup") == []
+
+
+def test_a_claim_finds_its_own_group_again_when_both_went_in_aws(claims: Claims, world: World) -> None:
+    made = yaml.safe_load((ROOT / "package" / "composition.yaml").read_text())
+    made["metadata"]["name"] = "own-group"
+    made["spec"]["pipeline"][0]["input"]["plans"]["standard"]["connection"] = {"dedicated": True}
+    with applied(world, yaml.safe_dump(made)):
+        claims.apply(claims.claim("twin", crossplane={"compositionRef": {"name": "own-group"}}))
+        claims.wait_ready("twin", seconds=90)
+        [tenant_], before = claims.tenants("twin"), in_aws(world, claims, "twin")
+        console = cloudfront(world)
+        freeze = {"spec": {"writes": "Frozen"}}
+        patch_config(world, freeze)
+        delete_in_console(world, console, tenant_["Id"], before["Id"])
+        patch_config(world, {"spec": {"writes": None}})
+
+        def again() -> Object:
+            here = in_aws(world, claims, "twin")
+            return here if here and here["Id"] != before["Id"] else {}
+
+        group_ = claims.wait("the group", again, seconds=120)
+        claims.wait(
+            "the tenant in the new group",
+            lambda: [each["ConnectionGroupId"] for each in claims.tenants("twin")] == [group_["Id"]],
+            seconds=120,
+        )
+        claims.wait_ready("twin", seconds=90)
+        claims.delete("twin")
+        claims.wait_gone(["twin"], seconds=90)
+
+
+def patch_config(world: World, body: Object) -> None:
+    world.kubectl("patch", DEFAULT_CONFIG, "default", "--type=merge", "-p", json.dumps(body))
+
+
+def delete_in_console(world: World, console: Any, tenant_id: str, group_id: str) -> None:
+    """As somebody does who empties the account: each is disabled first."""
+    asked = console.get_distribution_tenant(Identifier=tenant_id)
+    console.update_distribution_tenant(Id=tenant_id, IfMatch=asked["ETag"], Enabled=False)
+    world.emulator.step(300)
+    etag = console.get_distribution_tenant(Identifier=tenant_id)["ETag"]
+    console.delete_distribution_tenant(Id=tenant_id, IfMatch=etag)
+    etag = console.get_connection_group(Identifier=group_id)["ETag"]
+    console.update_connection_group(Id=group_id, IfMatch=etag, Enabled=False)
+    world.emulator.step(300)
+    etag = console.get_connection_group(Identifier=group_id)["ETag"]
+    console.delete_connection_group(Id=group_id, IfMatch=etag)

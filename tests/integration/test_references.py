@@ -217,7 +217,7 @@ def assert_resolved(managed: Object, name: str, id_: str) -> None:
     asked = managed["spec"]["forProvider"]
     assert asked["connectionGroupId"] == id_
     assert asked["connectionGroupIdRef"] == {"name": name}
-    assert asked["connectionGroupIdSelector"] == {"matchControllerRef": True}
+    assert asked["connectionGroupIdSelector"] == {"matchControllerRef": True, "policy": {"resolve": "Always"}}
 
 
 def composed_group(claims: Claims, claim: str) -> str:

@@ -4,6 +4,14 @@ from tests.mutants.mutation import Mutation
 
 FUNCTION_CONTRACT: tuple[Mutation, ...] = (
     Mutation(
+        "a claim's own group is looked for once",
+        "compose.py",
+        ', "policy": {"resolve": "Always"}',
+        "",
+        "a tenant whose group was deleted in AWS asks for an id that is gone for ever",
+        ("unit/function/test_cases.py",),
+    ),
+    Mutation(
         "keys come in protobuf's own order",
         "structs.py",
         "for key in sorted(struct.fields)",
