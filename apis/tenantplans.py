@@ -255,7 +255,9 @@ class TenantPlans(ApiModel):
         "1h"
     )
     """How long Crossplane may reuse an answer of the function, as a Go duration (30s, 10m, 1h) of at most
-    8760h. Unset with plansFrom: 10m, as cores before v2.4 look at its sources only then."""
+    8760h. Unset with plansFrom: 10m, as cores before v2.4 look at its sources only then. A claim that is not
+    settled is looked at again sooner: after a minute while a change is on its way, after 10 minutes while it
+    waits."""
 
     cel_rules: ClassVar[tuple[Rule, ...]] = (
         Rule(

@@ -8,7 +8,7 @@ from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 from google.protobuf.struct_pb2 import Struct
 
 from apis import kinds
-from apis.conditions import LiveReason
+from apis.conditions import ClaimConditionType, LiveReason
 from function import (
     claim,
     compose,
@@ -77,9 +77,11 @@ def run(req: fnv1.RunFunctionRequest) -> Answer:
         offered = plansources.gather(req, asked)
         if offered is None:
             return _await_sources(req, rsp, composite)
-        finding = _compose(req, rsp, composite, order(req, composite, offered))
+        composed = _compose(req, rsp, composite, order(req, composite, offered))
     except Refused as refusal:
         return _refuse(req, rsp, composite, refusal)
+    response.set_ttl(rsp, min(asked.ttl, composed.ttl))
+    finding = composed.finding
     answer = _answer(rsp, composite, finding.reason, finding.message, refused=False)
     if answer.changed:
         _warn_of_broken(rsp, offered)
@@ -183,10 +185,26 @@ class Composed:
     told: tuple[Told, ...]
     conditions: tuple[fnv1.Condition, ...]
 
+    @property
+    def ttl(self) -> float:
+        """For how many seconds the answer may be reused at most. Core's circuit breaker drops what wakes a
+        claim while many of its resources change; then it is looked at again only after that time."""
+        waits = self.finding.reason in _FOR_SOMEBODY
+        if not waits and any(each.holds and each.type is _RECONCILING for each in self.told):
+            return _UNDER_WAY_TTL
+        return float("inf") if self.finding.satisfied else _WAITING_TTL
+
+
+_RECONCILING: Final = ClaimConditionType.RECONCILING
+_FOR_SOMEBODY: Final = frozenset({LiveReason.WAITING_FOR_DNS, LiveReason.ISSUING_CERTIFICATE})
+"""Reasons of Live that may hold for weeks."""
+_UNDER_WAY_TTL: Final = 60.0
+_WAITING_TTL: Final = 600.0
+
 
 def _compose(
     req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, composite: Composite, order: Order
-) -> Finding:
+) -> Composed:
     # Nothing is written before all is known to be right: nothing is composed by half.
     composed = _derive(order, _observed(req), reached=conditions.was_reached(composite))
     _check_names(req, composed.resources)
@@ -201,7 +219,7 @@ def _compose(
         rsp.conditions.append(response.condition(composite, conditions.REVIEWED))
     response.tell(rsp, composite, composed.finding, composed.told)
     _pass_connection_details(req, rsp, composite, composed.tenants)
-    return composed.finding
+    return composed
 
 
 def _check_names(req: fnv1.RunFunctionRequest, resources: bytes) -> None:

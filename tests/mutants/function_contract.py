@@ -4,6 +4,14 @@ from tests.mutants.mutation import Mutation
 
 FUNCTION_CONTRACT: tuple[Mutation, ...] = (
     Mutation(
+        "a claim that is under way is looked at after an hour",
+        "fn.py",
+        "min(asked.ttl, composed.ttl)",
+        "asked.ttl",
+        "where core's circuit breaker dropped the last change, a claim that serves says Deploying",
+        ("unit/function/test_plans.py",),
+    ),
+    Mutation(
         "a claim's own group is looked for once",
         "compose.py",
         ', "policy": {"resolve": "Always"}',

@@ -14,13 +14,48 @@ from tests.unit.function import building
     [("1h", 3600), ("1h30m", 5400), ("90s", 90), ("0s", 0), ("500ms", 0.5), ("1m1s", 61)],
 )
 def test_ttl(duration: str, seconds: float) -> None:
-    rsp = building.run(building.request(input_={"ttl": duration}))
+    rsp = building.run(building.request(input_={"ttl": duration}, observed=SERVING))
 
     assert rsp.meta.ttl.ToMilliseconds() == seconds * 1000
 
 
+SERVING = {"tenant": {"status": building.live_status()}}
+
+
 def test_ttl_is_an_hour_where_nobody_says() -> None:
-    assert building.run(building.request()).meta.ttl.seconds == 3600
+    assert building.run(building.request(observed=SERVING)).meta.ttl.seconds == 3600
+
+
+WAITING = {
+    "conditions": [
+        building.condition("Ready", "False", "DomainValidationPending"),
+        building.condition("Synced", "True", "ReconcileSuccess"),
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("observed", "seconds"),
+    [
+        pytest.param({}, 60, id="being created"),
+        pytest.param({"tenant": {"status": WAITING}}, 600, id="waiting for somebody"),
+        pytest.param(
+            {
+                "tenant": building.merged(
+                    SERVING["tenant"],
+                    {"status": {"conditions": [building.condition("Deployed", "False", "Deploying")]}},
+                )
+            },
+            60,
+            id="rolling out",
+        ),
+    ],
+)
+def test_a_claim_that_is_not_settled_is_looked_at_again_soon(observed: Any, seconds: int) -> None:
+    """Core's circuit breaker drops what wakes it while much happens."""
+    assert building.run(building.request(observed=observed)).meta.ttl.seconds == seconds
+    short = building.request(observed=observed, input_={"ttl": "30s"})
+    assert building.run(short).meta.ttl.seconds == 30
 
 
 @pytest.mark.parametrize("ttl", ["1d", "", "1", "-1h", 60, "8760h1s", "999999999999999h"])
