@@ -107,6 +107,8 @@ class TenantClient:
         except AwsError as error:
             if not error.absent:
                 raise self._explained(mr, error, f"get tenant {name}") from error
+            # Whatever is made of that: the time of its records begins.
+            self._keeper.gone(mr)
             guards.check_import(mr)
             return None
         return ownerlook.with_known_tags(mr, seen)
