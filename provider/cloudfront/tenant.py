@@ -179,7 +179,13 @@ class TenantClient:
         wanted = asked.certificate_request is not None
         may_request = wanted and certificatelook.may_request(mr, certificate, self._memory)
         return assessment.assess(
-            mr, asked, seen, self._with.drift_policy, certificate, may_request=may_request
+            mr,
+            asked,
+            seen,
+            self._with.drift_policy,
+            certificate,
+            may_request=may_request,
+            not_before=certificatelook.too_often_until(mr, self._memory) if wanted else None,
         )
 
     def _look_at_certificate(
@@ -320,7 +326,10 @@ class TenantClient:
         if effects.requested and request:
             certificate = certificates.requested(certificate, request)
             self._memory.note_request(mr.uid, mr.generation, certificates.delay(certificate.requests))
-        return assessment.assess(mr, before.asked, _there(effects), self._with.drift_policy, certificate)
+        not_before = certificatelook.too_often_until(mr, self._memory) if request else None
+        return assessment.assess(
+            mr, before.asked, _there(effects), self._with.drift_policy, certificate, not_before=not_before
+        )
 
     def _converge(self, mr: Managed, state: Assessment, moves: Moves) -> Effects:
         for tries_left in reversed(range(_CONFLICT_TRIES)):
