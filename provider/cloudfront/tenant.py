@@ -325,7 +325,7 @@ class TenantClient:
         certificate, request = before.certificate, before.asked.certificate_request
         if effects.requested and request:
             certificate = certificates.requested(certificate, request)
-            self._memory.note_request(mr.uid, mr.generation, certificates.delay(certificate.requests))
+            self._note_request(mr, certificate.requests)
         not_before = certificatelook.too_often_until(mr, self._memory) if request else None
         return assessment.assess(
             mr, before.asked, _there(effects), self._with.drift_policy, certificate, not_before=not_before
@@ -339,10 +339,16 @@ class TenantClient:
                 )
                 return apply.run(actions, state.seen, self._cloudfront)
             except ActionFailed as failure:
+                if failure.effects.requested:
+                    # Whatever fails after it: AWS counts it.
+                    self._note_request(mr, 1 + (state.certificate.requests if state.certificate else 0))
                 if not failure.cause.conflict or not tries_left:
                     raise
                 state = self._look_again(mr, state)
         raise AssertionError("unreachable: the last try returns or raises")
+
+    def _note_request(self, mr: Managed, requests: int) -> None:
+        self._memory.note_request(mr.uid, mr.generation, certificates.delay(requests))
 
     def _look_again(self, mr: Managed, before: Assessment) -> Assessment:
         self._memory.note_contention(mr.uid)

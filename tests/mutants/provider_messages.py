@@ -230,4 +230,12 @@ PROVIDER_MESSAGES = (
         "people look at certificates and DNS, where there is nothing to do but to wait",
         ("unit/provider/test_certificates.py",),
     ),
+    Mutation(
+        "a request after which something fails does not count",
+        "cloudfront/tenant.py",
+        "                if failure.effects.requested:\n",
+        "                if False:\n",
+        "with tags that AWS refuses, one resource uses up ACM's quota all the same",
+        ("unit/provider/test_certificates.py",),
+    ),
 )

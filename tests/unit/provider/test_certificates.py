@@ -239,6 +239,20 @@ def test_other_domains_have_none_asked_for_more_than_three_times_in_an_hour(stat
     assert world.condition("CertificateReady")[1] == "PendingValidation"
 
 
+def test_requests_after_which_something_fails_count_as_well():
+    """As tags that somebody made up, which AWS refuses."""
+    world = served()
+    asked = {world.cloudfront.managed["dt_1"].arn}
+    for number in range(9):
+        world.edit(domains=[DOMAIN, f"{number}.customer.test"], tags={"number": str(number)})
+        world.cloudfront.refuse["TagResource"] = AwsError("TagResource", "InvalidTagging", "no", status=400)
+        world.reconcile()
+        world.cloudfront.refuse.clear()
+        asked.add(world.cloudfront.managed["dt_1"].arn)
+        world.cloudfront.settle_certificate("failed")
+    assert len(asked) == 1 + 3
+
+
 def test_a_domain_that_the_certificate_covers_is_added_all_the_same():
     world = served()
     for number in range(5):
