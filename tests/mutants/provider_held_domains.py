@@ -101,7 +101,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "a rehearsal records",
         "cloudfront/connector.py",
-        ", kept=OnlyRead(context.kept))",
+        ", kept=OnlyLooks(context.kept))",
         ")",
         "a dry run writes",
         ("unit/provider/test_connector.py",),
@@ -475,5 +475,21 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
         "            guards.check_import(mr)\n",
         "its domains are kept a day longer than others",
         _HISTORIES,
+    ),
+    Mutation(
+        "the looks of a dry run are not noted",
+        "cloudfront/connector.py",
+        "kept=OnlyLooks(context.kept))",
+        "kept=OnlyRead(context.kept))",
+        "the domains of a tenant that serves are free after four days of a dry run",
+        ("unit/provider/test_connector.py",),
+    ),
+    Mutation(
+        "what is rehearsed counts as seen",
+        "cloudfront/connector.py",
+        "watching, kept=OnlyRead(context.kept), memory",
+        "watching, memory",
+        "a dry run of a deletion frees a domain",
+        ("unit/provider/test_connector.py",),
     ),
 )
