@@ -16,7 +16,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from edgetenants_runtime.clock import parse_rfc3339, rfc3339
@@ -78,9 +78,10 @@ class Record:
         try:
             told: Any = json.loads(value)
             since = told.get("notHeldSince")
-            not_held_since = parse_rfc3339(since) if since else None
+            # A moment that can be read and not be written would stop every round.
+            not_held_since = parse_rfc3339(since).astimezone(UTC) if since else None
             return cls(str(told["namespace"]), not_held_since, told.get("deleted") is True)
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, OverflowError, KeyError, TypeError, AttributeError):
             return cls(UNREADABLE)
 
 

@@ -1,8 +1,8 @@
 """Who has which domain, kept in ConfigMaps in the provider's own namespace.
 
 They outlive the process, and only administrators write there. All are read before the first is needed, by the
-process that leads; from then on it knows them, and only the version of a ConfigMap that it knows is written
-over.
+process that leads, and anew in each round: an administrator releases a domain, and what a former process
+wrote last may come late. Only the version of a ConfigMap that is known is written over.
 """
 
 from __future__ import annotations
@@ -105,16 +105,25 @@ class DomainRecords:
         return self._loaded.is_set()
 
     def load(self) -> None:
-        """Read all.
+        """Read all; what has not changed since is not taken in again.
 
         Raises:
             KubeError: they cannot be read.
         """
+        with self._lock:
+            before = {shard: known.version for shard, known in self._shards.items() if known.version}
         numbers = {config_map(shard): shard for shard in range(domainlife.SHARDS)}
+        missing = set(before)
         for stored in self._objects.select(CONFIG_MAPS, self._namespace, _LABELS):
             shard = numbers.get(stored["metadata"]["name"])
-            if shard is not None:
-                self._take_in(shard, stored)
+            if shard is None:
+                continue
+            missing.discard(shard)
+            if _version(stored) != before.get(shard):
+                self._take_in(shard, stored, over=before.get(shard, ""))
+        for shard in sorted(missing):
+            # Deleted; or it lost its label, which releases nothing.
+            self._read(shard)
         self._loaded.set()
 
     def holder(self, domain: str) -> str | None:
@@ -269,8 +278,7 @@ class DomainRecords:
                 config_map=config_map(shard),
                 domains=spoilt,
             )
-        version = str(stored["metadata"].get("resourceVersion") or "")
-        self._put(shard, _Shard(version, MappingProxyType(entries)), over=over)
+        self._put(shard, _Shard(_version(stored), MappingProxyType(entries)), over=over)
 
     def _put(self, shard: int, read: _Shard, *, over: str) -> None:
         with self._lock:
@@ -309,6 +317,10 @@ def _bounded(wanted: Sequence[Ticket]) -> Change:
         return taken
 
     return change
+
+
+def _version(stored: Mapping[str, Any]) -> str:
+    return str(stored["metadata"].get("resourceVersion") or "")
 
 
 def _number(resource_version: str) -> int:

@@ -16,12 +16,12 @@ from apis import kinds
 from apis.domains import normalise
 from edgetenants_runtime.api.model import Scope
 from edgetenants_runtime.clock import Stopwatch, utc_now
-from edgetenants_runtime.kube.errors import KubeError, NotServed
+from edgetenants_runtime.kube.errors import KubeError, NotServed, TooLarge
 from edgetenants_runtime.managed import Managed, ResourceKind
 from provider import domainlife
 from provider.cloudfront.namekeys import is_name
 from provider.domainlife import Record, Use
-from provider.domainrecords import DomainRecords, Entries
+from provider.domainrecords import Change, DomainRecords, Entries, config_map
 from provider.domainuse import Looks, Uses
 
 __all__ = ["CLAIMS", "Claims", "Rounds"]
@@ -44,6 +44,7 @@ _SHARE: Final = 0.05
 _ALLOWED_SECONDS: Final = 600.0
 _MOST_NAMESPACES: Final = 50
 """In which claims are listed in one round."""
+_NONE_REACHED: Final = -1
 _UNSERVED: Final = 3
 """Answers in a row that the kind is not served, after which it is taken for that: a server that has just
 started knows no kinds."""
@@ -95,6 +96,10 @@ class Claims:
         return self._allowed
 
 
+def _ended(becomes: Mapping[str, Record | None]) -> Mapping[str, Record | None]:
+    return {domain: None for domain, record in becomes.items() if record is None}
+
+
 def _domains(claim: Mapping[str, Any]) -> Iterable[str]:
     for domain in (claim.get("spec") or {}).get("domains") or ():
         try:
@@ -126,13 +131,15 @@ class Rounds:
         self._asked_last = ""
         self._failures = 0
         self._problem = ""
+        self._reached = _NONE_REACHED
+        self._unwritten: dict[int, dict[str, tuple[Record, Record]]] = {}
+        """By ConfigMap and domain: what is stored, and what it became."""
 
     def round(self) -> float:
         """Do one; real seconds until the next."""
         took = Stopwatch()
         try:
-            if not self._records.known:
-                self._records.load()
+            self._records.load()
             if self._everything_read():
                 self._judge_all()
         except KubeError as error:
@@ -159,10 +166,36 @@ class Rounds:
         def judged(entries: Entries) -> dict[str, Record | None]:
             # What was recorded meanwhile is known of another moment.
             known = {d: r for d, r in entries.items() if everything.get(d) == r}
+            known |= self._remembered(known)
             return {d: self._judged(d, r, uses, claimed, too_many) for d, r in known.items()}
 
-        for shard in shards:
+        for shard in self._in_turn(shards):
+            self._reached = shard
+            self._bring(shard, judged)
+        self._reached = _NONE_REACHED
+
+    def _in_turn(self, shards: Iterable[int]) -> list[int]:
+        """Those behind the one at which the last round ended come first: one ConfigMap that cannot be written
+        holds up no other."""
+        return sorted(shards, key=lambda shard: (shard <= self._reached, shard))
+
+    def _bring(self, shard: int, judged: Change) -> None:
+        try:
             self._records.change(shard, judged)
+            self._unwritten.pop(shard, None)
+        except TooLarge as error:
+            # To note since when a domain is not held takes room: it is remembered, and what ends makes room.
+            if shard not in self._unwritten:
+                _log.warning("a ConfigMap of records is full", config_map=config_map(shard), error=str(error))
+            known = self._records.entries().get(shard, {})
+            becomes = judged(known)
+            self._unwritten[shard] = {d: (known[d], each) for d, each in becomes.items() if each is not None}
+            self._records.change(shard, lambda entries: _ended(judged(entries)))
+
+    def _remembered(self, known: Entries) -> Entries:
+        """The records among these that became something else, which could not be written."""
+        pairs = ((d, pair) for of_one in self._unwritten.values() for d, pair in of_one.items())
+        return {d: becomes for d, (was, becomes) in pairs if known.get(d) == was}
 
     def _judged(
         self,

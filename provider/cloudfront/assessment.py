@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from apis.drift import DriftPolicy
 from edgetenants_runtime.external import FieldDiff
@@ -38,6 +39,10 @@ class Assessment:
     certificate: Certificate | None = None
     request: Request | None = None
     """The certificate that has to be asked for now."""
+    not_before: datetime | None = None
+    """Where certificates were asked for too often: when the next one may be."""
+    held_back: tuple[str, ...] = ()
+    """The new domains that are not added before, as they need one."""
 
     @property
     def uncertain(self) -> bool:
@@ -53,7 +58,7 @@ class Assessment:
         return bool(self.todo.all) or self.request is not None
 
 
-def assess(
+def assess(  # noqa: PLR0913 - what it depends on, by name
     mr: Managed,
     asked: Tenant,
     seen: ObservedTenant,
@@ -61,6 +66,7 @@ def assess(
     certificate: Certificate | None = None,
     *,
     may_request: bool = False,
+    not_before: datetime | None = None,
 ) -> Assessment:
     """Compare.
 
@@ -71,6 +77,7 @@ def assess(
         default: the drift policy of resources that say none.
         certificate: the tenant's, as far as it is known.
         may_request: enough time has passed since the last request that came to nothing.
+        not_before: when the next one may be asked for, where that was done too often.
     """
     applied = records.read(mr.status)
     certificate = certificates.beside(certificate, seen.customizations.certificate_arn)
@@ -89,12 +96,28 @@ def assess(
     if policy is not DriftPolicy.ENFORCE:
         left = ignored | {d.field for d in drift}
         todo = diff.compare(diff.merge(asked, applied, seen, left), seen)
-    if certificate and certificate.pending and _lacking(todo.target, seen, certificate):
+    lacking = _lacking(todo.target, seen, certificate)
+    if lacking and certificate and certificate.pending:
         # Only one request may be pending, and CloudFront takes no domain without one.
         todo = diff.compare(replace(todo.target, domains=frozenset(seen.domains)), seen)
+    elif lacking and not_before:
+        # What goes, goes; but a tenant must have a domain.
+        rest = (todo.target.domains or frozenset()) - set(lacking) or frozenset(seen.domains)
+        todo = diff.compare(replace(todo.target, domains=rest), seen)
     shown = () if policy is DriftPolicy.SUSPEND else drift
     request = _request(todo.target, seen, certificate, may_request=may_request)
-    return Assessment(asked, applied, seen, todo, shown, pending, certificate, request)
+    return Assessment(
+        asked,
+        applied,
+        seen,
+        todo,
+        shown,
+        pending,
+        certificate,
+        request,
+        not_before=not_before,
+        held_back=lacking if not_before and not (certificate and certificate.pending) else (),
+    )
 
 
 def _request(

@@ -80,6 +80,10 @@ cache was emptied, counts again."""
 _MOST_OF_NAMESPACE: Final = 20
 """ProviderConfigs of one namespace that are open at a time. Each holds connections and a megabyte, and
 whoever may make one may make a thousand."""
+_REMEMBERED_SECONDS: Final = 24 * 3600.0
+"""For so long an account is remembered that no config is of any more."""
+_MOST_REMEMBERED: Final = 100
+"""Of such accounts: whoever may change credentials could name one a second."""
 _SPARED_SECONDS: Final = 300.0
 """After that long without use, a config makes room for another one of its namespace."""
 
@@ -130,6 +134,12 @@ class _Shared:
     memory: Memory
     rehearsals: Memory
     pace: Pace
+    account: str
+    """UNKNOWN_ACCOUNT where it may not be asked."""
+    used_by: set[str] = field(default_factory=set)
+    """The configs, by uid."""
+    left_at: float = 0.0
+    """When the last of them left it."""
 
 
 @dataclass(frozen=True)
@@ -233,6 +243,7 @@ class Accounts:
             now = self.clock.now()
             idle = [each for each, used in self._used.items() if now >= used + _IDLE_SECONDS]
             left += [self._let_go(each) for each in idle]
+            self._forget_accounts()
         _close(left)
 
     def _make_room(self, config: ResolvedConfig) -> None:
@@ -264,7 +275,25 @@ class Accounts:
         """Under the lock."""
         for known in (self._opening, self._used, self._homes):
             known.pop(uid, None)
+        self._leave(uid)
         return self._opened.pop(uid, None)
+
+    def _leave(self, uid: str, but: _Shared | None = None) -> None:
+        """Under the lock: a config is of no account any more, or of another one."""
+        for shared in self._shared.values():
+            if shared is not but and uid in shared.used_by:
+                shared.used_by.remove(uid)
+                shared.left_at = self.clock.now()
+
+    def _forget_accounts(self) -> None:
+        """Under the lock: what is remembered and counted of accounts that no config is of any more."""
+        unused = [(each.left_at, key) for key, each in self._shared.items() if not each.used_by]
+        unused.sort(reverse=True)
+        oldest = self.clock.now() - _REMEMBERED_SECONDS
+        for number, (left_at, key) in enumerate(unused):
+            if left_at <= oldest or number >= _MOST_REMEMBERED:
+                del self._shared[key]
+        self.instruments.keep_only({UNKNOWN_ACCOUNT, *(each.account for each in self._shared.values())})
 
     def _forget(self, uid: str, hooks: Hooks) -> None:
         """The credentials are not taken any more: begin anew at the next look."""
@@ -314,9 +343,13 @@ class Accounts:
             memory = Memory(clock, rate=lambda: pace.rate("cloudfront"))
             # With guards of its own: what a rehearsal deletes is still there, and no accident's excuse.
             rehearsals = Memory(clock, second_look=0.0)
-            shared = self._shared.setdefault(key, _Shared(memory, rehearsals, pace))
+            name = caller.account if caller else UNKNOWN_ACCOUNT
+            made = _Shared(memory, rehearsals, pace, name, left_at=clock.now())
+            shared = self._shared.setdefault(key, made)
+            self._leave(config.uid, but=shared)
             if self._went(config.uid):
                 return shared
+            shared.used_by.add(config.uid)
             of_team = bool(config.key.namespace)
             shared.pace.limit("cloudfront", config.uid, limits.cloudfront, of_team=of_team)
             shared.pace.limit("acm", config.uid, limits.acm, of_team=of_team)

@@ -6,12 +6,14 @@ Ready              only where a domain is not served for want of it
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Final
 
 from apis.conditions import CertificateReason as Reason
 from apis.conditions import TenantConditionType, TenantReadyReason
 from edgetenants_runtime.api.annotations import RECONCILE_REQUESTED_AT
 from edgetenants_runtime.api.conditions import Condition, ConditionStatus
+from edgetenants_runtime.clock import rfc3339
 from provider.cloudfront.certificates import Certificate, Request, delay
 from provider.cloudfront.desired import Tenant
 from provider.cloudfront.observed import ObservedTenant
@@ -29,9 +31,14 @@ _READY: Final = {
 }
 
 
-def derive(asked: Tenant, seen: ObservedTenant, certificate: Certificate | None) -> Condition:
-    """CertificateReady."""
-    reason, words = _found(asked, seen, certificate)
+def derive(
+    asked: Tenant,
+    seen: ObservedTenant,
+    certificate: Certificate | None,
+    not_before: datetime | None = None,
+) -> Condition:
+    """CertificateReady. `not_before`: when the next one may be asked for, where that was done too often."""
+    reason, words = _found(asked, seen, certificate, not_before)
     good = reason in (Reason.VALIDATED, Reason.NOT_CONFIGURED)
     return _condition(reason, words, good=good)
 
@@ -42,15 +49,21 @@ def requested(request: Request) -> Condition:
 
 
 def holding_up(
-    asked: Tenant, seen: ObservedTenant, certificate: Certificate | None
+    asked: Tenant,
+    seen: ObservedTenant,
+    certificate: Certificate | None,
+    not_before: datetime | None = None,
 ) -> tuple[TenantReadyReason, str] | None:
     """Why the tenant does not serve every domain, where one that is asked for has to come first."""
-    reason, words = _found(asked, seen, certificate)
+    reason, words = _found(asked, seen, certificate, not_before)
     return (_READY[reason], words) if reason in _READY and seen.inactive_domains else None
 
 
 def lost(
-    asked: Tenant, seen: ObservedTenant, certificate: Certificate | None
+    asked: Tenant,
+    seen: ObservedTenant,
+    certificate: Certificate | None,
+    not_before: datetime | None = None,
 ) -> tuple[TenantReadyReason, str] | None:
     """Why the tenant serves no more, where the certificate that is attached is no good any more. It stays
     attached while another is asked for."""
@@ -58,23 +71,25 @@ def lost(
     if attached is None or certificate is None:
         return None
     if certificate.lost and certificate.arn == attached:
-        reason, words = _found(asked, seen, certificate)
+        reason, words = _found(asked, seen, certificate, not_before)
         return (_READY[reason], words) if reason in _READY else None
     former = certificate.replaces
     if former is None or former.arn != attached or asked.certificate_request is None:
         return None
-    words = f"Certificate {former.arn}: AWS says {former.status}. {_found(asked, seen, certificate)[1]}"
-    return _READY[_loss(former)], words
+    then = _found(asked, seen, certificate, not_before)[1]
+    return _READY[_loss(former)], f"Certificate {former.arn}: AWS says {former.status}. {then}"
 
 
-def _found(asked: Tenant, seen: ObservedTenant, certificate: Certificate | None) -> tuple[Reason, str]:
+def _found(
+    asked: Tenant, seen: ObservedTenant, certificate: Certificate | None, not_before: datetime | None
+) -> tuple[Reason, str]:
     request = asked.certificate_request
     if request is None:
         return _custom(certificate)
     if certificate is None or not certificate.status:
-        return Reason.PENDING_VALIDATION, _unseen(request, certificate)
+        return Reason.PENDING_VALIDATION, _unseen(request, certificate, not_before)
     if certificate.lost:
-        return _loss(certificate), _lost(certificate)
+        return _loss(certificate), _lost(certificate, not_before)
     if not certificate.issued:
         return Reason.PENDING_VALIDATION, _to_do(request, certificate)
     if certificate.arn != seen.customizations.certificate_arn:
@@ -96,34 +111,38 @@ def _custom(certificate: Certificate | None) -> tuple[Reason, str]:
     return Reason.CERTIFICATE_EXPIRED, words
 
 
-def _unseen(request: Request, certificate: Certificate | None) -> str:
+def _unseen(request: Request, certificate: Certificate | None, not_before: datetime | None) -> str:
     # Only the request itself knows its token host: AWS was not asked since.
     if certificate is None or not certificate.requests or certificate.token_host:
         return f"A certificate is being asked for. {_to_do(request, None)}"
     return (
-        f"A certificate was asked for, and CloudFront shows none. {_next(certificate)} If it stays so, check "
-        "that the provider's credentials have acm:RequestCertificate."
+        f"A certificate was asked for, and CloudFront shows none. {_next(certificate, not_before)} "
+        "If it stays so, check that the provider's credentials have acm:RequestCertificate."
     )
 
 
-def _lost(certificate: Certificate) -> str:
+def _lost(certificate: Certificate, not_before: datetime | None) -> str:
     why = f" ({certificate.failure_reason})" if certificate.failure_reason else ""
     return (
         f"Certificate {certificate.arn}: AWS says {certificate.status}{why}. Remove the cause, often a CAA "
-        f"record or a domain that does not lead to CloudFront. {_next(certificate)}"
+        f"record or a domain that does not lead to CloudFront. {_next(certificate, not_before)}"
     )
 
 
-def _next(certificate: Certificate) -> str:
-    """When the next one is asked for: no time of day, as it would be another after each restart."""
+def _next(certificate: Certificate, not_before: datetime | None) -> str:
+    """When the next one is asked for: no time of day, as it would be another after each restart; but where it
+    is too early for it, which each process knows of its own requests."""
     minutes = round(delay(certificate.requests) / 60)
     if not minutes:
         return "Another one is asked for at once."
     pause = f"{minutes} minutes" if minutes < 120 else f"{minutes // 60} hours"
+    if not_before:
+        most = f"but not before {rfc3339(not_before)}, as three were asked for within an hour"
+    else:
+        most = "but at most three times in an hour"
     return (
         f"Another one is asked for {pause} after this was seen; at once when the spec is changed, or the "
-        f"annotation {RECONCILE_REQUESTED_AT} of this resource is set to anything new, but at most three "
-        "times in an hour."
+        f"annotation {RECONCILE_REQUESTED_AT} of this resource is set to anything new, {most}."
     )
 
 

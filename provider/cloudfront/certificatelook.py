@@ -4,6 +4,7 @@ tell."""
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Final
 
 import structlog
@@ -18,13 +19,13 @@ from provider.cloudfront.memory import Memory
 from provider.cloudfront.observed import ObservedTenant
 from provider.cloudfront.requested import is_requested
 
-__all__ = ["MOST_IN_AN_HOUR", "look", "may_request"]
+__all__ = ["MOST_IN_AN_HOUR", "look", "may_request", "too_often_until"]
 
 _log = structlog.get_logger("provider.cloudfront.certificatelook")
 
 _HOUR: Final = 3600.0
 MOST_IN_AN_HOUR: Final = 3
-"""Requests for a certificate in the place of one that came to nothing, for one resource."""
+"""Requests for a certificate, for one resource after its creation."""
 
 
 def look(
@@ -74,16 +75,20 @@ def _look(
 
 def may_request(mr: Managed, certificate: Certificate | None, memory: Memory) -> bool:
     """Whether enough time has passed since the last request that came to nothing, or somebody says that its
-    cause is gone. Not more than three times an hour, whatever anybody says: ACM keeps what failed, and counts
-    it for the whole account."""
+    cause is gone."""
     if certificate and certificate.issued and memory.requested_lately(mr.uid, mr.generation):
         # The one before, as nothing is to be seen of the next.
         return False
     requests = certificate.requests if certificate else 0
     what = (certificate.arn, certificate.status, requests) if certificate else None
     waited = memory.waited(mr.uid, what, mr.generation, certificates.delay(requests))
-    often = memory.requests_within(mr.uid, _HOUR) >= MOST_IN_AN_HOUR
-    return (waited or is_requested(mr)) and not often
+    return (waited or is_requested(mr)) and too_often_until(mr, memory) is None
+
+
+def too_often_until(mr: Managed, memory: Memory) -> datetime | None:
+    """Before that time none is asked for, whatever anybody says, new domains included: ACM keeps what failed,
+    and counts all for the whole account. None where one may be asked for."""
+    return memory.too_often_until(mr.uid, MOST_IN_AN_HOUR, _HOUR)
 
 
 def _settled(certificate: Certificate, seen: ObservedTenant) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from apis.conditions import (
@@ -23,6 +24,7 @@ from apis.conditions import (
 from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType, available
 from edgetenants_runtime.api.conditions import creating as ready_creating
 from edgetenants_runtime.api.conditions import deleting as ready_deleting
+from edgetenants_runtime.clock import rfc3339
 from edgetenants_runtime.external import FieldDiff
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront import certificateconditions
@@ -55,6 +57,10 @@ class World:
     """The tenant was Ready when it was last told of."""
     certificate: Certificate | None = None
     """The managed or custom certificate, as far as it is known."""
+    not_before: datetime | None = None
+    """Where certificates were asked for too often: when the next one may be."""
+    held_back: tuple[str, ...] = ()
+    """The new domains that are not added before."""
     group: GroupLook = UNKNOWN
     """The connection group, as far as it is known."""
 
@@ -89,7 +95,7 @@ def derive(world: World) -> tuple[Condition, ...]:
         _ready(world),
         _deployed(world.seen),
         _in_sync(world),
-        certificateconditions.derive(world.asked, world.seen, world.certificate),
+        certificateconditions.derive(world.asked, world.seen, world.certificate, world.not_before),
         _dns(world.asked),
     )
 
@@ -207,14 +213,27 @@ def _inactive_domains(world: World) -> Finding | None:
 
 def _lost_certificate(world: World) -> Finding | None:
     """The certificate by which the tenant serves is no good any more."""
-    found = certificateconditions.lost(world.asked, world.seen, world.certificate)
+    found = certificateconditions.lost(world.asked, world.seen, world.certificate, world.not_before)
     return Finding(*found) if found else None
 
 
 def _awaited_certificate(world: World) -> Finding | None:
     """There is none yet that serves every domain."""
-    found = certificateconditions.holding_up(world.asked, world.seen, world.certificate)
+    found = certificateconditions.holding_up(world.asked, world.seen, world.certificate, world.not_before)
     return Finding(*found) if found else None
+
+
+def _held_back(world: World) -> Finding | None:
+    """Domains that need a certificate for which it is too early."""
+    if not world.held_back or world.not_before is None:
+        return None
+    names, when = named(world.held_back), rfc3339(world.not_before)
+    words = (
+        f"CloudFront does not answer for {names}: each needs a certificate, and the next one is asked for "
+        f"after {when}, as three were asked for within an hour. AWS counts them for the whole account. The "
+        "domains are added then."
+    )
+    return Finding(TenantReadyReason.CERTIFICATE_PENDING, words)
 
 
 READY_CHECKS: Final[tuple[Callable[[World], Finding | None], ...]] = (
@@ -223,6 +242,7 @@ READY_CHECKS: Final[tuple[Callable[[World], Finding | None], ...]] = (
     _lost_certificate,
     _first_roll_out,
     _awaited_certificate,
+    _held_back,
     _without_effect,
     _inactive_domains,
 )

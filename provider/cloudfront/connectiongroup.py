@@ -109,6 +109,8 @@ class GroupClient:
         except AwsError as error:
             if not error.absent:
                 raise self._explained(mr, error, f"get connection group {name}") from error
+            # Whatever is made of that: the time of its records begins.
+            self._keeper.gone(mr)
             guards.check_import(mr)
             return None
         self._memory.note_group(seen.id, grouplook.of(seen))

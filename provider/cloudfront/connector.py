@@ -18,7 +18,7 @@ from provider.cloudfront.context import Context, Peers
 from provider.cloudfront.dryrun import DryRunClient
 from provider.cloudfront.guards import CONFIRM_ANNOTATION, DRY_RUN_ANNOTATION, is_dry_run
 from provider.cloudfront.hooks import UNKNOWN_ACCOUNT
-from provider.cloudfront.keptdomains import NOTHING, KeptDomains, OnlyRead
+from provider.cloudfront.keptdomains import NOTHING, KeptDomains, OnlyLooks, OnlyRead
 from provider.cloudfront.measured import MeasuredClient
 from provider.cloudfront.patience import Patience, PatientClient
 from provider.cloudfront.progress import ProgressClient, held_up, waiting
@@ -100,8 +100,10 @@ class _Connector:
         if not is_dry_run(mr):
             return made(context)
         recorder = Recorder(account.cloudfront)
-        watching = replace(context, cloudfront=recorder.as_cloudfront, kept=OnlyRead(context.kept))
-        acting = replace(watching, memory=account.rehearsals, frozen="", rehearsing=True)
+        watching = replace(context, cloudfront=recorder.as_cloudfront, kept=OnlyLooks(context.kept))
+        acting = replace(
+            watching, kept=OnlyRead(context.kept), memory=account.rehearsals, frozen="", rehearsing=True
+        )
         return DryRunClient(made(watching), made(acting), recorder)
 
     def _measured(self, client: ExternalClient, account: Account) -> ExternalClient:

@@ -30,7 +30,7 @@ from provider.cloudfront.memory import Memory
 from provider.cloudfront.observed import ObservedTenant
 from provider.cloudfront.ownership import Resource
 
-__all__ = ["NOTHING", "Keeper", "KeptDomains", "OnlyRead", "RecordsFailed"]
+__all__ = ["NOTHING", "Keeper", "KeptDomains", "OnlyLooks", "OnlyRead", "RecordsFailed"]
 
 _log = structlog.get_logger("provider.cloudfront.keptdomains")
 
@@ -170,6 +170,16 @@ class OnlyRead:
 
     def on_hold(self, mr: Managed) -> None:
         """Not noted."""
+
+
+class OnlyLooks(OnlyRead):
+    """The same for what really looks at AWS and writes nothing: what it finds is so. Without its looks the
+    time of a tenant that serves would begin. It holds no time, or an annotation would keep a domain without a
+    tenant for ever."""
+
+    def looked(self, mr: Managed, active: frozenset[str]) -> None:
+        """See KeptDomains."""
+        self._kept.looked(mr, active)
 
 
 class Keeper:

@@ -12,7 +12,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
 from edgetenants_runtime.clock import Clock, utc_now
@@ -107,7 +107,7 @@ class Memory:
         self._unseen: dict[str, int] = {}
         self._seen: OrderedDict[str, float] = OrderedDict()
         self._requests: dict[str, tuple[int, float]] = {}
-        self._requested_at: dict[str, tuple[float, ...]] = {}
+        self._requested_at: dict[str, tuple[tuple[float, datetime], ...]] = {}
         self._unused: dict[str, tuple[str, float]] = {}
         self._used: dict[str, int] = {}
         self._disabled: dict[str, str] = {}
@@ -227,12 +227,17 @@ class Memory:
         now = self._clock.now()
         with self._lock:
             self._requests[uid] = (generation, now + seconds)
-            self._requested_at[uid] = (*self._requested_at.get(uid, ()), now)[-_REQUESTS:]
+            moments = (*self._requested_at.get(uid, ()), (now, self.today()))
+            self._requested_at[uid] = moments[-_REQUESTS:]
 
-    def requests_within(self, uid: str, seconds: float) -> int:
-        """How often a certificate was asked for in the last so many seconds, by this process; at most 10."""
+    def too_often_until(self, uid: str, most: int, seconds: float) -> datetime | None:
+        """This process asked for a certificate so often within so many seconds, and does not do it again
+        before that time of day: the same one at each look. None where it was less often; `most` is at most
+        10."""
         with self._lock:
-            return sum(at > self._clock.now() - seconds for at in self._requested_at.get(uid, ()))
+            since = self._clock.now() - seconds
+            lately = [told for at, told in self._requested_at.get(uid, ()) if at > since]
+        return lately[-most] + timedelta(seconds=seconds) if len(lately) >= most else None
 
     def requested_lately(self, uid: str, generation: int) -> bool:
         """Whether a certificate was asked for not long ago, by this process."""

@@ -11,7 +11,7 @@ from collections import Counter as Count
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -36,36 +36,73 @@ _REASONS: Final = frozenset({*TenantReadyReason, *ReadyReason, *UnknownReason})
 """What Ready may say, and "Unknown" where there is no such condition yet."""
 
 
+Counted = TypeVar("Counted", Counter, Histogram)
+
+
+class _ByAccount(Generic[Counted]):
+    """A metric whose first label is the account, and which lets go of accounts. Thread-safe."""
+
+    def __init__(self, metric: Counted) -> None:
+        self._metric: Counted = metric
+        self._lock = threading.Lock()
+        self._series: dict[str, set[tuple[str, ...]]] = {}
+
+    def labels(self, account: str, *others: str) -> Counted:
+        with self._lock:
+            self._series.setdefault(account, set()).add(others)
+            series: Counted = self._metric.labels(account, *others)
+        return series
+
+    def keep_only(self, accounts: Collection[str]) -> None:
+        with self._lock:
+            for account in self._series.keys() - accounts:
+                for others in self._series.pop(account):
+                    self._metric.remove(account, *others)
+
+
 class CallMetrics:
     """Calls to AWS."""
 
     def __init__(self, registry: CollectorRegistry | None) -> None:
-        self._seconds = Histogram(
-            "edgetenants_aws_request_duration_seconds",
-            "Seconds until AWS answered, by operation (service:Operation), outcome (ok, or the class of the "
-            "error) and account.",
-            ("account", "operation", "outcome"),
-            registry=registry,
-            buckets=_SECONDS,
+        self._seconds = _ByAccount(
+            Histogram(
+                "edgetenants_aws_request_duration_seconds",
+                "Seconds until AWS answered, by operation (service:Operation), outcome (ok, or the class of "
+                "the error) and account.",
+                ("account", "operation", "outcome"),
+                registry=registry,
+                buckets=_SECONDS,
+            )
         )
-        self._errors = Counter(
-            "edgetenants_aws_errors",
-            "Calls that AWS refused or did not answer, by AWS's code.",
-            ("account", "operation", "code"),
-            registry=registry,
+        self._errors = _ByAccount(
+            Counter(
+                "edgetenants_aws_errors",
+                "Calls that AWS refused or did not answer, by AWS's code.",
+                ("account", "operation", "code"),
+                registry=registry,
+            )
         )
-        self._throttles = Counter(
-            "edgetenants_aws_throttles",
-            "Calls that AWS throttled; each pauses the account.",
-            ("account", "operation"),
-            registry=registry,
+        self._throttles = _ByAccount(
+            Counter(
+                "edgetenants_aws_throttles",
+                "Calls that AWS throttled; each pauses the account.",
+                ("account", "operation"),
+                registry=registry,
+            )
         )
-        self._held_back = Counter(
-            "edgetenants_aws_held_back_seconds",
-            "Seconds that calls waited for spec.rateLimits.",
-            ("account", "service"),
-            registry=registry,
+        self._held_back = _ByAccount(
+            Counter(
+                "edgetenants_aws_held_back_seconds",
+                "Seconds that calls waited for spec.rateLimits.",
+                ("account", "service"),
+                registry=registry,
+            )
         )
+
+    def keep_only(self, accounts: Collection[str]) -> None:
+        """Others are in use no more: whoever may change credentials would make series for ever."""
+        for each in (self._seconds, self._errors, self._throttles, self._held_back):
+            each.keep_only(accounts)
 
     def answered(
         self, account: str, service: str, operation: str, error: AwsError | None, seconds: float
@@ -102,26 +139,37 @@ class TenantMetrics:
 
     def __init__(self, registry: CollectorRegistry | None) -> None:
         labels = ("account", "field")
-        self._found = Counter(
-            "edgetenants_aws_drift_found",
-            "Fields found changed behind the provider's back, each counted once while it stays so.",
-            labels,
-            registry=registry,
+        self._found = _ByAccount(
+            Counter(
+                "edgetenants_aws_drift_found",
+                "Fields found changed behind the provider's back, each counted once while it stays so.",
+                labels,
+                registry=registry,
+            )
         )
-        self._repaired = Counter(
-            "edgetenants_aws_drift_repaired", "Such fields put right again.", labels, registry=registry
+        self._repaired = _ByAccount(
+            Counter(
+                "edgetenants_aws_drift_repaired", "Such fields put right again.", labels, registry=registry
+            )
         )
-        self._ready = Histogram(
-            "edgetenants_aws_tenant_creation_seconds",
-            "From CreateDistributionTenant until the tenant was Ready for the first time.",
-            ("account",),
-            registry=registry,
-            buckets=_CREATION_SECONDS,
+        self._ready = _ByAccount(
+            Histogram(
+                "edgetenants_aws_tenant_creation_seconds",
+                "From CreateDistributionTenant until the tenant was Ready for the first time.",
+                ("account",),
+                registry=registry,
+                buckets=_CREATION_SECONDS,
+            )
         )
         self._lock = threading.Lock()
         self._drifting: dict[str, frozenset[str]] = {}
         self._created: dict[str, float] = {}
         self._looks: dict[str, Look] = {}
+
+    def keep_only(self, accounts: Collection[str]) -> None:
+        """As CallMetrics.keep_only."""
+        for each in (self._found, self._repaired, self._ready):
+            each.keep_only(accounts)
 
     def looked(self, account: str, uid: str, certificate: Mapping[str, Any]) -> None:
         """The external resource of a managed resource was seen, with its certificate as status has it."""
@@ -178,6 +226,11 @@ class Instruments:
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
         self.calls = CallMetrics(registry)
         self.tenants = TenantMetrics(registry)
+
+    def keep_only(self, accounts: Collection[str]) -> None:
+        """The accounts that are in use or were lately; nothing is shown of others any more."""
+        self.calls.keep_only(accounts)
+        self.tenants.keep_only(accounts)
 
 
 def _label(field: str) -> str:

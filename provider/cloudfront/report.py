@@ -68,6 +68,8 @@ def show(
         left=bool(state.drift) and not state.todo.all,
         served=served,
         certificate=state.certificate,
+        not_before=state.not_before,
+        held_back=state.held_back,
         group=dns.group,
     )
     certificate = certificates.shown(state.certificate)

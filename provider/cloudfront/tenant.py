@@ -107,6 +107,8 @@ class TenantClient:
         except AwsError as error:
             if not error.absent:
                 raise self._explained(mr, error, f"get tenant {name}") from error
+            # Whatever is made of that: the time of its records begins.
+            self._keeper.gone(mr)
             guards.check_import(mr)
             return None
         return ownerlook.with_known_tags(mr, seen)
@@ -177,7 +179,13 @@ class TenantClient:
         wanted = asked.certificate_request is not None
         may_request = wanted and certificatelook.may_request(mr, certificate, self._memory)
         return assessment.assess(
-            mr, asked, seen, self._with.drift_policy, certificate, may_request=may_request
+            mr,
+            asked,
+            seen,
+            self._with.drift_policy,
+            certificate,
+            may_request=may_request,
+            not_before=certificatelook.too_often_until(mr, self._memory) if wanted else None,
         )
 
     def _look_at_certificate(
@@ -317,8 +325,11 @@ class TenantClient:
         certificate, request = before.certificate, before.asked.certificate_request
         if effects.requested and request:
             certificate = certificates.requested(certificate, request)
-            self._memory.note_request(mr.uid, mr.generation, certificates.delay(certificate.requests))
-        return assessment.assess(mr, before.asked, _there(effects), self._with.drift_policy, certificate)
+            self._note_request(mr, certificate.requests)
+        not_before = certificatelook.too_often_until(mr, self._memory) if request else None
+        return assessment.assess(
+            mr, before.asked, _there(effects), self._with.drift_policy, certificate, not_before=not_before
+        )
 
     def _converge(self, mr: Managed, state: Assessment, moves: Moves) -> Effects:
         for tries_left in reversed(range(_CONFLICT_TRIES)):
@@ -328,10 +339,16 @@ class TenantClient:
                 )
                 return apply.run(actions, state.seen, self._cloudfront)
             except ActionFailed as failure:
+                if failure.effects.requested:
+                    # Whatever fails after it: AWS counts it.
+                    self._note_request(mr, 1 + (state.certificate.requests if state.certificate else 0))
                 if not failure.cause.conflict or not tries_left:
                     raise
                 state = self._look_again(mr, state)
         raise AssertionError("unreachable: the last try returns or raises")
+
+    def _note_request(self, mr: Managed, requests: int) -> None:
+        self._memory.note_request(mr.uid, mr.generation, certificates.delay(requests))
 
     def _look_again(self, mr: Managed, before: Assessment) -> Assessment:
         self._memory.note_contention(mr.uid)

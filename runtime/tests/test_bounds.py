@@ -28,9 +28,9 @@ from edgetenants_runtime.clock import FakeClock, Stopwatch, SystemClock, utc_now
 from edgetenants_runtime.events import EventReason, EventType
 from edgetenants_runtime.instruments import is_true
 from edgetenants_runtime.kube.client import KubeClient
-from edgetenants_runtime.kube.errors import Invalid, Operation, TooLarge, refusal
+from edgetenants_runtime.kube.errors import Invalid, KubeError, Operation, TooLarge, refusal
 from edgetenants_runtime.kube.events import _Told
-from edgetenants_runtime.kube.kinds import SECRETS
+from edgetenants_runtime.kube.kinds import CONFIG_MAPS, SECRETS
 from edgetenants_runtime.managed import ObjectKey
 from edgetenants_runtime.manager import Manager, Settings
 from edgetenants_runtime.meta import parse_duration, poll_interval
@@ -377,6 +377,18 @@ TOO_LARGE = [
         "rpc error: code = ResourceExhausted desc = trying to send message larger than max (2097167 vs. 2)",
     ),
 ]
+
+
+@pytest.mark.parametrize(
+    ("field", "kind"), [("[]", TooLarge), ("data", TooLarge), ("spec.forProvider.name", Invalid)]
+)
+def test_a_config_map_of_more_than_a_mebibyte_is_too_large_and_a_long_field_is_not(
+    field: str, kind: type[KubeError]
+) -> None:
+    """ConfigMap "x" is invalid: []: Too long: may not be more than 1048576 bytes."""
+    causes = [{"reason": "FieldValueTooLong", "field": field, "message": "Too long"}]
+    status = {"message": f"{field}: Too long", "reason": "Invalid", "details": {"causes": causes}}
+    assert type(refusal(Operation("patch", CONFIG_MAPS), 422, status)) is kind
 
 
 @pytest.mark.parametrize(("code", "words"), TOO_LARGE)

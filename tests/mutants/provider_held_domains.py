@@ -7,6 +7,7 @@ _RECORDS = ("unit/provider/test_domain_records.py",)
 _ROUNDS = ("unit/provider/test_domain_rounds.py",)
 _NAMES = ("unit/provider/test_kept_names.py",)
 _LIFE = ("unit/provider/test_domain_life.py",)
+_HISTORIES = ("unit/provider/test_records_histories.py",)
 
 PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
@@ -100,7 +101,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "a rehearsal records",
         "cloudfront/connector.py",
-        ", kept=OnlyRead(context.kept))",
+        ", kept=OnlyLooks(context.kept))",
         ")",
         "a dry run writes",
         ("unit/provider/test_connector.py",),
@@ -400,5 +401,95 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
         "        if not self._kept.recording:\n",
         "each imported tenant costs a call more every ten minutes, and nothing comes of it",
         ("unit/provider/test_kept_domains.py::test_who_only_looks_reads_no_tags_for_the_records",),
+    ),
+    Mutation(
+        "the records are read at the start alone",
+        "domainrounds.py",
+        "            self._records.load()\n",
+        "            if not self._records.known:\n                self._records.load()\n",
+        "after a release a live tenant's domain is not recorded again, and goes to whoever is next",
+        (
+            f"{_HISTORIES[0]}::test_the_domain_of_a_live_tenant_is_recorded_again_at_its_next_look_after_a_release",
+        ),
+    ),
+    Mutation(
+        "a deleted ConfigMap is still believed",
+        "domainrecords.py",
+        "which releases nothing.\n            self._read(shard)\n",
+        "which releases nothing.\n            continue\n",
+        "what an administrator released at once is kept until the provider restarts",
+        _RECORDS,
+    ),
+    Mutation(
+        "a ConfigMap without its label is empty",
+        "domainrecords.py",
+        "which releases nothing.\n            self._read(shard)\n",
+        "which releases nothing.\n            self._put(shard, _NONE, over=before[shard])\n",
+        "who tidies up labels gives all domains away",
+        _RECORDS,
+    ),
+    Mutation(
+        "a list that comes late takes back what was written since",
+        "domainrecords.py",
+        'self._take_in(shard, stored, over=before.get(shard, ""))',
+        "self._take_in(shard, stored, over=self._shard(shard).version)",
+        "a domain that was recorded a moment ago is free",
+        _RECORDS,
+    ),
+    Mutation(
+        "a ConfigMap that cannot be written comes first each time",
+        "domainrounds.py",
+        "key=lambda shard: (shard <= self._reached, shard)",
+        "key=lambda shard: shard",
+        "the time of the records behind it never begins",
+        _ROUNDS,
+    ),
+    Mutation(
+        "a full ConfigMap ends the round",
+        "domainrounds.py",
+        "        except TooLarge as error:\n",
+        "        except ZeroDivisionError as error:\n",
+        "a ConfigMap that teams filled up is never emptied",
+        _ROUNDS,
+    ),
+    Mutation(
+        "what a full ConfigMap does not take is forgotten",
+        "domainrounds.py",
+        "            known |= self._remembered(known)\n",
+        "",
+        "the domains that teams filled a ConfigMap up with are kept for ever",
+        _ROUNDS,
+    ),
+    Mutation(
+        "a moment that cannot be written is read",
+        "domainlife.py",
+        "parse_rfc3339(since).astimezone(UTC)",
+        "parse_rfc3339(since)",
+        "one spoilt record stops every round",
+        _LIFE,
+    ),
+    Mutation(
+        "what is gone is not noted where its id is named",
+        "cloudfront/tenant.py",
+        "            self._keeper.gone(mr)\n            guards.check_import(mr)\n",
+        "            guards.check_import(mr)\n",
+        "its domains are kept a day longer than others",
+        _HISTORIES,
+    ),
+    Mutation(
+        "the looks of a dry run are not noted",
+        "cloudfront/connector.py",
+        "kept=OnlyLooks(context.kept))",
+        "kept=OnlyRead(context.kept))",
+        "the domains of a tenant that serves are free after four days of a dry run",
+        ("unit/provider/test_connector.py",),
+    ),
+    Mutation(
+        "what is rehearsed counts as seen",
+        "cloudfront/connector.py",
+        "watching, kept=OnlyRead(context.kept), memory",
+        "watching, memory",
+        "a dry run of a deletion frees a domain",
+        ("unit/provider/test_connector.py",),
     ),
 )

@@ -138,6 +138,14 @@ RUNTIME_BOUNDS = (
         BOUNDS,
     ),
     Mutation(
+        "a ConfigMap of more than a mebibyte breaks a rule",
+        "kube/errors.py",
+        "    if code == 422 and any(_is_size(cause) for cause in causes):\n",
+        "    if False:\n",
+        "what would go into a full one is tried for ever, and holds up what waits for it",
+        BOUNDS,
+    ),
+    Mutation(
         "a name climbs out of its namespace",
         "kube/client.py",
         'return quote(name, safe="")',

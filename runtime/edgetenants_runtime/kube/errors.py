@@ -6,7 +6,7 @@ KubeError           code 0: no answer at all (connection, time-out)
 ├── AlreadyExists   409 on a creation
 ├── Conflict        409: the object has moved on since it was read
 ├── Gone            410: the resource version or the continue token is too old
-├── TooLarge        413, or the same in etcd's words: no server stores so large an object
+├── TooLarge        413, or the same of a whole object in etcd's or a validation's words: no server stores it
 ├── Forbidden       403: RBAC; the message names the rule that is missing
 └── Invalid         422: the object breaks its schema or a rule of it
 """
@@ -157,10 +157,17 @@ def _class(code: int, status: Mapping[str, Any]) -> type[KubeError]:
     if code == 404 and not (status.get("details") or {}).get("name"):
         return NotServed
     causes = (status.get("details") or {}).get("causes") or ()
+    if code == 422 and any(_is_size(cause) for cause in causes):
+        return TooLarge
     if any(cause.get("reason") == "NamespaceTerminating" for cause in causes):
         # A 403 that no rule would change.
         return KubeError
     return _BY_CODE.get(code, KubeError)
+
+
+def _is_size(cause: Mapping[str, Any]) -> bool:
+    """All data of a ConfigMap, which Kubernetes calls "[]", or of a Secret, and no single field."""
+    return cause.get("reason") == "FieldValueTooLong" and cause.get("field") in ("[]", "data")
 
 
 def why(error: BaseException) -> str:

@@ -8,15 +8,18 @@ from types import SimpleNamespace
 
 import pytest
 from botocore import UNSIGNED
+from prometheus_client import CollectorRegistry
 
 from edgetenants_runtime import deadline
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.configuration import ResolvedConfig
 from edgetenants_runtime.errors import ExternalError
+from edgetenants_runtime.external import FieldDiff
 from edgetenants_runtime.managed import ProviderConfigKey
 from provider.cloudfront import aws
 from provider.cloudfront.calls import Caller
 from provider.cloudfront.errors import AwsError
+from provider.cloudfront.metrics import Instruments
 
 KEY_ID = "AKIAIOSFODNN7EXAMPLE"
 SECRET = "wJalrXUtnFEMI-not-real"
@@ -82,6 +85,52 @@ def test_a_config_that_nobody_uses_any_more_is_let_go(accounts):
     accounts.of(config(uid="another"))
     assert {*accounts._opened} == {*accounts._opening} == {*accounts._used} == {"u1", "another"}
     assert accounts.of(config(uid="gone-1")).memory is memory, "what is known of the account stays"
+
+
+def rotating(monkeypatch, accounts, numbers, uid="u1"):
+    """The credentials of one config are of another account each time."""
+    for number in numbers:
+        caller = Caller(f"{number:012}", f"arn:aws:iam::{number:012}:user/edge")
+        monkeypatch.setattr(aws.CloudFrontCalls, "caller", lambda _, caller=caller: caller)
+        yield accounts.of(config(FILE + f"# {number}".encode(), uid=uid))
+
+
+def test_accounts_that_no_config_is_of_any_more_are_forgotten(monkeypatch):
+    registry = CollectorRegistry()
+    accounts = aws.Accounts(FakeClock(), Instruments(registry))
+    monkeypatch.setattr(aws, "_MOST_REMEMBERED", 4)
+    for account in rotating(monkeypatch, accounts, range(9)):
+        account.hooks._calls.answered(account.id, "cloudfront", "TagResource", None, 0.1)
+        account.hooks._calls.held_back(account.id, "cloudfront", 0.1)
+        accounts.instruments.tenants.repaired(account.id, [FieldDiff("enabled", "true", "false")])
+        accounts.clock.advance(1)
+    assert len(accounts._shared) == 4 + 1
+    shown = {s.labels["account"] for m in registry.collect() for s in m.samples if "account" in s.labels}
+    assert shown == {f"{number:012}" for number in range(4, 9)}, "the one in use, and those of lately"
+
+
+def test_an_account_is_remembered_for_a_day_after_its_last_config(monkeypatch):
+    accounts = aws.Accounts(FakeClock())
+    first, second = rotating(monkeypatch, accounts, (1, 2))
+    assert next(rotating(monkeypatch, accounts, (1,))).memory is first.memory
+    accounts.clock.advance(23 * 3600)
+    assert next(rotating(monkeypatch, accounts, (2,))).memory is second.memory
+    accounts.clock.advance(24 * 3600)
+    next(rotating(monkeypatch, accounts, (3,), uid="u2"))
+    accounts.clock.advance(24 * 3600)
+    assert next(rotating(monkeypatch, accounts, (1,))).memory is not first.memory
+
+
+def test_an_account_that_is_in_use_is_remembered_for_ever(monkeypatch):
+    accounts = aws.Accounts(FakeClock())
+    used = next(rotating(monkeypatch, accounts, (1,), uid="used"))
+    monkeypatch.setattr(aws, "_MOST_REMEMBERED", 2)
+    for number in range(5):
+        next(rotating(monkeypatch, accounts, (number + 2,)))
+        accounts.clock.advance(12 * 3600)
+        assert accounts.of(config(FILE + b"# 1", uid="used")) is used
+    other = next(rotating(monkeypatch, accounts, (1,), uid="other"))
+    assert other.memory is used.memory
 
 
 def of_team(number: int, namespace: str = "shop", **fields) -> ResolvedConfig:

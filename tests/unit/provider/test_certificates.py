@@ -4,6 +4,7 @@ anew."""
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -13,7 +14,7 @@ from provider.cloudfront.customizations import Customizations, GeoRestrictions
 from provider.cloudfront.errors import AwsError
 from provider.cloudfront.memory import DEEP_CHECK_SECONDS
 from tests.unit.provider.fakecloudfront import ENDPOINT, FakeCloudFront
-from tests.unit.provider.world import FOR_PROVIDER, World, managed
+from tests.unit.provider.world import FOR_PROVIDER, TODAY, World, managed
 
 DOMAIN = "www.customer.test"
 CUSTOM = "arn:aws:acm:us-east-1:123456789012:certificate/custom"
@@ -197,12 +198,74 @@ def test_nobody_has_it_asked_for_more_than_three_times_in_an_hour():
         world.obj["status"]["atProvider"]["certificate"]["requests"] = 0
         world.edit(tags={"team": f"other{number}"})
         world.settle()
-    assert world.memory.requests_within(world.mr.uid, 3600) == 3
+    assert world.memory.too_often_until(world.mr.uid, 3, 3600) == TODAY + timedelta(hours=1)
+    assert world.memory.too_often_until(world.mr.uid, 4, 3600) is None
     assert world.condition("CertificateReady")[1] == "CertificateFailed"
+    words = "but not before 2026-01-01T01:00:00Z, as three were asked for within an hour."
+    assert words in world.condition("Ready")[2]
     world.clock.advance(3601)
     world.edit(tags={"team": "last"})
     world.settle()
     assert world.condition("CertificateReady")[1] == "PendingValidation"
+
+
+@pytest.mark.parametrize("status", ["failed", "validation-timed-out", "issued"])
+def test_other_domains_have_none_asked_for_more_than_three_times_in_an_hour(status):
+    world = served()
+    asked = {world.cloudfront.managed["dt_1"].arn}
+    for number in range(9):
+        world.edit(domains=[DOMAIN, f"{number}.customer.test"], parameters={"tenantName": f"t{number}"})
+        world.settle()
+        asked.add(world.cloudfront.managed["dt_1"].arn)
+        world.cloudfront.settle_certificate(status)
+        world.settle()
+        assert world.cloudfront.only.parameters == {"tenantName": f"t{number}"}, "nothing else waits"
+    assert len(asked) == 1 + 3
+    if status == "issued":
+        assert set(world.cloudfront.only.domains) == {DOMAIN}, "what goes, goes"
+        assert world.ready() == ("False", "CertificatePending")
+        assert "8.customer.test: each needs a certificate" in world.condition("Ready")[2]
+        assert "asked for after 2026-01-01T01:00:00Z, as three were" in world.condition("Ready")[2]
+        assert world.condition("InSync")[:2] == ("False", "UpdatePending")
+    before = world.status_writes
+    for _ in range(5):
+        world.clock.advance(60)
+        assert "UpdateDistributionTenant" not in world.reconcile()
+    assert world.status_writes == before
+    world.clock.advance(3600)
+    world.settle()
+    assert set(world.cloudfront.only.domains) == {DOMAIN, "8.customer.test"}
+    assert world.cloudfront.managed["dt_1"].arn not in asked
+    assert world.condition("CertificateReady")[1] == "PendingValidation"
+
+
+def test_requests_after_which_something_fails_count_as_well():
+    """As tags that somebody made up, which AWS refuses."""
+    world = served()
+    asked = {world.cloudfront.managed["dt_1"].arn}
+    for number in range(9):
+        world.edit(domains=[DOMAIN, f"{number}.customer.test"], tags={"number": str(number)})
+        world.cloudfront.refuse["TagResource"] = AwsError("TagResource", "InvalidTagging", "no", status=400)
+        world.reconcile()
+        world.cloudfront.refuse.clear()
+        asked.add(world.cloudfront.managed["dt_1"].arn)
+        world.cloudfront.settle_certificate("failed")
+    assert len(asked) == 1 + 3
+
+
+def test_a_domain_that_the_certificate_covers_is_added_all_the_same():
+    world = served()
+    for number in range(5):
+        world.edit(domains=[DOMAIN, f"{number}.customer.test"])
+        world.settle()
+        world.cloudfront.settle_certificate("issued")
+        world.settle()
+    world.edit(domains=["2.customer.test"])
+    world.settle()
+    assert set(world.cloudfront.only.domains) == {"2.customer.test"}
+    world.edit(domains=["9.customer.test"])
+    world.settle()
+    assert set(world.cloudfront.only.domains) == {"2.customer.test"}, "a tenant must have a domain"
 
 
 def test_a_lost_request_is_repeated_with_patience():

@@ -135,3 +135,10 @@ def test_a_dry_run_records_nothing(monkeypatch):
     while not isinstance(dry, DryRunClient):
         dry = dry._client
     assert [c._with.kept.recording for c in (dry._watching, dry._acting)] == [False, False]
+    mr = Managed(managed(uid="looked at"))
+    dry._acting._with.kept.looked(mr, frozenset({"made.up.example.com"}))
+    assert kept._looks._looks == {}, "what is rehearsed is not so"
+    dry._watching._with.kept.on_hold(mr)
+    assert kept._looks._on_hold == {}, "an annotation keeps no domain for ever"
+    dry._watching._with.kept.looked(mr, frozenset({"acme.example.com"}))
+    assert kept._looks.uses([mr]).is_held("shop", "acme.example.com"), "for days, if it takes so long"

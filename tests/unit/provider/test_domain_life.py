@@ -54,7 +54,12 @@ def test_a_record_is_read_as_it_was_written():
         assert Record.of_value(record.to_value()) == record
 
 
-@pytest.mark.parametrize("value", ["", "shop", "[]", "{}", '{"namespace": "shop", "notHeldSince": "soon"}'])
+BEFORE_TIME = '{"namespace": "shop", "notHeldSince": "0001-01-01T00:00:00+14:00"}'
+
+
+@pytest.mark.parametrize(
+    "value", ["", "shop", "[]", "{}", '{"namespace": "shop", "notHeldSince": "soon"}', BEFORE_TIME]
+)
 def test_a_spoilt_record_gives_the_domain_to_nobody(value):
     assert Record.of_value(value).namespace == UNREADABLE
 

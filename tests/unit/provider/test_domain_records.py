@@ -131,6 +131,38 @@ def test_a_deleted_config_map_releases_all_and_is_made_anew(api):
     assert [again.holder(d) for d in (DOMAIN, SAME_SHARD)] == [None, "sales"]
 
 
+def test_a_deleted_config_map_is_known_when_all_are_read_anew(api):
+    records = process(api)
+    records.hold([DOMAIN], "shop")
+    del api._objects[CONFIG_MAPS.resource, KEY]
+    records.load()
+    assert records.holder(DOMAIN) is None
+
+
+def test_one_without_its_label_releases_nothing(api):
+    records = process(api)
+    records.hold([DOMAIN], "shop")
+    api.patch(CONFIG_MAPS, KEY, {"metadata": {"labels": {LABEL: None}}})
+    records.load()
+    assert records.holder(DOMAIN) == "shop"
+
+
+def test_what_is_written_while_all_are_read_anew_stays_known(api, monkeypatch):
+    records = process(api)
+    records.hold([DOMAIN], "shop")
+    process(api).hold(in_one_shard(1), "sales")
+    select = FakeObjects.select
+
+    def slow(*request):
+        found = select(*request)
+        records.hold([SAME_SHARD], "shop")
+        return found
+
+    monkeypatch.setattr(FakeObjects, "select", slow)
+    records.load()
+    assert records.holder(SAME_SHARD) == "shop"
+
+
 def test_a_restored_backup_is_believed(api):
     records = process(api)
     records.hold([DOMAIN], "shop")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from edgetenants_runtime.clock import FakeClock
-from edgetenants_runtime.kube.errors import Forbidden, KubeError, NotServed, Operation
+from edgetenants_runtime.kube.errors import Forbidden, KubeError, NotServed, Operation, TooLarge
 from edgetenants_runtime.kube.kinds import CONFIG_MAPS
-from edgetenants_runtime.managed import Managed
+from edgetenants_runtime.managed import Managed, ObjectKey
 from edgetenants_runtime.testing import FakeObjects, Journal
 from provider import domainlife, domainrounds
-from provider.domainrecords import DomainRecords
+from provider.domainlife import data_key, shard_of
+from provider.domainrecords import DomainRecords, config_map
 from provider.domainrounds import CLAIMS, Claims, Rounds
 from provider.domainuse import Looks, listed_by
 from tests.unit.provider.world import managed
@@ -409,6 +411,116 @@ def test_records_are_read_as_soon_as_the_server_answers(cluster, monkeypatch):
     assert not cluster.records.known
     assert cluster.rounds.round() > 1
     assert cluster.records.holder(DOMAIN) == "shop"
+
+
+def released(cluster: Cluster, domain: str = DOMAIN) -> None:
+    key = ObjectKey("crossplane-system", config_map(shard_of(domain)))
+    cluster.api.patch(CONFIG_MAPS, key, {"data": {data_key(domain): None}})
+
+
+def test_what_an_administrator_releases_is_known_at_the_next_round(cluster):
+    cluster.holds()
+    released(cluster)
+    assert cluster.records.holder(DOMAIN) == "shop"
+    assert cluster.passes(seconds=10) is None, "so that the next look at its tenant records it again"
+    assert cluster.passes(hours=1) is None, "a round records nothing"
+
+
+def test_what_a_former_process_wrote_last_is_known_at_the_next_round(cluster):
+    """Nobody looks at its tenant any more, which the former process deleted."""
+    former = cluster.records
+    cluster.restart()
+    former.hold([DOMAIN], "shop")
+    assert cluster.passes(seconds=10) == "shop"
+    assert cluster.passes(hours=71) == "shop"
+    assert cluster.passes(hours=1) is None
+
+
+def test_records_that_did_not_change_are_not_read_into_again(cluster, monkeypatch):
+    cluster.holds()
+    cluster.passes(seconds=10)
+    monkeypatch.setattr(domainlife.Record, "of_value", None)
+    assert cluster.passes(seconds=10) == "shop"
+
+
+def test_records_that_cannot_be_read_anew_end_nothing(cluster, monkeypatch):
+    cluster.holds()
+    cluster.goes()
+
+    def down(*_):
+        raise KubeError(Operation("list", CONFIG_MAPS), 0, "no answer")
+
+    monkeypatch.setattr(cluster.api, "select", down)
+    before = cluster.writes
+    assert cluster.passes(hours=100) == "shop"
+    assert cluster.writes == before
+
+
+SHARDS_OF_THREE = sorted({shard_of(f"d{n}.example.com"): f"d{n}.example.com" for n in range(3)}.items())
+
+
+def since(cluster: Cluster, domain: str) -> str | None:
+    key = ObjectKey("crossplane-system", config_map(shard_of(domain)))
+    return json.loads(cluster.api.get(CONFIG_MAPS, key)["data"][domain]).get("notHeldSince")
+
+
+@pytest.mark.parametrize("bad", range(3))
+@pytest.mark.parametrize("code", [0, 409, 422, 500])
+def test_a_config_map_that_cannot_be_written_holds_up_no_other(cluster, bad, code):
+    domains = [domain for _, domain in SHARDS_OF_THREE]
+    assert len(domains) == 3
+    cluster.records.hold(domains, "shop")
+    refused = f"patch ConfigMap crossplane-system/{config_map(shard_of(domains[bad]))}"
+    cluster.api.failing[refused] = [KubeError(Operation("patch", CONFIG_MAPS), code, "no")] * 50
+    cluster.passes(seconds=10)
+    cluster.passes(seconds=10)
+    assert [bool(since(cluster, domain)) for domain in domains] == [n != bad for n in range(3)]
+    cluster.api.failing.clear()
+    cluster.passes(seconds=10)
+    assert all(since(cluster, domain) for domain in domains)
+
+
+def full(cluster: Cluster, monkeypatch) -> None:
+    """A ConfigMap takes nothing that makes it larger."""
+    patch = cluster.api.patch
+
+    def stored(kind, key, change):
+        known = cluster.api.get(kind, key)["data"]
+        if sum(len(v) - len(known.get(k, "")) for k, v in change["data"].items() if v) > 0:
+            raise TooLarge(Operation("patch", CONFIG_MAPS), 413, "too large")
+        return patch(kind, key, change)
+
+    monkeypatch.setattr(cluster.api, "patch", stored)
+
+
+def test_the_time_of_what_stands_in_a_full_config_map_runs_too(cluster, monkeypatch):
+    cluster.holds()
+    full(cluster, monkeypatch)
+    cluster.mrs.clear()
+    cluster.passes(seconds=10)
+    assert since(cluster, DOMAIN) is None
+    assert cluster.passes(hours=71) == "shop"
+    assert cluster.passes(hours=1) is None
+
+
+def test_what_is_given_up_makes_room_in_a_full_config_map(cluster, monkeypatch):
+    cluster.holds()
+    full(cluster, monkeypatch)
+    cluster.goes()
+    assert [cluster.passes(seconds=10) for _ in range(2)] == ["shop", None]
+
+
+def test_found_again_its_time_in_a_full_config_map_begins_anew(cluster, monkeypatch):
+    mr = cluster.holds()
+    full(cluster, monkeypatch)
+    cluster.looks.note(mr, frozenset())
+    assert cluster.passes(hours=60) == "shop"
+    cluster.looks.note(mr, frozenset({DOMAIN}))
+    cluster.passes(seconds=10)
+    cluster.looks.note(mr, frozenset())
+    cluster.passes(seconds=10)
+    assert cluster.passes(hours=60) == "shop"
+    assert cluster.passes(hours=13) is None
 
 
 def test_churn_ends_the_oldest(cluster, monkeypatch):
