@@ -379,10 +379,21 @@ class Keeper:
                 f"it; or have an administrator release it: {self._kept.place(domain)}"
             )
         # Never whose it is: whoever can write a claim could ask for the customers of others.
+        if domain not in _asked(mr):
+            return (
+                f"{identity.noun(mr)} {mr.external_name} has {domain} in AWS, which is kept for another "
+                "namespace. Do not adopt it; or have an administrator release the domain: "
+                f"{self._kept.place(domain)}"
+            )
         return (
             f"{_FIELD}: {domain} is kept for another namespace, whose tenant serves or served it. Remove it "
             f"here; or have an administrator release it: {self._kept.place(domain)}"
         )
+
+
+def _asked(mr: Managed) -> frozenset[str]:
+    blocks = (mr.for_provider, mr.init_provider)
+    return frozenset(str(each).lower() for block in blocks for each in block.get("domains") or ())
 
 
 def _unproven(mr: Managed, seen: Resource, error: AwsError) -> None:

@@ -233,6 +233,18 @@ def test_nor_by_adopting_a_tenant_that_has_it(api):
     assert world.cloudfront.tenants["dt_9"].tags == {}
 
 
+def test_a_domain_that_only_the_adopted_tenant_has_is_told_as_that(api):
+    world = serving(api)
+    lost(world)
+    world.cloudfront.add(name="rogue.wants", id="dt_9", arn="arn:dt_9", domains={DOMAINS[0]: "inactive"})
+    adopts = squatter(api, world.cloudfront, "own.test", annotations={ADOPT_ANNOTATION: "dt_9"})
+    assert not WRITES & set(adopts.reconcile())
+    message = refused(adopts)
+    assert f"rogue.wants has {DOMAINS[0]} in AWS, which is kept for another namespace" in message
+    assert "Do not adopt it" in message
+    assert "Remove it here" not in message
+
+
 @pytest.mark.parametrize("loaded", [False, True], ids=["never", "after the look"])
 def test_nor_by_adopting_one_before_the_records_are_known(api, monkeypatch, loaded):
     monkeypatch.setattr(domainrecords, "_LOADED_SECONDS", 0.01)
