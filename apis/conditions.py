@@ -185,7 +185,8 @@ class DnsReason(StrEnum):
     DNS_READY = "DNSReady"
     """The records are in place. Nobody needs to act."""
     DNS_NOT_CONFIGURED = "DNSNotConfigured"
-    """The provider is not asked to make records. Nobody needs to act; counts as satisfied."""
+    """The provider is not asked to make records. Nobody needs to act, unless the message says that the
+    permission lacks by which the provider looks at them; counts as satisfied."""
     DNS_RECORD_CREATING = "DNSRecordCreating"
     """The records are being written. Nobody needs to act; clears by itself."""
     DNS_PROPAGATING = "DNSPropagating"

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from apis.conditions import LiveReason, TenantReadyReason
+from apis.conditions import LiveReason, TenantConditionType, TenantReadyReason
 from apis.dns import RecordState
 from apis.tenantclaim import Phase
 from edgetenants_runtime.api.annotations import PAUSED
@@ -42,6 +42,8 @@ class Finding:
     """The finding, its cause in AWS's words, and what to do next."""
     unreached: tuple[str, ...] = ()
     """The domains that are served, and to which DNS leads nobody."""
+    dns: str = ""
+    """What else the provider says of the records; part of the message."""
 
     @property
     def live(self) -> bool:
@@ -107,7 +109,8 @@ def judge(wanted: WantedTenant, seen: ObservedTenant | None, plan: ChosenPlan) -
     if seen is None or unlooked(seen):
         return _UNLOOKED
     view = View(wanted, seen, plan)
-    return next((found for check in CHECKS if (found := check(view))), _CREATING)
+    found = next((found for check in CHECKS if (found := check(view))), _CREATING)
+    return _with_dns(found, seen)
 
 
 def unlooked(seen: ObservedTenant) -> bool:
@@ -128,7 +131,8 @@ def summary(findings: Sequence[tuple[WantedTenant, Finding]]) -> Finding:
         return worst
     if worst.live:
         unreached = tuple(domain for _, each in findings for domain in each.unreached)
-        return _past(unreached) if unreached else worst
+        dns = next((each.dns for _, each in findings if each.dns), "")
+        return _saying(_past(unreached), dns) if unreached else _saying(worst, dns)
     if all(each is _UNLOOKED for _, each in findings if not each.satisfied):
         return worst
     if worst.reason in _TELLING_NOBODY:
@@ -252,6 +256,18 @@ def _past(unreached: tuple[str, ...], endpoint: str = "") -> Finding:
     return Finding(LiveReason.SERVED, message, unreached)
 
 
+def _with_dns(found: Finding, seen: ObservedTenant) -> Finding:
+    """With what the provider says of the records, where they matter to what is found."""
+    told = seen.condition(TenantConditionType.DNS_READY)
+    return _saying(found, _said(seen, told)) if told.message and found.reason in _BY_RECORDS else found
+
+
+def _saying(found: Finding, dns: str) -> Finding:
+    if not dns or found.dns:
+        return found
+    return replace(found, message=f"{found.message} {dns}", dns=dns)
+
+
 def _leading_there(seen: ObservedTenant) -> str:
     if all(each.get("state") == RecordState.PRESENT for each in seen.instructions):
         return ""
@@ -295,7 +311,7 @@ def failing(seen: ObservedTenant) -> str:
     """What is said of a tenant that serves, and of which a change does not get through."""
     if paused(seen):
         return _unpause(seen)
-    return seen.synced.message or "A change of the tenant fails."
+    return _said(seen, seen.synced) if seen.synced.message else "A change of the tenant fails."
 
 
 def _changing(view: View) -> Finding | None:
@@ -402,6 +418,11 @@ _NOT_SERVING: Final = frozenset(
     }
 )
 """Reasons of Ready for which CloudFront serves none of a tenant's domains, whatever is said of each."""
+
+_BY_RECORDS: Final = frozenset(
+    {LiveReason.LIVE, LiveReason.SERVED, LiveReason.WAITING_FOR_DNS, LiveReason.ISSUING_CERTIFICATE}
+)
+"""Reasons for which it matters whether the records of DNS are in place."""
 
 _TELLING_NOBODY: Final = frozenset({LiveReason.CREATING, LiveReason.DELETING, LiveReason.DEPLOYING})
 

@@ -32,7 +32,18 @@ from provider.cloudfront.errors import not_ready
 from provider.cloudfront.grouplook import UNKNOWN, GroupLook
 from provider.cloudfront.observed import ObservedTenant
 
-__all__ = ["World", "absent", "derive", "difference", "drifted", "gone", "named", "removing", "was_ready"]
+__all__ = [
+    "World",
+    "absent",
+    "derive",
+    "difference",
+    "dns",
+    "drifted",
+    "gone",
+    "named",
+    "removing",
+    "was_ready",
+]
 
 
 @dataclass(frozen=True)
@@ -57,6 +68,8 @@ class World:
     """The managed or custom certificate, as far as it is known."""
     group: GroupLook = UNKNOWN
     """The connection group, as far as it is known."""
+    dns_unseen: str = ""
+    """As in dns()."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +103,7 @@ def derive(world: World) -> tuple[Condition, ...]:
         _deployed(world.seen),
         _in_sync(world),
         certificateconditions.derive(world.asked, world.seen, world.certificate),
-        _dns(world.asked),
+        dns(world.asked, world.dns_unseen),
     )
 
 
@@ -275,13 +288,15 @@ def _told(differing: tuple[FieldDiff, ...]) -> str:
     return "; ".join(told) + more
 
 
-def _dns(asked: Tenant) -> Condition:
+def dns(asked: Tenant, unseen: str) -> Condition:
+    """DNSReady. `unseen`: what may not be looked at of where the domains lead, in words."""
     if not asked.records:
-        return _condition(TenantConditionType.DNS_READY, True, DnsReason.DNS_NOT_CONFIGURED)
+        return _condition(TenantConditionType.DNS_READY, True, DnsReason.DNS_NOT_CONFIGURED, unseen)
     words = (
         "spec.forProvider.dns: this version of the provider does not make DNS records. Make those of "
         "status.dnsInstructions."
     )
+    words = f"{words} {unseen}".rstrip()
     return _condition(TenantConditionType.DNS_READY, False, DnsReason.DNS_ERROR, words)
 
 

@@ -13,13 +13,29 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from apis.dns import DnsInstruction, RecordPurpose, RecordState, RecordType
+from edgetenants_runtime.api.annotations import RECONCILE_REQUESTED_AT
 from provider.cloudfront.domaincalls import DnsVerdict
+from provider.cloudfront.errors import PERMIT, AwsError
 
-__all__ = ["CHALLENGE", "UNKNOWN", "State", "all_present", "lost", "records", "stored", "told"]
+__all__ = [
+    "CHALLENGE",
+    "UNKNOWN",
+    "State",
+    "all_present",
+    "lost",
+    "nowhere",
+    "records",
+    "stored",
+    "stored_unseen",
+    "told",
+    "unseen",
+]
 
 CHALLENGE: Final = "_cf-challenge"
 """First label of the TXT record that proves an alias."""
 _ELSEWHERE: Final = re.compile(r"points? to (?P<target>[\w.-]+\w)", re.IGNORECASE)
+
+_UNSEEN: Final = "Whether the records of status.dnsInstructions are in place is not known: "
 
 State = Callable[[DnsInstruction], RecordState]
 UNKNOWN: Final[State] = lambda _: RecordState.UNKNOWN  # noqa: E731 - a value of that type
@@ -48,6 +64,28 @@ def told(verdicts: Mapping[str, DnsVerdict]) -> State:
         return _state(record, verdict) if verdict else RecordState.UNKNOWN
 
     return state
+
+
+def unseen(refusal: AwsError) -> str:
+    """What is said of records that may not be looked at."""
+    return (
+        f"{_UNSEEN}{str(refusal).rstrip('.')}. {PERMIT}. Looked at again within an hour; at once where the "
+        f"annotation {RECONCILE_REQUESTED_AT} is set to anything new."
+    )
+
+
+def stored_unseen(said: str) -> str:
+    """The same as it was last written down in a message; empty where it was not."""
+    _, found, rest = said.partition(_UNSEEN)
+    return found + rest
+
+
+def nowhere(refused: str) -> str:
+    """What is said where it may not be looked at where the domains must lead."""
+    return (
+        f"Where the domains must lead is not known, so status.dnsInstructions has no records: "
+        f"{refused.rstrip('.')}. {PERMIT}. Looked at again by itself."
+    )
 
 
 def all_present(status: Mapping[str, Any]) -> bool:

@@ -108,6 +108,14 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
         ("unit/function/test_cases.py",),
     ),
     Mutation(
+        "what the provider may not look at stays on its resource",
+        "live.py",
+        "return _saying(found, _said(seen, told)) if told.message and found.reason in _BY_RECORDS else found",
+        "return found",
+        "a claim says Live of domains whose records nobody can look at",
+        ("unit/function/test_cases.py",),
+    ),
+    Mutation(
         "one tenant's lost domains speak for all",
         "live.py",
         "unreached = tuple(domain for _, each in findings for domain in each.unreached)",

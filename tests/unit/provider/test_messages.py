@@ -173,6 +173,29 @@ def test_parameters_are_added_and_removed_where_somebody_wrote_them(by_claim, wh
     assert f"defines tenantName. Remove it from {where}" in world.error.message
 
 
+@pytest.mark.parametrize(
+    ("by_claim", "advised"), [(True, "Correct the claim or its plan"), (False, "Correct the resource")]
+)
+@pytest.mark.parametrize("operation", ["CreateDistributionTenant", "UpdateDistributionTenant"])
+def test_what_aws_refuses_is_corrected_where_somebody_wrote_it(operation, by_claim, advised):
+    world = World()
+    if operation.startswith("Update"):
+        world.settle()
+        world.edit(parameters={"tier": "gold"})
+    world.cloudfront.refuse[operation] = AwsError(operation, "InvalidArgument", "not valid", status=400)
+    (composed(world) if by_claim else world).reconcile()
+    assert str(world.error).endswith(f"InvalidArgument: not valid. {advised}; a change is tried at once")
+
+
+@pytest.mark.parametrize("code", ["AccessDenied", "ExpiredToken"])
+def test_what_is_refused_otherwise_is_no_fault_of_a_claim(code):
+    world = composed(World())
+    refusal = AwsError("CreateDistributionTenant", code, "no", status=403)
+    world.cloudfront.refuse["CreateDistributionTenant"] = refusal
+    world.reconcile()
+    assert "Correct" not in str(world.error)
+
+
 def test_a_certificate_is_chosen_in_the_claim():
     world = composed(World(managed({**FOR_PROVIDER, "domains": ["www.customer.test"]})))
     world.reconcile()
