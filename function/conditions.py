@@ -198,7 +198,7 @@ def _reconciling(tenants: Iterable[Looked]) -> Told:
     going = [each for each in tenants if not each.finding.failed]
     # Which ones is not said: a message that moved with each of many tenants would wake core each time.
     if any(each.new for each in going):
-        message = "Tenants are being created."
+        message = f"Tenants are being created. {_UNLESS_TOLD}"
         return Told(ClaimConditionType.RECONCILING, True, ReconcilingReason.CREATING, message)
     changing = [each for each in going if each.changing]
     if changing:
@@ -212,7 +212,10 @@ def _of_change(changing: Sequence[Looked]) -> str:
     if all(each.trouble for each in changing):
         return "A change waits. Degraded says what for."
     held_up = next((each.held_up for each in changing if each.held_up), "")
-    return f"A change waits: {held_up}" if held_up else "A change is being rolled out."
+    return f"A change waits: {held_up}" if held_up else f"A change is being rolled out. {_UNLESS_TOLD}"
+
+
+_UNLESS_TOLD = "Nobody needs to act, unless another condition says so."
 
 
 def _changes(wanted: WantedTenant, seen: ObservedTenant) -> bool:

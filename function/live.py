@@ -304,7 +304,8 @@ def paused(seen: ObservedTenant) -> bool:
 
 def _unpause(seen: ObservedTenant) -> str:
     told = seen.synced.message or f"Reconciliation is paused via the annotation {PAUSED}."
-    return f"DistributionTenant {seen.name}: {told} Remove that, and it goes on."
+    way_out = "" if _GOES_ON in told else f" Remove that, and it {_GOES_ON}"
+    return f"DistributionTenant {seen.name}: {told}{way_out}"
 
 
 def failing(seen: ObservedTenant) -> str:
@@ -338,9 +339,9 @@ def _not_ready(view: View) -> Finding | None:
     if not ready.denied:
         return None
     reason = _GOING_ON.get(ready.reason) or _WAITING.get(ready.reason) or _own_reason(ready.reason)
-    found, action = _TO_DO.get(reason, ("No more is known.", ""))
+    found, action = _TO_DO.get(reason, ("No more is known. The provider's log may have more.", ""))
     told = _said(view.seen, ready) if ready.message.strip() else found
-    if _RECORDS in told and _RECORDS in action:
+    if _ACT in told or (_RECORDS in told and _RECORDS in action):
         # The provider has said it, and knows better what for.
         return Finding(reason, told)
     stop = "" if told[-1] in ".!?" else "."
@@ -359,10 +360,14 @@ def words(message: str) -> str:
 
 
 def _said(seen: ObservedTenant, condition: ObservedCondition) -> str:
-    """The same for somebody who reads it on the claim, where these annotations do nothing."""
-    return _ANNOTATION.sub(rf"\1 of DistributionTenant {seen.name}", words(condition.message))
+    """The same for somebody who reads it on the claim, where these annotations do nothing and this status is
+    not."""
+    of = f"of DistributionTenant {seen.name}"
+    said = _ANNOTATION.sub(rf"\1 {of}", words(condition.message))
+    return _AT_PROVIDER.sub(rf"\g<0> {of}", said)
 
 
+_AT_PROVIDER: Final = re.compile(r"\bstatus\.atProvider[.\w]*\w")
 _ANNOTATION: Final = re.compile(
     r"(the annotation (?:edgetenants\.io/(?:take-domains-from|confirm)|"
     r"crossplane\.io/reconcile-requested-at))(?: of this resource)?(?= (?:to|is) )"
@@ -426,7 +431,10 @@ _BY_RECORDS: Final = frozenset(
 
 _TELLING_NOBODY: Final = frozenset({LiveReason.CREATING, LiveReason.DELETING, LiveReason.DEPLOYING})
 
-_NOTHING: Final = "Nobody needs to act."
+_ACT: Final = "Nobody needs to act"
+_NOTHING: Final = f"{_ACT}."
+_GOES_ON: Final = "goes on."
+"""Ends what the provider says of a pause."""
 _RECORDS: Final = "status.dnsInstructions"
 _TO_DO: Final[Mapping[Reason, tuple[str, str]]] = {
     LiveReason.CREATING: ("The tenant is being created.", _NOTHING),
