@@ -124,6 +124,14 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
         ("unit/function/test_cases.py",),
     ),
     Mutation(
+        "what AWS refuses is corrected on a resource",
+        "fieldnames.py",
+        "return _CORRECT.sub(lambda _: _to_correct(order), said)",
+        "return said",
+        "a claim's author does not know which field to correct",
+        ("unit/function/test_field_names.py",),
+    ),
+    Mutation(
         "a plan's parameter is the claim's",
         "fieldnames.py",
         "if key in (planned or {}) and key not in (asked or {}):",

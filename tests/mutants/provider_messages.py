@@ -8,6 +8,14 @@ _DNS_LOOKS = "unit/provider/test_dns_looks.py"
 
 PROVIDER_MESSAGES = (
     Mutation(
+        "a claim's author is told to correct the resource",
+        "cloudfront/advice.py",
+        "    wrong = error.asked_wrongly and _of_claim(mr)\n",
+        "    wrong = False\n",
+        "what is corrected on the resource is undone by its claim",
+        (_MESSAGES,),
+    ),
+    Mutation(
         "a look at DNS that is not permitted is told to the log alone",
         "cloudfront/dnslook.py",
         "if error.not_permitted else stored",
