@@ -11,6 +11,8 @@ from typing import Final
 
 NOT_DONE: Final = ". Not done yet: "
 """Divides the message of InSync: what differs, and what holds it up."""
+DNS_UNSEEN: Final = "Whether the records of status.dnsInstructions are in place is not known: "
+"""Begins what DNSReady, and a claim's Live, say of records that may not be looked at."""
 
 
 class TenantConditionType(StrEnum):

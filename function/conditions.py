@@ -25,7 +25,7 @@ from function import lookalikes
 from function.claim import Composite
 from function.compose import Order, WantedTenant
 from function.errors import Refused
-from function.live import UNLESS_IT_STAYS, Finding, answers, failing, unlooked
+from function.live import UNLESS_IT_STAYS, Finding, answers, failing, says_unseen, unlooked
 from function.moves import Move
 from function.observed import ObservedTenant
 
@@ -133,7 +133,7 @@ def was_reached(composite: Composite) -> bool:
     """DNS has led visitors to every domain of the claim, as was told last; told of its loss, it stays so."""
     reached, lost = ("True", LiveReason.LIVE), ("True", DegradedReason.DNS_RECORD_LOST)
     told = composite.condition(ClaimConditionType.DEGRADED)
-    return composite.live == reached or told == lost
+    return (composite.live == reached and not says_unseen(composite.live_message)) or told == lost
 
 
 def review(order: Order) -> tuple[Told, ...]:

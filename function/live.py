@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from apis.conditions import LiveReason, TenantConditionType, TenantReadyReason
+from apis.conditions import DNS_UNSEEN, LiveReason, TenantConditionType, TenantReadyReason
 from apis.dns import RecordState
 from apis.tenantclaim import Phase
 from edgetenants_runtime.api.annotations import PAUSED
@@ -268,11 +268,19 @@ def _saying(found: Finding, dns: str) -> Finding:
     return replace(found, message=f"{found.message} {dns}", dns=dns)
 
 
+def says_unseen(message: str) -> bool:
+    """What Live said is that nobody may look at records that were never seen in place."""
+    return DNS_UNSEEN in message and _ONCE_IT_LEADS in message
+
+
+_ONCE_IT_LEADS: Final = "Visitors get there once DNS leads to"
+
+
 def _leading_there(seen: ObservedTenant) -> str:
     if all(each.get("state") == RecordState.PRESENT for each in seen.instructions):
         return ""
     return (
-        f" Visitors get there once DNS leads to {seen.routing_endpoint or 'CloudFront'}: make the records of "
+        f" {_ONCE_IT_LEADS} {seen.routing_endpoint or 'CloudFront'}: make the records of "
         f"{_RECORDS} that are not made yet."
     )
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from apis.conditions import DNS_UNSEEN
 from apis.dns import DnsInstruction, RecordPurpose, RecordState, RecordType
 from edgetenants_runtime.api.annotations import RECONCILE_REQUESTED_AT
 from provider.cloudfront.domaincalls import DnsVerdict
@@ -34,8 +35,6 @@ __all__ = [
 CHALLENGE: Final = "_cf-challenge"
 """First label of the TXT record that proves an alias."""
 _ELSEWHERE: Final = re.compile(r"points? to (?P<target>[\w.-]+\w)", re.IGNORECASE)
-
-_UNSEEN: Final = "Whether the records of status.dnsInstructions are in place is not known: "
 
 State = Callable[[DnsInstruction], RecordState]
 UNKNOWN: Final[State] = lambda _: RecordState.UNKNOWN  # noqa: E731 - a value of that type
@@ -69,14 +68,14 @@ def told(verdicts: Mapping[str, DnsVerdict]) -> State:
 def unseen(refusal: AwsError) -> str:
     """What is said of records that may not be looked at."""
     return (
-        f"{_UNSEEN}{str(refusal).rstrip('.')}. {PERMIT}. Looked at again within an hour; at once where the "
-        f"annotation {RECONCILE_REQUESTED_AT} is set to anything new."
+        f"{DNS_UNSEEN}{str(refusal).rstrip('.')}. {PERMIT}. Looked at again within an hour; at once where "
+        f"the annotation {RECONCILE_REQUESTED_AT} is set to anything new."
     )
 
 
 def stored_unseen(said: str) -> str:
     """The same as it was last written down in a message; empty where it was not."""
-    _, found, rest = said.partition(_UNSEEN)
+    _, found, rest = said.partition(DNS_UNSEEN)
     return found + rest
 
 

@@ -78,9 +78,17 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
     Mutation(
         "a lost record is forgotten",
         "conditions.py",
-        "return composite.live == reached or told == lost",
-        "return composite.live == reached",
+        "return (composite.live == reached and not says_unseen(composite.live_message)) or told == lost",
+        "return composite.live == reached and not says_unseen(composite.live_message)",
         "a lost record is an alert for one call",
+        ("unit/function/test_cases.py",),
+    ),
+    Mutation(
+        "what nobody could look at is lost",
+        "conditions.py",
+        "composite.live == reached and not says_unseen(composite.live_message)",
+        "composite.live == reached",
+        "a permission that is given is an alert for each domain without a record",
         ("unit/function/test_cases.py",),
     ),
     Mutation(
