@@ -11,6 +11,8 @@ from typing import Final
 
 NOT_DONE: Final = ". Not done yet: "
 """Divides the message of InSync: what differs, and what holds it up."""
+DNS_UNSEEN: Final = "Whether the records of status.dnsInstructions are in place is not known: "
+"""Begins what DNSReady, and a claim's Live, say of records that may not be looked at."""
 
 
 class TenantConditionType(StrEnum):
@@ -185,7 +187,8 @@ class DnsReason(StrEnum):
     DNS_READY = "DNSReady"
     """The records are in place. Nobody needs to act."""
     DNS_NOT_CONFIGURED = "DNSNotConfigured"
-    """The provider is not asked to make records. Nobody needs to act; counts as satisfied."""
+    """The provider is not asked to make records. Nobody needs to act, unless the message says that the
+    permission lacks by which the provider looks at them; counts as satisfied."""
     DNS_RECORD_CREATING = "DNSRecordCreating"
     """The records are being written. Nobody needs to act; clears by itself."""
     DNS_PROPAGATING = "DNSPropagating"

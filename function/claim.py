@@ -47,6 +47,9 @@ class Composite:
     conditions: tuple[tuple[str, tuple[str, str]], ...] = field(compare=False)
     """Type, status and reason of the conditions, as last written. What was told is no part of who asks."""
 
+    live_message: str = field(default="", compare=False)
+    """What the condition Live said, as last written."""
+
     def condition(self, type_: str) -> tuple[str, str] | None:
         """Status and reason of a condition, as last written; None where it was not."""
         return next((says for each, says in self.conditions if each == type_), None)
@@ -108,7 +111,14 @@ def identify(resource: Struct) -> Composite:
                 for each in structs.objects(resource, "status", "conditions")
             )
         ),
+        live_message=_live_message(resource),
     )
+
+
+def _live_message(resource: Struct) -> str:
+    conditions = structs.objects(resource, "status", "conditions")
+    live = next((each for each in conditions if structs.text(each, "type") == ClaimConditionType.LIVE), None)
+    return structs.text(live, "message")
 
 
 def _claim_ref(reference: Struct | None) -> tuple[str, str] | None:

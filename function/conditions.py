@@ -25,7 +25,7 @@ from function import lookalikes
 from function.claim import Composite
 from function.compose import Order, WantedTenant
 from function.errors import Refused
-from function.live import UNLESS_IT_STAYS, Finding, answers, failing, unlooked
+from function.live import UNLESS_IT_STAYS, Finding, answers, failing, says_unseen, unlooked
 from function.moves import Move
 from function.observed import ObservedTenant
 
@@ -133,7 +133,7 @@ def was_reached(composite: Composite) -> bool:
     """DNS has led visitors to every domain of the claim, as was told last; told of its loss, it stays so."""
     reached, lost = ("True", LiveReason.LIVE), ("True", DegradedReason.DNS_RECORD_LOST)
     told = composite.condition(ClaimConditionType.DEGRADED)
-    return composite.live == reached or told == lost
+    return (composite.live == reached and not says_unseen(composite.live_message)) or told == lost
 
 
 def review(order: Order) -> tuple[Told, ...]:
@@ -198,7 +198,7 @@ def _reconciling(tenants: Iterable[Looked]) -> Told:
     going = [each for each in tenants if not each.finding.failed]
     # Which ones is not said: a message that moved with each of many tenants would wake core each time.
     if any(each.new for each in going):
-        message = "Tenants are being created."
+        message = f"Tenants are being created. {_UNLESS_TOLD}"
         return Told(ClaimConditionType.RECONCILING, True, ReconcilingReason.CREATING, message)
     changing = [each for each in going if each.changing]
     if changing:
@@ -212,7 +212,10 @@ def _of_change(changing: Sequence[Looked]) -> str:
     if all(each.trouble for each in changing):
         return "A change waits. Degraded says what for."
     held_up = next((each.held_up for each in changing if each.held_up), "")
-    return f"A change waits: {held_up}" if held_up else "A change is being rolled out."
+    return f"A change waits: {held_up}" if held_up else f"A change is being rolled out. {_UNLESS_TOLD}"
+
+
+_UNLESS_TOLD = "Nobody needs to act, unless another condition says so."
 
 
 def _changes(wanted: WantedTenant, seen: ObservedTenant) -> bool:

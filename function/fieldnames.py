@@ -37,9 +37,29 @@ _CHOICES: Final = {
 """Fields that a plan has, and a claim where its plan lets it."""
 
 
+_CORRECT: Final = re.compile(r"\bCorrect the (?:resource|claim or its plan)(?=; a change is tried at once)")
+"""What AWS refuses in words of its own, which name no field."""
+
+
 def in_claim(order: Order, message: str) -> str:
     """A message of a managed resource, with the fields of the claim and its plan in the place of its own."""
-    return _NAMED.sub(lambda found: _named(order, found) or found[0], message)
+    said = _NAMED.sub(lambda found: _named(order, found) or found[0], message)
+    return _CORRECT.sub(lambda _: _to_correct(order), said)
+
+
+def _to_correct(order: Order) -> str:
+    """All that the claim's author has set of what AWS is asked for, and the plan, which has the rest."""
+    spec = order.claim.spec
+    asked = {
+        OverridableField.PARAMETERS: spec.parameters,
+        OverridableField.CERTIFICATE: spec.certificate,
+        OverridableField.WEB_ACL: spec.security and spec.security.web_acl,
+        OverridableField.GEO: spec.security and spec.security.geo,
+        OverridableField.CONNECTION: spec.connection,
+        OverridableField.TAGS: spec.tags,
+    }
+    mine = ["spec.domains", *(f"spec.{field}" for field, value in asked.items() if value)]
+    return f"Correct {' or '.join(mine)}, or have the platform team correct {order.chosen.whole}"
 
 
 def _named(order: Order, found: re.Match[str]) -> str:

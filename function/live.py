@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from apis.conditions import LiveReason, TenantReadyReason
+from apis.conditions import DNS_UNSEEN, LiveReason, TenantConditionType, TenantReadyReason
 from apis.dns import RecordState
 from apis.tenantclaim import Phase
 from edgetenants_runtime.api.annotations import PAUSED
@@ -42,6 +42,8 @@ class Finding:
     """The finding, its cause in AWS's words, and what to do next."""
     unreached: tuple[str, ...] = ()
     """The domains that are served, and to which DNS leads nobody."""
+    dns: str = ""
+    """What else the provider says of the records; part of the message."""
 
     @property
     def live(self) -> bool:
@@ -107,7 +109,8 @@ def judge(wanted: WantedTenant, seen: ObservedTenant | None, plan: ChosenPlan) -
     if seen is None or unlooked(seen):
         return _UNLOOKED
     view = View(wanted, seen, plan)
-    return next((found for check in CHECKS if (found := check(view))), _CREATING)
+    found = next((found for check in CHECKS if (found := check(view))), _CREATING)
+    return _with_dns(found, seen)
 
 
 def unlooked(seen: ObservedTenant) -> bool:
@@ -128,7 +131,8 @@ def summary(findings: Sequence[tuple[WantedTenant, Finding]]) -> Finding:
         return worst
     if worst.live:
         unreached = tuple(domain for _, each in findings for domain in each.unreached)
-        return _past(unreached) if unreached else worst
+        dns = next((each.dns for _, each in findings if each.dns), "")
+        return _saying(_past(unreached), dns) if unreached else _saying(worst, dns)
     if all(each is _UNLOOKED for _, each in findings if not each.satisfied):
         return worst
     if worst.reason in _TELLING_NOBODY:
@@ -253,11 +257,31 @@ def _past(unreached: tuple[str, ...], endpoint: str = "") -> Finding:
     return Finding(LiveReason.SERVED, message, unreached)
 
 
+def _with_dns(found: Finding, seen: ObservedTenant) -> Finding:
+    """With what the provider says of the records, where they matter to what is found."""
+    told = seen.condition(TenantConditionType.DNS_READY)
+    return _saying(found, _said(seen, told)) if told.message and found.reason in _BY_RECORDS else found
+
+
+def _saying(found: Finding, dns: str) -> Finding:
+    if not dns or found.dns:
+        return found
+    return replace(found, message=f"{found.message} {dns}", dns=dns)
+
+
+def says_unseen(message: str) -> bool:
+    """What Live said is that nobody may look at records that were never seen in place."""
+    return DNS_UNSEEN in message and _ONCE_IT_LEADS in message
+
+
+_ONCE_IT_LEADS: Final = "Visitors get there once DNS leads to"
+
+
 def _leading_there(seen: ObservedTenant) -> str:
     if all(each.get("state") == RecordState.PRESENT for each in seen.instructions):
         return ""
     return (
-        f" Visitors get there once DNS leads to {seen.routing_endpoint or 'CloudFront'}: make the records of "
+        f" {_ONCE_IT_LEADS} {seen.routing_endpoint or 'CloudFront'}: make the records of "
         f"{_RECORDS} that are not made yet."
     )
 
@@ -289,14 +313,15 @@ def paused(seen: ObservedTenant) -> bool:
 
 def _unpause(seen: ObservedTenant) -> str:
     told = seen.synced.message or f"Reconciliation is paused via the annotation {PAUSED}."
-    return f"DistributionTenant {seen.name}: {told} Remove that, and it goes on."
+    way_out = "" if _GOES_ON in told else f" Remove that, and it {_GOES_ON}"
+    return f"DistributionTenant {seen.name}: {told}{way_out}"
 
 
 def failing(seen: ObservedTenant) -> str:
     """What is said of a tenant that serves, and of which a change does not get through."""
     if paused(seen):
         return _unpause(seen)
-    return seen.synced.message or "A change of the tenant fails."
+    return _said(seen, seen.synced) if seen.synced.message else "A change of the tenant fails."
 
 
 def _changing(view: View) -> Finding | None:
@@ -323,9 +348,9 @@ def _not_ready(view: View) -> Finding | None:
     if not ready.denied:
         return None
     reason = _GOING_ON.get(ready.reason) or _WAITING.get(ready.reason) or _own_reason(ready.reason)
-    found, action = _TO_DO.get(reason, ("No more is known.", ""))
+    found, action = _TO_DO.get(reason, ("No more is known. The provider's log may have more.", ""))
     told = _said(view.seen, ready) if ready.message.strip() else found
-    if _RECORDS in told and _RECORDS in action:
+    if _ACT in told or (_RECORDS in told and _RECORDS in action):
         # The provider has said it, and knows better what for.
         return Finding(reason, told)
     stop = "" if told[-1] in ".!?" else "."
@@ -344,10 +369,14 @@ def words(message: str) -> str:
 
 
 def _said(seen: ObservedTenant, condition: ObservedCondition) -> str:
-    """The same for somebody who reads it on the claim, where these annotations do nothing."""
-    return _ANNOTATION.sub(rf"\1 of DistributionTenant {seen.name}", words(condition.message))
+    """The same for somebody who reads it on the claim, where these annotations do nothing and this status is
+    not."""
+    of = f"of DistributionTenant {seen.name}"
+    said = _ANNOTATION.sub(rf"\1 {of}", words(condition.message))
+    return _AT_PROVIDER.sub(rf"\g<0> {of}", said)
 
 
+_AT_PROVIDER: Final = re.compile(r"\bstatus\.atProvider[.\w]*\w")
 _ANNOTATION: Final = re.compile(
     r"(the annotation (?:edgetenants\.io/(?:take-domains-from|confirm)|"
     r"crossplane\.io/reconcile-requested-at))(?: of this resource)?(?= (?:to|is) )"
@@ -404,9 +433,17 @@ _NOT_SERVING: Final = frozenset(
 )
 """Reasons of Ready for which CloudFront serves none of a tenant's domains, whatever is said of each."""
 
+_BY_RECORDS: Final = frozenset(
+    {LiveReason.LIVE, LiveReason.SERVED, LiveReason.WAITING_FOR_DNS, LiveReason.ISSUING_CERTIFICATE}
+)
+"""Reasons for which it matters whether the records of DNS are in place."""
+
 _TELLING_NOBODY: Final = frozenset({LiveReason.CREATING, LiveReason.DELETING, LiveReason.DEPLOYING})
 
-_NOTHING: Final = "Nobody needs to act."
+_ACT: Final = "Nobody needs to act"
+_NOTHING: Final = f"{_ACT}."
+_GOES_ON: Final = "goes on."
+"""Ends what the provider says of a pause."""
 _RECORDS: Final = "status.dnsInstructions"
 _TO_DO: Final[Mapping[Reason, tuple[str, str]]] = {
     LiveReason.CREATING: ("The tenant is being created.", _NOTHING),

@@ -79,9 +79,14 @@ class ChosenPlan:
     plan: Plan
     where: str = ""
 
+    @property
+    def whole(self) -> str:
+        """Where the plan stands."""
+        return f"{self.where}plans.{self.name}"
+
     def path(self, field: str) -> str:
         """Where a field of the plan stands in the function's input, or in the source that it is from."""
-        return f"{self.where}plans.{self.name}.{field}"
+        return f"{self.whole}.{field}"
 
 
 def read(input_: Struct) -> Plans:

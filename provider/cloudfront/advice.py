@@ -9,11 +9,13 @@ from apis import kinds
 from edgetenants_runtime.api.annotations import EXTERNAL_NAME
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.domainmoves import TAKE_ANNOTATION
+from provider.cloudfront.errors import AwsError
 from provider.cloudfront.ownership import ADOPT_ANNOTATION
 
 __all__ = [
     "another_name",
     "certificate",
+    "correcting",
     "disabling",
     "name_field",
     "sentence",
@@ -72,6 +74,12 @@ def disabling(mr: Managed) -> str:
     """How another tenant, which gives a domain, is disabled."""
     # For the claim's own tenant of before there is no such field: claims suspend all of theirs.
     return "suspend its claim" if _of_claim(mr) else "set spec.forProvider.enabled to false there"
+
+
+def correcting(mr: Managed, error: AwsError) -> str:
+    """What whoever is refused by AWS corrects; empty where the error alone tells what to do."""
+    wrong = error.asked_wrongly and _of_claim(mr)
+    return "Correct the claim or its plan; a change is tried at once" if wrong else ""
 
 
 def certificate(mr: Managed) -> str:

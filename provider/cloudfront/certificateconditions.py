@@ -23,6 +23,10 @@ __all__ = ["derive", "holding_up", "lost", "requested"]
 _TOLD: Final = 3
 """Domains that a message names."""
 
+_UNREAD: Final = "ACM's reason is read where acm:DescribeCertificate is permitted"
+
+_GOING_ON: Final = "Nobody needs to act, unless AWS refuses it."
+
 _READY: Final = {
     Reason.PENDING_VALIDATION: TenantReadyReason.CERTIFICATE_PENDING,
     Reason.ATTACHING: TenantReadyReason.CERTIFICATE_PENDING,
@@ -93,7 +97,7 @@ def _found(
     if not certificate.issued:
         return Reason.PENDING_VALIDATION, _to_do(request, certificate)
     if certificate.arn != seen.customizations.certificate_arn:
-        return Reason.ATTACHING, f"Certificate {certificate.arn} is issued and is being attached."
+        return Reason.ATTACHING, f"Certificate {certificate.arn} is issued and is being attached. {_GOING_ON}"
     return Reason.VALIDATED, ""
 
 
@@ -122,7 +126,9 @@ def _unseen(request: Request, certificate: Certificate | None, not_before: datet
 
 
 def _lost(certificate: Certificate, not_before: datetime | None) -> str:
-    why = f" ({certificate.failure_reason})" if certificate.failure_reason else ""
+    unread = _UNREAD if certificate.status == "failed" else ""
+    told = certificate.failure_reason or unread
+    why = f" ({told})" if told else ""
     return (
         f"Certificate {certificate.arn}: AWS says {certificate.status}{why}. Remove the cause, often a CAA "
         f"record or a domain that does not lead to CloudFront. {_next(certificate, not_before)}"

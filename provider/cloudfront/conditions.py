@@ -34,7 +34,23 @@ from provider.cloudfront.errors import not_ready
 from provider.cloudfront.grouplook import UNKNOWN, GroupLook
 from provider.cloudfront.observed import ObservedTenant
 
-__all__ = ["World", "absent", "derive", "difference", "drifted", "gone", "named", "removing", "was_ready"]
+__all__ = [
+    "NOBODY",
+    "UNLESS_REFUSED",
+    "World",
+    "absent",
+    "derive",
+    "difference",
+    "dns",
+    "drifted",
+    "gone",
+    "named",
+    "removing",
+    "was_ready",
+]
+
+NOBODY: Final = "Nobody needs to act."
+UNLESS_REFUSED: Final = "Nobody needs to act, unless Ready says that AWS refuses it."
 
 
 @dataclass(frozen=True)
@@ -63,6 +79,8 @@ class World:
     """The new domains that are not added before."""
     group: GroupLook = UNKNOWN
     """The connection group, as far as it is known."""
+    dns_unseen: str = ""
+    """As in dns()."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +114,7 @@ def derive(world: World) -> tuple[Condition, ...]:
         _deployed(world.seen),
         _in_sync(world),
         certificateconditions.derive(world.asked, world.seen, world.certificate, world.not_before),
-        _dns(world.asked),
+        dns(world.asked, world.dns_unseen),
     )
 
 
@@ -105,7 +123,10 @@ def absent() -> tuple[Condition, ...]:
     return (
         ready_creating(),
         _condition(
-            TenantConditionType.DEPLOYED, False, DeployedReason.CREATING, "The tenant does not exist yet."
+            TenantConditionType.DEPLOYED,
+            False,
+            DeployedReason.CREATING,
+            "The tenant does not exist yet. Ready says what it waits for.",
         ),
     )
 
@@ -117,18 +138,20 @@ def removing(seen: ObservedTenant) -> tuple[Condition, ...]:
         return (_deployed(seen),)
     if not seen.deployed:
         words = (
-            f"Tenant {seen.name} is being disabled; CloudFront lets it be deleted once that is rolled out."
+            f"Tenant {seen.name} is being disabled; CloudFront lets it be deleted once that is rolled out. "
+            f"{NOBODY}"
         )
         return (
             not_ready(TenantReadyReason.DISABLING, words),
             _condition(TenantConditionType.DEPLOYED, False, DeployedReason.DISABLING, words),
         )
-    return (ready_deleting(), _condition(TenantConditionType.DEPLOYED, False, DeployedReason.DELETING))
+    return gone()
 
 
 def gone() -> tuple[Condition, ...]:
-    """The tenant was deleted just now."""
-    return (ready_deleting(), _condition(TenantConditionType.DEPLOYED, False, DeployedReason.DELETING))
+    """The tenant was deleted just now, or waits for that."""
+    words = f"The tenant is disabled and is being deleted. {UNLESS_REFUSED}"
+    return (ready_deleting(), _condition(TenantConditionType.DEPLOYED, False, DeployedReason.DELETING, words))
 
 
 # Ready: the first check that finds something wins.
@@ -171,7 +194,7 @@ def _first_roll_out(world: World) -> Finding | None:
     if world.served or (world.seen.deployed and not world.group.rolling_out):
         return None
     what = "connection group" if world.seen.deployed else "tenant"
-    words = f"CloudFront is rolling the {what} out, which takes some minutes."
+    words = f"CloudFront is rolling the {what} out, which takes some minutes. {NOBODY}"
     return Finding(TenantReadyReason.DEPLOYING, words)
 
 
@@ -182,7 +205,7 @@ def _without_effect(world: World) -> Finding | None:
         return None
     words = (
         f"CloudFront does not answer for {named(missing)}, and AWS takes an update without effect: "
-        f"{_told((*world.drift, *world.pending))}. It is not repeated; look at these fields."
+        f"{_told((*world.drift, *world.pending))}. It is not repeated; {_INEFFECTIVE}."
     )
     return Finding(TenantReadyReason.UPDATE_INEFFECTIVE, words)
 
@@ -190,6 +213,9 @@ def _without_effect(world: World) -> Finding | None:
 def _unserved(world: World) -> list[str]:
     asked = world.asked.domains or frozenset(world.seen.domains)
     return sorted(asked - set(world.seen.active_domains))
+
+
+_INEFFECTIVE: Final = "ask for what AWS has there, or have that changed in AWS"
 
 
 def named(domains: Sequence[str]) -> str:
@@ -203,7 +229,7 @@ def _inactive_domains(world: World) -> Finding | None:
         return None
     names = named(missing)
     if not world.seen.deployed:
-        return Finding(TenantReadyReason.DEPLOYING, f"CloudFront does not answer for {names} yet.")
+        return Finding(TenantReadyReason.DEPLOYING, f"CloudFront does not answer for {names} yet. {NOBODY}")
     words = (
         f"CloudFront does not answer for {names}. Check that a certificate of the tenant or of its "
         "distribution covers each name, and that status.dnsInstructions are followed."
@@ -257,7 +283,7 @@ def _ready(world: World) -> Condition:
 def _deployed(seen: ObservedTenant) -> Condition:
     if seen.deployed:
         return _condition(TenantConditionType.DEPLOYED, True, DeployedReason.DEPLOYED)
-    words = f"CloudFront says {seen.status or 'nothing'}."
+    words = f"CloudFront says {seen.status or 'nothing'}. {NOBODY}"
     return _condition(TenantConditionType.DEPLOYED, False, DeployedReason.DEPLOYING, words)
 
 
@@ -266,7 +292,7 @@ def _in_sync(world: World) -> Condition:
     if not differing and world.seen.deployed:
         return _condition(TenantConditionType.IN_SYNC, True, InSyncReason.IN_SYNC)
     if not differing:
-        words = "AWS has what was asked and is rolling it out."
+        words = f"AWS has what was asked and is rolling it out. {NOBODY}"
         return _condition(TenantConditionType.IN_SYNC, False, InSyncReason.UPDATE_PENDING, words)
     reason, why = difference(
         drift=bool(world.drift), left=world.left, ineffective=world.ineffective, frozen=world.frozen
@@ -281,7 +307,7 @@ def difference(*, drift: bool, left: bool, ineffective: bool, frozen: str) -> tu
     if ineffective:
         return InSyncReason.UPDATE_INEFFECTIVE, (
             ". The same update was made twice and changed nothing, so it is not repeated until the resource "
-            "or AWS changes. Look at these fields"
+            f"or AWS changes: {_INEFFECTIVE}"
         )
     if not drift:
         return InSyncReason.UPDATE_PENDING, ""
@@ -295,13 +321,15 @@ def _told(differing: tuple[FieldDiff, ...]) -> str:
     return "; ".join(told) + more
 
 
-def _dns(asked: Tenant) -> Condition:
+def dns(asked: Tenant, unseen: str) -> Condition:
+    """DNSReady. `unseen`: what may not be looked at of where the domains lead, in words."""
     if not asked.records:
-        return _condition(TenantConditionType.DNS_READY, True, DnsReason.DNS_NOT_CONFIGURED)
+        return _condition(TenantConditionType.DNS_READY, True, DnsReason.DNS_NOT_CONFIGURED, unseen)
     words = (
         "spec.forProvider.dns: this version of the provider does not make DNS records. Make those of "
         "status.dnsInstructions."
     )
+    words = f"{words} {unseen}".rstrip()
     return _condition(TenantConditionType.DNS_READY, False, DnsReason.DNS_ERROR, words)
 
 

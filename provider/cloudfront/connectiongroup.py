@@ -18,6 +18,7 @@ from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import Change, Observation
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront import (
+    advice,
     applied,
     conditions,
     grouplook,
@@ -190,7 +191,8 @@ class GroupClient:
                 words = f"connection group {name} exists already; looking whose it is"
                 raise NotYet(words, after=self._memory.unseen(mr.uid), made_nothing=False) from error
             what = f"create connection group {name}"
-            raise explain(error, what, serving=False, creating=True) from error
+            way_out = advice.correcting(mr, error)
+            raise explain(error, what, serving=False, creating=True, advice=way_out) from error
         ownerlook.made(mr, _there(effects), self._with)
         self._keeper.made(mr, _there(effects))
         state = groupplan.assess(mr, self._asked(mr, name), _there(effects), self._with.drift_policy)
@@ -218,7 +220,7 @@ class GroupClient:
             effects = self._converge(mr, state)
         except AwsError as error:
             what = f"update connection group {state.seen.name}"
-            raise explain(error, what, serving=serving) from error
+            raise explain(error, what, serving=serving, advice=advice.correcting(mr, error)) from error
         after = groupplan.assess(mr, state.asked, _there(effects), self._with.drift_policy)
         self._memory.note_attempt(mr.uid, groupplan.attempt(after))
         drift = "repaired drift: " if state.drift and not state.pending else ""

@@ -12,10 +12,25 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from apis.conditions import DNS_UNSEEN
 from apis.dns import DnsInstruction, RecordPurpose, RecordState, RecordType
+from edgetenants_runtime.api.annotations import RECONCILE_REQUESTED_AT
 from provider.cloudfront.domaincalls import DnsVerdict
+from provider.cloudfront.errors import PERMIT, AwsError
 
-__all__ = ["CHALLENGE", "UNKNOWN", "State", "all_present", "lost", "records", "stored", "told"]
+__all__ = [
+    "CHALLENGE",
+    "UNKNOWN",
+    "State",
+    "all_present",
+    "lost",
+    "nowhere",
+    "records",
+    "stored",
+    "stored_unseen",
+    "told",
+    "unseen",
+]
 
 CHALLENGE: Final = "_cf-challenge"
 """First label of the TXT record that proves an alias."""
@@ -48,6 +63,28 @@ def told(verdicts: Mapping[str, DnsVerdict]) -> State:
         return _state(record, verdict) if verdict else RecordState.UNKNOWN
 
     return state
+
+
+def unseen(refusal: AwsError) -> str:
+    """What is said of records that may not be looked at."""
+    return (
+        f"{DNS_UNSEEN}{str(refusal).rstrip('.')}. {PERMIT}. Looked at again within an hour; at once where "
+        f"the annotation {RECONCILE_REQUESTED_AT} is set to anything new."
+    )
+
+
+def stored_unseen(said: str) -> str:
+    """The same as it was last written down in a message; empty where it was not."""
+    _, found, rest = said.partition(DNS_UNSEEN)
+    return found + rest
+
+
+def nowhere(refused: str) -> str:
+    """What is said where it may not be looked at where the domains must lead."""
+    return (
+        f"Where the domains must lead is not known, so status.dnsInstructions has no records: "
+        f"{refused.rstrip('.')}. {PERMIT}. Looked at again by itself."
+    )
 
 
 def all_present(status: Mapping[str, Any]) -> bool:

@@ -7,6 +7,7 @@ from typing import Final
 
 import structlog
 
+from apis.conditions import TenantConditionType
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront import dnsinstructions, grouplook
 from provider.cloudfront.calls import CloudFront
@@ -17,7 +18,7 @@ from provider.cloudfront.memory import DEEP_CHECK_SECONDS, Memory
 from provider.cloudfront.observed import ObservedTenant
 from provider.cloudfront.requested import is_requested
 
-__all__ = ["DnsLook"]
+__all__ = ["DnsLook", "Records"]
 
 _log = structlog.get_logger("provider.cloudfront.dnslook")
 
@@ -26,8 +27,19 @@ _MISSING: Final = 3600.0
 
 
 @dataclass(frozen=True)
+class Records:
+    """The records of a tenant."""
+
+    state: State = dnsinstructions.UNKNOWN
+    """Whether one is in place, as far as is known."""
+    unseen: str = ""
+    """Why that may not be looked at, as dnsinstructions.unseen tells it."""
+
+
+@dataclass(frozen=True)
 class DnsLook:
-    """What a failure to look is told to is the log: a tenant is managed all the same."""
+    """A tenant is managed all the same where a look fails: that is told to the log, and a permission that
+    lacks to whoever reads the resource."""
 
     cloudfront: CloudFront
     memory: Memory
@@ -37,30 +49,32 @@ class DnsLook:
         routing endpoint alone is told."""
         look = self.memory.group(group or "", self._read)
         if group is None:
-            return GroupLook(endpoint=look.endpoint)
+            return GroupLook(endpoint=look.endpoint, refused=look.refused)
         same = mr.at_provider.get("connectionGroupId") == group
         known = mr.at_provider.get("routingEndpoint") if same else None
         return replace(look, endpoint=look.endpoint or known)
 
-    def states(self, mr: Managed, seen: ObservedTenant) -> State:
-        """Whether the records are in place: by CloudFront where a look is due, else as written down.
+    def records(self, mr: Managed, seen: ObservedTenant, *, moving: bool) -> Records:
+        """Whether the records are in place: by CloudFront where a look is due, else as written down. Nobody
+        looks at those of a tenant that is `moving`.
 
         Looked at when the tenant is rolled out, then every five minutes while a domain is not served, else
         every ten minutes or as often as a tenth of the pace allows, at least every hour while a record is not
         in place; and at once when somebody asks.
         """
-        stored = dnsinstructions.stored(mr.status)
-        if not seen.deployed or not self._due(mr, seen):
+        stored = Records(dnsinstructions.stored(mr.status), _unseen(mr))
+        if moving or not seen.deployed or not self._due(mr, seen, refused=bool(stored.unseen)):
             return stored
         try:
-            return dnsinstructions.told(self.cloudfront.verify_dns(seen.id))
+            return Records(dnsinstructions.told(self.cloudfront.verify_dns(seen.id)))
         except AwsError as error:
             _log.warning("cannot verify the DNS", tenant=seen.name, error=str(error))
-            return stored
+            return replace(stored, unseen=dnsinstructions.unseen(error)) if error.not_permitted else stored
 
-    def _due(self, mr: Managed, seen: ObservedTenant) -> bool:
+    def _due(self, mr: Managed, seen: ObservedTenant, *, refused: bool) -> bool:
         instructions = mr.status.get("dnsInstructions") or ()
-        never = all(item.get("state") == "Unknown" for item in instructions)
+        # A refusal is an answer, too: a restart is no reason to ask at once for all of them.
+        never = not refused and all(item.get("state") == "Unknown" for item in instructions)
         if is_requested(mr):
             return self.memory.verification_due(mr.uid, 0.0, never=never)
         if seen.inactive_domains:
@@ -81,3 +95,8 @@ class DnsLook:
             # Its tenants name it by its id.
             self.memory.note_group(seen.id, look)
         return look
+
+
+def _unseen(mr: Managed) -> str:
+    said = mr.condition(TenantConditionType.DNS_READY)
+    return dnsinstructions.stored_unseen(said.message) if said else ""

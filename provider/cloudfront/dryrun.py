@@ -54,7 +54,10 @@ def _would_create(mr: Managed, seen: Observation) -> bool:
 
 def _uncreated(mr: Managed, seen: Observation) -> Observation:
     # Said to exist: else the runtime would begin a creation at each look, which writes annotations.
-    words = f"The annotation {DRY_RUN_ANNOTATION} is set: tenant {mr.external_name} is not created."
+    words = (
+        f"The annotation {DRY_RUN_ANNOTATION} is set: tenant {mr.external_name} is not created. Remove it to "
+        "have that done."
+    )
     return replace(seen, exists=True, conditions=(*seen.conditions, not_ready(Reason.FROZEN, words)))
 
 

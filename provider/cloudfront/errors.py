@@ -30,6 +30,7 @@ __all__ = [
     "ENDLESS",
     "FORBIDDEN",
     "PAUSED",
+    "PERMIT",
     "STALE_CREDENTIALS",
     "AwsError",
     "ErrorClass",
@@ -254,6 +255,16 @@ class AwsError(Frozen):
         return self.status in _REFUSALS and self.code not in _MAYBE_MADE
 
     @property
+    def not_permitted(self) -> bool:
+        """The IAM policy of the credentials lacks the permission for this call."""
+        return self.code in _NOT_PERMITTED
+
+    @property
+    def asked_wrongly(self) -> bool:
+        """Whoever wrote the resource has to correct it."""
+        return self.verdict.reason in _ASKED_WRONGLY and self.code not in STALE_CREDENTIALS | _UNSIGNED
+
+    @property
     def conflict(self) -> bool:
         """The tenant moved since it was looked at."""
         return self.code in ("PreconditionFailed", "InvalidIfMatchVersion")
@@ -325,7 +336,7 @@ _RENEW: Final = "Renew the credentials where spec.credentials of the ProviderCon
 _UNSIGNED: Final = frozenset({"IncompleteSignature", "MissingAuthenticationToken", "SignatureDoesNotMatch"})
 _NOT_PERMITTED: Final = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
 _ASKED_WRONGLY: Final = frozenset({Reason.INVALID_SPEC, Reason.PARENT_NOT_FOUND, Reason.MISSING_CERTIFICATE})
-_PERMIT: Final = "Permit it in the IAM policy of these credentials (docs/iam.md)"
+PERMIT: Final = "Permit it in the IAM policy of these credentials (docs/iam.md)"
 _CORRECT: Final = "Correct the resource; a change is tried at once"
 _AGAIN: Final = "Tried again by itself"
 _ASK_FOR_MORE: Final = (
@@ -348,11 +359,11 @@ def _advice(error: AwsError) -> str:
         return _RENEW
     if error.conflict:
         return _SOMEBODY_ELSE
-    if error.code in _NOT_PERMITTED:
-        return _PERMIT
+    if error.not_permitted:
+        return PERMIT
     if error.verdict.class_ is ErrorClass.QUOTA:
         return _ASK_FOR_MORE
-    return _CORRECT if error.verdict.reason in _ASKED_WRONGLY else _AGAIN
+    return _CORRECT if error.asked_wrongly else _AGAIN
 
 
 def _told(error: AwsError, what: str, advice: str) -> str:

@@ -26,6 +26,8 @@ class GroupLook:
     """CloudFront serves no tenant of it."""
     rolling_out: bool = False
     """Its last change is not everywhere yet."""
+    refused: str = ""
+    """Why it may not be looked at, in AWS's words; empty where it may."""
 
 
 UNKNOWN: Final = GroupLook()
@@ -42,4 +44,5 @@ def failed(before: GroupLook, error: AwsError) -> GroupLook:
     not change."""
     if error.verdict.class_ in (ErrorClass.THROTTLED, ErrorClass.WAIT):
         return before
-    return replace(before, disabled=False, rolling_out=False)
+    refused = str(error) if error.not_permitted else ""
+    return replace(before, disabled=False, rolling_out=False, refused=refused)

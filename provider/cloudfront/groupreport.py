@@ -8,7 +8,7 @@ from apis.conditions import DeployedReason, InSyncReason, TenantConditionType, T
 from edgetenants_runtime.api.conditions import Condition, ConditionStatus, available
 from edgetenants_runtime.api.conditions import deleting as ready_deleting
 from provider.cloudfront import applied, groupstate
-from provider.cloudfront.conditions import difference
+from provider.cloudfront.conditions import NOBODY, UNLESS_REFUSED, difference
 from provider.cloudfront.errors import not_ready
 from provider.cloudfront.groupplan import GroupState
 from provider.cloudfront.groupstate import ObservedGroup
@@ -42,7 +42,7 @@ def show(
 
 def absent() -> tuple[Condition, ...]:
     """What is known before the group exists."""
-    words = "The connection group does not exist yet."
+    words = "The connection group does not exist yet. Ready and Synced say what it waits for."
     return (_condition(TenantConditionType.DEPLOYED, DeployedReason.CREATING, words),)
 
 
@@ -55,7 +55,7 @@ def removing(seen: ObservedGroup) -> tuple[Condition, ...]:
         return gone()
     words = (
         f"Connection group {seen.name} is being disabled; CloudFront lets it be deleted once that is rolled "
-        "out."
+        f"out. {NOBODY}"
     )
     return (
         not_ready(TenantReadyReason.DISABLING, words),
@@ -65,7 +65,8 @@ def removing(seen: ObservedGroup) -> tuple[Condition, ...]:
 
 def gone() -> tuple[Condition, ...]:
     """The group was deleted just now, or waits for that."""
-    return (ready_deleting(), _condition(TenantConditionType.DEPLOYED, DeployedReason.DELETING))
+    words = f"The connection group is disabled and is being deleted. {UNLESS_REFUSED}"
+    return (ready_deleting(), _condition(TenantConditionType.DEPLOYED, DeployedReason.DELETING, words))
 
 
 def _ready(state: GroupState, *, served: bool) -> Condition:
@@ -77,7 +78,7 @@ def _ready(state: GroupState, *, served: bool) -> Condition:
         words = "The group is disabled in AWS. Set spec.forProvider.enabled to true to have it enabled."
         return not_ready(TenantReadyReason.DISABLED, words)
     if not seen.deployed and not served:
-        words = "CloudFront is rolling the connection group out, which takes some minutes."
+        words = f"CloudFront is rolling the connection group out, which takes some minutes. {NOBODY}"
         return not_ready(TenantReadyReason.DEPLOYING, words)
     return available()
 
@@ -85,7 +86,7 @@ def _ready(state: GroupState, *, served: bool) -> Condition:
 def _deployed(seen: ObservedGroup) -> Condition:
     if seen.deployed:
         return _condition(TenantConditionType.DEPLOYED, DeployedReason.DEPLOYED, holds=True)
-    words = f"CloudFront says {seen.status or 'nothing'}."
+    words = f"CloudFront says {seen.status or 'nothing'}. {NOBODY}"
     return _condition(TenantConditionType.DEPLOYED, DeployedReason.DEPLOYING, words)
 
 
@@ -94,7 +95,7 @@ def _in_sync(state: GroupState, *, ineffective: bool, frozen: str) -> Condition:
     if not differing and state.seen.deployed:
         return _condition(TenantConditionType.IN_SYNC, InSyncReason.IN_SYNC, holds=True)
     if not differing:
-        words = "AWS has what was asked and is rolling it out."
+        words = f"AWS has what was asked and is rolling it out. {NOBODY}"
         return _condition(TenantConditionType.IN_SYNC, InSyncReason.UPDATE_PENDING, words)
     left = bool(state.drift) and not state.todo
     reason, why = difference(drift=bool(state.drift), left=left, ineffective=ineffective, frozen=frozen)

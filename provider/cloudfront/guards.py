@@ -50,6 +50,7 @@ DRY_RUN_ANNOTATION: Final = "edgetenants.io/dry-run"
 CONFIRM_ANNOTATION: Final = "edgetenants.io/confirm"
 _LONGEST_NAME: Final = 2048
 """Characters of the longest ARN."""
+_LIFTS: Final = "Whoever did that lifts it"
 _HELD_SECONDS: Final = 60.0
 _PREDECESSOR_SECONDS: Final = 5.0
 
@@ -197,7 +198,7 @@ def refuse_beside(mr: Managed, seen: Resource, other: Managed) -> NoReturn:
         words = f"{noun(mr)} {seen.name} waits for {where}, which has it and is being deleted"
         held = _held_back(mr, other)
         said = (not_ready(Reason.DELETION_HELD, f"{words}. {held}"),) if held else ()
-        raise NotYet(f"{words}. {held}" if held else words, after=_PREDECESSOR_SECONDS, conditions=said)
+        raise NotYet(f"{words}. {held or 'Nobody needs to act'}", after=_PREDECESSOR_SECONDS, conditions=said)
     raise _refused(
         Reason.ADOPTION_REFUSED,
         f"{noun(mr)} {seen.name} ({seen.id}) is managed by {where}. "
@@ -224,7 +225,7 @@ def check_frozen(mr: Managed, frozen: str) -> None:
         NotYet: it is.
     """
     if frozen:
-        words = f"{frozen}: nothing is written to AWS, and {noun(mr)} {mr.external_name} waits"
+        words = f"{frozen}: nothing is written to AWS, and {noun(mr)} {mr.external_name} waits. {_LIFTS}"
         raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.FROZEN, words),))
 
 
@@ -310,7 +311,10 @@ def check_vanished(mr: Managed, having: Context) -> None:
         having.kept.on_hold(mr)
     gone = f"{noun(mr)} {mr.external_name} ({id_}) is gone from AWS"
     if verdict is Verdict.WAIT:
-        words = f"{gone}; it is made anew in {having.poll_seconds:.0f} s unless many others are gone too"
+        words = (
+            f"{gone}; it is made anew in {having.poll_seconds:.0f} s unless many others are gone too. Nobody "
+            "needs to act"
+        )
         raise _recreation_held(words, min(_HELD_SECONDS, having.poll_seconds))
     if verdict is Verdict.HELD:
         # How many there are is no namespace's business; the log has it, for those who run the provider.

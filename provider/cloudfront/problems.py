@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from apis.conditions import TenantReadyReason as Reason
 from provider.cloudfront.errors import AwsError
 
 __all__ = ["Permitted", "Problem", "Result"]
-
-_DENIED: Final = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
 
 Answer = TypeVar("Answer")
 
@@ -72,7 +70,7 @@ class Permitted:
         try:
             return True, ask()
         except AwsError as error:
-            if error.code not in _DENIED:
+            if not error.not_permitted:
                 raise
             self._denied.add(error.operation)
             return False, None

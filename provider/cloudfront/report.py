@@ -27,6 +27,8 @@ class Dns:
     """Whether a record that leads there is in place."""
     group: GroupLook = grouplook.UNKNOWN
     """The connection group that they lead to."""
+    unseen: str = ""
+    """What of all this may not be looked at, as dnsinstructions.unseen tells it."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,7 @@ def show(
         not_before=state.not_before,
         held_back=state.held_back,
         group=dns.group,
+        dns_unseen=dns.unseen,
     )
     certificate = certificates.shown(state.certificate)
     at_provider = observed.at_provider(state.seen, dns.endpoint)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Final
 
 import structlog
 
@@ -23,6 +24,7 @@ from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import Change, Observation
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront import (
+    advice,
     apply,
     assessment,
     certificateconditions,
@@ -31,6 +33,7 @@ from provider.cloudfront import (
     conditions,
     desired,
     dnsinstructions,
+    grouplook,
     guards,
     keptnames,
     lateinit,
@@ -46,8 +49,9 @@ from provider.cloudfront.assessment import Assessment
 from provider.cloudfront.certificates import Certificate
 from provider.cloudfront.checks import Checks
 from provider.cloudfront.context import Context
-from provider.cloudfront.dnslook import DnsLook
+from provider.cloudfront.dnslook import DnsLook, Records
 from provider.cloudfront.errors import AwsError, before_creation, explain
+from provider.cloudfront.grouplook import GroupLook
 from provider.cloudfront.keptdomains import Keeper
 from provider.cloudfront.observed import ObservedTenant
 from provider.cloudfront.ownerlook import Looked
@@ -60,6 +64,7 @@ __all__ = ["TenantClient"]
 _log = structlog.get_logger("provider.cloudfront.tenant")
 
 _CONFLICT_TRIES = 2
+_NO_RECORDS: Final = Records()
 
 
 class TenantClient:
@@ -122,12 +127,16 @@ class TenantClient:
         # Where the domains must lead is said beforehand: CloudFront may refuse to create the tenant until
         # they do.
         asked = self._asked(mr, str(mr.external_name))
-        endpoint = self._dns.group(mr, asked.connection_group_id).endpoint if asked.domains else None
+        group = self._dns.group(mr, asked.connection_group_id) if asked.domains else grouplook.UNKNOWN
         request = asked.certificate_request
         return Observation(
             exists=False,
-            conditions=conditions.absent() + ((certificateconditions.requested(request),) if request else ()),
-            status=report.instructions(asked.domains or (), Dns(endpoint)),
+            conditions=(
+                *conditions.absent(),
+                *((certificateconditions.requested(request),) if request else ()),
+                conditions.dns(asked, _unseen(group)),
+            ),
+            status=report.instructions(asked.domains or (), Dns(group.endpoint)),
         )
 
     def _observation(self, mr: Managed, state: Assessment) -> Observation:
@@ -230,9 +239,9 @@ class TenantClient:
         return replace(shown, conditions=guards.with_contention(mr, shown.conditions, self._with))
 
     def _where(self, mr: Managed, seen: ObservedTenant, *, moving: bool) -> Dns:
-        states = dnsinstructions.stored(mr.status) if moving else self._dns.states(mr, seen)
+        records = self._dns.records(mr, seen, moving=moving)
         group = self._dns.group(mr, seen.connection_group_id)
-        return Dns(group.endpoint, states, group)
+        return Dns(group.endpoint, records.state, group, _unseen(group, records))
 
     # Create.
 
@@ -281,7 +290,8 @@ class TenantClient:
             return taken or self._made_meanwhile(mr, asked)
         if error.absent:
             return preflight.missing_parent(asked, error).but(made_nothing=error.made_nothing)
-        return explain(error, f"create tenant {asked.name}", serving=False, creating=True)
+        words, way_out = f"create tenant {asked.name}", advice.correcting(mr, error)
+        return explain(error, words, serving=False, creating=True, advice=way_out)
 
     def _made_meanwhile(self, mr: Managed, asked: desired.Tenant) -> NotYet:
         words = f"tenant {asked.name} exists already; looking whose it is"
@@ -376,7 +386,8 @@ class TenantClient:
             target, seen = state.todo.target, failure.effects.tenant or state.seen
             taken = self._checks.taken(mr, target, seen, failure.cause, serving=serving)
             return taken or explain(failure.cause, f"update tenant {target.name}", serving=serving)
-        return explain(failure.cause, f"update tenant {state.seen.name}", serving=serving)
+        way_out = advice.correcting(mr, failure.cause)
+        return explain(failure.cause, f"update tenant {state.seen.name}", serving=serving, advice=way_out)
 
     # Delete.
 
@@ -441,6 +452,13 @@ def _led_away(mr: Managed, shown: Shown) -> str:
         f"DNS does not lead {conditions.named(lost)} to CloudFront any more, so no visitor gets there. Make "
         "the records of status.dnsInstructions again"
     )
+
+
+def _unseen(group: GroupLook, records: Records = _NO_RECORDS) -> str:
+    """What may not be looked at of where the domains lead."""
+    if group.refused and group.endpoint is None:
+        return dnsinstructions.nowhere(group.refused)
+    return records.unseen
 
 
 def _gone_already() -> Change:

@@ -196,8 +196,10 @@ class _Pass(Telling):
     # The steps.
 
     def pause(self) -> Outcome:
-        held = " Its deletion is held until then." if self.mr.deleted else ""
-        paused = conditions.reconcile_paused(f"Reconciliation is paused via {self.paused_by()}.{held}")
+        goes_on = "its deletion goes on" if self.mr.deleted else "it goes on"
+        paused = conditions.reconcile_paused(
+            f"Reconciliation is paused via {self.paused_by()}. Remove that, and {goes_on}."
+        )
         if self.news(paused):
             self.tell(EventReason.PAUSED, paused.message)
         # A spec that asks for the pause has what it asks for; a spec that changes under one waits.

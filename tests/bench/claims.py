@@ -150,7 +150,13 @@ def composite(size: int, state: str, plan: str) -> dict[str, Any]:
 
 
 _LIVE = {WAITING: ("False", "IssuingCertificate", "The certificate is being validated.")}
-_RECONCILING = {ROLLING_OUT: ("True", "Updating", "A change is being rolled out.")}
+_RECONCILING = {
+    ROLLING_OUT: (
+        "True",
+        "Updating",
+        "A change is being rolled out. Nobody needs to act, unless another condition says so.",
+    )
+}
 
 
 def tenant(state: str, plan: str) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def test_a_change_that_was_not_sent_is_in_progress_with_what_differs(aws, servin
 def test_a_change_that_is_rolled_out_is_in_progress(aws, serving):
     serving.edit(**CHANGED)
     serving.reconcile()
-    is_waiting(serving, "AWS has what was asked and is rolling it out.")
+    is_waiting(serving, "AWS has what was asked and is rolling it out. Nobody needs to act.")
     before = len(serving.writes)
     serving.come_to_rest()
     is_done(serving)
@@ -153,7 +153,8 @@ def test_a_change_of_what_is_paused_is_in_progress(aws, serving):
     assert status_of(serving.stored) == "Current", "nothing was changed"
     serving.edit(**CHANGED)
     serving.reconcile()
-    is_waiting(serving, f"{UNSEEN}Reconciliation is paused via the annotation crossplane.io/paused.")
+    paused = "Reconciliation is paused via the annotation crossplane.io/paused. Remove that, and it goes on."
+    is_waiting(serving, f"{UNSEEN}{paused}")
     serving.edit(annotations={"crossplane.io/paused": "false"})
     serving.come_to_rest()
     is_done(serving)

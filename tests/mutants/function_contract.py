@@ -94,9 +94,17 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
     Mutation(
         "a lost record is forgotten",
         "conditions.py",
-        "return composite.live == reached or told == lost",
-        "return composite.live == reached",
+        "return (composite.live == reached and not says_unseen(composite.live_message)) or told == lost",
+        "return composite.live == reached and not says_unseen(composite.live_message)",
         "a lost record is an alert for one call",
+        ("unit/function/test_cases.py",),
+    ),
+    Mutation(
+        "what nobody could look at is lost",
+        "conditions.py",
+        "composite.live == reached and not says_unseen(composite.live_message)",
+        "composite.live == reached",
+        "a permission that is given is an alert for each domain without a record",
         ("unit/function/test_cases.py",),
     ),
     Mutation(
@@ -124,12 +132,28 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
         ("unit/function/test_cases.py",),
     ),
     Mutation(
+        "what the provider may not look at stays on its resource",
+        "live.py",
+        "return _saying(found, _said(seen, told)) if told.message and found.reason in _BY_RECORDS else found",
+        "return found",
+        "a claim says Live of domains whose records nobody can look at",
+        ("unit/function/test_cases.py",),
+    ),
+    Mutation(
         "one tenant's lost domains speak for all",
         "live.py",
         "unreached = tuple(domain for _, each in findings for domain in each.unreached)",
         "unreached = worst.unreached",
         "one record is made, and the next is told",
         ("unit/function/test_cases.py",),
+    ),
+    Mutation(
+        "what AWS refuses is corrected on a resource",
+        "fieldnames.py",
+        "return _CORRECT.sub(lambda _: _to_correct(order), said)",
+        "return said",
+        "a claim's author does not know which field to correct",
+        ("unit/function/test_field_names.py",),
     ),
     Mutation(
         "a plan's parameter is the claim's",

@@ -246,9 +246,17 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     Mutation(
         "a claim's author is told to set an annotation that does nothing there",
         "live.py",
-        'return _ANNOTATION.sub(rf"\\1 of DistributionTenant {seen.name}", words(condition.message))',
-        "return words(condition.message)",
+        'said = _ANNOTATION.sub(rf"\\1 {of}", words(condition.message))',
+        "said = words(condition.message)",
         "what the message says is done, and the message stays",
+        ("unit/function/test_cases.py",),
+    ),
+    Mutation(
+        "a claim's author looks for the tenant's status on the claim",
+        "live.py",
+        'return _AT_PROVIDER.sub(rf"\\g<0> {of}", said)',
+        "return said",
+        "nobody finds the redirects that a certificate waits for",
         ("unit/function/test_cases.py",),
     ),
     Mutation(

@@ -175,8 +175,8 @@ _DISABLED = (
     Mutation(
         "a group that may not be read is taken for disabled",
         "cloudfront/grouplook.py",
-        "return replace(before, disabled=False, rolling_out=False)",
-        "return replace(before, disabled=True, rolling_out=False)",
+        "return replace(before, disabled=False, rolling_out=False, refused=refused)",
+        "return replace(before, disabled=True, rolling_out=False, refused=refused)",
         "a missing permission turns healthy tenants unready",
         (f"{_SAFETY}::test_a_group_that_cannot_be_looked_at_takes_nothing",),
     ),

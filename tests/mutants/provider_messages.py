@@ -4,8 +4,41 @@ from tests.mutants.mutation import Mutation
 
 _MESSAGES = "unit/provider/test_messages.py"
 _WAITING = "contract/test_waiting_changes.py"
+_DNS_LOOKS = "unit/provider/test_dns_looks.py"
 
 PROVIDER_MESSAGES = (
+    Mutation(
+        "a claim's author is told to correct the resource",
+        "cloudfront/advice.py",
+        "    wrong = error.asked_wrongly and _of_claim(mr)\n",
+        "    wrong = False\n",
+        "what is corrected on the resource is undone by its claim",
+        (_MESSAGES,),
+    ),
+    Mutation(
+        "a look at DNS that is not permitted is told to the log alone",
+        "cloudfront/dnslook.py",
+        "if error.not_permitted else stored",
+        "if False else stored",
+        "nobody learns why records stay Unknown",
+        (_DNS_LOOKS,),
+    ),
+    Mutation(
+        "a look at DNS that is not permitted is told for one poll",
+        "cloudfront/dnslook.py",
+        "Records(dnsinstructions.stored(mr.status), _unseen(mr))",
+        "Records(dnsinstructions.stored(mr.status))",
+        "the words come and go, and each restart asks for all tenants",
+        (_DNS_LOOKS,),
+    ),
+    Mutation(
+        "a restart asks at once for what is not permitted",
+        "cloudfront/dnslook.py",
+        "never = not refused and all(",
+        "never = all(",
+        "thousands of calls that are refused, at each restart",
+        (_DNS_LOOKS,),
+    ),
     Mutation(
         "a change that could not be looked at is told as done",
         "cloudfront/progress.py",

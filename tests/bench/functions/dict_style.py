@@ -139,9 +139,21 @@ def tell(rsp: fnv1.RunFunctionResponse, claim: dict, looked: list[dict], live: t
     failed = [t for t in looked if t["found"][0] not in PHASES]
     condition(rsp, "Live", live[0] == "Live", *live)
     if any(t["new"] for t in looked):
-        condition(rsp, "Reconciling", True, "Creating", "Tenants are being created.")
+        condition(
+            rsp,
+            "Reconciling",
+            True,
+            "Creating",
+            "Tenants are being created. Nobody needs to act, unless another condition says so.",
+        )
     elif any(t not in failed and rolls_out(t) for t in looked):
-        condition(rsp, "Reconciling", True, "Updating", "A change is being rolled out.")
+        condition(
+            rsp,
+            "Reconciling",
+            True,
+            "Updating",
+            "A change is being rolled out. Nobody needs to act, unless another condition says so.",
+        )
     else:
         condition(rsp, "Reconciling", False, "Stable", "No change is on its way.")
     if failed:

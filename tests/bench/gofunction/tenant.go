@@ -180,9 +180,9 @@ func tell(rsp *fnv1.RunFunctionResponse, xr *composite.Unstructured, tenants []*
 	set(rsp, live.live(), "Live", live.reason, live.message)
 	switch {
 	case slices.ContainsFunc(tenants, func(t *tenant) bool { return !t.seen }):
-		set(rsp, true, "Reconciling", "Creating", "Tenants are being created.")
+		set(rsp, true, "Reconciling", "Creating", "Tenants are being created. Nobody needs to act, unless another condition says so.")
 	case slices.ContainsFunc(tenants, func(t *tenant) bool { return !t.found.failed() && t.rollsOut() }):
-		set(rsp, true, "Reconciling", "Updating", "A change is being rolled out.")
+		set(rsp, true, "Reconciling", "Updating", "A change is being rolled out. Nobody needs to act, unless another condition says so.")
 	default:
 		set(rsp, false, "Reconciling", "Stable", "No change is on its way.")
 	}

@@ -168,3 +168,31 @@ def test_the_secret_of_a_legacy_claim_has_its_own_name() -> None:
     assert told("spec.writeConnectionSecretToRef: taken", xr=xr).startswith(
         "spec.writeConnectionSecretToRef: taken"
     )
+
+
+REFUSED = "InvalidArgument: no. Correct the {}; a change is tried at once"
+AUTHORS = {
+    "allow": {"override": ["parameters", "certificate", "security.webAcl", "security.geo", "tags"]},
+}
+
+
+@pytest.mark.parametrize("by", ["resource", "claim or its plan"])
+@pytest.mark.parametrize(
+    ("asked", "fields"),
+    [
+        ({}, "spec.domains"),
+        ({"tags": {"team": "a"}}, "spec.domains or spec.tags"),
+        (
+            {"parameters": {"tier": "gold"}, "security": {"geo": {"allow": ["XX"]}}},
+            "spec.domains or spec.parameters or spec.security.geo",
+        ),
+    ],
+)
+def test_what_aws_refuses_is_corrected_by_the_author_or_the_platform_team(
+    by: str, asked: dict[str, Any], fields: str
+) -> None:
+    spec = {"plan": "standard", "domains": ["acme.example.com"], **asked}
+    said = told(REFUSED.format(by), spec=spec, input_={"plans": {"standard": AUTHORS}})
+    assert said.startswith(
+        f"InvalidArgument: no. Correct {fields}, or have the platform team correct plans.standard; a change"
+    )

@@ -236,7 +236,7 @@ def test_there_is_an_end_to_the_plans_that_are_kept() -> None:
     parsed: Parsed[object] = Parsed(most=100_000)
     small = parsed.get((b"small",), object)
     parsed.get((bytes(50_000 // remembered.GROWTH + 1),), object)
-    assert parsed.get((b"small",), object) is small
+    assert (parsed.get((b"small",), object), len(parsed)) == (small, 1)
     for number in range(1000):
         parsed.get((bytes(100), number.to_bytes(4)), object)
         assert len(parsed) * 100 * remembered.GROWTH <= 100_000

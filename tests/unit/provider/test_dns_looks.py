@@ -8,7 +8,9 @@ from itertools import pairwise
 import pytest
 
 from edgetenants_runtime.clock import FakeClock
+from provider.cloudfront.errors import AwsError
 from provider.cloudfront.memory import DEEP_CHECK_SECONDS, Memory
+from tests.unit.provider.world import World
 
 POLL = 60
 
@@ -90,3 +92,80 @@ def test_what_is_gone_is_forgotten():
     served = Served(3).go_on(POLL)
     served.memory.forget("uid-1")
     assert "uid-1" not in served.memory._dns_turns
+
+
+REFUSED = AwsError("VerifyDnsConfiguration", "AccessDenied", "not authorized to verify", status=403)
+
+
+def unseen(world: World) -> str:
+    """What DNSReady says beside its reason, which stays what it was."""
+    status, reason, message = world.condition("DNSReady")
+    assert (status, reason) == ("True", "DNSNotConfigured")
+    return message
+
+
+def refused_world() -> World:
+    world = World()
+    world.cloudfront.refuse["VerifyDnsConfiguration"] = REFUSED
+    world.settle()
+    return world
+
+
+def test_a_look_that_is_not_permitted_is_told_on_the_resource_that_serves_all_the_same():
+    world = refused_world()
+    assert world.ready() == ("True", "Available")
+    assert unseen(world) == (
+        "Whether the records of status.dnsInstructions are in place is not known: VerifyDnsConfiguration: "
+        "AccessDenied: not authorized to verify. Permit it in the IAM policy of these credentials "
+        "(docs/iam.md). Looked at again within an hour; at once where the annotation "
+        "crossplane.io/reconcile-requested-at is set to anything new."
+    )
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_what_is_not_permitted_is_not_asked_at_each_poll(restarts):
+    world, asked = refused_world(), 0
+    for _ in range(60):
+        if restarts:
+            world.restart()
+        world.clock.advance(POLL)
+        asked += world.reconcile().count("VerifyDnsConfiguration")
+        assert "not authorized to verify" in unseen(world)
+    # A process that is restarted again and again comes to no turn.
+    assert asked == 0 if restarts else 5 <= asked <= 7
+
+
+def test_a_permission_that_is_given_takes_the_words_away():
+    world = refused_world()
+    del world.cloudfront.refuse["VerifyDnsConfiguration"]
+    for _ in range(11):
+        world.clock.advance(POLL)
+        world.reconcile()
+    assert unseen(world) == ""
+    assert {each["state"] for each in world.status["dnsInstructions"]} == {"Missing"}
+
+
+def test_a_failure_that_passes_is_left_to_the_log():
+    world = World()
+    world.cloudfront.refuse["VerifyDnsConfiguration"] = AwsError(
+        "VerifyDnsConfiguration", "Throttling", "Rate exceeded", status=400
+    )
+    world.settle()
+    assert unseen(world) == ""
+
+
+def test_who_may_not_see_the_connection_group_reads_why_there_are_no_records():
+    world = World()
+    for call in ("ListConnectionGroups", "GetConnectionGroup"):
+        world.cloudfront.refuse[call] = AwsError(call, "AccessDenied", "no", status=403)
+    world.reconcile()
+    assert unseen(world).startswith(
+        "Where the domains must lead is not known, so status.dnsInstructions has no records: "
+    )
+    world.settle()
+    assert "GetConnectionGroup: AccessDenied: no. Permit it in the IAM policy" in unseen(world)
+    world.cloudfront.refuse.clear()
+    world.clock.advance(3600)
+    world.reconcile()
+    assert unseen(world) == ""
+    assert world.status["dnsInstructions"]

@@ -10,7 +10,9 @@ from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.configuration import ResolvedConfig
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed, ProviderConfigKey
-from provider.cloudfront import advice, aws
+from provider.cloudfront import advice, aws, certificateconditions
+from provider.cloudfront.certificates import Certificate, Request
+from provider.cloudfront.desired import Tenant
 from provider.cloudfront.domaincalls import Conflict, DomainCalls
 from provider.cloudfront.errors import AwsError
 from tests.unit.provider.fakecloudfront import DISTRIBUTION, NOT_OWNED, FakeCloudFront
@@ -171,6 +173,29 @@ def test_parameters_are_added_and_removed_where_somebody_wrote_them(by_claim, wh
     (composed(world) if by_claim else world).reconcile()
     assert f"requires tenantName. Add what is missing to {where}" in world.error.message
     assert f"defines tenantName. Remove it from {where}" in world.error.message
+
+
+@pytest.mark.parametrize(
+    ("by_claim", "advised"), [(True, "Correct the claim or its plan"), (False, "Correct the resource")]
+)
+@pytest.mark.parametrize("operation", ["CreateDistributionTenant", "UpdateDistributionTenant"])
+def test_what_aws_refuses_is_corrected_where_somebody_wrote_it(operation, by_claim, advised):
+    world = World()
+    if operation.startswith("Update"):
+        world.settle()
+        world.edit(parameters={"tier": "gold"})
+    world.cloudfront.refuse[operation] = AwsError(operation, "InvalidArgument", "not valid", status=400)
+    (composed(world) if by_claim else world).reconcile()
+    assert str(world.error).endswith(f"InvalidArgument: not valid. {advised}; a change is tried at once")
+
+
+@pytest.mark.parametrize("code", ["AccessDenied", "ExpiredToken"])
+def test_what_is_refused_otherwise_is_no_fault_of_a_claim(code):
+    world = composed(World())
+    refusal = AwsError("CreateDistributionTenant", code, "no", status=403)
+    world.cloudfront.refuse["CreateDistributionTenant"] = refusal
+    world.reconcile()
+    assert "Correct" not in str(world.error)
 
 
 def test_a_certificate_is_chosen_in_the_claim():
@@ -519,3 +544,67 @@ def test_a_tenant_that_was_disabled_waits_while_nothing_may_be_written():
     assert (
         "It waits to be enabled: ClusterProviderConfig default has spec.writes" in world.condition("Ready")[2]
     )
+
+
+# Where nobody needs to act, the message says that, too.
+
+NOBODY = "Nobody needs to act."
+
+
+def test_a_roll_out_says_that_it_clears_by_itself():
+    world = World()
+    world.cloudfront.deploys = False
+    world.reconcile()
+    world.reconcile()
+    assert world.ready() == ("False", "Deploying")
+    for type_ in ("Ready", "Deployed", "InSync"):
+        assert world.condition(type_)[2].endswith(NOBODY), type_
+
+
+def test_so_does_a_deletion_under_way():
+    world = World()
+    world.settle()
+    world.cloudfront.deploys = world.cloudfront.deletes_in_progress = False
+    world.delete()
+    world.reconcile()
+    world.reconcile()
+    assert world.ready() == ("False", "Disabling")
+    assert world.condition("Ready")[2].endswith(NOBODY)
+    world.cloudfront.deploy()
+    world.reconcile()
+    status, reason, message = world.condition("Deployed")
+    assert (status, reason) == ("False", "Deleting")
+    assert message.endswith("is being deleted. Nobody needs to act, unless Ready says that AWS refuses it.")
+
+
+def test_what_does_not_exist_yet_leads_to_what_it_waits_for():
+    world = refusing("CreateDistributionTenant", "AccessDenied", "no")
+    world.reconcile()
+    assert world.condition("Deployed")[2] == "The tenant does not exist yet. Ready says what it waits for."
+
+
+def test_writes_that_are_frozen_say_who_lifts_that():
+    world = World(frozen="ProviderConfig a has spec.writes Frozen")
+    world.reconcile()
+    assert world.condition("Ready")[2].endswith("tenant shop.acme waits. Whoever did that lifts it")
+
+
+def test_an_update_without_effect_says_what_to_do_with_the_fields():
+    world = World()
+    world.settle()
+    world.cloudfront.keeps_ineffective = frozenset({"parameters"})
+    world.edit(parameters={"tier": "gold"})
+    for _ in range(4):
+        world.reconcile()
+    assert world.condition("InSync")[1] == "UpdateIneffective"
+    assert world.condition("InSync")[2].endswith("ask for what AWS has there, or have that changed in AWS")
+
+
+def test_a_certificate_that_failed_says_by_which_permission_its_reason_is_read():
+    asked, seen = Tenant("a", certificate_request=Request("self-hosted")), FakeCloudFront().add()
+    for reason, told in ((None, "is read where acm:DescribeCertificate is permitted"), ("CAA_ERROR", "CAA_")):
+        failed = Certificate("arn:1", "failed", failure_reason=reason, requests=1)
+        message = certificateconditions.derive(asked, seen, failed).message
+        assert f"AWS says failed ({'' if reason else 'ACM'}" in message
+        assert told in message
+        assert ("DescribeCertificate" in message) is (reason is None)
