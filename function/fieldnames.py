@@ -41,8 +41,15 @@ _CORRECT: Final = re.compile(r"\bCorrect the (?:resource|claim or its plan)(?=; 
 """What AWS refuses in words of its own, which name no field."""
 
 
+_SIGNS: Final = ("spec.", ": asked ", "Correct the ")
+"""One of these stands in each message that one of the two finds something in."""
+
+
 def in_claim(order: Order, message: str) -> str:
     """A message of a managed resource, with the fields of the claim and its plan in the place of its own."""
+    # Most messages name none, and each is looked through with each call.
+    if not any(each in message for each in _SIGNS):
+        return message
     said = _NAMED.sub(lambda found: _named(order, found) or found[0], message)
     return _CORRECT.sub(lambda _: _to_correct(order), said)
 

@@ -89,7 +89,12 @@ class Switch:
     @property
     def under_way(self) -> bool:
         """Old tenants have domains of the claim, or wait for new ones that are being rolled out."""
-        return bool(self.holders or self._emptied)
+        shared = self.former is Isolation.SHARED
+        old = any(
+            (name == compose.TENANT) is shared for name in self.held if name != compose.CONNECTION_GROUP
+        )
+        # Most claims have no tenant of the other kind, and need not look for one by each domain.
+        return old and bool(self.holders or self._emptied)
 
     @cached_property
     def holders(self) -> Mapping[str, str]:
