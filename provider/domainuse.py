@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from edgetenants_runtime import meta
 from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront import namekeys
@@ -16,8 +17,9 @@ from provider.cloudfront.identity import namespace_of
 __all__ = ["Looks", "Uses", "listed_by"]
 
 _LOOK_SECONDS: Final = 24 * 3600.0
-"""For which a look tells that a domain is held. So long after the start, a managed resource that was never
-looked at, as it is paused for example, keeps nothing."""
+"""For which a look tells that a domain is held, and the poll interval that a resource asks for on top of it.
+So long after the start, a managed resource that was never looked at, as it is paused for example, keeps
+nothing."""
 _POLLS: Final = 3.0
 
 
@@ -95,7 +97,7 @@ class Looks:
             uses.listed |= listed
             if mr.uid in on_hold or (look is None and waited < self._lasts):
                 uses.unlooked |= listed
-            if look is not None and now - look.at < self._lasts:
+            if look is not None and now - look.at < max(self._lasts, _LOOK_SECONDS + _own_interval(mr)):
                 uses.held |= {(namespace, domain) for domain in look.active}
         with self._lock:
             for uid in looks.keys() - uids:
@@ -113,6 +115,15 @@ class Looks:
         self._deleted = {
             pair: at for pair, at in self._deleted.items() if pair in kept and found.get(pair, at) <= at
         }
+
+
+def _own_interval(mr: Managed) -> float:
+    """Seconds between two looks that the resource itself asks for; 0 where it asks for none that can be
+    read."""
+    try:
+        return meta.poll_interval(mr.annotations, default=0.0, shortest=0.0)
+    except meta.MalformedAnnotation:
+        return 0.0
 
 
 class Uses:

@@ -11,6 +11,14 @@ _HISTORIES = ("unit/provider/test_records_histories.py",)
 
 PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
+        "a resource that asks for few looks loses its domains between two of them",
+        "domainuse.py",
+        "_LOOK_SECONDS + _own_interval(mr)",
+        "_LOOK_SECONDS",
+        "another team has the domain of a live tenant once somebody deletes that in the console",
+        ("unit/provider/test_domain_rounds.py",),
+    ),
+    Mutation(
         "a domain that is kept for another namespace is free",
         "cloudfront/checks.py",
         "        return replace(result, problems=(*result.problems, *kept))\n",

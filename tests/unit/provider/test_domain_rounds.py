@@ -66,8 +66,8 @@ class Cluster:
 
     # What happens.
 
-    def holds(self, uid: str = "one") -> Managed:
-        mr = self.lists(uid)
+    def holds(self, uid: str = "one", **metadata) -> Managed:
+        mr = self.lists(uid, **metadata)
         self.looks.note(mr, frozenset({DOMAIN}))
         self.records.hold([DOMAIN], "shop")
         return mr
@@ -78,8 +78,8 @@ class Cluster:
             self.looks.note(mr, frozenset())
         self.mrs.clear()
 
-    def lists(self, uid: str = "one") -> Managed:
-        mr = Managed(managed({"domains": [DOMAIN]}, uid=uid))
+    def lists(self, uid: str = "one", **metadata) -> Managed:
+        mr = Managed(managed({"domains": [DOMAIN]}, uid=uid, **metadata))
         self.mrs = [other for other in self.mrs if other.uid != uid] + [mr]
         return mr
 
@@ -145,6 +145,15 @@ def test_the_time_does_not_run_while_the_provider_holds_the_recreation(cluster):
         cluster.looks.note(mr, frozenset())
         cluster.looks.note_hold(mr)
     assert cluster.passes(hours=23) == "shop", "a day after the last look"
+    cluster.passes(hours=2)
+    assert cluster.passes(hours=71) == "shop"
+    assert cluster.passes(hours=2) is None
+
+
+@pytest.mark.parametrize(("interval", "hours"), [("168h", 192), ("10m", 24), ("soon", 24), (None, 24)])
+def test_a_look_tells_until_the_next_one_is_overdue(cluster, interval, hours):
+    cluster.holds(annotations={"crossplane.io/poll-interval": interval} if interval else {})
+    cluster.passes(hours=hours - 1)
     cluster.passes(hours=2)
     assert cluster.passes(hours=71) == "shop"
     assert cluster.passes(hours=2) is None
