@@ -181,8 +181,8 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "a look is believed for ever",
         "domainuse.py",
-        "            if look is not None and now - look.at < self._lasts:\n",
-        "            if look is not None:\n",
+        "look is not None and now - look.at < max(self._lasts, _LOOK_SECONDS + _own_interval(mr))",
+        "look is not None",
         "a paused resource keeps a domain for ever",
         _ROUNDS,
     ),
