@@ -51,8 +51,8 @@ def users(mr: Managed, group: ObservedGroup, having: Context) -> str:
     mine, others = _askers(mr, group, having)
     if mine:
         return ", ".join(sorted(f"{each.kind} {each.name}" for each in mine)[:_TOLD])
-    there = next((name for each in others if (name := _in_group(mr, each, group, having))), None)
-    return _told(mr, {there}, having) if there else ""
+    there = next((tenant for each in others if (tenant := _in_group(mr, each, group, having))), None)
+    return _told(mr, {there.name}, having) if there else ""
 
 
 def check_known(mr: Managed, group: ObservedGroup, having: Context, *, used: bool) -> None:
@@ -114,7 +114,8 @@ def check_change(mr: Managed, state: GroupState, having: Context) -> None:
 def has_others(
     mr: Managed, group: ObservedGroup, having: Context, when: str = "before it is taken over"
 ) -> bool:
-    """By the records of names, which cost no call, and for a few by their tags. Cluster-scoped resources are
+    """By the records of names, which cost no call, and for a few by their tags. A list may lag behind a new
+    tenant, so those of cached resources that name the group are looked at, too. Cluster-scoped resources are
     the platform's, which decides for everybody."""
     own, unknown = identity.namespace_of(mr), []
     if not own:
@@ -125,7 +126,11 @@ def has_others(
             if holder not in (None, own):
                 return True
             unknown += [each] if holder is None else []
-        return len(unknown) > _MOST_LOOKS or any(_is_others(mr, each, having) for each in unknown)
+        if len(unknown) > _MOST_LOOKS or any(_is_others(mr, each, having) for each in unknown):
+            return True
+        _, others = _askers(mr, group, having)
+        unlisted = (_in_group(mr, each, group, having) for each in others)
+        return any(_is_others(mr, each, having) for each in unlisted if each is not None)
     except AwsError as error:
         what = f"see whose tenants are in connection group {group.name}, {when}"
         raise explain(error, what, serving=conditions.was_ready(mr)) from error
@@ -203,8 +208,8 @@ def _asked(mr: Managed) -> Any:
     return asked or (None if mr.at_provider.get("id") else mr.init_provider.get("connectionGroupId"))
 
 
-def _in_group(mr: Managed, other: Managed, group: ObservedGroup, having: Context) -> str | None:
-    """The name of another resource's tenant that AWS says is in the group."""
+def _in_group(mr: Managed, other: Managed, group: ObservedGroup, having: Context) -> ObservedTenant | None:
+    """Another resource's tenant that AWS says is in the group."""
     name = str(other.at_provider.get("id") or other.external_name or other.name)
     if not _NAME.fullmatch(name):
         return None
@@ -215,4 +220,4 @@ def _in_group(mr: Managed, other: Managed, group: ObservedGroup, having: Context
             what = f"look at a tenant that names connection group {group.name}"
             raise explain(error, what, serving=conditions.was_ready(mr)) from error
         return None
-    return seen.name if seen.connection_group_id == group.id else None
+    return seen if seen.connection_group_id == group.id else None

@@ -49,8 +49,8 @@ _DELETION = (
     Mutation(
         "what another namespace says of the group is believed",
         "cloudfront/groupuse.py",
-        "return seen.name if seen.connection_group_id == group.id else None",
-        "return seen.name",
+        "return seen if seen.connection_group_id == group.id else None",
+        "return seen",
         "anybody in the cluster can hold up the deletion of a group for ever",
         (f"{_SAFETY}::test_a_resource_of_another_namespace_counts_when_aws_says_so",),
     ),
@@ -256,6 +256,22 @@ _TAKING = (
         "    if has_others(mr, group, having):\n",
         "    if False:\n",
         "whoever may write managed resources disables the group of the platform's plan",
+        (_SAFETY,),
+    ),
+    Mutation(
+        "what others have of a group is asked of a list that may lag",
+        "cloudfront/groupuse.py",
+        "        return any(_is_others(mr, each, having) for each in unlisted if each is not None)\n",
+        "        return False\n",
+        "a group is disabled under another team's new tenant",
+        (_SAFETY,),
+    ),
+    Mutation(
+        "who names a group keeps its owner from changing it",
+        "cloudfront/groupuse.py",
+        "any(_is_others(mr, each, having) for each in unlisted if each is not None)",
+        "any(each is not None for each in unlisted)",
+        "another team writes the owner's own tenant into a resource, and the group can never be changed",
         (_SAFETY,),
     ),
     Mutation(

@@ -625,3 +625,35 @@ def test_a_cluster_scoped_group_is_disabled_by_whoever_runs_the_platform() -> No
     world.obj["status"]["applied"]["owner"] = world.group.tags[TAG]
     world.edit(enabled=False)
     assert "UpdateConnectionGroup" in world.reconcile()
+
+
+LESS = [{"enabled": False}, {"ipv6Enabled": False}]
+
+
+@pytest.mark.parametrize("less", LESS, ids=["disabled", "without IPv6"])
+@pytest.mark.parametrize("how", ["by its spec", "by its status"])
+def test_what_others_have_of_a_group_stays_though_the_list_lags_behind_their_tenant(
+    less: dict[str, Any], how: str
+) -> None:
+    world = Shared()
+    id_ = world.use(tags={TAG: OTHERS})
+    named = {"asked": world.group.id} if how == "by its spec" else {"connectionGroupId": world.group.id}
+    world.cached.append(cached("rogue", id=id_, **named))
+    world.edit(**less)
+    for _ in range(3):
+        assert "UpdateConnectionGroup" not in world.reconcile()
+        world.clock.advance(60)
+    assert "tenants are in it that this namespace does not have" in world.error.message
+    world.cached.clear()
+    world.cloudfront.tenants.clear()
+    assert "UpdateConnectionGroup" in world.reconcile()
+
+
+def test_who_only_names_a_group_keeps_nobody_from_changing_it() -> None:
+    world = Shared()
+    mine = world.use(tags={TAG: OURS})
+    elsewhere = world.cloudfront.add(name="far", tags={TAG: OTHERS})
+    for id_ in (mine, elsewhere.id, "dt_none"):
+        world.cached.append(cached("rogue", asked=world.group.id, id=id_))
+    world.edit(ipv6Enabled=False)
+    assert "UpdateConnectionGroup" in world.reconcile()
