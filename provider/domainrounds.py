@@ -210,6 +210,8 @@ class Rounds:
         if not listed and not is_name(domain):
             known = claimed.get(record.namespace)
             listed = None if known is None else domain in known
+            if listed:
+                self._looks.note_listed(record.namespace, domain)
         pair = (record.namespace, domain)
         use = Use(uses.is_held(*pair), listed, pair in uses.given_up, pair in uses.deleted)
         becomes = domainlife.judge(record, use, self._now(), self._keep)

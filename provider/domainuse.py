@@ -4,7 +4,7 @@ by the managed resources that there are (pure but for what it remembers)."""
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,6 +21,9 @@ _LOOK_SECONDS: Final = 24 * 3600.0
 So long after the start, a managed resource that was never looked at, as it is paused for example, keeps
 nothing."""
 _POLLS: Final = 3.0
+_UNLISTED_SECONDS: Final = 10.0
+"""For so long nobody in the namespace lists what it gave up, before it is told as that: who edits a list
+again and again, or replaces a resource, has it between two rounds."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,8 @@ class Looks:
         self._lock = threading.Lock()
         self._looks: dict[str, _Look] = {}
         self._given_up: set[tuple[str, str]] = set()
+        self._listed: dict[tuple[str, str], float] = {}
+        """When what was given up was listed last."""
         self._deleted: dict[tuple[str, str], float] = {}
         self._on_hold: dict[str, float] = {}
         self._since: float | None = None
@@ -55,8 +60,22 @@ class Looks:
             self._looks[mr.uid] = look
             if before is not None:
                 self._given_up |= before.holds - look.holds
+            if self._given_up:
+                self._note_listed({(look.namespace, domain) for domain in listed_by(mr)})
             if active:
                 self._on_hold.pop(mr.uid, None)
+
+    def note_listed(self, namespace: str, domain: str) -> None:
+        """A claim of the namespace lists the domain."""
+        with self._lock:
+            self._note_listed({(namespace, domain)})
+
+    def _note_listed(self, listed: Collection[tuple[str, str]]) -> None:
+        """Under the lock; names without their account."""
+        now = self._clock.now()
+        for pair in self._given_up:
+            if (pair[0], namekeys.without_account(pair[1])) in listed:
+                self._listed[pair] = now
 
     def note_deleted(self, mr: Managed, names: frozenset[str] = frozenset()) -> frozenset[tuple[str, str]]:
         """This process deleted its tenant, of these names; what it had, by the last look too. What was made
@@ -88,7 +107,7 @@ class Looks:
             self._given_up.intersection_update(kept)
             self._given_up -= held
             self._forget_deleted(frozenset(kept), looks.values())
-            uses = Uses(frozenset(self._given_up), frozenset(self._deleted))
+            uses = Uses(deleted=frozenset(self._deleted))
         uids = set()
         for mr in everyone:
             uids.add(mr.uid)
@@ -100,10 +119,18 @@ class Looks:
             if look is not None and now - look.at < max(self._lasts, _LOOK_SECONDS + _own_interval(mr)):
                 uses.held |= {(namespace, domain) for domain in look.active}
         with self._lock:
+            uses.given_up = self._left_unlisted(uses.listed)
             for uid in looks.keys() - uids:
                 self._looks.pop(uid, None)
             self._on_hold = {uid: at for uid, at in self._on_hold.items() if uid in uids}
         return uses
+
+    def _left_unlisted(self, listed: Collection[tuple[str, str]]) -> frozenset[tuple[str, str]]:
+        """Under the lock: what was given up, and nobody has listed for a while."""
+        self._note_listed(listed)
+        self._listed = {pair: at for pair, at in self._listed.items() if pair in self._given_up}
+        since = self._clock.now() - _UNLISTED_SECONDS
+        return frozenset(pair for pair in self._given_up if self._listed.get(pair, since) <= since)
 
     def _forget_deleted(self, kept: frozenset[tuple[str, str]], looks: Iterable[_Look]) -> None:
         """Those of which nothing is kept, and those that a later look found again. One from before the
@@ -135,7 +162,7 @@ class Uses:
         deleted: frozenset[tuple[str, str]] = frozenset(),
     ) -> None:
         self.given_up = given_up
-        """A tenant was seen to have it no longer."""
+        """A tenant was seen to have it no longer, and nobody has listed it for a while."""
         self.deleted = deleted
         """This process deleted the tenant that had it."""
         self.held: set[tuple[str, str]] = set()

@@ -11,6 +11,22 @@ _HISTORIES = ("unit/provider/test_records_histories.py",)
 
 PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
+        "what is listed between two rounds is given up",
+        "domainuse.py",
+        "            if self._given_up:\n",
+        "            if False:\n",
+        "another team has the domain of one whose tools disagree for a minute",
+        ("unit/provider/test_domain_rounds.py",),
+    ),
+    Mutation(
+        "what a claim listed a moment ago is given up",
+        "domainrounds.py",
+        "            if listed:\n",
+        "            if False:\n",
+        "another team has the domain of a claim that is edited",
+        ("unit/provider/test_domain_rounds.py",),
+    ),
+    Mutation(
         "a resource that asks for few looks loses its domains between two of them",
         "domainuse.py",
         "_LOOK_SECONDS + _own_interval(mr)",

@@ -116,6 +116,32 @@ def test_one_that_nobody_lists_any_more_ends_soon(cluster):
     assert cluster.passes(seconds=1) is None
 
 
+def test_one_that_is_listed_between_two_rounds_is_not_given_up(cluster):
+    cluster.holds()
+    for _ in range(10):
+        cluster.goes()
+        assert cluster.passes(seconds=4) == "shop"
+        cluster.looks.note(cluster.lists(), frozenset())
+        cluster.clock.advance(5)
+        cluster.now += timedelta(seconds=5)
+        cluster.goes()
+        cluster.mrs.clear()
+        assert cluster.passes(seconds=1) == "shop"
+    assert cluster.passes(seconds=8) == "shop"
+    assert cluster.passes(seconds=2) is None
+
+
+def test_one_that_a_claim_listed_lately_is_not_given_up(cluster):
+    cluster.holds()
+    cluster.goes()
+    cluster.claims = {"shop": [DOMAIN]}
+    for _ in range(3):
+        assert cluster.passes(seconds=10) == "shop"
+    cluster.claims = {}
+    assert cluster.passes(seconds=9) == "shop"
+    assert cluster.passes(seconds=1) is None
+
+
 def test_one_whose_tenant_was_left_in_aws_waits_for_the_time(cluster):
     cluster.holds()
     cluster.mrs.clear()
