@@ -100,8 +100,7 @@ def _isolated(
     order: Order, kept: Mapping[str, ObservedTenant]
 ) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...], bool]:
     asked = order.claim.spec.isolation
-    confirmed = bool(order.composite.confirmed) and _token(asked) in order.composite.confirmed
-    confirmed = confirmed and not _allowed(order)
+    confirmed = _token(asked) in order.composite.confirmed and not _allowed(order)
     switch = Switch(order, kept, gap=confirmed)
     # Where none of the domains that are asked for is served, there is nothing to take down.
     if not switch.under_way:

@@ -22,8 +22,8 @@ So long after the start, a managed resource that was never looked at, as it is p
 nothing."""
 _POLLS: Final = 3.0
 _UNLISTED_SECONDS: Final = 10.0
-"""For so long nobody in the namespace lists what it gave up, before it is told as that: who edits a list
-again and again, or replaces a resource, has it between two rounds."""
+"""For so long nobody in the namespace is seen to list what it gave up, before it is told as that: who edits a
+list again and again, or replaces a resource, has it between two rounds."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class Looks:
         self._lock = threading.Lock()
         self._looks: dict[str, _Look] = {}
         self._given_up: set[tuple[str, str]] = set()
-        self._listed: dict[tuple[str, str], float] = {}
-        """When what was given up was listed last."""
+        self._unlisted: dict[tuple[str, str], float] = {}
+        """Since when nobody was seen to list what was given up."""
         self._deleted: dict[tuple[str, str], float] = {}
         self._on_hold: dict[str, float] = {}
         self._since: float | None = None
@@ -60,7 +60,7 @@ class Looks:
             self._looks[mr.uid] = look
             if before is not None:
                 self._given_up |= before.holds - look.holds
-            if self._given_up:
+            if self._unlisted:
                 self._note_listed({(look.namespace, domain) for domain in listed_by(mr)})
             if active:
                 self._on_hold.pop(mr.uid, None)
@@ -72,10 +72,9 @@ class Looks:
 
     def _note_listed(self, listed: Collection[tuple[str, str]]) -> None:
         """Under the lock; names without their account."""
-        now = self._clock.now()
-        for pair in self._given_up:
-            if (pair[0], namekeys.without_account(pair[1])) in listed:
-                self._listed[pair] = now
+        for pair in tuple(self._unlisted):
+            if _without_account(pair) in listed:
+                del self._unlisted[pair]
 
     def note_deleted(self, mr: Managed, names: frozenset[str] = frozenset()) -> frozenset[tuple[str, str]]:
         """This process deleted its tenant, of these names; what it had, by the last look too. What was made
@@ -127,10 +126,10 @@ class Looks:
 
     def _left_unlisted(self, listed: Collection[tuple[str, str]]) -> frozenset[tuple[str, str]]:
         """Under the lock: what was given up, and nobody has listed for a while."""
-        self._note_listed(listed)
-        self._listed = {pair: at for pair, at in self._listed.items() if pair in self._given_up}
-        since = self._clock.now() - _UNLISTED_SECONDS
-        return frozenset(pair for pair in self._given_up if self._listed.get(pair, since) <= since)
+        now = self._clock.now()
+        unlisted = (pair for pair in self._given_up if _without_account(pair) not in listed)
+        self._unlisted = {pair: self._unlisted.get(pair, now) for pair in unlisted}
+        return frozenset(pair for pair, at in self._unlisted.items() if now - at >= _UNLISTED_SECONDS)
 
     def _forget_deleted(self, kept: frozenset[tuple[str, str]], looks: Iterable[_Look]) -> None:
         """Those of which nothing is kept, and those that a later look found again. One from before the
@@ -142,6 +141,11 @@ class Looks:
         self._deleted = {
             pair: at for pair, at in self._deleted.items() if pair in kept and found.get(pair, at) <= at
         }
+
+
+def _without_account(pair: tuple[str, str]) -> tuple[str, str]:
+    namespace, name = pair
+    return namespace, namekeys.without_account(name)
 
 
 def _own_interval(mr: Managed) -> float:

@@ -81,7 +81,7 @@ class Hooks:
         error = AwsError.of(context[_WATCH].operation, parsed)
         self._count(context, error)
         if error.throttled:
-            self.pace.throttled()
+            self.pace.throttled(error.operation)
         if error.code in STALE_CREDENTIALS:
             self.on_stale()
 

@@ -85,7 +85,7 @@ class CallMetrics:
         self._throttles = _ByAccount(
             Counter(
                 "edgetenants_aws_throttles",
-                "Calls that AWS throttled; each pauses the account.",
+                "Calls that AWS throttled; each pauses its operation.",
                 ("account", "operation"),
                 registry=registry,
             )
@@ -275,7 +275,7 @@ class Gauges(Collector):
         yield from _expiry(days)
         paused = GaugeMetricFamily(
             "edgetenants_aws_paused_seconds",
-            "Seconds for which no call is made, as AWS throttled the account.",
+            "Seconds for which an operation is not called, as AWS throttled it; of several the longest.",
             labels=["account"],
         )
         for account, seconds in sorted(self._paces().items()):

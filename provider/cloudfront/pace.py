@@ -1,10 +1,12 @@
-"""How fast one account is called: a token bucket for each service, and a pause for all after a throttling.
+"""How fast one account is called: a token bucket for each service, and a pause of an operation that AWS
+throttles.
 
 AWS limits requests by operation and account, and publishes no figures for CloudFront. So one bucket is shared
 by every resource of the account, whatever provider config they use, and the lowest rate that any of those
 configs sets holds. A config of a namespace, which a team writes, slows down nobody else: what it sets counts
 where no cluster-scoped config of the account sets anything, and not below the usual rate. A throttled answer
-pauses the whole account: 1 s, doubling to 60 s while it goes on.
+pauses its operation, in the whole account: 1 s, doubling to 60 s while it goes on. Other operations go on, so
+that creations of one team, which AWS throttles, hold up no changes of another.
 
 All on the injected clock. Nothing here is needed for correctness.
 """
@@ -61,6 +63,23 @@ class _Bucket:
         return waiting
 
 
+@dataclass
+class _Pause:
+    """Of one operation."""
+
+    until: float = float("-inf")
+    seconds: float = 0.0
+
+    def begin(self, now: float) -> None:
+        """AWS throttled a call."""
+        if now < self.until:
+            # Made before the pause began.
+            return
+        again = now - self.until < max(self.seconds, _FIRST_PAUSE)
+        self.seconds = min(_LONGEST_PAUSE, self.seconds * 2) if again else _FIRST_PAUSE
+        self.until = now + self.seconds
+
+
 class Pace:
     """The pace of one account. Thread-safe."""
 
@@ -68,8 +87,8 @@ class Pace:
         self._clock = clock
         self._lock = threading.Lock()
         self._buckets: defaultdict[str, _Bucket] = defaultdict(_Bucket)
-        self._paused_until = float("-inf")
-        self._pause = 0.0
+        self._pauses: defaultdict[str, _Pause] = defaultdict(_Pause)
+        """By operation."""
 
     def limit(self, service: str, config: str, rate: float | None, *, of_team: bool = False) -> None:
         """What one provider config says of a service; None: nothing. `of_team`: it is a team's."""
@@ -94,9 +113,10 @@ class Pace:
 
     @property
     def paused(self) -> float:
-        """Seconds for which no call is made."""
+        """Seconds for which an operation is not called; of several the longest."""
         with self._lock:
-            return max(0.0, self._paused_until - self._clock.now())
+            now = self._clock.now()
+            return max((each.until - now for each in self._pauses.values() if now < each.until), default=0.0)
 
     def admit(self, service: str, operation: str) -> float:
         """Hold a call back until it may be made; the seconds that it took.
@@ -106,9 +126,10 @@ class Pace:
         """
         with self._lock:
             now = self._clock.now()
-            if now < self._paused_until:
-                words = "AWS answered that requests come too fast, so all of this account wait"
-                raise AwsError(operation, PAUSED, words, after=self._paused_until - now)
+            pause = self._pauses.get(operation)
+            if pause is not None and now < pause.until:
+                words = f"AWS throttles {operation} requests, so those of this account wait"
+                raise AwsError(operation, PAUSED, words, after=pause.until - now)
             bucket = self._buckets[service]
             waiting = bucket.take(now)
             rate = bucket.rate
@@ -119,13 +140,7 @@ class Pace:
             wait(self._clock, waiting)
         return waiting
 
-    def throttled(self) -> None:
-        """AWS throttled a call."""
+    def throttled(self, operation: str) -> None:
+        """AWS throttled a call of the operation."""
         with self._lock:
-            now = self._clock.now()
-            if now < self._paused_until:
-                # Made before the pause began.
-                return
-            again = now - self._paused_until < max(self._pause, _FIRST_PAUSE)
-            self._pause = min(_LONGEST_PAUSE, self._pause * 2) if again else _FIRST_PAUSE
-            self._paused_until = now + self._pause
+            self._pauses[operation].begin(self._clock.now())

@@ -16,7 +16,7 @@ from tests.unit.provider.world import managed
 GET, UPDATE = "GetDistributionTenant", "UpdateDistributionTenant"
 CHANGED = {"parameters": {"tenantName": "changed"}}
 UNSEEN = "The spec has changed since AWS was last looked at. Not done yet: "
-PAUSED = "AWS answered that requests come too fast, so all of this account wait. Tried again by itself"
+PAUSED = "AWS throttles {} requests, so those of this account wait. Tried again by itself"
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_a_change_that_could_not_be_looked_at_is_in_progress(aws, serving):
     is_waiting(serving, f"{UNSEEN}get tenant shop.acme: Throttling: Rate exceeded. Tried again by itself")
     serving.reconcile()
     assert serving.told("Synced")[0] == "True", "what is only waited for is no error"
-    is_waiting(serving, f"{UNSEEN}get tenant shop.acme: Paused: {PAUSED}")
+    is_waiting(serving, f"{UNSEEN}get tenant shop.acme: Paused: {PAUSED.format(GET)}")
     before = len(serving.writes)
     serving.reconcile()
     assert len(serving.writes) == before, "nothing is written at each look"
@@ -63,7 +63,7 @@ def test_a_change_that_was_not_sent_is_in_progress_with_what_differs(aws, servin
     serving.reconcile()
     is_waiting(serving, f"{differs}update tenant shop.acme: Throttling: Rate exceeded. Tried again by itself")
     serving.reconcile()
-    is_waiting(serving, f"{differs}get tenant shop.acme: Paused: {PAUSED}")
+    is_waiting(serving, f"{differs}update tenant shop.acme: Paused: {PAUSED.format(UPDATE)}")
     serving.come_to_rest()
     is_done(serving)
 

@@ -6,7 +6,7 @@ PROVIDER_AWS = (
     Mutation(
         "a throttling pauses nothing",
         "cloudfront/hooks.py",
-        "            self.pace.throttled()\n",
+        "            self.pace.throttled(error.operation)\n",
         "            pass\n",
         "each resource of a throttled account goes on asking",
         ("contract/test_pace.py",),
@@ -14,9 +14,17 @@ PROVIDER_AWS = (
     Mutation(
         "a pause does not grow",
         "cloudfront/pace.py",
-        "min(_LONGEST_PAUSE, self._pause * 2) if again else _FIRST_PAUSE",
+        "min(_LONGEST_PAUSE, self.seconds * 2) if again else _FIRST_PAUSE",
         "_FIRST_PAUSE",
         "a throttled account is asked again every second",
+        ("unit/provider/test_pace.py",),
+    ),
+    Mutation(
+        "what AWS throttles pauses the whole account",
+        "cloudfront/pace.py",
+        "pause = self._pauses.get(operation)",
+        "pause = max(self._pauses.values(), key=lambda each: each.until, default=None)",
+        "the creations of one team that AWS throttles hold up the changes of all others for minutes",
         ("unit/provider/test_pace.py",),
     ),
     Mutation(
@@ -38,9 +46,9 @@ PROVIDER_AWS = (
     Mutation(
         "credentials that ran out are kept",
         "cloudfront/hooks.py",
-        "            self.pace.throttled()\n        if error.code in STALE_CREDENTIALS:\n"
+        "            self.pace.throttled(error.operation)\n        if error.code in STALE_CREDENTIALS:\n"
         "            self.on_stale()\n",
-        "            self.pace.throttled()\n",
+        "            self.pace.throttled(error.operation)\n",
         "a session that was revoked fails until the provider is started again",
         ("contract/test_credentials.py",),
     ),

@@ -13,7 +13,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "what is listed between two rounds is given up",
         "domainuse.py",
-        "            if self._given_up:\n",
+        "            if self._unlisted:\n",
         "            if False:\n",
         "another team has the domain of one whose tools disagree for a minute",
         ("unit/provider/test_domain_rounds.py",),

@@ -101,17 +101,30 @@ def test_what_would_wait_too_long_is_the_queues_and_costs_nothing(pace, clock):
     assert pace.admit("cloudfront", "Any") == 0
 
 
-def test_a_throttling_pauses_all_and_longer_while_it_goes_on(pace, clock):
+def test_a_throttling_pauses_its_operation_and_longer_while_it_goes_on(pace, clock):
     pauses = []
     for _ in range(8):
-        pace.throttled()
-        pace.throttled()  # of a call that was under way
+        pace.throttled("DescribeCertificate")
+        pace.throttled("DescribeCertificate")  # of a call that was under way
         pauses.append(pace.paused)
-        with pytest.raises(AwsError, match="Paused") as caught:
+        with pytest.raises(AwsError, match="Paused: AWS throttles DescribeCertificate requests") as caught:
             pace.admit("acm", "DescribeCertificate")
         assert caught.value.after == pace.paused
         clock.advance(pace.paused)
     assert pauses == [1, 2, 4, 8, 16, 32, 60, 60]
     clock.advance(61)
-    pace.throttled()
+    pace.throttled("DescribeCertificate")
     assert pace.paused == 1
+
+
+def test_what_aws_throttles_holds_up_no_other_operation(pace, clock):
+    pace.throttled("CreateDistributionTenant")
+    assert pace.admit("cloudfront", "UpdateDistributionTenant") == 0
+    clock.advance(1)
+    pace.throttled("CreateDistributionTenant")
+    pace.throttled("UpdateDistributionTenant")
+    assert pace.paused == 2, "the longest"
+    clock.advance(1)
+    assert pace.admit("cloudfront", "UpdateDistributionTenant") == 0
+    with pytest.raises(AwsError, match="Paused"):
+        pace.admit("cloudfront", "CreateDistributionTenant")
