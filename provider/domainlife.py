@@ -5,9 +5,10 @@
                                   ├── given up, and nobody in the namespace lists it ──▶ ended
                                   └── --keep-domains have passed ──────────────────────▶ ended
 
-What is uncertain changes nothing, and while the provider itself holds the recreation of a tenant, that it is
-not held is not certain. A domain is given up when a look finds that a tenant has it no longer. A
-tenant that was left in AWS was never seen without its domains, so nobody else gets them at once.
+What is uncertain changes nothing: while the provider itself holds the recreation of a tenant, that it is not
+held is not certain, nor is it of a resource that is there and cannot be looked at. A domain is given up when
+a look finds that a tenant has it no longer. A tenant that was left in AWS was never seen without its domains,
+so nobody else gets them at once.
 """
 
 from __future__ import annotations
@@ -97,6 +98,9 @@ class Use:
     """A tenant of it was seen to have the domain no longer, since this process started."""
     deleted: bool = False
     """This process deleted the tenant that had it last."""
+    unseen: bool = False
+    """A managed resource of it lists the domain, and has not been looked at for long: it is paused, or is
+    refused before the look."""
 
 
 def judge(record: Record, use: Use, now: datetime, keep: timedelta) -> Record | None:
@@ -105,13 +109,19 @@ def judge(record: Record, use: Use, now: datetime, keep: timedelta) -> Record | 
         return replace(record, not_held_since=None, deleted=False)
     if use.deleted:
         record = replace(record, deleted=True)
-    if use.held is None:
+    if use.held is None or _was_held(record, use):
         return record
     since = min(record.not_held_since or now, now)
     idle = now - since
     if idle >= keep or (use.given_up and use.listed is False and idle >= _UNLISTED):
         return None
     return replace(record, not_held_since=since)
+
+
+def _was_held(record: Record, use: Use) -> bool:
+    """A tenant had it when anybody could tell last, and whoever lists it cannot be looked at. Once the time
+    runs it runs on: to list a domain keeps nothing."""
+    return use.unseen and record.not_held_since is None and not record.deleted
 
 
 def superfluous(records: Mapping[str, Record], most: int = MOST_NOT_HELD) -> frozenset[str]:

@@ -213,7 +213,13 @@ class Rounds:
             if listed:
                 self._looks.note_listed(record.namespace, domain)
         pair = (record.namespace, domain)
-        use = Use(uses.is_held(*pair), listed, pair in uses.given_up, pair in uses.deleted)
+        use = Use(
+            held=uses.is_held(*pair),
+            listed=listed,
+            given_up=pair in uses.given_up,
+            deleted=pair in uses.deleted,
+            unseen=uses.is_unseen(*pair),
+        )
         becomes = domainlife.judge(record, use, self._now(), self._keep)
         return None if domain in too_many and becomes and becomes.not_held_since else becomes
 

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from edgetenants_runtime import meta
 from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront import namekeys
@@ -17,9 +16,8 @@ from provider.cloudfront.identity import namespace_of
 __all__ = ["Looks", "Uses", "listed_by"]
 
 _LOOK_SECONDS: Final = 24 * 3600.0
-"""For which a look tells that a domain is held, and the poll interval that a resource asks for on top of it.
-So long after the start, a managed resource that was never looked at, as it is paused for example, keeps
-nothing."""
+"""For which a look tells that a domain is held. So long after the start, nothing is known of what a managed
+resource lists that was never looked at."""
 _POLLS: Final = 3.0
 _UNLISTED_SECONDS: Final = 10.0
 """For so long nobody in the namespace is seen to list what it gave up, before it is told as that: who edits a
@@ -115,10 +113,14 @@ class Looks:
             uses.listed |= listed
             if mr.uid in on_hold or (look is None and waited < self._lasts):
                 uses.unlooked |= listed
-            if look is not None and now - look.at < max(self._lasts, _LOOK_SECONDS + _own_interval(mr)):
+            if look is None:
+                uses.unseen |= listed
+            elif now - look.at < self._lasts:
                 uses.held |= {(namespace, domain) for domain in look.active}
+            else:
+                uses.unseen |= {(namespace, namekeys.without_account(domain)) for domain in look.active}
         with self._lock:
-            uses.given_up = self._left_unlisted(uses.listed)
+            uses.given_up, uses.lost = self._left_unlisted(uses.listed), frozenset(self._given_up)
             for uid in looks.keys() - uids:
                 self._looks.pop(uid, None)
             self._on_hold = {uid: at for uid, at in self._on_hold.items() if uid in uids}
@@ -148,15 +150,6 @@ def _without_account(pair: tuple[str, str]) -> tuple[str, str]:
     return namespace, namekeys.without_account(name)
 
 
-def _own_interval(mr: Managed) -> float:
-    """Seconds between two looks that the resource itself asks for; 0 where it asks for none that can be
-    read."""
-    try:
-        return meta.poll_interval(mr.annotations, default=0.0, shortest=0.0)
-    except meta.MalformedAnnotation:
-        return 0.0
-
-
 class Uses:
     """Namespaces with domains."""
 
@@ -175,12 +168,21 @@ class Uses:
         """A managed resource lists it, be it one that is being deleted."""
         self.unlooked: set[tuple[str, str]] = set()
         """The same of one that nobody has looked at yet, or whose recreation is on hold."""
+        self.unseen: set[tuple[str, str]] = set()
+        """The same of one that nobody has looked at for long, or ever."""
+        self.lost: frozenset[tuple[str, str]] = frozenset()
+        """A tenant was seen to have it no longer."""
 
     def is_held(self, namespace: str, domain: str) -> bool | None:
         """As domainlife.Use has it."""
         if (namespace, domain) in self.held:
             return True
         return None if (namespace, namekeys.without_account(domain)) in self.unlooked else False
+
+    def is_unseen(self, namespace: str, domain: str) -> bool:
+        """As domainlife.Use has it. What a look found to be gone is not unseen, whoever else lists it."""
+        listed = (namespace, namekeys.without_account(domain)) in self.unseen
+        return listed and (namespace, domain) not in self.lost
 
     def is_listed(self, namespace: str, domain: str) -> bool:
         """By a managed resource; a name in whichever account."""

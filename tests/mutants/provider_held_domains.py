@@ -11,6 +11,38 @@ _HISTORIES = ("unit/provider/test_records_histories.py",)
 
 PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
+        "what cannot be looked at holds nothing",
+        "domainlife.py",
+        "if use.held is None or _was_held(record, use):",
+        "if use.held is None:",
+        "another team has the domain of a paused resource, or of one with a reference that leads nowhere",
+        ("unit/provider/test_domain_rounds.py",),
+    ),
+    Mutation(
+        "to list what was given up keeps it",
+        "domainuse.py",
+        "return listed and (namespace, domain) not in self.lost",
+        "return listed",
+        "a paused resource keeps a domain that its namespace gave up for ever",
+        ("unit/provider/test_domain_rounds.py",),
+    ),
+    Mutation(
+        "to list what the provider deleted keeps it",
+        "domainlife.py",
+        "use.unseen and record.not_held_since is None and not record.deleted",
+        "use.unseen and record.not_held_since is None",
+        "a paused resource keeps for ever what the provider deleted",
+        ("unit/provider/test_domain_rounds.py",),
+    ),
+    Mutation(
+        "the time stands still for what cannot be looked at",
+        "domainlife.py",
+        "use.unseen and record.not_held_since is None and not record.deleted",
+        "use.unseen and not record.deleted",
+        "a paused resource keeps for ever what its namespace lost",
+        ("unit/provider/test_domain_rounds.py",),
+    ),
+    Mutation(
         "what is listed between two rounds is given up",
         "domainuse.py",
         "            if self._unlisted:\n",
@@ -24,14 +56,6 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
         "            if listed:\n",
         "            if False:\n",
         "another team has the domain of a claim that is edited",
-        ("unit/provider/test_domain_rounds.py",),
-    ),
-    Mutation(
-        "a resource that asks for few looks loses its domains between two of them",
-        "domainuse.py",
-        "_LOOK_SECONDS + _own_interval(mr)",
-        "_LOOK_SECONDS",
-        "another team has the domain of a live tenant once somebody deletes that in the console",
         ("unit/provider/test_domain_rounds.py",),
     ),
     Mutation(
@@ -192,14 +216,6 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
         "mr.uid in on_hold or (look is None and waited < self._lasts)",
         "mr.uid in on_hold",
         "each restart writes every record",
-        _ROUNDS,
-    ),
-    Mutation(
-        "a look is believed for ever",
-        "domainuse.py",
-        "look is not None and now - look.at < max(self._lasts, _LOOK_SECONDS + _own_interval(mr))",
-        "look is not None",
-        "a paused resource keeps a domain for ever",
         _ROUNDS,
     ),
     Mutation(

@@ -66,8 +66,8 @@ class Cluster:
 
     # What happens.
 
-    def holds(self, uid: str = "one", **metadata) -> Managed:
-        mr = self.lists(uid, **metadata)
+    def holds(self, uid: str = "one") -> Managed:
+        mr = self.lists(uid)
         self.looks.note(mr, frozenset({DOMAIN}))
         self.records.hold([DOMAIN], "shop")
         return mr
@@ -78,8 +78,8 @@ class Cluster:
             self.looks.note(mr, frozenset())
         self.mrs.clear()
 
-    def lists(self, uid: str = "one", **metadata) -> Managed:
-        mr = Managed(managed({"domains": [DOMAIN]}, uid=uid, **metadata))
+    def lists(self, uid: str = "one") -> Managed:
+        mr = Managed(managed({"domains": [DOMAIN]}, uid=uid))
         self.mrs = [other for other in self.mrs if other.uid != uid] + [mr]
         return mr
 
@@ -183,15 +183,6 @@ def test_the_time_does_not_run_while_the_provider_holds_the_recreation(cluster):
         cluster.looks.note(mr, frozenset())
         cluster.looks.note_hold(mr)
     assert cluster.passes(hours=23) == "shop", "a day after the last look"
-    cluster.passes(hours=2)
-    assert cluster.passes(hours=71) == "shop"
-    assert cluster.passes(hours=2) is None
-
-
-@pytest.mark.parametrize(("interval", "hours"), [("168h", 192), ("10m", 24), ("soon", 24), (None, 24)])
-def test_a_look_tells_until_the_next_one_is_overdue(cluster, interval, hours):
-    cluster.holds(annotations={"crossplane.io/poll-interval": interval} if interval else {})
-    cluster.passes(hours=hours - 1)
     cluster.passes(hours=2)
     assert cluster.passes(hours=71) == "shop"
     assert cluster.passes(hours=2) is None
@@ -405,21 +396,49 @@ def test_a_new_process_knows_nothing_of_what_it_has_not_looked_at(cluster):
     assert cluster.writes == before
 
 
-def test_a_resource_that_is_never_looked_at_keeps_nothing_for_ever(cluster):
+def test_what_cannot_be_looked_at_loses_nothing(cluster):
+    """It is paused, its policies are not defined, or a reference of it leads nowhere."""
     cluster.holds()
     cluster.restart()
     cluster.lists("paused")
     before = cluster.writes
-    cluster.passes(hours=23)
+    assert cluster.passes(hours=1000) == "shop"
     assert cluster.writes == before
-    cluster.passes(hours=1)
+    cluster.mrs.clear()
+    cluster.passes(minutes=1)
     assert cluster.passes(hours=71) == "shop"
     assert cluster.passes(hours=1) is None
 
 
-def test_nor_does_one_whose_last_look_is_long_ago(cluster):
+def test_nor_does_what_was_looked_at_long_ago(cluster):
     cluster.holds()
+    before = cluster.writes
+    assert cluster.passes(hours=1000) == "shop"
+    assert cluster.writes == before
+    cluster.goes()
+    cluster.passes(seconds=10)
+    assert cluster.passes(seconds=10) is None
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_to_list_what_was_given_up_keeps_nothing(cluster, restarted):
+    mr = cluster.holds()
+    cluster.lists("never looked at")
+    cluster.looks.note(mr, frozenset())
     cluster.passes(hours=24)
+    if restarted:
+        cluster.restart()
+    assert cluster.passes(hours=71) == "shop"
+    assert cluster.passes(hours=1) is None
+
+
+def test_nor_does_to_list_what_the_provider_deleted(cluster):
+    mr = cluster.holds()
+    cluster.passes(hours=24)
+    cluster.looks.note_deleted(mr)
+    cluster.mrs.clear()
+    cluster.lists("never looked at")
+    cluster.passes(minutes=1)
     assert cluster.passes(hours=71) == "shop"
     assert cluster.passes(hours=1) is None
 
