@@ -118,7 +118,7 @@ class Looks:
             elif now - look.at < self._lasts:
                 uses.held |= {(namespace, domain) for domain in look.active}
             else:
-                uses.unseen |= {(namespace, namekeys.without_account(domain)) for domain in look.active}
+                uses.unseen |= {_without_account((namespace, domain)) for domain in look.active}
         with self._lock:
             uses.given_up, uses.lost = self._left_unlisted(uses.listed), frozenset(self._given_up)
             for uid in looks.keys() - uids:
@@ -177,16 +177,16 @@ class Uses:
         """As domainlife.Use has it."""
         if (namespace, domain) in self.held:
             return True
-        return None if (namespace, namekeys.without_account(domain)) in self.unlooked else False
+        return None if _without_account((namespace, domain)) in self.unlooked else False
 
     def is_unseen(self, namespace: str, domain: str) -> bool:
         """As domainlife.Use has it. What a look found to be gone is not unseen, whoever else lists it."""
-        listed = (namespace, namekeys.without_account(domain)) in self.unseen
+        listed = _without_account((namespace, domain)) in self.unseen
         return listed and (namespace, domain) not in self.lost
 
     def is_listed(self, namespace: str, domain: str) -> bool:
         """By a managed resource; a name in whichever account."""
-        return (namespace, namekeys.without_account(domain)) in self.listed
+        return _without_account((namespace, domain)) in self.listed
 
 
 def listed_by(mr: Managed) -> frozenset[str]:

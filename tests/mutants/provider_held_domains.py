@@ -413,17 +413,9 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "a name is listed in no account",
         "domainuse.py",
-        "        return (namespace, namekeys.without_account(domain)) in self.listed\n",
-        "        return (namespace, domain) in self.listed\n",
+        "    return namespace, namekeys.without_account(name)\n",
+        "    return namespace, name\n",
         "a name is free ten seconds after its tenant was deleted in the console",
-        _ROUNDS,
-    ),
-    Mutation(
-        "a name that was not looked at is not held",
-        "domainuse.py",
-        "(namespace, namekeys.without_account(domain)) in self.unlooked",
-        "(namespace, domain) in self.unlooked",
-        "each restart writes the record of every name",
         _ROUNDS,
     ),
     Mutation(
