@@ -396,6 +396,17 @@ def test_a_new_process_knows_nothing_of_what_it_has_not_looked_at(cluster):
     assert cluster.writes == before
 
 
+def test_a_new_process_ends_nothing_of_what_it_has_not_looked_at(cluster):
+    mr = cluster.holds()
+    cluster.looks.note(mr, frozenset())
+    cluster.passes(minutes=1)
+    cluster.now += timedelta(hours=80)
+    cluster.restart()
+    assert cluster.passes(hours=23) == "shop", "its tenant may be there again"
+    cluster.looks.note(mr, frozenset({DOMAIN}))
+    assert cluster.passes(hours=23) == "shop"
+
+
 def test_what_cannot_be_looked_at_loses_nothing(cluster):
     """It is paused, its policies are not defined, or a reference of it leads nowhere."""
     cluster.holds()
