@@ -90,10 +90,11 @@ def not_taken(mr: Managed, group: ObservedGroup, having: Context) -> ExternalErr
 
 def check_change(mr: Managed, state: GroupState, having: Context) -> None:
     """A group is about to be changed. As for its deletion, tenants of others keep what they have of it: they
-    may have come after it was taken over. What status says was written before does not matter.
+    may have come after it was taken over. What status says was written before does not matter. A group is
+    disabled after a second look only, as for a deletion: a list may lag behind a new tenant.
 
     Raises:
-        NotYet, ExternalError: it has such tenants, or AWS does not tell.
+        NotYet, ExternalError: it has such tenants, or AWS does not tell, or a second look has to be taken.
     """
     group, target = state.seen, state.target
     less = {
@@ -102,13 +103,19 @@ def check_change(mr: Managed, state: GroupState, having: Context) -> None:
         "anycastIpListId": group.anycast_ip_list_id != target.anycast_ip_list_id,
     }
     taken = ", ".join(f"spec.forProvider.{field}" for field, goes in less.items() if goes)
-    if taken and has_others(mr, group, having, f"before {taken} is changed"):
+    others = bool(taken) and has_others(mr, group, having, f"before {taken} is changed")
+    disables = less["enabled"] and identity.namespace_of(mr)
+    left = having.memory.unused(mr.uid, group.id, used=others or not disables)
+    if others:
         raise guards.invalid(
             f"{taken} of connection group {group.name} ({group.id}) is not changed, as "
             "tenants are in it that this namespace does not have. Leave it as it is; or have an "
             "administrator move them",
             serving=True,
         )
+    if disables and left:
+        words = f"connection group {group.name} is disabled after a second look at its tenants"
+        raise NotYet(words, after=left)
 
 
 def has_others(

@@ -72,16 +72,20 @@ class Hooks:
         service = model.service_model.service_name
         self._calls.held_back(self.account, service, self.pace.admit(service, model.name))
         deadline.check(f"the call {model.name}")
-        context[_WATCH] = _Call(service, model.name, Stopwatch())
+        context[_WATCH] = _Call(service, model.name, self.pace.now(), Stopwatch())
 
     def _answered(self, http_response: Any, parsed: Any, context: dict[str, Any], **_: Any) -> None:
+        made: _Call = context[_WATCH]
         if http_response.status_code < 300:
             self._count(context, None)
+            self.pace.answered(made.operation, made.began)
             return
-        error = AwsError.of(context[_WATCH].operation, parsed)
+        error = AwsError.of(made.operation, parsed)
         self._count(context, error)
         if error.throttled:
-            self.pace.throttled(error.operation)
+            self.pace.throttled(made.operation, made.began)
+        else:
+            self.pace.answered(made.operation, made.began)
         if error.code in STALE_CREDENTIALS:
             self.on_stale()
 
@@ -102,6 +106,8 @@ class Hooks:
 class _Call:
     service: str
     operation: str
+    began: float
+    """On the pace's clock."""
     watch: Stopwatch
 
 

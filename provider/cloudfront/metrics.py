@@ -85,7 +85,7 @@ class CallMetrics:
         self._throttles = _ByAccount(
             Counter(
                 "edgetenants_aws_throttles",
-                "Calls that AWS throttled; each pauses its operation.",
+                "Calls that AWS throttled; each pauses or slows down its operation.",
                 ("account", "operation"),
                 registry=registry,
             )

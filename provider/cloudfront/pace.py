@@ -6,7 +6,9 @@ by every resource of the account, whatever provider config they use, and the low
 configs sets holds. A config of a namespace, which a team writes, slows down nobody else: what it sets counts
 where no cluster-scoped config of the account sets anything, and not below the usual rate. A throttled answer
 pauses its operation, in the whole account: 1 s, doubling to 60 s while it goes on. Other operations go on, so
-that creations of one team, which AWS throttles, hold up no changes of another.
+that creations of one team, which AWS throttles, hold up no changes of another. An operation that writes goes
+on after the pause call by call, and the namespaces take turns (`turns.py`). One that reads goes on as before:
+a list has many pages, and no use for one of them in a minute.
 
 All on the injected clock. Nothing here is needed for correctness.
 """
@@ -16,11 +18,13 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.clock import pause as wait
+from provider.cloudfront import operations, turns
 from provider.cloudfront.errors import PAUSED, AwsError
+from provider.cloudfront.turns import Turns
 
 __all__ = ["DEFAULT_RATE", "LONGEST_WAIT", "Pace"]
 
@@ -63,21 +67,49 @@ class _Bucket:
         return waiting
 
 
+class _Throttle(Protocol):
+    """What is known of one operation that AWS may throttle. All times are seconds of one clock."""
+
+    def pause(self, now: float) -> float:
+        """Seconds for which nobody may call."""
+        ...
+
+    def take(self, namespace: str, now: float) -> float:
+        """Seconds to wait before it is worth asking again; 0: the call may be made now."""
+        ...
+
+    def throttled(self, began: float, now: float) -> None:
+        """AWS throttled a call that began then."""
+        ...
+
+    def answered(self, began: float) -> None:
+        """AWS did not throttle a call that began then."""
+        ...
+
+
 @dataclass
 class _Pause:
-    """Of one operation."""
+    """Of one operation that reads."""
 
     until: float = float("-inf")
     seconds: float = 0.0
 
-    def begin(self, now: float) -> None:
-        """AWS throttled a call."""
-        if now < self.until:
+    def pause(self, now: float) -> float:
+        return max(0.0, self.until - now)
+
+    def take(self, namespace: str, now: float) -> float:  # noqa: ARG002 - reading takes no turns
+        return self.pause(now)
+
+    def throttled(self, began: float, now: float) -> None:
+        if began < self.until:
             # Made before the pause began.
             return
         again = now - self.until < max(self.seconds, _FIRST_PAUSE)
         self.seconds = min(_LONGEST_PAUSE, self.seconds * 2) if again else _FIRST_PAUSE
         self.until = now + self.seconds
+
+    def answered(self, began: float) -> None:
+        pass
 
 
 class Pace:
@@ -87,8 +119,8 @@ class Pace:
         self._clock = clock
         self._lock = threading.Lock()
         self._buckets: defaultdict[str, _Bucket] = defaultdict(_Bucket)
-        self._pauses: defaultdict[str, _Pause] = defaultdict(_Pause)
-        """By operation."""
+        self._throttles: dict[str, _Throttle] = {}
+        """By operation, of those that AWS has throttled."""
 
     def limit(self, service: str, config: str, rate: float | None, *, of_team: bool = False) -> None:
         """What one provider config says of a service; None: nothing. `of_team`: it is a team's."""
@@ -116,7 +148,7 @@ class Pace:
         """Seconds for which an operation is not called; of several the longest."""
         with self._lock:
             now = self._clock.now()
-            return max((each.until - now for each in self._pauses.values() if now < each.until), default=0.0)
+            return max((each.pause(now) for each in self._throttles.values()), default=0.0)
 
     def admit(self, service: str, operation: str) -> float:
         """Hold a call back until it may be made; the seconds that it took.
@@ -126,10 +158,11 @@ class Pace:
         """
         with self._lock:
             now = self._clock.now()
-            pause = self._pauses.get(operation)
-            if pause is not None and now < pause.until:
+            throttle = self._throttles.get(operation)
+            turn = throttle.take(turns.caller(), now) if throttle else 0.0
+            if turn > 0:
                 words = f"AWS throttles {operation} requests, so those of this account wait"
-                raise AwsError(operation, PAUSED, words, after=pause.until - now)
+                raise AwsError(operation, PAUSED, words, after=turn)
             bucket = self._buckets[service]
             waiting = bucket.take(now)
             rate = bucket.rate
@@ -140,7 +173,21 @@ class Pace:
             wait(self._clock, waiting)
         return waiting
 
-    def throttled(self, operation: str) -> None:
-        """AWS throttled a call of the operation."""
+    def now(self) -> float:
+        """What `throttled` and `answered` take for the beginning of a call."""
+        return self._clock.now()
+
+    def throttled(self, operation: str, began: float) -> None:
+        """AWS throttled a call of the operation, which began then."""
         with self._lock:
-            self._pauses[operation].begin(self._clock.now())
+            throttle = self._throttles.get(operation)
+            if throttle is None:
+                throttle = self._throttles[operation] = Turns() if operations.writes(operation) else _Pause()
+            throttle.throttled(began, self._clock.now())
+
+    def answered(self, operation: str, began: float) -> None:
+        """AWS did not throttle a call of the operation, which began then."""
+        with self._lock:
+            throttle = self._throttles.get(operation)
+            if throttle is not None:
+                throttle.answered(began)

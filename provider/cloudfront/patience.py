@@ -15,6 +15,8 @@ from typing import Final, TypeVar
 from edgetenants_runtime.errors import ExternalError, Retry, RetryMode
 from edgetenants_runtime.external import Change, ExternalClient, Observation
 from edgetenants_runtime.managed import Managed
+from provider.cloudfront.identity import namespace_of
+from provider.cloudfront.turns import on_behalf_of
 
 __all__ = ["LONGEST", "Patience", "PatientClient"]
 
@@ -57,7 +59,8 @@ class Patience:
 
 
 class PatientClient:
-    """An external client whose terminal failures are tried again less and less often."""
+    """An external client whose terminal failures are tried again less and less often, and whose calls wait
+    their namespace's turn where AWS throttles them."""
 
     def __init__(self, client: ExternalClient, patience: Patience, config: str) -> None:
         """`config` says which provider config is used and as what: another one begins anew."""
@@ -90,7 +93,8 @@ class PatientClient:
 
     def _patiently(self, mr: Managed, call: Callable[[], _T]) -> _T:
         try:
-            return call()
+            with on_behalf_of(namespace_of(mr)):
+                return call()
         except ExternalError as error:
             if error.retry.mode is not RetryMode.POLL:
                 raise

@@ -7,6 +7,22 @@ _WIRE = "contract/test_group_safety.py"
 
 _DELETION = (
     Mutation(
+        "a group is disabled at the first look",
+        "cloudfront/groupuse.py",
+        "    if disables and left:\n",
+        "    if disables and left and False:\n",
+        "a tenant of another team that AWS lists late goes dark",
+        (f"{_SAFETY}::test_a_group_is_disabled_after_a_second_look",),
+    ),
+    Mutation(
+        "a look of long ago counts",
+        "cloudfront/memory.py",
+        "known = of == id_ and now - since <= _LOOKS_LAST * self._second_look",
+        "known = of == id_",
+        "a group is disabled at the first look, as it was once to be disabled before",
+        (f"{_SAFETY}::test_a_look_of_long_ago_is_no_first_look",),
+    ),
+    Mutation(
         "one look at the tenants of a group is enough",
         "cloudfront/groupuse.py",
         "if not used and group.enabled and left:",

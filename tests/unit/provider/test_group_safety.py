@@ -608,7 +608,7 @@ def test_whose_tenants_are_in_a_group_is_known_by_the_records_of_names() -> None
     known = world.context["kept"]
     known.hold([key_of("DistributionTenant", ACCOUNT, f"t{number}") for number in range(50)], "shop")
     world.edit(enabled=False)
-    calls = world.reconcile()
+    calls = [*world.reconcile(), *after_a_pause(world)]
     assert "UpdateConnectionGroup" in calls
     assert calls.count("ListTagsForResource") <= 1
     other = serving(api, "")
@@ -646,7 +646,36 @@ def test_what_others_have_of_a_group_stays_though_the_list_lags_behind_their_ten
     assert "tenants are in it that this namespace does not have" in world.error.message
     world.cached.clear()
     world.cloudfront.tenants.clear()
-    assert "UpdateConnectionGroup" in world.reconcile()
+    assert "UpdateConnectionGroup" in [*world.reconcile(), *after_a_pause(world)]
+
+
+def after_a_pause(world: Groups) -> list[str]:
+    world.clock.advance(15)
+    return world.reconcile()
+
+
+def test_a_group_is_disabled_after_a_second_look() -> None:
+    world = serving(None)
+    world.edit(enabled=False)
+    assert "UpdateConnectionGroup" not in world.reconcile()
+    assert isinstance(world.error, NotYet)
+    assert "disabled after a second look at its tenants" in world.error.message
+    # A tenant of others, which somebody put there at the console, and which AWS lists late.
+    world.cloudfront.add(name="late", connection_group_id=world.group.id, tags={TAG: OTHERS})
+    assert "UpdateConnectionGroup" not in after_a_pause(world)
+    world.cloudfront.tenants.clear()
+    assert "UpdateConnectionGroup" not in after_a_pause(world), "looks begin anew"
+    assert "UpdateConnectionGroup" in after_a_pause(world)
+    assert not world.group.enabled
+
+
+def test_a_look_of_long_ago_is_no_first_look() -> None:
+    world = serving(None)
+    world.edit(enabled=False)
+    world.reconcile()
+    world.clock.advance(3600)
+    assert "UpdateConnectionGroup" not in world.reconcile()
+    assert "UpdateConnectionGroup" in after_a_pause(world)
 
 
 def test_who_only_names_a_group_keeps_nobody_from_changing_it() -> None:

@@ -104,8 +104,8 @@ def test_what_would_wait_too_long_is_the_queues_and_costs_nothing(pace, clock):
 def test_a_throttling_pauses_its_operation_and_longer_while_it_goes_on(pace, clock):
     pauses = []
     for _ in range(8):
-        pace.throttled("DescribeCertificate")
-        pace.throttled("DescribeCertificate")  # of a call that was under way
+        pace.throttled("DescribeCertificate", clock.now())
+        pace.throttled("DescribeCertificate", clock.now())  # of a call that was under way
         pauses.append(pace.paused)
         with pytest.raises(AwsError, match="Paused: AWS throttles DescribeCertificate requests") as caught:
             pace.admit("acm", "DescribeCertificate")
@@ -113,18 +113,41 @@ def test_a_throttling_pauses_its_operation_and_longer_while_it_goes_on(pace, clo
         clock.advance(pace.paused)
     assert pauses == [1, 2, 4, 8, 16, 32, 60, 60]
     clock.advance(61)
-    pace.throttled("DescribeCertificate")
+    pace.throttled("DescribeCertificate", clock.now())
     assert pace.paused == 1
 
 
+def test_reading_goes_on_at_once_after_its_pause(pace, clock):
+    pace.throttled("ListDistributionTenants", clock.now())
+    clock.advance(1)
+    for _ in range(10):
+        assert pace.admit("cloudfront", "ListDistributionTenants") == 0
+
+
 def test_what_aws_throttles_holds_up_no_other_operation(pace, clock):
-    pace.throttled("CreateDistributionTenant")
+    pace.throttled("CreateDistributionTenant", clock.now())
     assert pace.admit("cloudfront", "UpdateDistributionTenant") == 0
     clock.advance(1)
-    pace.throttled("CreateDistributionTenant")
-    pace.throttled("UpdateDistributionTenant")
+    assert pace.admit("cloudfront", "CreateDistributionTenant") == 0
+    pace.throttled("CreateDistributionTenant", clock.now())
+    pace.throttled("UpdateDistributionTenant", clock.now())
     assert pace.paused == 2, "the longest"
     clock.advance(1)
     assert pace.admit("cloudfront", "UpdateDistributionTenant") == 0
     with pytest.raises(AwsError, match="Paused"):
         pace.admit("cloudfront", "CreateDistributionTenant")
+
+
+def test_a_write_goes_on_call_by_call_and_is_free_when_aws_takes_it_again(pace, clock):
+    pace.throttled("CreateDistributionTenant", clock.now())
+    waited = []
+    while pace.paused:
+        with pytest.raises(AwsError, match="Paused") as caught:
+            pace.admit("cloudfront", "CreateDistributionTenant")
+        waited.append(caught.value.after)
+        clock.advance(caught.value.after)
+        pace.admit("cloudfront", "CreateDistributionTenant")
+        pace.answered("CreateDistributionTenant", clock.now())
+    assert waited == [1, 0.5, 0.25]
+    for _ in range(10):
+        assert pace.admit("cloudfront", "CreateDistributionTenant") == 0

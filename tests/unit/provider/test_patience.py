@@ -9,6 +9,7 @@ from edgetenants_runtime.external import Change, Observation
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.errors import AwsError
 from provider.cloudfront.patience import Patience, PatientClient
+from provider.cloudfront.turns import caller
 from tests.unit.provider.world import World, managed
 
 
@@ -181,3 +182,16 @@ def test_a_quota_is_asked_for_slowly_and_never_given_up():
         world.reconcile()
         assert (world.error.retry.mode, world.error.retry.seconds) == (RetryMode.AFTER, 600)
     assert world.ready() == ("False", "QuotaExceeded")
+
+
+def test_calls_are_made_on_behalf_of_the_resources_namespace(client, patient):
+    seen = []
+    client._answer = lambda value: (seen.append(caller()), value)[1]
+    mr = Managed(managed())
+    patient.observe(mr)
+    patient.create(mr, client.seen)
+    patient.update(mr, client.seen)
+    patient.delete(mr, client.seen)
+    assert seen == [mr.namespace] * 4
+    assert mr.namespace
+    assert caller() == ""

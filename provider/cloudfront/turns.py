@@ -1,0 +1,135 @@
+"""Whose turn it is, of the namespaces whose calls of one operation AWS throttles.
+
+After a throttled answer one call is made in each gap: of 1 s at first, twice as long after each further
+throttled answer, at most 60 s, half as long after each other answer, until the operation is free again. So
+what AWS permits is used, and those that wait do not all call when a pause ends.
+
+Who has to wait is told when to come again: in its namespace one gap behind the one before. When a call may be
+made, the namespace that had its turn longest ago goes first, if one of its own was told to come now. A
+namespace with many resources that wait therefore delays another one by a gap, and not by all of its own.
+
+Not thread-safe: the pace of the account holds the lock.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Final
+
+__all__ = ["LONGEST_GAP", "Turns", "caller", "on_behalf_of"]
+
+FIRST_GAP: Final = 1.0
+LONGEST_GAP: Final = 60.0
+_SHORTEST_GAP: Final = 0.25
+"""Below it the operation is free: the account's rate is lower by itself."""
+_LONGEST_WAIT: Final = 120.0
+"""Seconds after which those at the end of a long queue ask again: AWS may permit more by then."""
+_LATE: Final = 5.0
+"""Seconds for which a namespace that was told to come now is waited for, at most half a gap."""
+
+_caller: ContextVar[str] = ContextVar("caller", default="")
+
+
+@contextmanager
+def on_behalf_of(namespace: str) -> Iterator[None]:
+    """The calls that the block makes are those of the namespace; "" is nobody's in particular."""
+    token = _caller.set(namespace)
+    try:
+        yield
+    finally:
+        _caller.reset(token)
+
+
+def caller() -> str:
+    """The namespace whose call this is."""
+    return _caller.get()
+
+
+class Turns:
+    """Of one operation in one account. All times are seconds of one clock."""
+
+    def __init__(self) -> None:
+        self._gap = 0.0
+        """0: the operation is free."""
+        self._throttled_at = float("-inf")
+        self._next = float("-inf")
+        """When the next call may be made."""
+        self._told: defaultdict[str, deque[float]] = defaultdict(deque)
+        """By namespace: when those that wait were told to come, in order."""
+        self._had: dict[str, float] = {}
+        """By namespace: when it had its last turn, or did not come for it."""
+
+    def pause(self, now: float) -> float:
+        """Seconds for which nobody may call."""
+        return max(0.0, self._next - now) if self._gap else 0.0
+
+    def take(self, namespace: str, now: float) -> float:
+        """Seconds to wait before it is worth asking again; 0: the call may be made now."""
+        if self._gap and now - self._next > LONGEST_GAP:
+            self._free()
+        if not self._gap:
+            return 0.0
+        self._expire(now)
+        mine = self._told[namespace]
+        if mine and mine[0] <= now:
+            mine.popleft()
+        if now < self._next or self._is_anothers_turn(namespace, now):
+            return self._tell(mine, now) - now
+        self._had[namespace] = now
+        self._next = now + self._gap
+        return 0.0
+
+    def throttled(self, began: float, now: float) -> None:
+        """AWS throttled a call that began then."""
+        if began <= self._throttled_at:
+            # Made before the gaps began, or grew.
+            return
+        self._throttled_at = now
+        self._gap = min(LONGEST_GAP, self._gap * 2) if self._gap else FIRST_GAP
+        self._next = now + self._gap
+
+    def answered(self, began: float) -> None:
+        """AWS did not throttle a call that began then."""
+        if not self._gap or began <= self._throttled_at:
+            return
+        self._next -= self._gap / 2
+        self._gap /= 2
+        if self._gap < _SHORTEST_GAP:
+            self._free()
+
+    @property
+    def _late(self) -> float:
+        return min(_LATE, self._gap / 2)
+
+    def _free(self) -> None:
+        self._gap = 0.0
+        self._told.clear()
+        self._had.clear()
+
+    def _expire(self, now: float) -> None:
+        late = now - self._late
+        for namespace, told in list(self._told.items()):
+            while told and told[0] < late:
+                # Who does not come loses the turn, or the others would wait for it each time.
+                self._had[namespace] = max(told.popleft(), self._had.get(namespace, float("-inf")))
+            if not told:
+                del self._told[namespace]
+
+    def _is_anothers_turn(self, namespace: str, now: float) -> bool:
+        before = self._had.get(namespace, float("-inf"))
+        return any(
+            told and told[0] <= now and self._had.get(other, float("-inf")) < before
+            for other, told in self._told.items()
+            if other != namespace
+        )
+
+    def _tell(self, mine: deque[float], now: float) -> float:
+        waiting = sum(1 for told in self._told.values() if told) + (not mine)
+        soonest = self._next if now < self._next else now + self._late
+        come = soonest if not mine else max(soonest, mine[-1] + self._gap * waiting)
+        come = min(come, now + _LONGEST_WAIT)
+        mine.append(come)
+        return come
