@@ -256,7 +256,7 @@ def test_two_accounts_never_mix(aws):
         (hub, one), (edge, other) = pool.map(live, [HUB, EDGE])
     assert hub.memory is not edge.memory
     assert hub.pace is not edge.pace
-    hub.hooks.pace.throttled("GetDistributionTenant")
+    hub.hooks.pace.throttled("GetDistributionTenant", hub.pace.now())
     assert (hub.pace.paused, edge.pace.paused) == (1.0, 0.0), "a throttled account holds up no other"
     aws.deploy()
     for account, seen in ((hub, one), (edge, other)):
