@@ -113,6 +113,7 @@ class GroupClient:
             # Whatever is made of that: the time of its records begins.
             self._keeper.gone(mr)
             guards.check_import(mr)
+            guards.check_gone(mr, self._with)
             return None
         self._memory.note_group(seen.id, grouplook.of(seen))
         return ownerlook.with_known_tags(mr, seen)

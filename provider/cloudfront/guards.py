@@ -29,6 +29,7 @@ __all__ = [
     "adoption_refused",
     "check_default_group",
     "check_frozen",
+    "check_gone",
     "check_identity",
     "check_import",
     "check_protection",
@@ -277,6 +278,34 @@ def _recreates(mr: Managed, default: DriftPolicy) -> bool:
     except UnsupportedPolicies:
         # Another resource's: the runtime does nothing with it, and says so there.
         return False
+
+
+def check_gone(mr: Managed, having: Context) -> None:
+    """AWS does not find what is to be deleted. Where it was there, one such answer ends no deletion, or
+    nobody would be left to delete it; and none does where it may be another account's answer.
+
+    Raises:
+        NotYet: a second look has to be taken, or somebody has to confirm.
+    """
+    if not mr.deleted:
+        return
+    having.memory.let_go(mr.uid)
+    id_ = mr.at_provider.get("id")
+    if not (isinstance(id_, str) and id_) or having.memory.vanished.was_removed(id_):
+        return
+    if not permissions(mr.management_policies, mr.deletion_policy).delete:
+        return
+    home = account_of(mr.at_provider.get("arn") or "")
+    missing = f"AWS does not find {noun(mr)} {mr.external_name} ({id_})"
+    if home and having.account is None and not is_confirmed(mr):
+        words = (
+            f"{missing}, and does not say whether the credentials of {having.config} are of account {home}, "
+            "which it is in. Permit sts:GetCallerIdentity in their IAM policy (docs/iam.md). If it is gone, "
+            f"set the annotation {CONFIRM_ANNOTATION} to {token_of(mr)}, and this resource goes"
+        )
+        raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.DELETION_HELD, words),))
+    if left := having.memory.gone(mr.uid, id_):
+        raise NotYet(f"{missing}; this resource goes after a second look. Nobody needs to act", after=left)
 
 
 def check_vanished(mr: Managed, having: Context) -> None:

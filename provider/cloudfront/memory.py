@@ -111,6 +111,7 @@ class Memory:
         self._requests: dict[str, tuple[int, float]] = {}
         self._requested_at: dict[str, tuple[tuple[float, datetime], ...]] = {}
         self._unused: dict[str, tuple[str, float]] = {}
+        self._missed: dict[str, tuple[str, float]] = {}
         self._used: dict[str, int] = {}
         self._disabled: dict[str, str] = {}
         self._said: dict[str, Said] = {}
@@ -168,16 +169,26 @@ class Memory:
         """Seconds until a connection group that is seen without tenants is believed to have none: a list may
         lag behind a new tenant, so that a second look is taken after a pause. Who is used begins anew, and so
         does who was not looked at for long."""
-        now = self._clock.now()
         with self._lock:
             if used:
                 self._unused.pop(uid, None)
                 return self._second_look
-            of, since = self._unused.get(uid, (id_, now))
-            known = of == id_ and now - since <= _LOOKS_LAST * self._second_look
-            since = since if known else now
-            self._unused[uid] = (id_, since)
-            return max(0.0, since + self._second_look - now)
+            return self._to_second_look(self._unused, uid, id_)
+
+    def gone(self, uid: str, id_: str) -> float:
+        """Seconds until what is to be deleted and is not found is believed to be gone: one answer may be a
+        replica's that lags behind, or an endpoint's that is not AWS's. As for `unused`."""
+        with self._lock:
+            return self._to_second_look(self._missed, uid, id_)
+
+    def _to_second_look(self, looks: dict[str, tuple[str, float]], uid: str, id_: str) -> float:
+        """Under the lock. `looks` has the first of each."""
+        now = self._clock.now()
+        of, since = looks.get(uid, (id_, now))
+        known = of == id_ and now - since <= _LOOKS_LAST * self._second_look
+        since = since if known else now
+        looks[uid] = (id_, since)
+        return max(0.0, since + self._second_look - now)
 
     def used(self, uid: str) -> float:
         """Seconds to the next look at a connection group that waits for its tenants, which may be for ever:
@@ -352,6 +363,7 @@ class Memory:
         now = self._clock.now()
         with self._lock:
             self._unseen.pop(uid, None)
+            self._missed.pop(uid, None)
             self._seen[uid] = now
             self._seen.move_to_end(uid)
             idle = list(itertools.takewhile(lambda each: self._seen[each] < now - _IDLE_SECONDS, self._seen))
@@ -394,6 +406,7 @@ class Memory:
             self._requests,
             self._requested_at,
             self._unused,
+            self._missed,
             self._used,
             self._disabled,
             self._proofs,

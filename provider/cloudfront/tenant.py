@@ -115,6 +115,7 @@ class TenantClient:
             # Whatever is made of that: the time of its records begins.
             self._keeper.gone(mr)
             guards.check_import(mr)
+            guards.check_gone(mr, self._with)
             return None
         return ownerlook.with_known_tags(mr, seen)
 

@@ -1,19 +1,21 @@
 """Whose turn it is, of the namespaces whose calls of one operation AWS throttles.
 
 After a throttled answer one call is made in each gap: of 1 s at first, twice as long after each further
-throttled answer, at most 60 s, half as long after each other answer, until the operation is free again. So
+throttled answer, at most 20 s, half as long after each other answer, until the operation is free again. So
 what AWS permits is used, and those that wait do not all call when a pause ends.
 
-Who has to wait is told when to come again: in its namespace one gap behind the one before. When a call may be
-made, the namespace that had its turn longest ago goes first, if one of its own was told to come now. A
-namespace with many resources that wait therefore delays another one by a gap, and not by all of its own.
+Who has to wait is told when to come again. A few of each namespace come at the next call that may be made,
+and of those the namespace that had its turn longest ago goes first: one with many resources that wait delays
+another one by a gap, and not by all of its own. The others of a namespace come a little later, and take the
+places of those that had their turn.
 
 Not thread-safe: the pace of the account holds the lock.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from bisect import bisect_left, insort
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -22,11 +24,17 @@ from typing import Final
 __all__ = ["LONGEST_GAP", "Turns", "caller", "on_behalf_of"]
 
 FIRST_GAP: Final = 1.0
-LONGEST_GAP: Final = 60.0
+LONGEST_GAP: Final = 20.0
 _SHORTEST_GAP: Final = 0.25
 """Below it the operation is free: the account's rate is lower by itself."""
-_LONGEST_WAIT: Final = 120.0
-"""Seconds after which those at the end of a long queue ask again: AWS may permit more by then."""
+_IDLE: Final = 60.0
+"""Seconds without a call after which the operation is free."""
+_FIRST: Final = 3
+"""Of a namespace come at the next call that may be made."""
+_SHORTEST_WAIT: Final = 15.0
+_LONGEST_WAIT: Final = 90.0
+"""Seconds after which the others come, one longer for each that waits: AWS may permit more by then, and each
+costs calls that read."""
 _LATE: Final = 5.0
 """Seconds for which a namespace that was told to come now is waited for, at most half a gap."""
 
@@ -57,7 +65,7 @@ class Turns:
         self._throttled_at = float("-inf")
         self._next = float("-inf")
         """When the next call may be made."""
-        self._told: defaultdict[str, deque[float]] = defaultdict(deque)
+        self._told: defaultdict[str, list[float]] = defaultdict(list)
         """By namespace: when those that wait were told to come, in order."""
         self._had: dict[str, float] = {}
         """By namespace: when it had its last turn, or did not come for it."""
@@ -68,14 +76,14 @@ class Turns:
 
     def take(self, namespace: str, now: float) -> float:
         """Seconds to wait before it is worth asking again; 0: the call may be made now."""
-        if self._gap and now - self._next > LONGEST_GAP:
+        if self._gap and now - self._next > _IDLE:
             self._free()
         if not self._gap:
             return 0.0
         self._expire(now)
         mine = self._told[namespace]
         if mine and mine[0] <= now:
-            mine.popleft()
+            del mine[0]
         if now < self._next or self._is_anothers_turn(namespace, now):
             return self._tell(mine, now) - now
         self._had[namespace] = now
@@ -112,9 +120,11 @@ class Turns:
     def _expire(self, now: float) -> None:
         late = now - self._late
         for namespace, told in list(self._told.items()):
-            while told and told[0] < late:
+            missed = bisect_left(told, late)
+            if missed:
                 # Who does not come loses the turn, or the others would wait for it each time.
-                self._had[namespace] = max(told.popleft(), self._had.get(namespace, float("-inf")))
+                self._had[namespace] = now
+                del told[:missed]
             if not told:
                 del self._told[namespace]
 
@@ -126,10 +136,11 @@ class Turns:
             if other != namespace
         )
 
-    def _tell(self, mine: deque[float], now: float) -> float:
-        waiting = sum(1 for told in self._told.values() if told) + (not mine)
-        soonest = self._next if now < self._next else now + self._late
-        come = soonest if not mine else max(soonest, mine[-1] + self._gap * waiting)
-        come = min(come, now + _LONGEST_WAIT)
-        mine.append(come)
+    def _tell(self, mine: list[float], now: float) -> float:
+        come = self._next if now < self._next else now + self._late
+        if len(mine) >= _FIRST and mine[_FIRST - 1] <= come:
+            longest = min(_LONGEST_WAIT, _SHORTEST_WAIT + len(mine))
+            waiting = sum(1 for told in self._told.values() if told)
+            come = max(come, now + min(longest, self._gap * len(mine) * waiting))
+        insort(mine, come)
         return come

@@ -144,6 +144,11 @@ class Vanished:
             for uid in [uid for uid, gone in self._gone.items() if gone.id == id_]:
                 del self._gone[uid]
 
+    def was_removed(self, id_: str) -> bool:
+        """This process deleted it, lately."""
+        with self._lock:
+            return id_ in self._removed
+
     def forget(self, uid: str) -> None:
         """Nobody wants it any more, or would make it anew."""
         with self._lock:

@@ -34,6 +34,7 @@ class Tenants:
     look = "GetDistributionTenant"
     name = "shop.acme"
     edit: dict[str, Any] = {"parameters": {"tenantName": "b"}}  # noqa: RUF012 - read only
+    edit_back: dict[str, Any] = {"parameters": {"tenantName": "a"}}  # noqa: RUF012 - read only
 
     def world(self, cloudfront: FakeCloudFront | None = None, *, annotations=None, **more) -> World:
         return World(managed(annotations=annotations, **more), cloudfront)
@@ -66,6 +67,7 @@ class ConnectionGroups(Tenants):
     look = "GetConnectionGroup"
     name = "shop.front"
     edit: dict[str, Any] = {"ipv6Enabled": False}  # noqa: RUF012 - read only
+    edit_back: dict[str, Any] = {"ipv6Enabled": True}  # noqa: RUF012 - read only
 
     def world(self, cloudfront=None, *, annotations=None, uid=None, namespace=None, **more) -> World:
         world = Groups({"ipv6Enabled": True}, cloudfront)
@@ -279,12 +281,12 @@ def test_a_new_process_reads_the_tag_before_its_first_write_and_no_sooner(kind):
     calls = world.reconcile()
     assert calls.count(READS) == 1
     assert calls.index(READS) < calls.index(writes(calls)[0])
-    world.edit(tags={"stage": "later"})
+    world.edit(**kind.edit_back)
     calls = world.reconcile()
     assert READS not in calls, "proven lately"
     assert writes(calls)
     world.clock.advance(PROVEN_SECONDS)
-    world.edit(tags={"stage": "last"})
+    world.edit(**kind.edit)
     assert READS in world.reconcile()
 
 
