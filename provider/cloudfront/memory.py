@@ -36,7 +36,7 @@ _GROUP_SECONDS: Final = 60.0
 _DEFAULT_GROUP_SECONDS: Final = 3600.0
 """Which group is the account's default one, under the name ""."""
 _ROLL_OUT_SECONDS: Final = 5.0
-_LOOKS_LAST: Final = 10.0
+_LOOKS_LAST: Final = 240.0
 """Times the pause between two looks, after which the first counts no more."""
 _SECOND_LOOK_SECONDS: Final = 15.0
 _SHARED_SECONDS: Final = 60.0

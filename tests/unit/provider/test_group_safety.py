@@ -673,7 +673,7 @@ def test_a_look_of_long_ago_is_no_first_look() -> None:
     world = serving(None)
     world.edit(enabled=False)
     world.reconcile()
-    world.clock.advance(3600)
+    world.clock.advance(4000)
     assert "UpdateConnectionGroup" not in world.reconcile()
     assert "UpdateConnectionGroup" in after_a_pause(world)
 
