@@ -156,6 +156,9 @@ class GroupClient:
         shown = groupreport.show(state, served=served, ineffective=ineffective, frozen=frozen)
         if not state.todo:
             shown = self._with_contention(mr, shown)
+        if not groupuse.disables(state):
+            # Whoever once asked for that and took it back has the first look still before them.
+            self._memory.unused(mr.uid, state.seen.id, used=True)
         return Observation(
             exists=True,
             up_to_date=not state.todo or ineffective or bool(frozen),

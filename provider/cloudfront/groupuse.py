@@ -27,7 +27,16 @@ from provider.cloudfront.groupstate import ObservedGroup
 from provider.cloudfront.keptdomains import RecordsFailed
 from provider.cloudfront.observed import ObservedTenant
 
-__all__ = ["check_change", "check_known", "check_taking", "has_others", "not_taken", "users", "waiting"]
+__all__ = [
+    "check_change",
+    "check_known",
+    "check_taking",
+    "disables",
+    "has_others",
+    "not_taken",
+    "users",
+    "waiting",
+]
 
 _log = structlog.get_logger("provider.cloudfront.groupuse")
 
@@ -98,14 +107,14 @@ def check_change(mr: Managed, state: GroupState, having: Context) -> None:
     """
     group, target = state.seen, state.target
     less = {
-        "enabled": group.enabled and not target.enabled,
+        "enabled": disables(state),
         "ipv6Enabled": group.ipv6_enabled and not target.ipv6_enabled,
         "anycastIpListId": group.anycast_ip_list_id != target.anycast_ip_list_id,
     }
     taken = ", ".join(f"spec.forProvider.{field}" for field, goes in less.items() if goes)
     others = bool(taken) and has_others(mr, group, having, f"before {taken} is changed")
-    disables = less["enabled"] and identity.namespace_of(mr)
-    left = having.memory.unused(mr.uid, group.id, used=others or not disables)
+    second_look = less["enabled"] and identity.namespace_of(mr)
+    left = having.memory.unused(mr.uid, group.id, used=others or not second_look)
     if others:
         raise guards.invalid(
             f"{taken} of connection group {group.name} ({group.id}) is not changed, as "
@@ -113,9 +122,14 @@ def check_change(mr: Managed, state: GroupState, having: Context) -> None:
             "administrator move them",
             serving=True,
         )
-    if disables and left:
+    if second_look and left:
         words = f"connection group {group.name} is disabled after a second look at its tenants"
         raise NotYet(words, after=left)
+
+
+def disables(state: GroupState) -> bool:
+    """The group serves, and is to serve no more."""
+    return state.seen.enabled and not state.target.enabled
 
 
 def has_others(

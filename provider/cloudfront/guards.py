@@ -295,17 +295,31 @@ def check_gone(mr: Managed, having: Context) -> None:
         return
     if not permissions(mr.management_policies, mr.deletion_policy).delete:
         return
-    home = account_of(mr.at_provider.get("arn") or "")
-    missing = f"AWS does not find {noun(mr)} {mr.external_name} ({id_})"
-    if home and having.account is None and not is_confirmed(mr):
-        words = (
-            f"{missing}, and does not say whether the credentials of {having.config} are of account {home}, "
-            "which it is in. Permit sts:GetCallerIdentity in their IAM policy (docs/iam.md). If it is gone, "
-            f"set the annotation {CONFIRM_ANNOTATION} to {token_of(mr)}, and this resource goes"
-        )
+    if words := _maybe_elsewhere(mr, having, "this resource goes"):
         raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.DELETION_HELD, words),))
     if left := having.memory.gone(mr.uid, id_):
+        missing = f"AWS does not find {noun(mr)} {mr.external_name} ({id_})"
         raise NotYet(f"{missing}; this resource goes after a second look. Nobody needs to act", after=left)
+
+
+def _check_elsewhere(mr: Managed, having: Context) -> None:
+    if words := _maybe_elsewhere(mr, having, "it is made anew"):
+        having.kept.on_hold(mr)
+        raise _recreation_held(words, _HELD_SECONDS)
+
+
+def _maybe_elsewhere(mr: Managed, having: Context, then: str) -> str:
+    """What is not found may be in another account than the credentials are of: how one goes on. Empty where
+    it may not, or somebody confirmed that it is gone."""
+    home = account_of(mr.at_provider.get("arn") or "")
+    if not home or having.account is not None or is_confirmed(mr):
+        return ""
+    return (
+        f"AWS does not find {noun(mr)} {mr.external_name} ({mr.at_provider.get('id')}), and does not say "
+        f"whether the credentials of {having.config} are of account {home}, which it was in. Permit "
+        "sts:GetCallerIdentity in their IAM policy (docs/iam.md). If it is gone, set the annotation "
+        f"{CONFIRM_ANNOTATION} to {token_of(mr)}, and {then}"
+    )
 
 
 def check_vanished(mr: Managed, having: Context) -> None:
@@ -330,6 +344,7 @@ def check_vanished(mr: Managed, having: Context) -> None:
             having.kept.on_hold(mr)
         return
     _check_left(mr, having.drift_policy)
+    _check_elsewhere(mr, having)
     home = account_of(mr.at_provider.get("arn") or "")
     census = _shared_census(having, home)
     verdict = vanished.verdict(mr.uid, census, having.poll_seconds)

@@ -36,8 +36,6 @@ _GROUP_SECONDS: Final = 60.0
 _DEFAULT_GROUP_SECONDS: Final = 3600.0
 """Which group is the account's default one, under the name ""."""
 _ROLL_OUT_SECONDS: Final = 5.0
-_LOOKS_LAST: Final = 240.0
-"""Times the pause between two looks, after which the first counts no more."""
 _SECOND_LOOK_SECONDS: Final = 15.0
 _SHARED_SECONDS: Final = 60.0
 _MOST_TOLD: Final = 10_000
@@ -167,8 +165,7 @@ class Memory:
 
     def unused(self, uid: str, id_: str, *, used: bool) -> float:
         """Seconds until a connection group that is seen without tenants is believed to have none: a list may
-        lag behind a new tenant, so that a second look is taken after a pause. Who is used begins anew, and so
-        does who was not looked at for long."""
+        lag behind a new tenant, so that a second look is taken after a pause. Who is used begins anew."""
         with self._lock:
             if used:
                 self._unused.pop(uid, None)
@@ -185,8 +182,7 @@ class Memory:
         """Under the lock. `looks` has the first of each."""
         now = self._clock.now()
         of, since = looks.get(uid, (id_, now))
-        known = of == id_ and now - since <= _LOOKS_LAST * self._second_look
-        since = since if known else now
+        since = since if of == id_ else now
         looks[uid] = (id_, since)
         return max(0.0, since + self._second_look - now)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-__all__ = ["OPERATIONS", "Feature", "Grant", "Operation", "Resource", "creates", "writes"]
+__all__ = ["OPERATIONS", "Feature", "Grant", "Operation", "Resource", "creates", "has_pages", "writes"]
 
 
 class Feature(StrEnum):
@@ -194,3 +194,8 @@ def writes(name: str) -> bool:
 def creates(name: str) -> bool:
     """The operation makes something new, which a second call would make again or refuse."""
     return writes(name) and name.startswith("Create")
+
+
+def has_pages(name: str) -> bool:
+    """The operation lists in pages, each of which is a call."""
+    return name.startswith("List") and name != "ListTagsForResource"

@@ -5,10 +5,10 @@ AWS limits requests by operation and account, and publishes no figures for Cloud
 by every resource of the account, whatever provider config they use, and the lowest rate that any of those
 configs sets holds. A config of a namespace, which a team writes, slows down nobody else: what it sets counts
 where no cluster-scoped config of the account sets anything, and not below the usual rate. A throttled answer
-pauses its operation, in the whole account: 1 s, doubling to 60 s while it goes on. Other operations go on, so
-that creations of one team, which AWS throttles, hold up no changes of another. An operation that writes goes
-on after the pause call by call, and the namespaces take turns (`turns.py`). One that reads goes on as before:
-a list has many pages, and no use for one of them in a minute.
+pauses its operation in the whole account, and longer while it goes on. Other operations go on, so that
+creations of one team, which AWS throttles, hold up no changes of another. After the pause the operation goes
+on call by call, and the namespaces take turns (`turns.py`). A list is only paused, 1 s, doubling to 60 s: its
+pages follow each other at once, and there is no use for one of them.
 
 All on the injected clock. Nothing here is needed for correctness.
 """
@@ -89,7 +89,7 @@ class _Throttle(Protocol):
 
 @dataclass
 class _Pause:
-    """Of one operation that reads."""
+    """Of an operation that lists in pages."""
 
     until: float = float("-inf")
     seconds: float = 0.0
@@ -97,7 +97,7 @@ class _Pause:
     def pause(self, now: float) -> float:
         return max(0.0, self.until - now)
 
-    def take(self, namespace: str, now: float) -> float:  # noqa: ARG002 - reading takes no turns
+    def take(self, namespace: str, now: float) -> float:  # noqa: ARG002 - pages take no turns
         return self.pause(now)
 
     def throttled(self, began: float, now: float) -> None:
@@ -182,7 +182,7 @@ class Pace:
         with self._lock:
             throttle = self._throttles.get(operation)
             if throttle is None:
-                throttle = self._throttles[operation] = Turns() if operations.writes(operation) else _Pause()
+                throttle = self._throttles[operation] = _throttle(operation)
             throttle.throttled(began, self._clock.now())
 
     def answered(self, operation: str, began: float) -> None:
@@ -191,3 +191,9 @@ class Pace:
             throttle = self._throttles.get(operation)
             if throttle is not None:
                 throttle.answered(began)
+
+
+def _throttle(operation: str) -> _Throttle:
+    if operations.has_pages(operation):
+        return _Pause()
+    return Turns() if operations.writes(operation) else Turns(turns.LONGEST_READING_GAP)

@@ -1,8 +1,8 @@
 """Whose turn it is, of the namespaces whose calls of one operation AWS throttles.
 
 After a throttled answer one call is made in each gap: of 1 s at first, twice as long after each further
-throttled answer, at most 20 s, half as long after each other answer, until the operation is free again. So
-what AWS permits is used, and those that wait do not all call when a pause ends.
+throttled answer, at most 20 s (5 s where it reads), half as long after each other answer, until the operation
+is free again. So what AWS permits is used, and those that wait do not all call when a pause ends.
 
 Who has to wait is told when to come again. A few of each namespace come at the next call that may be made,
 and of those the namespace that had its turn longest ago goes first: one with many resources that wait delays
@@ -21,10 +21,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
-__all__ = ["LONGEST_GAP", "Turns", "caller", "on_behalf_of"]
+__all__ = ["LONGEST_READING_GAP", "Turns", "caller", "on_behalf_of"]
 
 FIRST_GAP: Final = 1.0
 LONGEST_GAP: Final = 20.0
+LONGEST_READING_GAP: Final = 5.0
+"""Reading is most of what an account is asked for, and a minute has to see most of its tenants."""
 _SHORTEST_GAP: Final = 0.25
 """Below it the operation is free: the account's rate is lower by itself."""
 _IDLE: Final = 60.0
@@ -59,7 +61,9 @@ def caller() -> str:
 class Turns:
     """Of one operation in one account. All times are seconds of one clock."""
 
-    def __init__(self) -> None:
+    def __init__(self, longest: float = LONGEST_GAP) -> None:
+        """`longest` is the longest gap."""
+        self._longest = longest
         self._gap = 0.0
         """0: the operation is free."""
         self._throttled_at = float("-inf")
@@ -96,7 +100,7 @@ class Turns:
             # Made before the gaps began, or grew.
             return
         self._throttled_at = now
-        self._gap = min(LONGEST_GAP, self._gap * 2) if self._gap else FIRST_GAP
+        self._gap = min(self._longest, self._gap * 2) if self._gap else FIRST_GAP
         self._next = now + self._gap
 
     def answered(self, began: float) -> None:

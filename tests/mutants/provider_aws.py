@@ -36,6 +36,14 @@ PROVIDER_AWS = (
         ("unit/provider/test_turns.py",),
     ),
     Mutation(
+        "the pages of a list take turns",
+        "cloudfront/pace.py",
+        "    if operations.has_pages(operation):\n",
+        "    if False:\n",
+        "no list comes to its end while AWS throttles lists",
+        ("unit/provider/test_pace.py",),
+    ),
+    Mutation(
         "an answer does not shorten the gap",
         "cloudfront/turns.py",
         "        self._gap /= 2\n",

@@ -21,8 +21,8 @@ PROVIDER_GUARDS = (
     Mutation(
         "credentials whose account nobody knows tell what is gone",
         "cloudfront/guards.py",
-        "    if home and having.account is None and not is_confirmed(mr):\n",
-        "    if False:\n",
+        "    if not home or having.account is not None or is_confirmed(mr):\n",
+        "    if True:\n",
         "after a wrong rotation deletions end, and their tenants stay live",
         ("unit/provider/test_gone.py",),
     ),

@@ -120,6 +120,22 @@ def test_credentials_whose_account_nobody_knows_end_no_deletion(world):
     assert world.gone
 
 
+def test_credentials_whose_account_nobody_knows_make_nothing_anew(world):
+    world.context["account"] = None
+    not_found(world)
+    for _ in range(5):
+        assert not [call for call in world.reconcile() if call.startswith("Create")]
+        world.clock.advance(60)
+    assert world.ready() == ("False", "RecreationHeld")
+    token = world.error.message.partition("edgetenants.io/confirm to ")[2].partition(",")[0]
+    world.obj["metadata"]["annotations"]["edgetenants.io/confirm"] = token
+    made = []
+    for _ in range(5):
+        made += world.reconcile()
+        world.clock.advance(60)
+    assert [call for call in made if call.startswith("Create")]
+
+
 def test_what_a_policy_leaves_needs_no_second_look(world):
     world.obj["spec"]["managementPolicies"] = ["Observe", "Create", "Update"]
     world.delete()

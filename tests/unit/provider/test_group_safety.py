@@ -669,11 +669,14 @@ def test_a_group_is_disabled_after_a_second_look() -> None:
     assert not world.group.enabled
 
 
-def test_a_look_of_long_ago_is_no_first_look() -> None:
+def test_a_look_of_before_is_no_first_look() -> None:
     world = serving(None)
     world.edit(enabled=False)
     world.reconcile()
-    world.clock.advance(4000)
+    world.edit(enabled=True)
+    world.reconcile()
+    world.clock.advance(3600)
+    world.edit(enabled=False)
     assert "UpdateConnectionGroup" not in world.reconcile()
     assert "UpdateConnectionGroup" in after_a_pause(world)
 

@@ -104,24 +104,36 @@ def test_what_would_wait_too_long_is_the_queues_and_costs_nothing(pace, clock):
 def test_a_throttling_pauses_its_operation_and_longer_while_it_goes_on(pace, clock):
     pauses = []
     for _ in range(8):
-        pace.throttled("DescribeCertificate", clock.now())
-        pace.throttled("DescribeCertificate", clock.now())  # of a call that was under way
+        pace.throttled("ListDistributionTenants", clock.now())
+        pace.throttled("ListDistributionTenants", clock.now())  # of a call that was under way
         pauses.append(pace.paused)
-        with pytest.raises(AwsError, match="Paused: AWS throttles DescribeCertificate requests") as caught:
-            pace.admit("acm", "DescribeCertificate")
+        with pytest.raises(AwsError, match="AWS throttles ListDistributionTenants requests") as caught:
+            pace.admit("cloudfront", "ListDistributionTenants")
         assert caught.value.after == pace.paused
         clock.advance(pace.paused)
     assert pauses == [1, 2, 4, 8, 16, 32, 60, 60]
     clock.advance(61)
-    pace.throttled("DescribeCertificate", clock.now())
+    pace.throttled("ListDistributionTenants", clock.now())
     assert pace.paused == 1
 
 
-def test_reading_goes_on_at_once_after_its_pause(pace, clock):
+def test_the_pages_of_a_list_go_on_at_once_after_the_pause(pace, clock):
     pace.throttled("ListDistributionTenants", clock.now())
     clock.advance(1)
     for _ in range(10):
         assert pace.admit("cloudfront", "ListDistributionTenants") == 0
+
+
+def test_reading_goes_on_call_by_call_and_soon(pace, clock):
+    pauses = []
+    for _ in range(6):
+        pace.throttled("GetDistributionTenant", clock.now())
+        pauses.append(pace.paused)
+        clock.advance(pace.paused)
+        assert pace.admit("cloudfront", "GetDistributionTenant") == 0
+    assert pauses == [1, 2, 4, 5, 5, 5]
+    with pytest.raises(AwsError, match="Paused: AWS throttles GetDistributionTenant requests"):
+        pace.admit("cloudfront", "GetDistributionTenant")
 
 
 def test_what_aws_throttles_holds_up_no_other_operation(pace, clock):
