@@ -71,7 +71,7 @@ def gone() -> tuple[Condition, ...]:
 
 def _ready(state: GroupState, *, served: bool) -> Condition:
     seen = state.seen
-    if state.asked.enabled is False:
+    if not seen.enabled and state.asked.enabled is False:
         words = "The group is disabled, as spec.forProvider.enabled asks. Set it to true to have it serve."
         return not_ready(TenantReadyReason.DISABLED, words)
     if not seen.enabled:

@@ -32,6 +32,7 @@ __all__ = [
     "check_gone",
     "check_identity",
     "check_import",
+    "check_leaving",
     "check_protection",
     "check_vanished",
     "contended",
@@ -169,7 +170,7 @@ def _no_longer(mr: Managed, seen: Resource, owner: str | None, installation: str
             f"status says that {it} is this resource's, and it has no owner tag in AWS; nothing is written to"
             f" it. If it is this resource's, {advice.take_over(mr, seen.id)}; or set {tag} to {ours}"
         )
-    if owner.partition("/")[2] == identity.owner_of(mr, "", seen.name).partition("/")[2]:
+    if _names_elsewhere(mr, seen, owner):
         # After a restore of the cluster without the ConfigMap, all resources say this.
         return (
             f"status says that {it} is this resource's, and its owner tag in AWS names this resource of "
@@ -185,6 +186,30 @@ def _no_longer(mr: Managed, seen: Resource, owner: str | None, installation: str
         f" written to it. To keep it here, set {tag} to {ours}; or delete this resource, which leaves the"
         f" {noun(mr)} as it is"
     )
+
+
+def _names_elsewhere(mr: Managed, seen: Resource, owner: str) -> bool:
+    """The tag names this very resource, of another installation."""
+    return owner.partition("/")[2] == identity.owner_of(mr, "", seen.name).partition("/")[2]
+
+
+def check_leaving(mr: Managed, seen: Resource, owner: str) -> None:
+    """What is another's is left as it is when its resource is deleted; but not where this provider may only
+    have lost its installation id: nobody would be left to delete it.
+
+    Raises:
+        NotYet: nobody has confirmed that it is another installation's.
+    """
+    if not _names_elsewhere(mr, seen, owner) or is_confirmed(mr):
+        return
+    words = (
+        f"the owner tag of {noun(mr)} {seen.name} ({seen.id}) in AWS names this resource of another "
+        "installation. If this cluster made it, the provider has lost its installation id: whoever runs the "
+        "provider puts the id of the tag back (ConfigMap edgetenants-installation, or --installation-id), "
+        f"and the {noun(mr)} is deleted. If another cluster has it, set the annotation {CONFIRM_ANNOTATION} "
+        f"to {token_of(mr)}, and this resource goes and leaves the {noun(mr)} as it is"
+    )
+    raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.DELETION_HELD, words),))
 
 
 def refuse_beside(mr: Managed, seen: Resource, other: Managed) -> NoReturn:

@@ -197,6 +197,8 @@ def _leaves_with(mr: Managed, seen: Seen, having: Context) -> bool:
         raise guards.adoption_refused(mr, seen, verdict, None, having.installation)
     if verdict is Ownership.LOST or (known and verdict is Ownership.GIVEN):
         return True
+    if known:
+        guards.check_leaving(mr, seen, (seen.tags or {}).get(identity.OWNER_TAG, ""))
     having.memory.proofs.drop(mr.uid)
     return False
 

@@ -210,8 +210,8 @@ PROVIDER_MESSAGES = (
     Mutation(
         "a lost installation id is told as another owner",
         "cloudfront/guards.py",
-        '    if owner.partition("/")[2] == identity',
-        '    if not owner.partition("/")[2] == identity',
+        '    return owner.partition("/")[2] == identity',
+        '    return owner.partition("/")[2] != identity',
         "after a restore each claim offers to delete its resource",
         ("unit/provider/test_owner_proof.py",),
     ),

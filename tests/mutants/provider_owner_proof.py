@@ -7,6 +7,14 @@ _MOVES = "unit/provider/test_domain_moves.py"
 
 PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     Mutation(
+        "a lost installation id lets go of what is deleted",
+        "cloudfront/ownerlook.py",
+        "    if known:\n        guards.check_leaving(",
+        "    if False:\n        guards.check_leaving(",
+        "each deletion leaves a live tenant until somebody puts the id back",
+        ("unit/provider/test_owner_proof.py",),
+    ),
+    Mutation(
         "a write is made by status",
         "cloudfront/ownerlook.py",
         "        if not afresh and _proven(mr, seen, having):\n",

@@ -138,7 +138,7 @@ def test_a_forged_status_changes_and_retags_nothing(kind, owner):
 
 def test_a_forged_status_deletes_nothing(kind):
     cloudfront = FakeCloudFront()
-    it = kind.add(cloudfront, {OWNER_TAG: kind.theirs})
+    it = kind.add(cloudfront, {OWNER_TAG: f"other-cluster/{kind.kind}/else/{kind.name}"})
     world = kind.world(cloudfront)
     forge(world, it)
     world.delete()
@@ -370,13 +370,53 @@ def test_a_lost_installation_id_is_told_as_that_and_not_as_another_owner():
 @pytest.mark.parametrize("restarted", [False, True])
 def test_what_was_handed_over_is_not_deleted(kind, restarted):
     world = settled(kind)
-    kind.put(world, tags={**kind.there(world).tags, OWNER_TAG: kind.theirs})
+    theirs = f"other-cluster/{kind.kind}/else/{kind.name}"
+    kind.put(world, tags={**kind.there(world).tags, OWNER_TAG: theirs})
     if restarted:
         world.restart()
     world.delete()
     assert reconciled(world) == []
     assert world.gone
     assert kind.there(world).enabled
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_what_may_be_ours_of_a_lost_installation_id_is_not_left_behind(kind, restarted):
+    world = settled(kind)
+    kind.put(world, tags={**kind.there(world).tags, OWNER_TAG: kind.theirs})
+    if restarted:
+        world.restart()
+    world.delete()
+    assert reconciled(world) == []
+    assert not world.gone
+    assert world.ready() == ("False", "DeletionHeld")
+    assert "whoever runs the provider puts the id of the tag back" in world.error.message
+    assert kind.theirs not in world.error.message, "people of the namespace are not told whose it is"
+    token = world.error.message.partition("edgetenants.io/confirm to ")[2].partition(",")[0]
+    world.obj["metadata"]["annotations"]["edgetenants.io/confirm"] = token
+    assert reconciled(world) == []
+    assert world.gone
+    assert kind.there(world).enabled, "it is the other cluster's"
+
+
+def test_a_deletion_goes_on_once_the_installation_id_is_back(kind):
+    world = settled(kind)
+    world.context["installation"] = "made-up"
+    world.restart()
+    world.delete()
+    assert reconciled(world) == []
+    assert not world.gone
+    del world.context["installation"]
+    world.restart()
+    for _ in range(40):
+        if world.gone:
+            break
+        reconciled(world)
+        world.cloudfront.deploy()
+        world.clock.advance(60)
+    assert world.gone
+    assert not [g for g in world.cloudfront.groups.values() if not g.is_default]
+    assert not world.cloudfront.tenants
 
 
 def test_what_was_handed_to_one_here_who_has_no_resource_yet_is_not_taken_back(kind):
