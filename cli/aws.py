@@ -14,7 +14,7 @@ from apis import kinds
 from cli.documents import Document
 from edgetenants_runtime.api.providerconfig import CredentialsSource
 from edgetenants_runtime.clock import SystemClock
-from edgetenants_runtime.configuration import ResolvedConfig
+from edgetenants_runtime.config.resolved import ResolvedConfig
 from edgetenants_runtime.managed import ProviderConfigKey
 from provider.cloudfront.aws import Account, Accounts
 

@@ -25,7 +25,7 @@ from edgetenants_runtime.api.annotations import EXTERNAL_NAME
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import ExternalClient
 from edgetenants_runtime.managed import Managed
-from edgetenants_runtime.policies import UnsupportedPolicies
+from edgetenants_runtime.rules.policies import UnsupportedPolicies
 from provider.cloudfront import identity
 from provider.cloudfront.aws import Account
 from provider.cloudfront.connectiongroup import GroupClient

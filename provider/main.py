@@ -21,12 +21,12 @@ from apis.kinds import Kind
 from edgetenants_runtime import logs
 from edgetenants_runtime.api.model import Scope
 from edgetenants_runtime.clock import Clock, RemoteClock, SystemClock
-from edgetenants_runtime.controller import Controller
-from edgetenants_runtime.health import Starting
 from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.errors import KubeError
 from edgetenants_runtime.managed import Managed, ManagedKind, ResourceKind
 from edgetenants_runtime.manager import Manager, Settings
+from edgetenants_runtime.process.controller import Controller
+from edgetenants_runtime.process.health import Starting
 from edgetenants_runtime.providerconfigs import ConfigKinds
 from provider import installation, options
 from provider.cloudfront import sight

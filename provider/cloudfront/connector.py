@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from apis.drift import DriftPolicy
 from edgetenants_runtime.api.conditions import Condition
-from edgetenants_runtime.configuration import ConfigResolver, ResolvedConfig
+from edgetenants_runtime.config.resolved import ConfigResolver, ResolvedConfig
 from edgetenants_runtime.errors import ExternalError
 from edgetenants_runtime.external import ExternalClient
 from edgetenants_runtime.managed import Managed

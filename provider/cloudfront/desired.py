@@ -10,8 +10,8 @@ from apis import errors
 from apis.customizations import Customizations as AskedCustomizations
 from apis.customizations import ManagedCertificateRequest, WebAclAction
 from apis.distributiontenant import DistributionTenantParameters
-from edgetenants_runtime import initprovider
 from edgetenants_runtime.managed import Managed
+from edgetenants_runtime.rules import init_provider
 from provider.cloudfront import identity
 from provider.cloudfront.certificates import Request
 from provider.cloudfront.customizations import INHERITED, Customizations, GeoRestrictions, WebAcl
@@ -85,7 +85,7 @@ def at_creation(mr: Managed, *, installation: str, name: str) -> Tenant:
     Raises:
         apis.errors.InvalidInput: the spec is not one that the CRD would let in.
     """
-    asked = initprovider.at_creation(mr, whole=_CHOICES)
+    asked = init_provider.at_creation(mr, whole=_CHOICES)
     return _tenant(mr, {"enabled": True, **asked}, installation, name)
 
 

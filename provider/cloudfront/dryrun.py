@@ -9,7 +9,7 @@ from typing import NoReturn
 from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.external import Change, ExternalClient, Observation
 from edgetenants_runtime.managed import Managed
-from edgetenants_runtime.policies import permissions
+from edgetenants_runtime.rules.policies import permissions
 from provider.cloudfront.errors import not_ready
 from provider.cloudfront.guards import DRY_RUN_ANNOTATION, check_frozen
 from provider.cloudfront.rehearsal import Recorder, rehearse

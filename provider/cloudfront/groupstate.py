@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from apis import errors
 from apis.connectiongroup import ConnectionGroupParameters
-from edgetenants_runtime import initprovider
 from edgetenants_runtime.managed import Managed
+from edgetenants_runtime.rules import init_provider
 from provider.cloudfront import identity
 from provider.cloudfront.observed import DEPLOYED
 
@@ -103,7 +103,7 @@ def at_creation(mr: Managed, *, installation: str, name: str) -> Group:
     Raises:
         apis.errors.InvalidInput: the spec is not one that the CRD would let in.
     """
-    asked = initprovider.at_creation(mr)
+    asked = init_provider.at_creation(mr)
     return _group(mr, {"enabled": True, "ipv6Enabled": True, **asked}, installation, name)
 
 

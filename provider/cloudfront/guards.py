@@ -13,7 +13,7 @@ from edgetenants_runtime.api.annotations import EXTERNAL_NAME, PAUSED
 from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
-from edgetenants_runtime.policies import UnsupportedPolicies, permissions
+from edgetenants_runtime.rules.policies import UnsupportedPolicies, permissions
 from provider.cloudfront import advice, disclosure, identity, namekeys, ownership
 from provider.cloudfront.conditions import was_ready
 from provider.cloudfront.context import Context

@@ -6,7 +6,7 @@ from typing import Final
 
 from apis.providerconfig import ProviderConfigSpec
 from edgetenants_runtime.api.providerconfig import CredentialsSource
-from edgetenants_runtime.configuration import ResolvedConfig
+from edgetenants_runtime.config.resolved import ResolvedConfig
 from provider.cloudfront.errors import AwsError
 
 __all__ = ["place", "renewal"]

@@ -18,7 +18,7 @@ from edgetenants_runtime.api.conditions import Condition, ConditionStatus, Condi
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import Change, ExternalClient, Observation
 from edgetenants_runtime.managed import Managed
-from edgetenants_runtime.status import without_request_id
+from edgetenants_runtime.rules.status import without_request_id
 
 __all__ = ["ProgressClient", "held_up", "waiting"]
 

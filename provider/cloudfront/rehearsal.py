@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
-from edgetenants_runtime import policies
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import ExternalClient, FieldDiff, Observation
 from edgetenants_runtime.managed import Managed
+from edgetenants_runtime.rules import policies
 from provider.cloudfront import calls, domaincalls, groupcalls
 from provider.cloudfront.calls import CloudFront
 from provider.cloudfront.certificates import Request

@@ -5,7 +5,7 @@ by name from its module, so that a client's code never loads a Kubernetes librar
 """
 
 from edgetenants_runtime.clock import Clock, FakeClock, RemoteClock, SystemClock
-from edgetenants_runtime.configuration import ConfigResolver, ResolvedConfig
+from edgetenants_runtime.config.resolved import ConfigResolver, ResolvedConfig
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.external import (
     AsyncOperation,
@@ -18,8 +18,8 @@ from edgetenants_runtime.external import (
     OperationState,
     TellsOfWaiting,
 )
-from edgetenants_runtime.initprovider import at_creation
 from edgetenants_runtime.managed import Managed, ManagedKind, ProviderConfigKey, ResourceKind
+from edgetenants_runtime.rules.init_provider import at_creation
 
 __all__ = [
     "AsyncOperation",

@@ -13,12 +13,19 @@ from types import FrameType
 
 import structlog
 
-from edgetenants_runtime import logs, references, targets
+from edgetenants_runtime import logs
 from edgetenants_runtime.api.managed import ManagementPolicy
 from edgetenants_runtime.clock import Clock, Stopwatch
-from edgetenants_runtime.collaborators import Collaborators, Pace
-from edgetenants_runtime.connection import ConnectionPublisher
-from edgetenants_runtime.controller import (
+from edgetenants_runtime.external import Connector
+from edgetenants_runtime.kube import crds
+from edgetenants_runtime.kube.cache import ObjectChange
+from edgetenants_runtime.kube.client import KubeClient
+from edgetenants_runtime.kube.events import EventRecorder, EventWriter
+from edgetenants_runtime.kube.informer import Informer
+from edgetenants_runtime.kube.kinds import CRDS
+from edgetenants_runtime.kube.lease import LeaseLock
+from edgetenants_runtime.managed import Managed, ManagedKind, ObjectKey, ResourceKind
+from edgetenants_runtime.process.controller import (
     BY_PROVIDER_CONFIG,
     Controller,
     Instruments,
@@ -27,27 +34,22 @@ from edgetenants_runtime.controller import (
     controller_name,
     shares,
 )
-from edgetenants_runtime.deletion import DeletionHold
-from edgetenants_runtime.external import Connector
-from edgetenants_runtime.guard import GuardedConnector
-from edgetenants_runtime.health import Answer, PageServers, probe_page
-from edgetenants_runtime.kube import crds
-from edgetenants_runtime.kube.cache import ObjectChange
-from edgetenants_runtime.kube.client import KubeClient
-from edgetenants_runtime.kube.events import EventRecorder, EventWriter
-from edgetenants_runtime.kube.informer import Informer
-from edgetenants_runtime.kube.kinds import CRDS
-from edgetenants_runtime.kube.lease import LeaseLock
-from edgetenants_runtime.leader import Election, Elector, own_identity
-from edgetenants_runtime.leftovers import Leftovers
-from edgetenants_runtime.managed import Managed, ManagedKind, ObjectKey, ResourceKind
-from edgetenants_runtime.metrics import Metrics
+from edgetenants_runtime.process.health import Answer, PageServers, probe_page
+from edgetenants_runtime.process.leader import Election, Elector, own_identity
+from edgetenants_runtime.process.metrics import Metrics
 from edgetenants_runtime.providerconfigs import Access, ConfigKinds, ProviderConfigs
-from edgetenants_runtime.publishedsecrets import PublishedSecrets
-from edgetenants_runtime.queue import WorkQueue
-from edgetenants_runtime.reconciler import Reconciler
-from edgetenants_runtime.rounds import Round
-from edgetenants_runtime.writer import ManagedWriter
+from edgetenants_runtime.queueing.queue import WorkQueue
+from edgetenants_runtime.queueing.rounds import Round
+from edgetenants_runtime.reconcile import targets
+from edgetenants_runtime.reconcile.collaborators import Collaborators, Pace
+from edgetenants_runtime.reconcile.connection import ConnectionPublisher
+from edgetenants_runtime.reconcile.deletion import DeletionHold
+from edgetenants_runtime.reconcile.guard import GuardedConnector
+from edgetenants_runtime.reconcile.leftovers import Leftovers
+from edgetenants_runtime.reconcile.published_secrets import PublishedSecrets
+from edgetenants_runtime.reconcile.reconciler import Reconciler
+from edgetenants_runtime.reconcile.writer import ManagedWriter
+from edgetenants_runtime.rules import references
 
 __all__ = ["KindSettings", "Manager", "Settings"]
 
@@ -90,7 +92,7 @@ class Settings:
     hold_deletions: bool = False
     """Delete nothing outside unless confirmed: for clusters where CRDs cannot be read."""
     confirm_annotation: str = ""
-    """With which one held deletion is confirmed; see `deletion.DeletionHold`."""
+    """With which one held deletion is confirmed; see `reconcile.deletion.DeletionHold`."""
 
 
 @dataclass(frozen=True)
@@ -211,7 +213,7 @@ class Manager:
 
     def repeat(self, name: str, job: Callable[[], float]) -> None:
         """Have a job done again and again beside the reconciles, by the process that may act; see
-        `rounds.Round`."""
+        `queueing.rounds.Round`."""
         self._rounds.append(Round(name, job, self._may_act))
 
     def start(self) -> None:

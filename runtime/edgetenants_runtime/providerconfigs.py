@@ -10,19 +10,19 @@ from typing import Any
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api.providerconfig import CredentialsSource
 from edgetenants_runtime.clock import Clock
-from edgetenants_runtime.config_controller import ConfigController, Parts
-from edgetenants_runtime.config_status import COPY_IT
-from edgetenants_runtime.configuration import PRIMARY, ConfigUse, ResolvedConfig
-from edgetenants_runtime.credentials import CredentialLoader, secrets_of
+from edgetenants_runtime.config.controller import ConfigController, Parts
+from edgetenants_runtime.config.credentials import CredentialLoader, secrets_of
+from edgetenants_runtime.config.held_secrets import HeldSecrets
+from edgetenants_runtime.config.resolved import PRIMARY, ConfigUse, ResolvedConfig
+from edgetenants_runtime.config.restrictions import Restrictions
+from edgetenants_runtime.config.status import COPY_IT
+from edgetenants_runtime.config.usages import BY_CONFIG, UsageTracker, Users, by_config
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
-from edgetenants_runtime.events import Recorder
-from edgetenants_runtime.heldsecrets import HeldSecrets
 from edgetenants_runtime.kube.cache import ObjectChange
 from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.informer import Informer
 from edgetenants_runtime.managed import Managed, ObjectKey, ProviderConfigKey, ResourceKind
-from edgetenants_runtime.restrictions import Restrictions
-from edgetenants_runtime.usages import BY_CONFIG, UsageTracker, Users, by_config
+from edgetenants_runtime.rules.events import Recorder
 
 __all__ = ["Access", "ConfigKinds", "ProviderConfigs"]
 

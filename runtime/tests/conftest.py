@@ -15,7 +15,7 @@ import pytest
 
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.clock import FakeClock, Stopwatch, SystemClock, pause
-from edgetenants_runtime.configuration import PRIMARY, ConfigUse, ResolvedConfig
+from edgetenants_runtime.config.resolved import PRIMARY, ConfigUse, ResolvedConfig
 from edgetenants_runtime.errors import ExternalError
 from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.errors import Invalid, Operation

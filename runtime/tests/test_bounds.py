@@ -9,33 +9,25 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from edgetenants_runtime import (
-    Change,
-    ExternalError,
-    Managed,
-    ManagedKind,
-    NotYet,
-    Observation,
-    Retry,
-    config_status,
-)
+from edgetenants_runtime import Change, ExternalError, Managed, ManagedKind, NotYet, Observation, Retry
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api import conditions
 from edgetenants_runtime.api.conditions import Condition
 from edgetenants_runtime.api.managed import ManagedStatus
 from edgetenants_runtime.bounds import LONGEST_MESSAGE, LONGEST_WAIT, cut, cut_bytes
 from edgetenants_runtime.clock import FakeClock, Stopwatch, SystemClock, utc_now
-from edgetenants_runtime.events import EventReason, EventType
-from edgetenants_runtime.instruments import is_true
+from edgetenants_runtime.config import status as config_status
 from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.errors import Invalid, KubeError, Operation, TooLarge, refusal
 from edgetenants_runtime.kube.events import _Told
 from edgetenants_runtime.kube.kinds import CONFIG_MAPS, SECRETS
 from edgetenants_runtime.managed import ObjectKey
 from edgetenants_runtime.manager import Manager, Settings
-from edgetenants_runtime.meta import parse_duration, poll_interval
-from edgetenants_runtime.queue import WorkQueue
-from edgetenants_runtime.steps import Next
+from edgetenants_runtime.process.instruments import is_true
+from edgetenants_runtime.queueing.queue import WorkQueue
+from edgetenants_runtime.reconcile.steps import Next
+from edgetenants_runtime.rules.events import EventReason, EventType
+from edgetenants_runtime.rules.meta import parse_duration, poll_interval
 from edgetenants_runtime.testing import TOYS, World, toy
 from edgetenants_runtime.testing.cases import GENERATED, HELD_MR, SETTLED_MR, conditions_of
 
@@ -192,7 +184,7 @@ def test_a_queue_that_fails_once_ends_no_worker(
     serve(api, named("a"))
     failing = [OverflowError("timeout value is too large")]
     get = controller.queue.get
-    monkeypatch.setattr("edgetenants_runtime.controller._QUEUE_SECONDS", 0.01)
+    monkeypatch.setattr("edgetenants_runtime.process.controller._QUEUE_SECONDS", 0.01)
 
     def once(**how: bool) -> ObjectKey | None:
         if failing:

@@ -13,15 +13,15 @@ from structlog.testing import capture_logs
 
 from edgetenants_runtime import Change, Managed, ManagedKind, Observation, SystemClock
 from edgetenants_runtime.clock import FakeClock, Stopwatch, pause
-from edgetenants_runtime.events import EventReason, EventType
-from edgetenants_runtime.health import Answer, PageServer
 from edgetenants_runtime.kube.cache import Cache
 from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.events import EventRecorder, EventWriter
 from edgetenants_runtime.kube.informer import Informer
-from edgetenants_runtime.leader import Election, Timing
 from edgetenants_runtime.managed import ObjectKey
 from edgetenants_runtime.manager import KindSettings, Manager, Settings, _has_another
+from edgetenants_runtime.process.health import Answer, PageServer
+from edgetenants_runtime.process.leader import Election, Timing
+from edgetenants_runtime.rules.events import EventReason, EventType
 from edgetenants_runtime.testing import toy
 
 Until = Callable[[Callable[[], Any]], None]

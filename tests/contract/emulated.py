@@ -7,7 +7,7 @@ import urllib.request
 
 from edgetenants_emulator.server import EmulatorServer
 from edgetenants_runtime.clock import FakeClock
-from edgetenants_runtime.configuration import ResolvedConfig
+from edgetenants_runtime.config.resolved import ResolvedConfig
 from edgetenants_runtime.managed import ProviderConfigKey
 from provider.cloudfront.aws import Accounts
 

@@ -2,22 +2,22 @@
 
 from tests.mutants.mutation import Mutation
 
-CHANGES = ("test_reconciler_changes.py",)
-CONNECTION = ("test_connection.py",)
-DEATH = ("test_process_death.py",)
-DELETION = ("test_reconciler_deletion.py",)
-FAILURES = ("test_reconciler_failures.py",)
-GUARDS = ("test_reconciler_guards.py",)
+CHANGES = ("reconcile/test_reconciler_changes.py",)
+CONNECTION = ("reconcile/connection/test_connection.py",)
+DEATH = ("reconcile/creation/test_process_death.py",)
+DELETION = ("reconcile/test_reconciler_deletion.py",)
+FAILURES = ("reconcile/test_reconciler_failures.py",)
+GUARDS = ("reconcile/test_reconciler_guards.py",)
 HISTORIES = ("test_histories.py::test_a_history_that_once_broke_a_law",)
-LOOKS = ("test_reconciler_looks.py",)
-POLICIES = ("test_reconciler_policies.py",)
-PURE = ("test_pure.py",)
-WRITES = ("test_writes.py",)
+LOOKS = ("reconcile/test_reconciler_looks.py",)
+POLICIES = ("reconcile/test_reconciler_policies.py",)
+PURE = ("rules/test_pure.py",)
+WRITES = ("reconcile/test_writes.py",)
 
 RECONCILER = (
     Mutation(
         "a paused resource is reconciled",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "        if self.mr.paused:\n            return self.pause()\n",
         "",
         "the pause is how people stop a provider in an incident",
@@ -25,7 +25,7 @@ RECONCILER = (
     ),
     Mutation(
         "an orphan is looked at first",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "        if self.mr.deleted and not self.may.delete:\n            return self.orphan()\n",
         "",
         "an orphan must go although the outside world cannot be reached, and must never be deleted",
@@ -33,7 +33,7 @@ RECONCILER = (
     ),
     Mutation(
         "a deletion without our finalizer is acted upon",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "        if self.mr.deleted and names.FINALIZER not in self.mr.finalizers:\n"
         "            return Outcome(Next.NEVER)\n",
         "",
@@ -42,7 +42,7 @@ RECONCILER = (
     ),
     Mutation(
         "created before the finalizer",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "        self.save(annotations)\n",
         "        self.mr = self.having.writer.patch_metadata(\n"
         "            self.mr, annotations=annotations, finalizers=self.mr.finalizers)\n",
@@ -51,7 +51,7 @@ RECONCILER = (
     ),
     Mutation(
         "created before the pending annotation",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "            annotations |= meta.creation_pending(creation.begins(self.having.now()))\n",
         "            pass\n",
         "after a death nothing says that an external resource may exist",
@@ -59,7 +59,7 @@ RECONCILER = (
     ),
     Mutation(
         "an uncertain creation is repeated",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "if meta.creation(self.mr.annotations).incomplete and not self.kind.deterministic_name:",
         "if False:",
         "a generated name would have two external resources",
@@ -67,7 +67,7 @@ RECONCILER = (
     ),
     Mutation(
         "a lost answer counts as a failed creation",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "        if not _nothing_was_made(cause):\n",
         "        if False:\n",
         "a generated name would have two external resources",
@@ -75,7 +75,7 @@ RECONCILER = (
     ),
     Mutation(
         "a failed creation is not noted",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "            self.set_critical(meta.creation_failed(creation.ends(self.having.now())))\n",
         "            pass\n",
         "a generated name that was refused once would never be created",
@@ -83,7 +83,7 @@ RECONCILER = (
     ),
     Mutation(
         "no grace after a creation",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "        if self.may_not_show_yet():\n",
         "        if False:\n",
         "a world that is slow to show would be asked for a second external resource",
@@ -91,7 +91,7 @@ RECONCILER = (
     ),
     Mutation(
         "the grace does not begin anew with a creation",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "        self.known.begin_creation(self.mr.uid)\n",
         "",
         "what was made anew in a slow world would be made twice",
@@ -99,7 +99,7 @@ RECONCILER = (
     ),
     Mutation(
         "a deletion does not wait for an interrupted creation to show",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "return uncertain and asked is not None and meta.within(longest, asked, now)",
         "return False",
         "its external resource would be an orphan",
@@ -107,7 +107,7 @@ RECONCILER = (
     ),
     Mutation(
         "a deletion waits although the creation was refused",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "            self.known.refused(self.mr.uid)\n            self.note_failed_creation()\n",
         "            self.note_failed_creation()\n",
         "whoever made a mistake and deletes it would wait for nothing",
@@ -115,7 +115,7 @@ RECONCILER = (
     ),
     Mutation(
         "filled in without LateInitialize",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "        if fields and self.may.late_initialize:\n",
         "        if fields:\n",
         "the policy is how people keep their spec as they wrote it",
@@ -123,7 +123,7 @@ RECONCILER = (
     ),
     Mutation(
         "updated without Update",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         " or not self.may.update:",
         ":",
         "an external write that the policies forbid",
@@ -131,7 +131,7 @@ RECONCILER = (
     ),
     Mutation(
         "created without Create",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "        elif not self.may.create and",
         "        elif False and",
         "an external write that the policies forbid",
@@ -139,7 +139,7 @@ RECONCILER = (
     ),
     Mutation(
         "deleted although another finalizer holds it",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "        if self.held_by_others():\n",
         "        if False:\n",
         "a backup that somebody waits for would find nothing",
@@ -147,7 +147,7 @@ RECONCILER = (
     ),
     Mutation(
         "a deletion waits for the garbage collector",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         " - _COLLECTORS)\n",
         ")\n",
         "the collector waits for us: a foreground deletion would never end",
@@ -155,15 +155,15 @@ RECONCILER = (
     ),
     Mutation(
         "a held deletion deletes",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "        if held:\n",
         "        if False:\n",
         "removing the provider's package would delete what customers use",
-        ("test_deletion_hold.py",),
+        ("reconcile/test_deletion_hold.py",),
     ),
     Mutation(
         "let go once the deletion was asked for",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "        self.report(conditions.deleting(), change=change)\n",
         "        self.release()\n",
         "a deletion that fails later would leave an orphan",
@@ -171,7 +171,7 @@ RECONCILER = (
     ),
     Mutation(
         "the generated name is not written down",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "        if change.external_name and change",
         "        if False and change",
         "the external resource could never be found again",
@@ -179,7 +179,7 @@ RECONCILER = (
     ),
     Mutation(
         "a change that our own write took in wakes nobody",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "return Outcome(Next.SOON) if self.overtaken else outcome",
         "return outcome",
         "a resource whose pause ends at that moment would sleep until the next restart",
@@ -187,7 +187,7 @@ RECONCILER = (
     ),
     Mutation(
         "no shortest poll interval",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "shortest=pace.shortest_poll",
         "shortest=0.0",
         "one annotation could use up the account's rate limit",
@@ -195,7 +195,7 @@ RECONCILER = (
     ),
     Mutation(
         "polls without jitter",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "interval * self.having.rng.uniform(1 - pace.jitter, 1 + pace.jitter)",
         "interval",
         "ten thousand resources would be looked at in the same second",
@@ -203,15 +203,15 @@ RECONCILER = (
     ),
     Mutation(
         "created while the outside world is at work",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "        if not self.seen.exists and not self.seen.busy:\n",
         "        if not self.seen.exists:\n",
         "work under way would be begun a second time",
-        ("test_reconciler_async.py",),
+        ("reconcile/test_reconciler_async.py",),
     ),
     Mutation(
         "an adopted resource is not held",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "        self.save(self.unsaved)\n",
         "        pass\n",
         "its deletion would leave an orphan",
@@ -219,7 +219,7 @@ RECONCILER = (
     ),
     Mutation(
         "details of a creation are not published",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "            self.having.connections.publish(self.mr, change.connection_details)\n"
         "        self.tell(EventReason.CREATED",
         "            pass\n        self.tell(EventReason.CREATED",
@@ -231,7 +231,7 @@ RECONCILER = (
 TELLING = (
     Mutation(
         "a conflict is not tried again",
-        "telling.py",
+        "reconcile/telling.py",
         "                return Outcome(Next.REAL_BACKOFF)\n",
         "                return Outcome(Next.NEVER)\n",
         "whoever writes at the wrong moment would stop the resource for good",
@@ -239,7 +239,7 @@ TELLING = (
     ),
     Mutation(
         "anything missing counts as the resource being gone",
-        "telling.py",
+        "reconcile/telling.py",
         "case NotFound() as gone if gone.operation.kind == self.kind:",
         "case NotFound():",
         "a namespace without the connection Secret's place would stop the resource for good",
@@ -247,7 +247,7 @@ TELLING = (
     ),
     Mutation(
         "an API server in trouble is the object's error",
-        "telling.py",
+        "reconcile/telling.py",
         "case KubeError() as error if error.transient:",
         "case KubeError() as error if False:",
         "every restart of the API server would turn all resources to errors",
@@ -255,7 +255,7 @@ TELLING = (
     ),
     Mutation(
         "a requested reconcile is handled for ever",
-        "telling.py",
+        "reconcile/telling.py",
         ' or requested == self.mr.status.get("lastHandledReconcileAt"):',
         ":",
         "an event at each poll",
@@ -263,7 +263,7 @@ TELLING = (
     ),
     Mutation(
         "a bug's text is shown",
-        "steps.py",
+        "reconcile/steps.py",
         """_said(says, f"unexpected {type(cause).__name__}; the provider's log has the details")""",
         "_said(says, str(cause))",
         "exceptions carry secrets: status and events are read by everybody",
@@ -271,7 +271,7 @@ TELLING = (
     ),
     Mutation(
         "a declared failure's retry is ignored",
-        "steps.py",
+        "reconcile/steps.py",
         "    if retry.mode is RetryMode.BACKOFF:\n",
         "    if True:\n",
         "the outside world said when: throttling would get worse",
@@ -282,7 +282,7 @@ TELLING = (
 WRITING = (
     Mutation(
         "a conflict before the creation passes",
-        "writer.py",
+        "reconcile/writer.py",
         '        metadata: dict[str, Any] = {"resourceVersion": mr.resource_version}\n',
         "        metadata: dict[str, Any] = {}\n",
         "an old version of the resource would create what exists under another name",
@@ -290,15 +290,15 @@ WRITING = (
     ),
     Mutation(
         "the creation's result may hit a successor",
-        "writer.py",
+        "reconcile/writer.py",
         '{"metadata": {"uid": mr.uid, "annotations": dict(annotations)}}',
         '{"metadata": {"annotations": dict(annotations)}}',
         "a re-created resource would take its predecessor's external name",
-        ("test_writes.py", "test_reconciler_failures.py"),
+        ("reconcile/test_writes.py", "reconcile/test_reconciler_failures.py"),
     ),
     Mutation(
         "the creation's result is written once",
-        "writer.py",
+        "reconcile/writer.py",
         "_CRITICAL_PAUSES = (0.2, 0.5, 1.0, 2.0, 4.0)",
         "_CRITICAL_PAUSES = ()",
         "a restart of the API server would lose generated names",
@@ -306,15 +306,15 @@ WRITING = (
     ),
     Mutation(
         "a write that cannot be mended is tried again",
-        "writer.py",
+        "reconcile/writer.py",
         "isinstance(error, _FINAL)",
         "isinstance(error, NotFound)",
         "filled-up annotations keep workers waiting for seconds each",
-        ("test_upstream_reconciler.py",),
+        ("upstream/test_reconciler.py",),
     ),
     Mutation(
         "filling in ignores conflicts",
-        "writer.py",
+        "reconcile/writer.py",
         '        metadata = {"resourceVersion": mr.resource_version}\n',
         "        metadata: dict[str, Any] = {}\n",
         "what somebody has just written would be overwritten",
@@ -322,7 +322,7 @@ WRITING = (
     ),
     Mutation(
         "status is written without news",
-        "writer.py",
+        "reconcile/writer.py",
         "            if not patch or self._futile.get(mr.uid) == _timeless(patch):\n",
         "            if False:\n",
         "each write wakes the composite, whose circuit breaker counts it",
@@ -330,15 +330,19 @@ WRITING = (
     ),
     Mutation(
         "a status write without effect is repeated",
-        "writer.py",
+        "reconcile/writer.py",
         "            self._futile[mr.uid] = _timeless(patch)\n",
         "            pass\n",
         "a CRD that does not know a field would cause a write at each poll",
-        ("test_writes.py", "test_reconciler_changes.py", "test_reconciler_looks.py"),
+        (
+            "reconcile/test_writes.py",
+            "reconcile/test_reconciler_changes.py",
+            "reconcile/test_reconciler_looks.py",
+        ),
     ),
     Mutation(
         "a conflict on status is an error",
-        "writer.py",
+        "reconcile/writer.py",
         "            except Conflict:\n",
         "            except NotImplementedError:\n",
         "what was observed would be thrown away whenever somebody writes",
@@ -346,7 +350,7 @@ WRITING = (
     ),
     Mutation(
         "our own writes are not read",
-        "writer.py",
+        "reconcile/writer.py",
         "        self._cache.observed(written)\n",
         "",
         "each reconcile after a write would meet a conflict",
@@ -354,7 +358,7 @@ WRITING = (
     ),
     Mutation(
         "a condition's transition time moves by itself",
-        "status.py",
+        "rules/status.py",
         '    new["lastTransitionTime"] = _text(old, "lastTransitionTime") or new["lastTransitionTime"]\n',
         "",
         "a write at each poll, and nobody knows since when it is ready",
@@ -362,7 +366,7 @@ WRITING = (
     ),
     Mutation(
         "a new request id is news",
-        "status.py",
+        "rules/status.py",
         '    return _REQUEST_ID.sub("", message)\n',
         "    return message\n",
         "a write at each failing poll",
@@ -370,7 +374,7 @@ WRITING = (
     ),
     Mutation(
         "the generation acted upon is not told",
-        "status.py",
+        "rules/status.py",
         '    status["observedGeneration"] = generation if report.acted_upon else _acted_upon(old)\n',
         "",
         "nobody could tell whether a change was acted upon",
@@ -378,7 +382,7 @@ WRITING = (
     ),
     Mutation(
         "what is no longer there stays in status",
-        "status.py",
+        "rules/status.py",
         "dict.fromkeys(name for name in old if name not in new)",
         "{}",
         "status would tell of fields that are gone",
@@ -389,7 +393,7 @@ WRITING = (
 RULES = (
     Mutation(
         "a failure after an interrupted creation does not count",
-        "meta.py",
+        "rules/meta.py",
         "self.pending is not None and not _after(self.ended, self.pending)",
         "self.pending is not None and self.ended is None",
         "an interrupted second creation would be repeated",
@@ -397,7 +401,7 @@ RULES = (
     ),
     Mutation(
         "two moments of one second are apart",
-        "meta.py",
+        "rules/meta.py",
         "moment is not None and moment >= begun",
         "moment is not None and moment > begun",
         "resources that crossplane-runtime wrote would stop as uncertain",
@@ -405,7 +409,7 @@ RULES = (
     ),
     Mutation(
         "an unreadable time counts as none",
-        "meta.py",
+        "rules/meta.py",
         'raise MalformedAnnotation(f"annotation {name} is not an RFC 3339 time: {excerpt(text)}") from None',
         "return None",
         "a creation of unknown result would be repeated",
@@ -413,7 +417,7 @@ RULES = (
     ),
     Mutation(
         "the deletion policy is ignored",
-        "policies.py",
+        "rules/policies.py",
         "        return deletion_policy != DeletionPolicy.ORPHAN\n",
         "        return True\n",
         "what was to be kept would be deleted",
@@ -421,7 +425,7 @@ RULES = (
     ),
     Mutation(
         "the deletion policy wins over explicit policies",
-        "policies.py",
+        "rules/policies.py",
         "    if chosen == {_ALL}:\n",
         "    if chosen:\n",
         "what was to be kept would be deleted",
@@ -429,7 +433,7 @@ RULES = (
     ),
     Mutation(
         "unknown policies are guessed at",
-        "policies.py",
+        "rules/policies.py",
         "    if chosen not in _SUPPORTED:\n",
         "    if False:\n",
         "a typing error would become a policy",
@@ -445,11 +449,11 @@ RULES = (
     ),
     Mutation(
         "the confirmation of a held deletion may be anything",
-        "deletion.py",
+        "reconcile/deletion.py",
         "mr.annotations.get(self.confirm_annotation) == token:",
         "mr.annotations.get(self.confirm_annotation):",
         "a confirmation copied from another resource would delete this one",
-        ("test_deletion_hold.py",),
+        ("reconcile/test_deletion_hold.py",),
     ),
 )
 

@@ -3,8 +3,8 @@
 from tests.mutants.mutation import Mutation
 
 BOUNDS = ("test_bounds.py",)
-KEPT = ("test_connection_kept.py",)
-OPEN = ("test_uncertain_creations.py",)
+KEPT = ("reconcile/connection/test_kept.py",)
+OPEN = ("reconcile/creation/test_uncertain.py",)
 
 RUNTIME_BOUNDS = (
     # Durations and workers.
@@ -26,7 +26,7 @@ RUNTIME_BOUNDS = (
     ),
     Mutation(
         "the poll interval is not bounded",
-        "meta.py",
+        "rules/meta.py",
         "max(shortest, wait(seconds))",
         "max(shortest, seconds)",
         "the annotation of one resource reaches the clock as it is",
@@ -34,7 +34,7 @@ RUNTIME_BOUNDS = (
     ),
     Mutation(
         "an endless duration is read",
-        "meta.py",
+        "rules/meta.py",
         " if len(text) <= _LONGEST_DURATION else []",
         "",
         "one annotation keeps a worker, and the whole process, for minutes",
@@ -42,7 +42,7 @@ RUNTIME_BOUNDS = (
     ),
     Mutation(
         "a worker ends with what one resource raises",
-        "controller.py",
+        "process/controller.py",
         "        except BaseException:  # noqa: BLE001 - whatever one",
         "        except OSError:  # noqa: BLE001 - whatever one",
         "a few resources end all workers of their kind",
@@ -50,7 +50,7 @@ RUNTIME_BOUNDS = (
     ),
     Mutation(
         "a worker ends with SystemExit",
-        "controller.py",
+        "process/controller.py",
         "        except BaseException:  # noqa: BLE001 - whatever one",
         "        except Exception:  # noqa: BLE001 - whatever one",
         "a library that calls sys.exit ends a worker, and nobody hears of it",
@@ -58,7 +58,7 @@ RUNTIME_BOUNDS = (
     ),
     Mutation(
         "a worker ends with a queue that fails",
-        "controller.py",
+        "process/controller.py",
         "            except Exception:  # noqa: BLE001 - all keys wait for the workers\n",
         "            except KeyError:  # noqa: BLE001 - all keys wait for the workers\n",
         "what one resource waits for ends every worker",
@@ -66,7 +66,7 @@ RUNTIME_BOUNDS = (
     ),
     Mutation(
         "a creation in the future is waited for",
-        "meta.py",
+        "rules/meta.py",
         "return -seconds < (now - moment).total_seconds() < seconds",
         "return (now - moment).total_seconds() < seconds",
         "an annotation of the year 9999 stops the creation, and the deletion, for ever",
@@ -82,7 +82,7 @@ RUNTIME_BOUNDS = (
     ),
     Mutation(
         "what fails between the steps is not told",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "            with step(Step.RECONCILE):\n                outcome = self.steps()\n",
         "            outcome = self.steps()\n",
         "Synced stays True while nothing is reconciled",
@@ -98,11 +98,11 @@ RUNTIME_BOUNDS = (
     ),
     Mutation(
         "a handler that fails hides the changes after it",
-        "handlers.py",
+        "kube/handlers.py",
         "        except Exception:  # noqa: BLE001 - what one makes",
         "        except OSError:  # noqa: BLE001 - what one makes",
         "resources wait for a poll that never comes",
-        ("test_informer.py",),
+        ("kube/test_informer.py",),
     ),
     # Texts and names.
     Mutation(
@@ -119,11 +119,11 @@ RUNTIME_BOUNDS = (
         "cut_bytes(told.message)",
         "told.message[:1024]",
         "the API server refuses events in other scripts than Latin",
-        ("test_events.py",),
+        ("kube/test_events.py",),
     ),
     Mutation(
         "a status that is too large hides Synced",
-        "telling.py",
+        "reconcile/telling.py",
         "        if isinstance(failure.cause, (TooLarge, Invalid)):\n",
         "        if False:\n",
         "the last status stands there for ever and says that all is well",
@@ -163,7 +163,7 @@ RUNTIME_BOUNDS = (
     ),
     Mutation(
         "any text is the name of a Secret",
-        "connection.py",
+        "reconcile/connection.py",
         "    if not _NAME.fullmatch(name):\n",
         "    if False:\n",
         "bad input is told as a bug, or by the API server in other words",
@@ -188,7 +188,7 @@ RUNTIME_BOUNDS = (
     ),
     Mutation(
         "a refusal answers the attempts before it",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "not creation.attempted_since_success or self.known.of(self.mr.uid).refused",
         "True",
         "the tenant of an attempt whose answer was lost is left behind",
@@ -196,7 +196,7 @@ RUNTIME_BOUNDS = (
     ),
     Mutation(
         "a lost answer is forgotten at once",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "        if known.unanswered_at and meta.within(longest, known.unanswered_at, now):\n"
         "            return True\n",
         "",
@@ -205,7 +205,7 @@ RUNTIME_BOUNDS = (
     ),
     Mutation(
         "a call is waited for as long as one that succeeded",
-        "collaborators.py",
+        "reconcile/collaborators.py",
         "    uncertain_grace: float = 120.0\n",
         "    uncertain_grace: float = 30.0\n",
         "a call that goes on after our read time-out leaves its tenant behind",
@@ -213,7 +213,7 @@ RUNTIME_BOUNDS = (
     ),
     Mutation(
         "Ready of an earlier external resource answers for the last",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "        if self.mr.deleted and self.may_yet_be_made():\n            return True\n",
         "        ready = self.mr.condition(ConditionType.READY)\n"
         "        if meta.creation(self.mr.annotations).seen_since(ready):\n            return False\n"
@@ -223,7 +223,7 @@ RUNTIME_BOUNDS = (
     ),
     Mutation(
         "a process that stands down amid a creation forgets it",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "            # The call may have been made.\n"
         "            self.known.unanswered(self.mr.uid, self.having.now())\n",
         "            self.known.refused(self.mr.uid)\n",
@@ -233,7 +233,7 @@ RUNTIME_BOUNDS = (
     # Connection details.
     Mutation(
         "what a creation tells is not kept",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "        self.having.connections.keep(self.mr, change.connection_details)\n",
         "",
         "a password that is told once is lost with one error of the API server",
@@ -241,7 +241,7 @@ RUNTIME_BOUNDS = (
     ),
     Mutation(
         "details are published once or never",
-        "connection.py",
+        "reconcile/connection.py",
         "        self.keep(mr, details)\n        details = self._unpublished.get(mr.uid, {})\n",
         "",
         "the Secret is never written, and Synced is True",
@@ -249,7 +249,7 @@ RUNTIME_BOUNDS = (
     ),
     Mutation(
         "a deleted Secret is not missed",
-        "connection.py",
+        "reconcile/connection.py",
         "        if False in told:\n            return False\n",
         "",
         "an application waits ten minutes for its Secret",
@@ -257,7 +257,7 @@ RUNTIME_BOUNDS = (
     ),
     Mutation(
         "our own write is taken for somebody's",
-        "connection.py",
+        "reconcile/connection.py",
         "        self._watch.written(stored)\n",
         "",
         "each poll of each resource asks for its Secret",
@@ -265,23 +265,23 @@ RUNTIME_BOUNDS = (
     ),
     Mutation(
         "the distance to the next round is not bounded",
-        "rounds.py",
+        "queueing/rounds.py",
         "self._stopping.wait(wait(self._once()))",
         "self._stopping.wait(self._once())",
         "one answer of a job ends its rounds for good, and nobody is told",
-        ("test_rounds.py",),
+        ("queueing/test_rounds.py",),
     ),
     Mutation(
         "a round that ends its thread ends all rounds",
-        "rounds.py",
+        "queueing/rounds.py",
         "except BaseException:  # noqa: BLE001 - whatever one round does, SystemExit too, the next one comes",
         "except Exception:  # noqa: BLE001",
         "domains are kept for nobody, or for ever, until the provider is started anew",
-        ("test_rounds.py",),
+        ("queueing/test_rounds.py",),
     ),
     Mutation(
         "a requested reconcile is noted in whatever length",
-        "telling.py",
+        "reconcile/telling.py",
         'cut(self.mr.annotations.get(names.RECONCILE_REQUESTED_AT) or "", LONGEST_REQUEST)',
         "self.mr.annotations.get(names.RECONCILE_REQUESTED_AT)",
         "no status of the resource is ever stored again, Synced neither",
@@ -289,7 +289,7 @@ RUNTIME_BOUNDS = (
     ),
     Mutation(
         "conditions of others leave no room",
-        "status.py",
+        "rules/status.py",
         "        del merged[type_]\n",
         "        pass\n",
         "no status of the resource is ever stored again, Synced neither",
@@ -297,7 +297,7 @@ RUNTIME_BOUNDS = (
     ),
     Mutation(
         "a status that breaks its schema is told nowhere",
-        "telling.py",
+        "reconcile/telling.py",
         "isinstance(failure.cause, (TooLarge, Invalid))",
         "isinstance(failure.cause, TooLarge)",
         "the conditions stay as they were, and nobody is told but by an event",

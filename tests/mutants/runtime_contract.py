@@ -2,32 +2,32 @@
 
 from tests.mutants.mutation import Mutation
 
-ENDS = ("test_creation_ends.py",)
-FAILURES = ("test_reconciler_failures.py",)
-INFORMER = ("test_informer.py",)
-GUARDS = ("test_reconciler_guards.py",)
-DELETION = ("test_reconciler_deletion.py",)
+ENDS = ("reconcile/creation/test_ends.py",)
+FAILURES = ("reconcile/test_reconciler_failures.py",)
+INFORMER = ("kube/test_informer.py",)
+GUARDS = ("reconcile/test_reconciler_guards.py",)
+DELETION = ("reconcile/test_reconciler_deletion.py",)
 
 RUNTIME_CONTRACT = (
     Mutation(
         "several by selector in the order of their names",
-        "references.py",
+        "rules/references.py",
         "    return [(key, value) for value, key in sorted(first.items())]\n",
         "    return sorted((key, value) for value, key in first.items())\n",
         "values would change places, and be written, when an object is renamed",
-        ("test_references.py",),
+        ("rules/test_references.py",),
     ),
     Mutation(
         "several by selector, one of them twice",
-        "references.py",
+        "rules/references.py",
         "    return [(key, value) for value, key in sorted(first.items())]\n",
         "    return sorted(found, key=lambda each: each[1])\n",
         "the external API would refuse a list with duplicates",
-        ("test_references.py",),
+        ("rules/test_references.py",),
     ),
     Mutation(
         "conflicts are met at once",
-        "telling.py",
+        "reconcile/telling.py",
         "                return Outcome(Next.REAL_BACKOFF)\n            case NotServed()",
         "                return Outcome(Next.SOON)\n            case NotServed()",
         "a cache that lags would cost eight looks at AWS each second",
@@ -35,12 +35,12 @@ RUNTIME_CONTRACT = (
     ),
     Mutation(
         "conflicts on configs are met at once",
-        "config_controller.py",
+        "config/controller.py",
         "            # The watch brings what somebody else wrote; a cache that lags is given time.\n"
         "            self._queue.retry_real(task)\n",
         "            self._queue.add_after_real(task, self.LOOK_SECONDS)\n",
         "a cache that lags would cost four writes each second",
-        ("test_config_controller.py",),
+        ("config/test_controller.py",),
     ),
     Mutation(
         "a watch that is forgotten at once is listed anew at once",
@@ -76,27 +76,27 @@ RUNTIME_CONTRACT = (
     ),
     Mutation(
         "a client is let go where all went well only",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "        try:\n            return self.connected(client)\n        finally:\n",
         "        if True:\n            return self.connected(client)\n        if True:\n",
         "each failing reconcile would leave a session open",
-        ("test_disconnect.py",),
+        ("reconcile/test_disconnect.py",),
     ),
     Mutation(
         "the guard lets nothing go",
-        "guard.py",
+        "reconcile/guard.py",
         "            self._client.disconnect()\n",
         "            pass\n",
         "each reconcile would leave a session open",
-        ("test_disconnect.py",),
+        ("reconcile/test_disconnect.py",),
     ),
     Mutation(
         "a client that cannot be let go fails the reconcile",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "            with step(Step.DISCONNECT):\n",
         "            if True:\n",
         "what was done would be reported as failed",
-        ("test_disconnect.py",),
+        ("reconcile/test_disconnect.py",),
     ),
     Mutation(
         "the fakes know no kind but Toy",
@@ -124,7 +124,7 @@ RUNTIME_CONTRACT = (
     ),
     Mutation(
         "a poll interval of zero is the shortest",
-        "meta.py",
+        "rules/meta.py",
         " if seconds > 0 else default",
         "",
         "who switches the annotation off would be looked at six times as often",
@@ -140,7 +140,7 @@ RUNTIME_CONTRACT = (
     ),
     Mutation(
         "a stored message may be anything",
-        "status.py",
+        "rules/status.py",
         '    return value if isinstance(value, str) else ""\n',
         "    return value  # type: ignore[return-value]\n",
         "whoever may write status stops the reconciles of a resource",
@@ -148,7 +148,7 @@ RUNTIME_CONTRACT = (
     ),
     Mutation(
         "a conflict loses the name",
-        "writer.py",
+        "reconcile/writer.py",
         "                if isinstance(error, _FINAL) and not isinstance(error, NotServed):\n",
         "                if not error.transient:\n",
         "the external resource of a generated name could never be found again",
@@ -156,7 +156,7 @@ RUNTIME_CONTRACT = (
     ),
     Mutation(
         "what could not be written of a creation is forgotten",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "        self.known.unwritten(self.mr.uid, annotations)\n",
         "",
         "the external resource of a generated name could never be found again",
@@ -164,7 +164,7 @@ RUNTIME_CONTRACT = (
     ),
     Mutation(
         "a name that people found is written over",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "        if chosen and self.mr.external_name not in (None, chosen):\n",
         "        if False:\n",
         "what people decided would be undone",
@@ -172,7 +172,7 @@ RUNTIME_CONTRACT = (
     ),
     Mutation(
         "a deterministic name waits for its annotations",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "        if self.kind.deterministic_name and not chosen:\n",
         "        if False:\n",
         "where annotations are refused nothing would be reported and nothing deleted",
@@ -180,7 +180,7 @@ RUNTIME_CONTRACT = (
     ),
     Mutation(
         "a creation ends when the clock says so",
-        "meta.py",
+        "rules/meta.py",
         "        return max(now, self.pending) if _counts(self.pending) else now\n",
         "        return now\n",
         "a clock that is set back by milliseconds would stop a generated name for good",
@@ -188,7 +188,7 @@ RUNTIME_CONTRACT = (
     ),
     Mutation(
         "a creation begins when the clock says so",
-        "meta.py",
+        "rules/meta.py",
         "        return max(now, self.ended + _TICK) if _counts(self.ended) else now\n",
         "        return now\n",
         "after a clock was set back an interrupted creation would be made twice",
@@ -196,7 +196,7 @@ RUNTIME_CONTRACT = (
     ),
     Mutation(
         "what was announced and not begun stays announced",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "            self.take_back()\n",
         "            pass\n",
         "a change of leaders would stop a generated name for good",
@@ -204,7 +204,7 @@ RUNTIME_CONTRACT = (
     ),
     Mutation(
         "who stands down writes over who leads",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "writer.patch_metadata(self.mr, annotations=failed, finalizers=self.mr.finalizers)",
         "writer.set_critical_annotations(self.mr, failed)",
         "the new leader's open creation would count as failed and be made twice",
@@ -212,7 +212,7 @@ RUNTIME_CONTRACT = (
     ),
     Mutation(
         "what only a change mends is tried again",
-        "steps.py",
+        "reconcile/steps.py",
         "        return Outcome(Next.NEVER, failed=True)\n",
         "        return Outcome(Next.AFTER, poll_seconds, failed=True)\n",
         "an event each minute for what nobody but its author can mend",
@@ -220,7 +220,7 @@ RUNTIME_CONTRACT = (
     ),
     Mutation(
         "what only a change mends is told at each start",
-        "telling.py",
+        "reconcile/telling.py",
         "        if why.retry != Retry.never() or self.news(conditions.reconcile_error(why.message)):\n",
         "        if True:\n",
         "an event for each such resource at each start of the provider",
@@ -228,7 +228,7 @@ RUNTIME_CONTRACT = (
     ),
     Mutation(
         "other finalizers are told of at each look",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "        if self.known.begins_to_wait(self.mr.uid, waits):\n",
         "        if True:\n",
         "an event at each look while somebody's backup runs",
@@ -236,7 +236,7 @@ RUNTIME_CONTRACT = (
     ),
     Mutation(
         "a finalizer that cannot be removed leaves Ready True",
-        "steps.py",
+        "reconcile/steps.py",
         '"cannot remove managed resource finalizer", deleting()',
         '"cannot remove managed resource finalizer", None',
         "a resource whose external resource is gone would say that it serves",
@@ -244,7 +244,7 @@ RUNTIME_CONTRACT = (
     ),
     Mutation(
         "details of a creation that cannot be published leave Ready unsaid",
-        "steps.py",
+        "reconcile/steps.py",
         'Says(EventReason.CANNOT_PUBLISH, "cannot publish connection details", creating())',
         'Says(EventReason.CANNOT_PUBLISH, "cannot publish connection details", None)',
         "whoever waits for Ready would see nothing at all",
@@ -252,7 +252,7 @@ RUNTIME_CONTRACT = (
     ),
     Mutation(
         "a server that knows no kinds yet ends a reconcile for good",
-        "telling.py",
+        "reconcile/telling.py",
         "            case NotServed() as unknown if unknown.operation.kind == self.kind:\n",
         "            case NotServed() as unknown if False:\n",
         "resources would sleep after a restart of the API server",
@@ -260,7 +260,7 @@ RUNTIME_CONTRACT = (
     ),
     Mutation(
         "what went while it was made is left",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "            self.having.left(self.mr, external_name)\n",
         "            pass\n",
         "a tenant that nobody has serves on",
@@ -268,63 +268,63 @@ RUNTIME_CONTRACT = (
     ),
     Mutation(
         "what another resource has by now is deleted",
-        "leftovers.py",
+        "reconcile/leftovers.py",
         "        if self._has_another(left.mr):\n",
         "        if False:\n",
         "a resource that was deleted and made again at once loses its tenant",
-        ("test_leftovers.py",),
+        ("reconcile/creation/test_leftovers.py",),
     ),
     Mutation(
         "what is left is deleted while deletions are held",
-        "leftovers.py",
+        "reconcile/leftovers.py",
         " and not self._deletion_held(mr)",
         "",
         "a provider that was told to delete nothing deletes",
-        ("test_leftovers.py",),
+        ("reconcile/creation/test_leftovers.py",),
     ),
     Mutation(
         "what is left is tried for ever",
-        "leftovers.py",
+        "reconcile/leftovers.py",
         "        if left.tries >= _TRIES:\n",
         "        if False:\n",
         "calls to AWS that lead to nothing, until a restart",
-        ("test_leftovers.py",),
+        ("reconcile/creation/test_leftovers.py",),
     ),
     Mutation(
         "what is left is not known to be deleted",
-        "leftovers.py",
+        "reconcile/leftovers.py",
         '"deletionTimestamp": rfc3339(utc_now())',
         "",
         "the provider takes it for a resource that it should go on with",
-        ("test_leftovers.py",),
+        ("reconcile/creation/test_leftovers.py",),
     ),
     Mutation(
         "drift that was repaired is told to nobody",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "        if change.drifted:\n",
         "        if False:\n",
         "two providers fight over a resource in silence",
-        ("test_reconciler_looks.py",),
+        ("reconcile/test_reconciler_looks.py",),
     ),
     Mutation(
         "what is left of one namespace waits for that of another",
-        "leftovers.py",
+        "reconcile/leftovers.py",
         "thread.join(max(0.0, _PATIENCE - elapsed.elapsed()))",
         "thread.join()",
         "a team whose account does not answer has the left tenants of all others serve on",
-        ("test_leftovers.py",),
+        ("reconcile/creation/test_leftovers.py",),
     ),
     Mutation(
         "a namespace that is under way gets another thread",
-        "leftovers.py",
+        "reconcile/leftovers.py",
         "if share not in self._busy]",
         "]",
         "each round adds a thread that hangs",
-        ("test_leftovers.py",),
+        ("reconcile/creation/test_leftovers.py",),
     ),
     Mutation(
         "a failure is logged at each touch",
-        "telling.py",
+        "reconcile/telling.py",
         "log = _log.debug if self.told_before(why.message) else _log.warning",
         "log = _log.warning",
         "one object of a team fills the log of the provider",

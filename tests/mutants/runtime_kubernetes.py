@@ -3,8 +3,8 @@
 from tests.mutants.mutation import Mutation
 from tests.mutants.runtime_configs import CONFIGS, CONNECTIONS
 
-INFORMER = ("test_informer.py",)
-QUEUE = ("test_queue.py",)
+INFORMER = ("kube/test_informer.py",)
+QUEUE = ("queueing/test_queue.py",)
 
 FOLLOWING = (
     Mutation(
@@ -60,7 +60,7 @@ FOLLOWING = (
 QUEUEING = (
     Mutation(
         "one key in two workers",
-        "queue.py",
+        "queueing/queue.py",
         "        if key in self._processing:\n",
         "        if False:\n",
         "two reconciles of one resource at once would create it twice",
@@ -68,7 +68,7 @@ QUEUEING = (
     ),
     Mutation(
         "a later delay wins",
-        "queue.py",
+        "queueing/queue.py",
         "        if known is not None and known[0] <= due:\n",
         "        if False:\n",
         "a poll would put off a retry",
@@ -76,7 +76,7 @@ QUEUEING = (
     ),
     Mutation(
         "back-off without a bound",
-        "queue.py",
+        "queueing/queue.py",
         "min(self.LONGEST_RETRY, ",
         "max(0.0, ",
         "after a long outage nothing would come back for hours",
@@ -84,7 +84,7 @@ QUEUEING = (
     ),
     Mutation(
         "a gone key keeps its delays",
-        "queue.py",
+        "queueing/queue.py",
         "            self._delays.discard(key)\n            self._real_delays.discard(key)\n\n    def get",
         "            pass\n\n    def get",
         "memory that grows with each deleted resource",
@@ -95,47 +95,47 @@ QUEUEING = (
 LEADING = (
     Mutation(
         "a process that lost the lead goes on writing",
-        "guard.py",
+        "reconcile/guard.py",
         "        if not self._may_act():\n",
         "        if False:\n",
         "two providers would act at once",
-        ("test_guard.py",),
+        ("reconcile/test_guard.py",),
     ),
     Mutation(
         "a write begins after the reconcile's time",
-        "guard.py",
+        "reconcile/guard.py",
         "        deadline.check(write, made_nothing=True)\n",
         "",
         "a hung call would be followed by a write that nobody waits for",
-        ("test_guard.py",),
+        ("reconcile/test_guard.py",),
     ),
     Mutation(
         "an overdue renewal still leads",
-        "leader.py",
+        "process/leader.py",
         " and self._clock.now() < self._renewed + self._timing.renew",
         "",
         "a process that was frozen would wake up as a second leader",
-        ("test_leader.py",),
+        ("process/test_leader.py",),
     ),
     Mutation(
         "a Lease of somebody else is taken before it expires",
-        "leader.py",
+        "process/leader.py",
         "        return self._clock.now() >= self._seen_at + known.seconds\n",
         "        return True\n",
         "two providers would act at once",
-        ("test_leader.py",),
+        ("process/test_leader.py",),
     ),
     Mutation(
         "a poll interval that cannot be read holds a deletion",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "        annotations = {} if self.mr.deleted else self.mr.annotations\n",
         "        annotations = self.mr.annotations\n",
         "a tenant serves on though its resource was deleted",
-        ("test_reconciler_deletion.py",),
+        ("reconcile/test_reconciler_deletion.py",),
     ),
     Mutation(
         "a share has all workers",
-        "queue.py",
+        "queueing/queue.py",
         "if count >= free)",
         "if False)",
         "who brings a slow AWS account has the resources of all others wait",
@@ -143,7 +143,7 @@ LEADING = (
     ),
     Mutation(
         "two shares have all workers",
-        "queue.py",
+        "queueing/queue.py",
         "if count >= free)",
         "if count >= self._workers - max(1, self._workers // 4))",
         "who has two namespaces has the resources of all others wait",
@@ -151,7 +151,7 @@ LEADING = (
     ),
     Mutation(
         "what hangs counts for its share",
-        "queue.py",
+        "queueing/queue.py",
         "            self._shares.pop(key, None)\n            self._changed.notify_all()\n",
         "            self._changed.notify_all()\n",
         "six reconciles that hang stop a namespace",
@@ -159,7 +159,7 @@ LEADING = (
     ),
     Mutation(
         "one share goes on and on",
-        "lanes.py",
+        "queueing/lanes.py",
         "            self._shares.move_to_end(share)\n",
         "            pass\n",
         "a namespace with a thousand resources would starve the others",
@@ -167,19 +167,19 @@ LEADING = (
     ),
     Mutation(
         "a difference that cannot be made is sent all the same",
-        "immutable.py",
+        "rules/immutable.py",
         "    if stuck:\n",
         "    if False:\n",
         "half an update would be made",
-        ("test_fields.py",),
+        ("rules/test_fields.py",),
     ),
     Mutation(
         "references are resolved while deleting",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "        if not self.mr.deleted:\n            # Written with",
         "        if True:\n            # Written with",
         "what is referred to is gone first: the deletion would never end",
-        ("test_references.py",),
+        ("rules/test_references.py",),
     ),
 )
 
@@ -194,19 +194,19 @@ GUARDING = (
     ),
     Mutation(
         "a finalizer is written with the whole resource",
-        "writer.py",
+        "reconcile/writer.py",
         'return self._patch(mr, {"metadata": metadata} | ({"spec": spec} if spec else {}))',
         'return self._patch(mr, {"metadata": metadata, "spec": spec or dict(mr.spec)})',
         "fields of a spec that this version does not know, or of other writers, would be overwritten",
-        ("test_writes.py::test_a_finalizer_is_a_patch_of_metadata_and_of_nothing_else",),
+        ("reconcile/test_writes.py::test_a_finalizer_is_a_patch_of_metadata_and_of_nothing_else",),
     ),
     Mutation(
         "every change of status wakes the resource",
-        "controller.py",
+        "process/controller.py",
         "        elif change.old is None or _wants(change.old) != _wants(change.new):\n",
         "        else:\n",
         "the provider would answer its own writes for ever",
-        ("test_writes.py",),
+        ("reconcile/test_writes.py",),
     ),
     Mutation(
         "a kind is reconciled before the others are read",

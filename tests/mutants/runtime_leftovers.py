@@ -2,12 +2,12 @@
 
 from tests.mutants.mutation import Mutation
 
-WAITING = ("test_waiting.py",)
+WAITING = ("reconcile/test_waiting.py",)
 
 RUNTIME_LEFTOVERS = (
     Mutation(
         "a generation that was not looked at counts as observed",
-        "telling.py",
+        "reconcile/telling.py",
         "acted_upon=self.looked if acted_upon is None else acted_upon,",
         "acted_upon=True,",
         "kstatus takes a change for done whose reference leads nowhere",
@@ -15,7 +15,7 @@ RUNTIME_LEFTOVERS = (
     ),
     Mutation(
         "a pause that the spec asks for leaves the generation behind",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "synced=paused, acted_upon=asked)",
         "synced=paused)",
         "what waits by kstatus waits for ever for a spec that asks for a pause",
@@ -23,7 +23,7 @@ RUNTIME_LEFTOVERS = (
     ),
     Mutation(
         "nothing is said of a generation that none was looked at with",
-        "status.py",
+        "rules/status.py",
         "    return stored if isinstance(stored, int) else 0\n",
         "    return stored if isinstance(stored, int) else status.get('generation', 1)\n",
         "kstatus takes a new resource without a provider config for done",
@@ -31,7 +31,7 @@ RUNTIME_LEFTOVERS = (
     ),
     Mutation(
         "the guard keeps to itself what the connector says of a change that waits",
-        "guard.py",
+        "reconcile/guard.py",
         "        if isinstance(self._connector, TellsOfWaiting):\n",
         "        if False:\n",
         "InSync is True for a change that nobody has looked at",
@@ -39,7 +39,7 @@ RUNTIME_LEFTOVERS = (
     ),
     Mutation(
         "the connector is asked after the look too",
-        "telling.py",
+        "reconcile/telling.py",
         "        if self.looked or not isinstance(",
         "        if not isinstance(",
         "what the look said is told as if nobody had looked",
@@ -47,7 +47,7 @@ RUNTIME_LEFTOVERS = (
     ),
     Mutation(
         "a change under a pause is not told",
-        "reconciler.py",
+        "reconcile/reconciler.py",
         "*(() if asked else self.waiting(paused.message)), ",
         "",
         "InSync is True for a change that was made under a pause",
@@ -59,6 +59,6 @@ RUNTIME_LEFTOVERS = (
         "        if change.old is not None and change.new is None:\n",
         "        if change.old is not None:\n",
         "what it sets for its account counts no more",
-        ("test_config_controller.py",),
+        ("config/test_controller.py",),
     ),
 )

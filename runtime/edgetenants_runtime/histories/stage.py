@@ -9,9 +9,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from edgetenants_runtime.collaborators import Collaborators, Pace
-from edgetenants_runtime.connection import ConnectionPublisher
-from edgetenants_runtime.events import EventReason, EventType
 from edgetenants_runtime.histories.actions import (
     Action,
     At,
@@ -29,10 +26,13 @@ from edgetenants_runtime.histories.people import People
 from edgetenants_runtime.kube.cache import Cache
 from edgetenants_runtime.kube.kinds import SECRETS
 from edgetenants_runtime.managed import Managed, ObjectKey, ResourceKind
-from edgetenants_runtime.reconciler import Reconciler
-from edgetenants_runtime.steps import Next, Outcome
+from edgetenants_runtime.reconcile.collaborators import Collaborators, Pace
+from edgetenants_runtime.reconcile.connection import ConnectionPublisher
+from edgetenants_runtime.reconcile.reconciler import Reconciler
+from edgetenants_runtime.reconcile.steps import Next, Outcome
+from edgetenants_runtime.reconcile.writer import ManagedWriter
+from edgetenants_runtime.rules.events import EventReason, EventType
 from edgetenants_runtime.testing import CLUSTER_TOYS, TOYS, FakeObjects, Journal, Killed
-from edgetenants_runtime.writer import ManagedWriter
 
 __all__ = ["MANAGED", "Stage", "play"]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import structlog
 
-from edgetenants_runtime.handlers import tell
+from edgetenants_runtime.kube.handlers import tell
 from edgetenants_runtime.managed import ObjectKey, key_of
 
 __all__ = ["Cache", "ChangeType", "ObjectChange"]

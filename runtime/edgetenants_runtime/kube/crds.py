@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from edgetenants_runtime.kube.errors import Forbidden, NotFound
 from edgetenants_runtime.kube.kinds import CRDS
+from edgetenants_runtime.kube.objects import Objects
 from edgetenants_runtime.managed import ObjectKey, ResourceKind
-from edgetenants_runtime.writer import Objects
 
 __all__ = ["leaves"]
 

@@ -15,12 +15,12 @@ import structlog
 
 from edgetenants_runtime.bounds import cut_bytes
 from edgetenants_runtime.clock import Clock, SystemClock, rfc3339, utc_now
-from edgetenants_runtime.events import EventReason, EventType
 from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.errors import AlreadyExists, KubeError, NotFound
 from edgetenants_runtime.kube.kinds import EVENTS
 from edgetenants_runtime.managed import Managed, ObjectKey
-from edgetenants_runtime.status import without_request_id
+from edgetenants_runtime.rules.events import EventReason, EventType
+from edgetenants_runtime.rules.status import without_request_id
 
 __all__ = ["EventRecorder", "EventWriter"]
 

@@ -20,10 +20,10 @@ from typing import Any
 import structlog
 
 from edgetenants_runtime.clock import Stopwatch
-from edgetenants_runtime.handlers import tell
 from edgetenants_runtime.kube.cache import Cache, Index, ObjectChange
 from edgetenants_runtime.kube.client import KubeClient, Page
 from edgetenants_runtime.kube.errors import Forbidden, Gone, KubeError, NotFound
+from edgetenants_runtime.kube.handlers import tell
 from edgetenants_runtime.kube.watch import EventType, Watch, WatchEvent
 from edgetenants_runtime.managed import ResourceKind
 

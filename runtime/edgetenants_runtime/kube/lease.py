@@ -10,8 +10,8 @@ from typing import Any
 from edgetenants_runtime.clock import rfc3339_micro, utc_now
 from edgetenants_runtime.kube.errors import NotFound
 from edgetenants_runtime.kube.kinds import LEASES
+from edgetenants_runtime.kube.objects import Objects
 from edgetenants_runtime.managed import ObjectKey
-from edgetenants_runtime.writer import Objects
 
 __all__ = ["LeaseLock", "LeaseRecord"]
 

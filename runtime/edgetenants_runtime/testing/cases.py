@@ -19,7 +19,7 @@ from edgetenants_runtime.api.conditions import Condition
 from edgetenants_runtime.external import Change
 from edgetenants_runtime.kube.errors import KubeError
 from edgetenants_runtime.managed import Managed, ManagedKind
-from edgetenants_runtime.steps import Next, Outcome
+from edgetenants_runtime.reconcile.steps import Next, Outcome
 from edgetenants_runtime.testing.toys import CLUSTER_TOYS, TOYS, toy
 from edgetenants_runtime.testing.world import World
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from edgetenants_runtime.api.conditions import available
-from edgetenants_runtime.events import EventReason, EventType
 from edgetenants_runtime.external import Change, Observation
 from edgetenants_runtime.managed import Managed
+from edgetenants_runtime.rules.events import EventReason, EventType
 from edgetenants_runtime.testing.journal import Journal
 
 __all__ = ["FakeExternal", "FakeRecorder"]

@@ -46,7 +46,7 @@ class FakeObjects:
         return found
 
     def select(self, kind: ResourceKind, namespace: str, labels: Mapping[str, str]) -> list[dict[str, Any]]:
-        """As `targets.Reader.select`."""
+        """As `reconcile.targets.Reader.select`."""
         found = [
             obj
             for (resource, key), obj in self._objects.items()

@@ -7,21 +7,21 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from edgetenants_runtime import references
 from edgetenants_runtime.clock import rfc3339
-from edgetenants_runtime.collaborators import Collaborators, Pace
-from edgetenants_runtime.connection import ConnectionPublisher
 from edgetenants_runtime.external import Connector
 from edgetenants_runtime.kube.cache import Cache
 from edgetenants_runtime.managed import Managed, ManagedKind, key_of
-from edgetenants_runtime.reconciler import Reconciler
-from edgetenants_runtime.steps import Outcome
-from edgetenants_runtime.targets import Targets
+from edgetenants_runtime.reconcile.collaborators import Collaborators, Pace
+from edgetenants_runtime.reconcile.connection import ConnectionPublisher
+from edgetenants_runtime.reconcile.reconciler import Reconciler
+from edgetenants_runtime.reconcile.steps import Outcome
+from edgetenants_runtime.reconcile.targets import Targets
+from edgetenants_runtime.reconcile.writer import ManagedWriter
+from edgetenants_runtime.rules import references
 from edgetenants_runtime.testing.external import FakeExternal, FakeRecorder
 from edgetenants_runtime.testing.journal import Journal
 from edgetenants_runtime.testing.objects import FakeObjects
 from edgetenants_runtime.testing.toys import CLUSTER_TOYS, TOYS
-from edgetenants_runtime.writer import ManagedWriter
 
 __all__ = ["World"]
 

@@ -24,7 +24,7 @@ def quoted(cell: str) -> list[str]:
 
 def proved_in_tests() -> set[str]:
     """The rules that cases and docstrings of the runtime's tests name."""
-    text = "\n".join(path.read_text() for path in (ROOT / "runtime" / "tests").glob("test_*.py"))
+    text = "\n".join(path.read_text() for path in (ROOT / "runtime" / "tests").rglob("test_*.py"))
     cases = re.findall(rf'Case\(\s*f?"[^"]+",\s*"({RULE})",', text)
     return {*cases, *re.findall(rf"Rule: ({RULE})", text)}
 

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[3]
 SOURCES = sorted(
     [
         *(ROOT / "provider" / "cloudfront").glob("*.py"),
-        *(ROOT / "runtime" / "edgetenants_runtime").glob("*.py"),
+        *(ROOT / "runtime" / "edgetenants_runtime").rglob("*.py"),
     ]
 )
 

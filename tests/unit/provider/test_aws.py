@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry
 
 from edgetenants_runtime import deadline
 from edgetenants_runtime.clock import FakeClock
-from edgetenants_runtime.configuration import ResolvedConfig
+from edgetenants_runtime.config.resolved import ResolvedConfig
 from edgetenants_runtime.errors import ExternalError
 from edgetenants_runtime.external import FieldDiff
 from edgetenants_runtime.managed import ProviderConfigKey

@@ -12,7 +12,7 @@ from apis import kinds
 from edgetenants_runtime import testing
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.managed import Managed
-from edgetenants_runtime.references import asks
+from edgetenants_runtime.rules.references import asks
 from provider.cloudfront.certificates import Certificate
 from provider.cloudfront.context import Context
 from provider.cloudfront.customizations import GeoRestrictions, WebAcl

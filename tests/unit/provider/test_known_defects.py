@@ -24,7 +24,7 @@ DEFECTS = (
         "each look writes a time into the status, which wakes the resource for the next look",
         (
             f"{T}::test_a_look_in_the_steady_state_is_one_call_and_no_write",
-            f"{RUNTIME}/test_writes.py::test_a_change_of_status_alone_wakes_nobody",
+            f"{RUNTIME}/reconcile/test_writes.py::test_a_change_of_status_alone_wakes_nobody",
             FIFTY,
         ),
         ("a look notes when it was", "every change of status wakes the resource"),
@@ -196,8 +196,8 @@ DEFECTS = (
         "no pause, no observe-only, no orphaning, no policy for one tenant, no second account, no plan, no "
         "web ACL, no connection groups, no dry run, no way out of a finalizer",
         (
-            f"{RUNTIME}/test_reconciler_guards.py::test_guard",
-            f"{RUNTIME}/test_reconciler_deletion.py::test_deletion",
+            f"{RUNTIME}/reconcile/test_reconciler_guards.py::test_guard",
+            f"{RUNTIME}/reconcile/test_reconciler_deletion.py::test_deletion",
             f"{O}::test_an_observe_only_resource_needs_no_ownership_and_gains_none",
             f"{T}::test_drift_is_left_where_the_policy_says_so",
             f"{WIRE}/test_credentials.py::test_two_accounts_never_mix",
@@ -223,7 +223,7 @@ DEFECTS = (
             f"{MAIN}::test_by_default_it_takes_part_in_the_election_and_serves_metrics",
             f"{UNIT}/test_patience.py::test_the_first_comes_at_the_poll_interval_and_later_ones_later",
             f"{UNIT}/test_patience.py::test_a_day_of_refusals_is_few_calls_and_ends_with_the_spec_or_the_world",
-            f"{RUNTIME}/test_writes.py::test_a_finalizer_is_a_patch_of_metadata_and_of_nothing_else",
+            f"{RUNTIME}/reconcile/test_writes.py::test_a_finalizer_is_a_patch_of_metadata_and_of_nothing_else",
         ),
         (
             "no election unless asked for",

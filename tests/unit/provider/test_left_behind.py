@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from edgetenants_runtime.leftovers import Leftovers
+from edgetenants_runtime.reconcile.leftovers import Leftovers
 from tests.unit.provider.test_connectiongroup import Groups
 from tests.unit.provider.world import World
 

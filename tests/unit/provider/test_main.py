@@ -11,11 +11,11 @@ from click.testing import CliRunner
 from structlog.testing import capture_logs
 
 from edgetenants_runtime.clock import FakeClock
-from edgetenants_runtime.health import Starting
 from edgetenants_runtime.kube.errors import AlreadyExists, Forbidden, KubeError, NotFound, Operation
 from edgetenants_runtime.kube.kinds import CONFIG_MAPS
-from edgetenants_runtime.leader import Election, Timing
 from edgetenants_runtime.managed import Managed
+from edgetenants_runtime.process.health import Starting
+from edgetenants_runtime.process.leader import Election, Timing
 from edgetenants_runtime.testing import FakeObjects, Journal
 from provider import installation, main, options
 from provider.cloudfront.keptdomains import NOTHING

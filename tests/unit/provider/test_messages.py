@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from edgetenants_runtime.clock import FakeClock
-from edgetenants_runtime.configuration import ResolvedConfig
+from edgetenants_runtime.config.resolved import ResolvedConfig
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed, ProviderConfigKey
 from provider.cloudfront import advice, aws, certificateconditions

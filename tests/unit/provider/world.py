@@ -9,7 +9,7 @@ from typing import Any
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
-from edgetenants_runtime.status import plain
+from edgetenants_runtime.rules.status import plain
 from provider.cloudfront.context import Context
 from provider.cloudfront.memory import Memory
 from provider.cloudfront.tenant import TenantClient

@@ -1,0 +1,65 @@
+"""What the status of a provider config says (pure)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from edgetenants_runtime.api.conditions import Condition, ConditionStatus
+from edgetenants_runtime.api.providerconfig import ProviderConfigConditionType, ProviderConfigReason
+from edgetenants_runtime.managed import Managed, conditions_in
+from edgetenants_runtime.rules.status import Report, merge_patch, next_status
+
+__all__ = ["COPY_IT", "IN_USE", "is_news", "is_terminating", "patch_for"]
+
+COPY_IT: Final = (
+    "name another one; or apply a copy of it under another name, and have all that use it name the copy"
+)
+"""The way on, as nobody can undo a deletion in Kubernetes."""
+IN_USE: Final = (
+    "Blocking deletion while usages still exist: it goes when the managed resources that use it are gone or "
+    "use another; `kubectl get providerconfigusages -A` lists them, status.users counts them. It takes no "
+    f"new resources, and the deletion cannot be taken back: {COPY_IT}"
+)
+"""Begins with crossplane-runtime's words for it (pkg/reconciler/providerconfig)."""
+
+_TERMINATING: Final = Condition(
+    type=ProviderConfigConditionType.TERMINATING,
+    status=ConditionStatus.TRUE,
+    reason=ProviderConfigReason.IN_USE,
+    message=IN_USE,
+)
+
+
+def is_terminating(config: Mapping[str, Any], *, used: bool) -> bool:
+    """The config was deleted and stays because it is used."""
+    return used and bool(config["metadata"].get("deletionTimestamp"))
+
+
+def is_news(config: Mapping[str, Any], *, used: bool) -> bool:
+    """The status does not say yet that the config is used, or no more, or that it therefore stays."""
+    status = Managed(config).status
+    said = any(c["type"] == _TERMINATING.type for c in conditions_in(status))
+    return bool(status.get("users")) != used or said != is_terminating(config, used=used)
+
+
+def patch_for(config: Mapping[str, Any], fields: Mapping[str, Any], *, now: datetime) -> dict[str, Any]:
+    """The JSON merge patch of status that says the fields, `users` among them; empty when there is no
+    news."""
+    old = Managed(config).status
+    terminating = is_terminating(config, used=fields["users"] > 0)
+    report = Report(conditions=(_TERMINATING,) if terminating else (), fields=fields)
+    generation = int(config["metadata"].get("generation") or 0)
+    new = next_status(old if terminating else _released(old), report, generation=generation, now=now)
+    # A config's status says no generation, and has conditions only where there is something to say.
+    del new["observedGeneration"]
+    if not new["conditions"] and not old.get("conditions"):
+        del new["conditions"]
+    return merge_patch(old, new)
+
+
+def _released(status: Mapping[str, Any]) -> Mapping[str, Any]:
+    # Used no more, but held by somebody else's finalizer: it must not go on saying InUse.
+    kept = [c for c in conditions_in(status) if c["type"] != ProviderConfigConditionType.TERMINATING]
+    return {**status, "conditions": kept}

@@ -1,0 +1,379 @@
+"""Runs the reconciler of one kind: informer events and delays in, reconciles out."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+
+from edgetenants_runtime import deadline
+from edgetenants_runtime.clock import Clock, SystemClock
+from edgetenants_runtime.kube.cache import ChangeType, JsonObject, ObjectChange
+from edgetenants_runtime.kube.informer import Informer
+from edgetenants_runtime.managed import Managed, ManagedKind, ObjectKey, ProviderConfigKey, key_of
+from edgetenants_runtime.process.instruments import ControllerMetrics, ManagedMetrics, Result
+from edgetenants_runtime.providerconfigs import ProviderConfigs
+from edgetenants_runtime.queueing.queue import Priority, WorkQueue
+from edgetenants_runtime.reconcile.guard import StandDown
+from edgetenants_runtime.reconcile.reconciler import Reconciler
+from edgetenants_runtime.reconcile.steps import Next, Outcome
+
+__all__ = [
+    "BY_PROVIDER_CONFIG",
+    "Controller",
+    "Instruments",
+    "Limits",
+    "by_provider_config",
+    "controller_name",
+    "shares",
+]
+
+_log = structlog.get_logger("edgetenants_runtime.controller")
+
+_QUEUE_SECONDS = 1.0
+"""Real seconds after which a worker that the queue failed asks again."""
+
+BY_PROVIDER_CONFIG = "providerConfig"
+"""Index of the managed resources by the provider config that they use."""
+
+
+def by_provider_config(obj: Mapping[str, Any]) -> str:
+    """The index's value for a managed resource."""
+    return str(Managed(obj).provider_config_ref)
+
+
+def controller_name(kind: ManagedKind) -> str:
+    """As crossplane-runtime names controllers (pkg/reconciler/managed, ControllerName)."""
+    return f"managed/{kind.kind.lower()}.{kind.group}"
+
+
+def shares(informer: Informer) -> Callable[[ObjectKey], Hashable]:
+    """Says whose a key is: its namespace, or for a cluster-scoped resource that of its claim."""
+
+    def share(key: ObjectKey) -> Hashable:
+        if key.namespace:
+            return key.namespace
+        obj = informer.cache.get(key)
+        return Managed(obj).share if obj else ""
+
+    return share
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much a controller does at once, for how long, and while what holds."""
+
+    workers: int = 16
+    """Reconciles at once."""
+    timeout: float = 60.0
+    """Real seconds for one reconcile; see `edgetenants_runtime.deadline`."""
+    may_act: Callable[[], bool] = lambda: True
+    """Asked before each reconcile; while it is False, none begins."""
+    may_start: Callable[[], bool] = lambda: True
+    """Asked before the first reconcile; from then on it does not matter."""
+    clock: Clock = field(default_factory=SystemClock)
+    """Real time, by which the time-out counts."""
+
+
+@dataclass(frozen=True)
+class Instruments:
+    """What a controller counts with."""
+
+    reconciles: ControllerMetrics
+    resources: ManagedMetrics
+
+
+@dataclass
+class _Reconcile:
+    """One that is under way."""
+
+    key: ObjectKey
+    began: float
+    worker: threading.Thread
+    overdue: bool = False
+
+
+class Controller:
+    """Workers that reconcile the managed resources of one kind, each resource in one worker at a time.
+
+    A reconcile that takes longer than its time-out cannot be ended, as a thread cannot. It keeps its
+    resource, so that nothing is done twice, begins nothing more outside, and gives up its place: another
+    worker is started, and the first to be superfluous afterwards ends. When more hang than there are workers,
+    none is made up for any more and the controller is unhealthy.
+    """
+
+    def __init__(
+        self,
+        kind: ManagedKind,
+        informer: Informer,
+        queue: WorkQueue[ObjectKey],
+        reconciler: Reconciler,
+        *,
+        limits: Limits,
+        instruments: Instruments,
+    ) -> None:
+        self.kind = kind
+        self.informer = informer
+        self.queue = queue
+        self._reconciler = reconciler
+        self._limits, self._instruments = limits, instruments
+        self._configs: ProviderConfigs | None = None
+        self._clock = limits.clock
+        self._stopping = threading.Event()
+        self._active = False
+        self._lock = threading.Lock()
+        self._under_way: dict[threading.Thread, _Reconcile] = {}
+        self._workers: list[threading.Thread] = []
+        self._started = 0
+        self._starter = threading.Thread(
+            target=self._start_when_read, name=f"{kind.plural} start", daemon=True
+        )
+        informer.add_handler(self.on_change)
+
+    def follow(self, configs: ProviderConfigs) -> None:
+        """Requeue resources when the provider config that they use appears, changes or goes."""
+        self._configs = configs
+        configs.on_change(self.on_config_change)
+
+    def start(self) -> None:
+        """Start the workers as soon as all objects have been read once and this process may act and start."""
+        self._starter.start()
+
+    def stop(self, drain: float) -> bool:
+        """Start no more reconciles; wait up to `drain` real seconds for those under way. True: all ended."""
+        self._stopping.set()
+        return self.queue.shutdown(drain=drain)
+
+    @property
+    def problem(self) -> str:
+        """Why nothing is reconciled any more although it should be, "" while all is well."""
+        if self._stopping.is_set():
+            return ""
+        with self._lock:
+            dead = [w for w in self._workers if w.ident is not None and not w.is_alive()]
+            overdue = [r for r in self._under_way.values() if r.overdue]
+        if dead:
+            return f"a worker of {self.kind.resource} has died"
+        if len(overdue) > self._limits.workers:
+            return f"{len(overdue)} reconciles of {self.kind.resource} hang"
+        return ""
+
+    @property
+    def objects(self) -> Iterable[JsonObject]:
+        """See `metrics.Observed`."""
+        return self.informer.cache.objects()
+
+    @property
+    def depth(self) -> int:
+        """See `metrics.Observed`."""
+        return len(self.queue)
+
+    @property
+    def processing(self) -> list[float]:
+        """See `metrics.Observed`."""
+        return self.queue.processing
+
+    def enqueue(self, key: ObjectKey, priority: Priority = Priority.HIGH) -> None:
+        """Have the resource reconciled: something that it depends on has changed."""
+        if self._active:
+            self.queue.add(key, priority)
+
+    def on_change(self, change: ObjectChange) -> None:
+        """Take in a change of a managed resource."""
+        if change.new is None:
+            self._let_go(change.key, Managed(change.old or {}).uid)
+        elif change.type is ChangeType.LISTED:
+            self.enqueue(change.key, Priority.LOW)
+        elif change.old is None or _wants(change.old) != _wants(change.new):
+            self.enqueue(change.key)
+
+    def on_config_change(self, config: ProviderConfigKey) -> None:
+        """Take in a change of a provider config."""
+        for obj in self.informer.cache.by_index(BY_PROVIDER_CONFIG, str(config)):
+            self.enqueue(key_of(obj), Priority.LOW)
+
+    def look_for_overdue(self) -> None:
+        """Tell of reconciles that take too long and make up for their workers; to be called each second or
+        so."""
+        now = self._clock.now()
+        with self._lock:
+            late = [
+                r for r in self._under_way.values() if not r.overdue and now - r.began >= self._limits.timeout
+            ]
+            for reconcile in late:
+                reconcile.overdue = True
+        for reconcile in late:
+            self._instruments.reconciles.timed_out()
+            _log.error(
+                "a reconcile takes longer than its time-out",
+                **self._names(reconcile.key),
+                timeout=self._limits.timeout,
+                where=_stack(reconcile.worker),
+            )
+            self.queue.set_aside(reconcile.key)
+            self._make_up_for_overdue()
+
+    def _start_when_read(self) -> None:
+        while not self._stopping.is_set():
+            read = self.informer.wait_synced(0.2)
+            may = self._limits.may_act() and self._limits.may_start()
+            if read and may and (self._configs is None or self._configs.settled):
+                break
+            self._stopping.wait(0.05)
+        if self._stopping.is_set():
+            return
+        # First active, then all that is known: a change meanwhile is in one or the other.
+        self._active = True
+        for key in self.informer.cache.keys():  # noqa: SIM118 - not a dict
+            self.queue.add(key, Priority.LOW)
+        for _ in range(self._limits.workers):
+            self._start_worker()
+
+    def _start_worker(self) -> None:
+        with self._lock:
+            self._started += 1
+            worker = threading.Thread(
+                target=self._work, name=f"{self.kind.plural} {self._started}", daemon=True
+            )
+            self._workers.append(worker)
+        worker.start()
+
+    def _make_up_for_overdue(self) -> None:
+        with self._lock:
+            enough = len(self._workers) >= 2 * self._limits.workers
+        if not enough and not self._stopping.is_set():
+            self._start_worker()
+
+    def _work(self) -> None:
+        me = threading.current_thread()
+        while (key := self._next()) is not None:
+            try:
+                self._attempt(key)
+            finally:
+                self.queue.done(key)
+            if self._superfluous(me):
+                return
+
+    def _next(self) -> ObjectKey | None:
+        while True:
+            try:
+                return self.queue.get()
+            except Exception:  # noqa: BLE001 - all keys wait for the workers
+                _log.exception("cannot take the next resource from the queue", kind=self.kind.kind)
+                self._stopping.wait(_QUEUE_SECONDS)
+
+    def _attempt(self, key: ObjectKey) -> None:
+        try:
+            self._process(key)
+        except StandDown as stand_down:
+            _log.info("left to the next leader", **self._names(key), before=str(stand_down))
+        except BaseException:  # noqa: BLE001 - whatever one resource does, SystemExit too, the worker lives
+            # First the back-off: to tell of it may fail as well, where memory is short or a text is broken.
+            self.queue.retry(key)
+            with contextlib.suppress(Exception):
+                self._instruments.reconciles.stumbled()
+                _log.exception("reconcile raised, backing off", **self._names(key))
+
+    def _superfluous(self, worker: threading.Thread) -> bool:
+        with self._lock:
+            overdue = sum(r.overdue for r in self._under_way.values())
+            if len(self._workers) - overdue <= self._limits.workers:
+                return False
+            self._workers.remove(worker)
+            return True
+
+    def _process(self, key: ObjectKey) -> None:
+        obj = self.informer.cache.get(key)
+        if obj is None:
+            self.queue.remove(key)
+            return
+        if not self._limits.may_act():
+            raise StandDown("the reconcile")
+        mr = Managed(obj)
+        with structlog.contextvars.bound_contextvars(**self._names(key)):
+            outcome = self._timed(mr)
+            _log.debug("reconciled", next=str(outcome.next), seconds=round(outcome.seconds, 1))
+        self._schedule(key, outcome)
+        self._look_back(mr)
+
+    def _timed(self, mr: Managed) -> Outcome:
+        worker, began, result = threading.current_thread(), self._clock.now(), Result.ERROR
+        with self._lock:
+            self._under_way[worker] = _Reconcile(mr.key, began, worker)
+        self._instruments.reconciles.began()
+        try:
+            self._instruments.resources.before(mr)
+            with deadline.within(self._limits.timeout, self._clock):
+                outcome = self._reconciler.reconcile(mr)
+            result = _result(outcome)
+            return outcome
+        finally:
+            self._instruments.reconciles.ended(result, self._clock.now() - began)
+            with self._lock:
+                reconcile = self._under_way.pop(worker)
+            if reconcile.overdue:
+                took = round(self._clock.now() - began, 1)
+                _log.warning("a reconcile that took too long has ended", seconds=took)
+
+    def _let_go(self, key: ObjectKey, uid: str) -> None:
+        self.queue.remove(key)
+        self._reconciler.forget(uid)
+        self._instruments.resources.forget(uid)
+
+    def _look_back(self, mr: Managed) -> None:
+        # Our own removal of the finalizer is in the cache before the watch tells it, and is then no news.
+        stored = self.informer.cache.get(mr.key)
+        now = Managed(stored) if stored and Managed(stored).uid == mr.uid else None
+        if stored is None:
+            self.queue.remove(mr.key)
+        if now is None:
+            self._reconciler.forget(mr.uid)
+        self._instruments.resources.after(mr, now)
+
+    def _schedule(self, key: ObjectKey, outcome: Outcome) -> None:
+        match outcome.next:
+            case Next.BACKOFF:
+                self.queue.retry(key)
+            case Next.REAL_BACKOFF:
+                self.queue.retry_real(key)
+            case Next.SOON:
+                self.queue.add_soon(key)
+            case Next.AFTER:
+                self.queue.forget(key)
+                self.queue.add_after(key, outcome.seconds)
+            case Next.NEVER:
+                self.queue.forget(key)
+
+    def _names(self, key: ObjectKey) -> dict[str, str]:
+        return {"kind": self.kind.kind, "namespace": key.namespace, "name": key.name}
+
+
+def _wants(obj: Mapping[str, Any]) -> tuple[Any, ...]:
+    # What people ask for. A change of status alone is our own doing, or nobody's business.
+    metadata = obj["metadata"]
+    names_ = ("uid", "generation", "deletionTimestamp", "annotations", "labels", "finalizers")
+    return tuple(metadata.get(name) for name in names_)
+
+
+def _result(outcome: Outcome) -> Result:
+    if outcome.failed:
+        return Result.ERROR
+    match outcome.next:
+        case Next.BACKOFF | Next.REAL_BACKOFF | Next.SOON:
+            return Result.REQUEUE
+        case Next.AFTER:
+            return Result.REQUEUE_AFTER
+        case Next.NEVER:
+            return Result.SUCCESS
+
+
+def _stack(thread: threading.Thread) -> list[str]:
+    # Where it hangs: lines of code, no values.
+    frame = sys._current_frames().get(thread.ident or 0)  # noqa: SLF001 - the documented way
+    return [f"{f.filename}:{f.lineno} {f.name}" for f in traceback.extract_stack(frame)[-8:]] if frame else []

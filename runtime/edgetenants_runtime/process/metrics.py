@@ -1,0 +1,181 @@
+"""What a provider counts, under the names that crossplane-runtime, controller-runtime and client-go use.
+
+Dashboards and alerts made for Crossplane's own providers work: crossplane-runtime
+pkg/reconciler/managed/metrics.go and pkg/statemetrics, controller-runtime
+pkg/internal/controller/metrics and pkg/metrics, client-go tools/leaderelection. A provider adds collectors of
+its own to `Metrics.registry`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
+
+from prometheus_client import CollectorRegistry, Counter, ProcessCollector
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
+
+from edgetenants_runtime.api.conditions import ConditionType
+from edgetenants_runtime.kube.cache import JsonObject
+from edgetenants_runtime.managed import ManagedKind
+from edgetenants_runtime.process.instruments import (
+    ControllerFamilies,
+    ControllerMetrics,
+    ManagedFamilies,
+    ManagedMetrics,
+    QueueFamilies,
+    QueueMetrics,
+    is_true,
+)
+
+__all__ = ["Metrics", "Observed"]
+
+
+class Observed(Protocol):
+    """What the metrics read of a controller at each scrape."""
+
+    @property
+    def objects(self) -> Iterable[JsonObject]:
+        """All managed resources of its kind."""
+        ...
+
+    @property
+    def depth(self) -> int:
+        """Keys ready to be processed."""
+        ...
+
+    @property
+    def processing(self) -> list[float]:
+        """For each key in processing, since how many seconds."""
+        ...
+
+
+class Metrics:
+    """All metrics of one manager, in a registry of its own."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        self.queues = QueueFamilies(self.registry)
+        self.controllers = ControllerFamilies(self.registry)
+        self.lives = ManagedFamilies(self.registry)
+        self._requests = Counter(
+            "rest_client_requests",
+            "Number of HTTP requests to the API server, by status code (<error>: no answer) and method.",
+            ("code", "method"),
+            registry=self.registry,
+        )
+        self._scraped = _AtScrape()
+        self.registry.register(self._scraped)
+
+    def queue(self, name: str) -> QueueMetrics:
+        """What one work queue tells."""
+        return QueueMetrics(self.queues, name)
+
+    def controller(self, name: str, workers: int) -> ControllerMetrics:
+        """What one controller tells."""
+        return ControllerMetrics(self.controllers, name, workers)
+
+    def managed(self, kind: ManagedKind) -> ManagedMetrics:
+        """What is told of the managed resources of one kind."""
+        return ManagedMetrics(self.lives, gvk(kind))
+
+    def observe(self, kind: ManagedKind, name: str, observed: Observed) -> None:
+        """Read gauges from a controller at each scrape."""
+        self._scraped.controllers.append((gvk(kind), name, observed))
+
+    def election(self, name: str, leading: Callable[[], bool]) -> None:
+        """Read at each scrape whether this process leads."""
+        self._scraped.elections.append((name, leading))
+
+    def requested(self, method: str, code: int) -> None:
+        """A request to the API server was answered; 0: it was not."""
+        self._requests.labels(str(code) if code else "<error>", method).inc()
+
+    def expose(self, accept: str = "") -> tuple[str, bytes]:
+        """Content type and body of a scrape, in the format that the request accepts."""
+        encode, content_type = choose_encoder(accept)
+        return content_type, encode(_WithoutCreated(self.registry))
+
+
+def gvk(kind: ManagedKind) -> str:
+    """A kind as Go prints a GroupVersionKind, which is the label that dashboards know.
+
+    >>> gvk(ManagedKind("toys.example.org", "v1", "Toy", "toys", namespaced=True))
+    'toys.example.org/v1, Kind=Toy'
+    """
+    return f"{kind.api_version}, Kind={kind.kind}"
+
+
+class _AtScrape(Collector):
+    """Gauges that are read when somebody asks, so that they cost nothing in between."""
+
+    def __init__(self) -> None:
+        self.controllers: list[tuple[str, str, Observed]] = []
+        self.elections: list[tuple[str, Callable[[], bool]]] = []
+
+    def collect(self) -> Iterator[Metric]:
+        yield from self._states()
+        yield from self._queues()
+        leading = GaugeMetricFamily(
+            "leader_election_master_status", "1 while this process leads.", labels=["name"]
+        )
+        for name, leads in self.elections:
+            leading.add_metric([name], float(leads()))
+        yield leading
+
+    def _states(self) -> Iterator[Metric]:
+        says = {"exists": "that exist", "ready": "that are ready", "synced": "that are synced"}
+        families = {
+            name: GaugeMetricFamily(
+                f"crossplane_managed_resource_{name}", f"Managed resources {what}.", labels=["gvk"]
+            )
+            for name, what in says.items()
+        }
+        for label, _, observed in self.controllers:
+            counts = _count(observed.objects)
+            for name, family in families.items():
+                family.add_metric([label], counts[name])
+        yield from families.values()
+
+    def _queues(self) -> Iterator[Metric]:
+        labels = ["name", "controller"]
+        depth = GaugeMetricFamily("workqueue_depth", "Keys that wait for a worker.", labels=labels)
+        unfinished = GaugeMetricFamily(
+            "workqueue_unfinished_work_seconds",
+            "Seconds of work under way, all workers together.",
+            labels=labels,
+        )
+        longest = GaugeMetricFamily(
+            "workqueue_longest_running_processor_seconds",
+            "Seconds of the work that has been under way longest.",
+            labels=labels,
+        )
+        for _, name, observed in self.controllers:
+            processing = observed.processing
+            depth.add_metric([name, name], observed.depth)
+            unfinished.add_metric([name, name], sum(processing))
+            longest.add_metric([name, name], max(processing, default=0.0))
+        yield from (depth, unfinished, longest)
+
+
+def _count(objects: Iterable[JsonObject]) -> dict[str, int]:
+    exists = ready = synced = 0
+    for obj in objects:
+        exists += 1
+        ready += is_true(obj, ConditionType.READY)
+        synced += is_true(obj, ConditionType.SYNCED)
+    return {"exists": exists, "ready": ready, "synced": synced}
+
+
+class _WithoutCreated(Collector):
+    """A registry without the moments at which counters were made, which crossplane-runtime has not."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._registry = registry
+
+    def collect(self) -> Iterator[Metric]:
+        for metric in self._registry.collect():
+            metric.samples = [s for s in metric.samples if not s.name.endswith("_created")]
+            yield metric

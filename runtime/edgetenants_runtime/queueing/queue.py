@@ -1,0 +1,352 @@
+"""The work queue: which object is reconciled next.
+
+    add ──────────► ready (high │ low) ──get──► processing ──done──► gone
+                        ▲                            │
+    add_after ► waiting ┘ due                        └─ added meanwhile: ready again
+
+A key is at most once in each box, so a burst of changes costs one reconcile, and never processed twice at
+once. Within a priority the shares (namespaces) are served in turn. A share takes another worker only while
+more are free than it has: the first has half of them, the next half of the rest, and a share that has none
+finds one free until there are about as many busy shares as halvings.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import random
+import threading
+from collections import Counter
+from collections.abc import Callable, Hashable
+from enum import IntEnum
+from typing import Generic, Protocol, TypeVar
+
+from edgetenants_runtime.bounds import wait
+from edgetenants_runtime.clock import Clock, SystemClock
+from edgetenants_runtime.queueing.lanes import Lane
+
+__all__ = ["Priority", "Tally", "WorkQueue"]
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+class Priority(IntEnum):
+    """Which of the ready keys go first."""
+
+    LOW = 0
+    """Polls and relists: nobody waits for them."""
+    HIGH = 1
+    """Somebody changed or deleted the object."""
+
+
+class Tally(Protocol):
+    """Is told what the queue does, under its lock: must be quick and must not call back. Seconds are real."""
+
+    def added(self) -> None:
+        """A key became ready that was not."""
+        ...
+
+    def started(self, waited: float) -> None:
+        """A key was handed out, that many seconds after it was added."""
+        ...
+
+    def ended(self, worked: float) -> None:
+        """A key's processing ended, that many seconds after it was handed out."""
+        ...
+
+    def retried(self) -> None:
+        """A key was put back with its back-off."""
+        ...
+
+
+class _Nobody:
+    """Counts nothing."""
+
+    def added(self) -> None: ...
+
+    def started(self, waited: float) -> None: ...
+
+    def ended(self, worked: float) -> None: ...
+
+    def retried(self) -> None: ...
+
+
+class _Delays(Generic[Key]):
+    """Keys that wait for a moment of one clock; for each key the earliest moment wins."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self._due: dict[Key, tuple[float, Priority]] = {}
+        self._heap: list[tuple[float, int, Key]] = []
+        self._order = itertools.count()
+
+    def __len__(self) -> int:
+        return len(self._due)
+
+    def put(self, key: Key, delay: float, priority: Priority) -> None:
+        due = self.clock.now() + delay
+        known = self._due.get(key)
+        if known is not None and known[0] <= due:
+            self._due[key] = (known[0], max(known[1], priority))
+            return
+        self._due[key] = (due, priority)
+        heapq.heappush(self._heap, (due, next(self._order), key))
+
+    def discard(self, key: Key) -> None:
+        # Its heap entries stay and are recognised as stale by their moment.
+        self._due.pop(key, None)
+
+    def next_due(self) -> float | None:
+        while self._heap:
+            due, _, key = self._heap[0]
+            known = self._due.get(key)
+            if known is not None and known[0] == due:
+                return due
+            heapq.heappop(self._heap)
+        return None
+
+    def pop_due(self) -> list[tuple[Key, Priority]]:
+        due, now = [], self.clock.now()
+        while (moment := self.next_due()) is not None and moment <= now:
+            _, _, key = heapq.heappop(self._heap)
+            _, priority = self._due.pop(key)
+            due.append((key, priority))
+        return due
+
+
+class WorkQueue(Generic[Key]):
+    """De-duplicating queue with per-key order, delays, per-key back-off, two priorities and fair shares.
+
+    Thread-safe."""
+
+    HIGH_IN_A_ROW = 4
+    """So many keys of high priority are served before one of low priority that waits."""
+    FIRST_RETRY = 1.0
+    """Seconds; each further back-off of a key is twice as long, up to the longest."""
+    LONGEST_RETRY = 60.0
+
+    def __init__(
+        self,
+        clock: Clock,
+        rng: random.Random,
+        *,
+        real_clock: Clock | None = None,
+        share: Callable[[Key], Hashable] = lambda _: None,
+        workers: int | None = None,
+        tally: Tally | None = None,
+    ) -> None:
+        """`share` says whose a key is, for example its namespace; shares of one priority are served in
+        turn. `workers` is how many take keys; None where their number does not matter."""
+        self._rng = rng
+        self._share, self._workers = share, workers
+        self._shares: dict[Key, Hashable] = {}
+        """Of the keys in processing, but for those that were set aside."""
+        self._changed = threading.Condition()
+        self._ready: dict[Priority, Lane[Key]] = {p: Lane(share) for p in Priority}
+        self._processing: dict[Key, float] = {}
+        self._again: dict[Key, Priority] = {}
+        self._added: dict[Key, float] = {}
+        self._real = real_clock or SystemClock()
+        self._tally = tally or _Nobody()
+        self._delays: _Delays[Key] = _Delays(clock)
+        self._real_delays: _Delays[Key] = _Delays(self._real)
+        self._alarm: threading.Timer | None = None
+        self._alarm_due = 0.0
+        self._failures: dict[Key, int] = {}
+        self._served_high = 0
+        self._stopping = False
+
+    def add(self, key: Key, priority: Priority = Priority.HIGH) -> None:
+        """Have the key processed as soon as a worker is free."""
+        with self._changed:
+            self._make_ready(key, priority)
+            self._changed.notify()
+
+    def add_after(self, key: Key, delay: float, priority: Priority = Priority.LOW) -> None:
+        """Have the key processed after `delay` seconds of the injected clock; an earlier moment wins."""
+        self._delay(self._delays, key, delay, priority)
+
+    def add_after_real(self, key: Key, delay: float, priority: Priority = Priority.LOW) -> None:
+        """Have the key processed after `delay` real seconds: for retries against the API server."""
+        self._delay(self._real_delays, key, delay, priority)
+
+    def add_soon(self, key: Key) -> None:
+        """Have the key processed in a moment, in real time: what it waits for is on its way."""
+        self.add_after_real(key, self._rng.uniform(0.05, 0.2), Priority.HIGH)
+
+    def retry(self, key: Key) -> float:
+        """Have the key processed after its back-off, in seconds of the injected clock; return the delay."""
+        delay = self._next_backoff(key)
+        self.add_after(key, delay)
+        return delay
+
+    def retry_real(self, key: Key) -> float:
+        """Have the key processed after its back-off in real seconds; return the delay."""
+        delay = self._next_backoff(key)
+        self.add_after_real(key, delay)
+        return delay
+
+    def forget(self, key: Key) -> None:
+        """The key went well: its next back-off starts from the beginning."""
+        with self._changed:
+            self._failures.pop(key, None)
+
+    def remove(self, key: Key) -> None:
+        """The object is gone: drop its delays and its back-off."""
+        with self._changed:
+            self._failures.pop(key, None)
+            self._delays.discard(key)
+            self._real_delays.discard(key)
+
+    def get(self, *, block: bool = True) -> Key | None:
+        """The next key, now counted as processing until `done`. None: shut down, or nothing ready and not
+        `block`.
+
+        Delays of the key are dropped: the outcome of the processing that starts now decides the next look.
+        """
+        with self._changed:
+            while True:
+                self._promote_due()
+                key = self._pick()
+                if key is not None:
+                    self._start(key)
+                    return key
+                if self._stopping or not block:
+                    return None
+                self._wait()
+
+    def set_aside(self, key: Key) -> None:
+        """The key's processing takes too long, so that it no longer counts for its share."""
+        with self._changed:
+            self._shares.pop(key, None)
+            self._changed.notify_all()
+
+    def done(self, key: Key) -> None:
+        """The key's processing ended; if it was added meanwhile, it is ready again."""
+        with self._changed:
+            self._shares.pop(key, None)
+            started = self._processing.pop(key, None)
+            if started is not None:
+                self._tally.ended(self._real.now() - started)
+            priority = self._again.pop(key, None)
+            if priority is not None:
+                self._make_ready(key, priority)
+            self._changed.notify_all()
+
+    def shutdown(self, *, drain: float = 0.0) -> bool:
+        """Hand out no more keys; wait up to `drain` real seconds for those in processing. True: all ended."""
+        real = SystemClock()
+        deadline = real.now() + drain
+        with self._changed:
+            self._stopping = True
+            for ready in self._ready.values():
+                ready.clear()
+            self._added.clear()
+            if self._alarm is not None:
+                self._alarm.cancel()
+            self._changed.notify_all()
+            while self._processing and real.now() < deadline:
+                real.wait(self._changed, deadline)
+            return not self._processing
+
+    def __len__(self) -> int:
+        """Keys ready to be processed."""
+        with self._changed:
+            return sum(len(ready) for ready in self._ready.values())
+
+    @property
+    def delayed(self) -> int:
+        """Keys that wait for a moment."""
+        with self._changed:
+            return len(self._delays) + len(self._real_delays)
+
+    @property
+    def processing(self) -> list[float]:
+        """For each key in processing, since how many real seconds."""
+        with self._changed:
+            now = self._real.now()
+            return [now - started for started in self._processing.values()]
+
+    def _delay(self, delays: _Delays[Key], key: Key, delay: float, priority: Priority) -> None:
+        delay = wait(delay)
+        with self._changed:
+            if delay <= 0:
+                self._make_ready(key, priority)
+            elif not self._stopping:
+                delays.put(key, delay, priority)
+            self._changed.notify()
+
+    def _make_ready(self, key: Key, priority: Priority) -> None:
+        if self._stopping:
+            return
+        if key not in self._added:
+            self._added[key] = self._real.now()
+            self._tally.added()
+        if key in self._processing:
+            self._again[key] = max(priority, self._again.get(key, priority))
+            return
+        if key in self._ready[Priority.HIGH]:
+            return
+        if priority is Priority.HIGH:
+            self._ready[Priority.LOW].discard(key)
+        self._ready[priority].put(key)
+
+    def _promote_due(self) -> None:
+        for delays in (self._delays, self._real_delays):
+            for key, priority in delays.pop_due():
+                self._make_ready(key, priority)
+
+    def _pick(self) -> Key | None:
+        full = self._full()
+        if self._served_high < self.HIGH_IN_A_ROW or not self._ready[Priority.LOW]:
+            key = self._ready[Priority.HIGH].take(full)
+            if key is not None:
+                self._served_high += 1
+                return key
+        self._served_high = 0
+        key = self._ready[Priority.LOW].take(full)
+        return key if key is not None else self._ready[Priority.HIGH].take(full)
+
+    def _full(self) -> frozenset[Hashable]:
+        """The shares of which no more is processed now."""
+        if self._workers is None:
+            return frozenset()
+        free, counts = self._workers - len(self._shares), Counter(self._shares.values())
+        return frozenset(share for share, count in counts.items() if count >= free)
+
+    def _start(self, key: Key) -> None:
+        now = self._real.now()
+        self._processing[key] = now
+        self._shares[key] = self._share(key)
+        self._tally.started(now - self._added.pop(key, now))
+        self._delays.discard(key)
+        self._real_delays.discard(key)
+
+    def _wait(self) -> None:
+        self._set_alarm()
+        self._delays.clock.wait(self._changed, self._delays.next_due())
+
+    def _set_alarm(self) -> None:
+        # Workers sleep on the injected clock, which may stand still; one timer wakes them for real delays.
+        due = self._real_delays.next_due()
+        if due is None or (self._alarm is not None and self._alarm_due <= due):
+            return
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._alarm_due = due
+        self._alarm = threading.Timer(max(0.0, due - self._real_delays.clock.now()), self._ring)
+        self._alarm.daemon = True
+        self._alarm.start()
+
+    def _ring(self) -> None:
+        with self._changed:
+            self._alarm = None
+            self._changed.notify_all()
+
+    def _next_backoff(self, key: Key) -> float:
+        with self._changed:
+            failures = self._failures.get(key, 0)
+            self._failures[key] = failures + 1
+            self._tally.retried()
+            delay = min(self.LONGEST_RETRY, self.FIRST_RETRY * 2.0 ** min(failures, 30))
+            return delay * self._rng.uniform(0.8, 1.2)

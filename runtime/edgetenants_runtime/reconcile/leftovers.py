@@ -1,0 +1,153 @@
+"""External resources whose managed resource went while they were made.
+
+The API server's Delete reads an object's finalizers, and deletes it a moment later on the condition of its
+uid alone (k8s.io/apiserver pkg/registry/generic/registry/store.go, Store.Delete). A finalizer that is written
+in that moment holds nothing: the resource is gone, and what the creation made belongs to nobody.
+
+    created ─▶ "not found" when that is noted ─▶ left ─┬─ another resource of its name is there ─▶ that has it
+                                                      └─ deleted as the resource would have been ─▶ gone
+
+It is known to this process alone. One that ends meanwhile leaves the external resource where it is; the log
+has named it. Each namespace has a thread of its own while something of it is left, so that nobody waits for
+another's slow account.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+
+from edgetenants_runtime.api import annotations as names
+from edgetenants_runtime.clock import Stopwatch, rfc3339, utc_now
+from edgetenants_runtime.errors import ExternalError, NotYet
+from edgetenants_runtime.external import Connector, Disconnects
+from edgetenants_runtime.kube.errors import KubeError
+from edgetenants_runtime.managed import Managed
+from edgetenants_runtime.reconcile.guard import StandDown
+
+__all__ = ["Leftovers"]
+
+_log = structlog.get_logger("edgetenants_runtime.leftovers")
+
+_MOST: Final = 2000
+_MOST_OF_ONE: Final = 100
+"""Of one namespace."""
+_MOST_THREADS: Final = 32
+_ROUND_SECONDS: Final = 5.0
+_PATIENCE: Final = 5.0
+"""Real seconds for which a round waits for its threads; whoever takes longer is left out of the next."""
+_TRIES: Final = 720
+"""An hour of rounds."""
+
+
+@dataclass(frozen=True)
+class _Left:
+    mr: Managed
+    tries: int = 0
+
+
+class Leftovers:
+    """Of the managed resources of one kind. Thread-safe."""
+
+    def __init__(
+        self,
+        connector: Connector,
+        has_another: Callable[[Managed], bool],
+        deletion_held: Callable[[Managed], str] = lambda _: "",
+    ) -> None:
+        """`has_another`: there is a managed resource that would find the same external resource;
+        `deletion_held` as in Collaborators."""
+        self._connector, self._has_another, self._deletion_held = connector, has_another, deletion_held
+        self._lock = threading.Lock()
+        self._left: dict[str, OrderedDict[str, _Left]] = {}
+        """By namespace and uid; the namespace whose last turn is longest ago comes first."""
+        self._busy: set[str] = set()
+
+    def note(self, mr: Managed, external_name: str | None) -> None:
+        """The managed resource is gone, and its external resource was made just now."""
+        with self._lock:
+            of_one = self._left.setdefault(mr.share, OrderedDict())
+            if len(of_one) < _MOST_OF_ONE and sum(map(len, self._left.values())) < _MOST:
+                of_one[mr.uid] = _Left(_deleted(mr, external_name))
+
+    def round(self) -> float:
+        """Delete what can be; real seconds until the next round."""
+        with self._lock:
+            turn = [share for share in self._left if share not in self._busy]
+            turn = turn[: max(0, _MOST_THREADS - len(self._busy))]
+            self._busy.update(turn)
+            for share in turn:
+                self._left[share] = self._left.pop(share)
+        threads = [threading.Thread(target=self._round_of, args=(share,), daemon=True) for share in turn]
+        for thread in threads:
+            thread.start()
+        elapsed = Stopwatch()
+        for thread in threads:
+            thread.join(max(0.0, _PATIENCE - elapsed.elapsed()))
+        return _ROUND_SECONDS
+
+    def _round_of(self, share: str) -> None:
+        try:
+            with self._lock:
+                left = list(self._left[share].values())
+            for each in left:
+                ends = self._ends(each)
+                with self._lock:
+                    if ends:
+                        self._left[share].pop(each.mr.uid, None)
+                    else:
+                        self._left[share][each.mr.uid] = _Left(each.mr, each.tries + 1)
+        finally:
+            with self._lock:
+                self._busy.discard(share)
+                if not self._left[share]:
+                    del self._left[share]
+
+    def _ends(self, left: _Left) -> bool:
+        said = {"namespace": left.mr.namespace, "name": left.mr.name, "external_name": left.mr.external_name}
+        if self._has_another(left.mr):
+            _log.info("what was left has a managed resource again", **said)
+            return True
+        if self._is_gone(left.mr, said):
+            _log.info("deleted what was left of a managed resource that went while it was made", **said)
+            return True
+        if left.tries >= _TRIES:
+            _log.error("what was left of a managed resource could not be deleted, and stays", **said)
+            return True
+        return False
+
+    def _is_gone(self, mr: Managed, said: Mapping[str, object]) -> bool:
+        try:
+            return self._delete(mr)
+        except StandDown:
+            return False
+        except (NotYet, ExternalError, KubeError) as error:
+            _log.debug("what was left is not gone yet", **said, error=str(error))
+        except Exception:  # noqa: BLE001 - one of them holds up no other
+            _log.exception("deleting what was left raised", **said)
+        return False
+
+    def _delete(self, mr: Managed) -> bool:
+        client = self._connector.connect(mr)
+        try:
+            seen = client.observe(mr)
+            if seen.exists and not seen.busy and not self._deletion_held(mr):
+                client.delete(mr, seen)
+            return not seen.exists
+        finally:
+            if isinstance(client, Disconnects):
+                client.disconnect()
+
+
+def _deleted(mr: Managed, external_name: str | None) -> Managed:
+    """As the resource would be, had its finalizer held it."""
+    metadata = {**mr.metadata, "deletionTimestamp": rfc3339(utc_now())}
+    annotations = dict(mr.annotations)
+    if external_name:
+        annotations[names.EXTERNAL_NAME] = external_name
+    return Managed({**mr.raw, "metadata": {**metadata, "annotations": annotations}})

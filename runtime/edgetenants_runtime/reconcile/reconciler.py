@@ -1,0 +1,502 @@
+"""Reconciling one managed resource: Crossplane's contract, one line a step.
+
+The order, the event reasons, annotations and conditions are crossplane-runtime's (pkg/reconciler/managed);
+people and tools rely on them. Every `return` ends a reconcile with at most one write of status.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+import structlog
+
+from edgetenants_runtime.api import annotations as names
+from edgetenants_runtime.api import conditions
+from edgetenants_runtime.api.conditions import ConditionType, ReadyReason
+from edgetenants_runtime.errors import ExternalError, NotYet, Retry
+from edgetenants_runtime.external import Change, Disconnects, ExternalClient
+from edgetenants_runtime.kube.errors import KubeError, NotFound, NotServed
+from edgetenants_runtime.managed import Managed, ManagedKind
+from edgetenants_runtime.reconcile.collaborators import Collaborators
+from edgetenants_runtime.reconcile.guard import StandDown
+from edgetenants_runtime.reconcile.steps import Next, Outcome, Step, StepFailed, explain, step
+from edgetenants_runtime.reconcile.telling import Telling
+from edgetenants_runtime.rules import immutable, late_init, meta, policies
+from edgetenants_runtime.rules.events import EventReason, EventType
+from edgetenants_runtime.rules.policies import Permissions
+
+__all__ = ["Reconciler"]
+
+_log = structlog.get_logger("edgetenants_runtime.reconciler")
+
+_CREATION_UNCERTAIN = (
+    f"cannot determine creation result - remove the {names.EXTERNAL_CREATE_PENDING} annotation "
+    "if it is safe to proceed"
+)
+_COLLECTORS = frozenset({"foregroundDeletion", "orphan"})
+"""Finalizers of Kubernetes' garbage collector: it waits for dependents, not for us, and neither do we for
+it."""
+
+
+class Reconciler:
+    """Reconciles the managed resources of one kind. Thread-safe for different resources."""
+
+    def __init__(self, kind: ManagedKind, collaborators: Collaborators) -> None:
+        self._kind = kind
+        self._with = collaborators
+        self._known = _Known()
+
+    def reconcile(self, mr: Managed) -> Outcome:
+        """One pass over the contract. Raises nothing but what ends the process."""
+        return _Pass(self._kind, self._with, self._known, mr).run()
+
+    def forget(self, uid: str) -> None:
+        """The managed resource is gone: let go of what is remembered of it."""
+        self._known.forget(uid)
+        self._with.writer.forget(uid)
+        self._with.connections.forget(uid)
+
+
+@dataclass(frozen=True)
+class _Creations:
+    """What this process knows of the creations of one external resource."""
+
+    seen: bool = False
+    """Seen since the last creation began: its absence is no delay of the outside."""
+    refused: bool = False
+    """Each creation since the last success was clearly refused: there is nothing to show."""
+    unanswered_at: datetime | None = None
+    """When the last creation ended of which nobody knows what it made."""
+    unwritten: Mapping[str, str] = field(default_factory=dict)
+    """Annotations that say how the last creation ended and could not be written, the name that the outside
+    world chose among them."""
+
+
+class _Known:
+    """What only this process knows of external resources, so that it need not wait for what may yet show.
+    Thread-safe for different resources."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._creations: dict[str, _Creations] = {}
+        self._waits: dict[str, str] = {}
+
+    def of(self, uid: str) -> _Creations:
+        with self._lock:
+            return self._creations.get(uid, _Creations())
+
+    def saw(self, uid: str) -> None:
+        self._note(uid, replace(self.of(uid), seen=True))
+
+    def begin_creation(self, uid: str) -> None:
+        self._note(uid, replace(self.of(uid), seen=False, refused=False))
+
+    def refused(self, uid: str) -> None:
+        self._note(uid, replace(self.of(uid), refused=True))
+
+    def unanswered(self, uid: str, now: datetime) -> None:
+        self._note(uid, replace(self.of(uid), refused=False, unanswered_at=now))
+
+    def unwritten(self, uid: str, annotations: Mapping[str, str]) -> None:
+        self._note(uid, replace(self.of(uid), unwritten=dict(annotations)))
+
+    def begins_to_wait(self, uid: str, for_: str) -> bool:
+        """It did not wait for that before."""
+        with self._lock:
+            before, self._waits[uid] = self._waits.get(uid), for_
+        return before != for_
+
+    def forget(self, uid: str) -> None:
+        with self._lock:
+            self._creations.pop(uid, None)
+            self._waits.pop(uid, None)
+
+    def _note(self, uid: str, known: _Creations) -> None:
+        with self._lock:
+            self._creations[uid] = known
+
+
+class _Pass(Telling):
+    """One reconcile of one managed resource."""
+
+    def __init__(self, kind: ManagedKind, having: Collaborators, known: _Known, mr: Managed) -> None:
+        super().__init__(kind, having, mr)
+        self.known = known
+        self.may = Permissions(create=False, update=False, delete=False, late_initialize=False)
+        self.none_is_open = False
+        """No earlier creation is left of which nobody knows what it made."""
+
+    def run(self) -> Outcome:
+        try:
+            with step(Step.RECONCILE):
+                outcome = self.steps()
+        except StepFailed as failure:
+            outcome = self.failed(failure)
+        return Outcome(Next.SOON) if self.overtaken else outcome
+
+    def steps(self) -> Outcome:
+        if self.mr.paused:
+            return self.pause()
+        with step(Step.POLICIES):
+            self.may = policies.permissions(self.mr.management_policies, self.mr.deletion_policy)
+        if self.mr.deleted and names.FINALIZER not in self.mr.finalizers:
+            return Outcome(Next.NEVER)
+        if self.mr.deleted and not self.may.delete:
+            return self.orphan()
+        with step(Step.INITIALIZE):
+            self.initialize()
+        with step(Step.ANNOTATE):
+            self.write_what_is_unwritten()
+        with step(Step.CREATION_GUARD):
+            self.refuse_uncertain_creation()
+        with step(Step.RESOLVE):
+            self.resolve()
+        with step(Step.CONNECT):
+            client = self.having.connector.connect(self.mr)
+        try:
+            return self.connected(client)
+        finally:
+            self.disconnect(client)
+
+    def connected(self, client: ExternalClient) -> Outcome:
+        with step(Step.OBSERVE):
+            self.observe(client)
+        if self.may_not_show_yet():
+            return self.await_existence()
+        if self.mr.deleted:
+            return self.delete(client)
+        with step(Step.PUBLISH):
+            self.having.connections.publish(self.mr, self.seen.connection_details)
+        if not self.seen.exists and not self.seen.busy:
+            return self.create(client)
+        with step(Step.HOLD):
+            self.hold()
+        with step(Step.LATE_INITIALIZE):
+            self.late_initialize()
+        if self.seen.up_to_date or self.seen.busy or not self.may.update:
+            return self.settle()
+        return self.update(client)
+
+    def disconnect(self, client: ExternalClient) -> None:
+        if not isinstance(client, Disconnects):
+            return
+        try:
+            with step(Step.DISCONNECT):
+                client.disconnect()
+        except StepFailed as failure:
+            # Told, and no more: what the reconcile did stands.
+            why = explain(failure)
+            _log.warning("cannot disconnect", error=why.message, exc_info=why.bug)
+            self.tell(EventReason.CANNOT_DISCONNECT, why.message, type_=EventType.WARNING)
+
+    # The steps.
+
+    def pause(self) -> Outcome:
+        goes_on = "its deletion goes on" if self.mr.deleted else "it goes on"
+        paused = conditions.reconcile_paused(
+            f"Reconciliation is paused via {self.paused_by()}. Remove that, and {goes_on}."
+        )
+        if self.news(paused):
+            self.tell(EventReason.PAUSED, paused.message)
+        # A spec that asks for the pause has what it asks for; a spec that changes under one waits.
+        asked = not self.mr.management_policies
+        self.report(*(() if asked else self.waiting(paused.message)), synced=paused, acted_upon=asked)
+        return Outcome(Next.NEVER)
+
+    def paused_by(self) -> str:
+        if self.mr.management_policies:
+            return f"the annotation {names.PAUSED}"
+        return "an empty spec.managementPolicies"
+
+    def orphan(self) -> Outcome:
+        # Not observed first: an orphan must go although the outside world cannot be reached.
+        with step(Step.RELEASE):
+            self.release()
+        return Outcome(Next.NEVER)
+
+    def initialize(self) -> None:
+        pace = self.having.pace
+        # How often to look is no reason to keep what is being deleted.
+        annotations = {} if self.mr.deleted else self.mr.annotations
+        interval = meta.poll_interval(annotations, default=pace.poll_interval, shortest=pace.shortest_poll)
+        self.poll_seconds = interval * self.having.rng.uniform(1 - pace.jitter, 1 + pace.jitter)
+        if self.mr.external_name is None and self.kind.deterministic_name:
+            # Written with the next write of metadata, so that a new resource costs one write and not three.
+            self.unsaved[names.EXTERNAL_NAME] = self.mr.name
+            self.mr = self.mr.with_annotations(self.unsaved)
+
+    def write_what_is_unwritten(self) -> None:
+        annotations = self.known.of(self.mr.uid).unwritten
+        chosen = annotations.get(names.EXTERNAL_NAME)
+        if self.kind.deterministic_name and not chosen:
+            # A creation that can be repeated says all of this anew: nothing waits for it.
+            annotations = {}
+        if chosen and self.mr.external_name not in (None, chosen):
+            # Somebody has found what was made, and says so.
+            annotations = {}
+        if annotations:
+            self.set_critical(annotations)
+
+    def refuse_uncertain_creation(self) -> None:
+        if meta.creation(self.mr.annotations).incomplete and not self.kind.deterministic_name:
+            # Creating again could make a second external resource that nobody knows of.
+            raise ExternalError(_CREATION_UNCERTAIN, retry=Retry.never())
+
+    def held_by_others(self) -> list[str]:
+        return sorted(set(self.mr.finalizers) - {names.FINALIZER} - _COLLECTORS)
+
+    def await_others(self) -> Outcome:
+        waits = f"Waiting for other finalizers: {', '.join(self.held_by_others())}"
+        if self.known.begins_to_wait(self.mr.uid, waits):
+            self.tell(EventReason.PENDING, waits)
+        # Events end after an hour, and this may last for days.
+        self.report(synced=conditions.reconcile_success(f"{waits}. Whoever set them takes them off."))
+        return Outcome(Next.REAL_BACKOFF)
+
+    def resolve(self) -> None:
+        # Not while deleting: what is referred to is likely to go, too.
+        if not self.mr.deleted:
+            # Written with the next write of metadata, like the external name.
+            self.resolved = self.having.resolve(self.mr)
+            self.mr = self.mr.with_spec(self.resolved)
+
+    def observe(self, client: ExternalClient) -> None:
+        self.seen = seen = client.observe(self.mr)
+        self.looked = True
+        if seen.exists:
+            self.known.saw(self.mr.uid)
+        elif not self.may.create and not self.mr.deleted and not seen.busy:
+            policy = ", ".join(self.mr.management_policies)
+            raise ExternalError(
+                f"external resource does not exist, and spec.managementPolicies [{policy}] does not permit "
+                f"to create it; the annotation {names.EXTERNAL_NAME} must name an existing one",
+                conditions=[conditions.unavailable("The external resource does not exist.")],
+                retry=Retry.poll(),
+            )
+
+    def may_not_show_yet(self) -> bool:
+        if self.seen.exists or self.seen.busy:
+            return False
+        if self.mr.deleted and self.may_yet_be_made():
+            return True
+        creation, ready = meta.creation(self.mr.annotations), self.mr.condition(ConditionType.READY)
+        if self.known.of(self.mr.uid).seen or creation.attempted_since_success or creation.seen_since(ready):
+            return False
+        return creation.succeeded_within(self.having.pace.creation_grace, self.having.now())
+
+    def may_yet_be_made(self) -> bool:
+        """Nobody knows what the last creation made, and its call may still run: once let go, nobody would
+        know of what it makes."""
+        now, longest = self.having.now(), self.having.pace.uncertain_grace
+        known = self.known.of(self.mr.uid)
+        if known.unanswered_at and meta.within(longest, known.unanswered_at, now):
+            return True
+        if known.seen or known.refused or self.mr.deletion_began:
+            return False
+        # What another process knew is lost. It began the creation before the deletion was asked for.
+        asked = self.mr.deleted_at
+        uncertain = meta.creation(self.mr.annotations).attempted_since_success
+        return uncertain and asked is not None and meta.within(longest, asked, now)
+
+    def await_existence(self) -> Outcome:
+        self.tell(EventReason.PENDING, "Waiting for external resource existence to be confirmed")
+        if self.mr.deleted:
+            # Not Ready with the reason Deleting: that says that what was made is known.
+            self.report(
+                synced=conditions.reconcile_success(
+                    "The answer to its creation was lost, and what was asked for may come yet. This resource "
+                    f"goes after {self.having.pace.uncertain_grace:.0f} s without it. Nobody needs to act."
+                )
+            )
+        return Outcome(Next.REAL_BACKOFF)
+
+    def delete(self, client: ExternalClient) -> Outcome:
+        if self.held_by_others():
+            return self.await_others()
+        if self.seen.busy:
+            return self.settle()
+        if not self.seen.exists:
+            return self.finish_deletion()
+        with step(Step.JUDGE_DELETION):
+            held = self.having.deletion_held(self.mr)
+        if held:
+            return self.hold_deletion(held)
+        with step(Step.DELETE):
+            change = client.delete(self.mr, self.seen)
+        self.tell(EventReason.DELETED, "Successfully requested deletion of external resource", change.message)
+        self.report(conditions.deleting(), change=change)
+        return self.look_soon(change)
+
+    def hold_deletion(self, why: str) -> Outcome:
+        ready, synced = conditions.deletion_held(why)
+        if self.news(synced):
+            self.tell(EventReason.DELETION_HELD, why, type_=EventType.WARNING)
+        self.report(ready, synced=synced)
+        return self.again(None)
+
+    def finish_deletion(self) -> Outcome:
+        ready = self.mr.condition(ConditionType.READY)
+        with step(Step.RELEASE):
+            self.release()
+        if ready is not None and ready.reason == ReadyReason.DELETING:
+            self.tell(EventReason.DELETED, "External resource is gone")
+        return Outcome(Next.NEVER)
+
+    def create(self, client: ExternalClient) -> Outcome:
+        with step(Step.PREPARE):
+            self.begin_creation()
+        try:
+            with step(Step.CREATE):
+                change = client.create(self.mr, self.seen)
+        except StepFailed as failure:
+            self.creation_failed(failure.cause)
+            raise
+        except BaseException as why:
+            # The process stands down or ends.
+            self.cut_off(why)
+            raise
+        self.having.connections.keep(self.mr, change.connection_details)
+        try:
+            with step(Step.ANNOTATE):
+                self.save_creation(change)
+        except StepFailed as failure:
+            if isinstance(failure.cause, NotFound) and not isinstance(failure.cause, NotServed):
+                self.leave(change)
+            raise
+        with step(Step.PUBLISH_CREATED):
+            self.having.connections.publish(self.mr, change.connection_details)
+        self.tell(EventReason.CREATED, "Successfully requested creation of external resource", change.message)
+        self.report(conditions.creating(), change=change)
+        return self.look_soon(change)
+
+    def leave(self, change: Change) -> None:
+        """The API server deleted the resource although it got its finalizer (leftovers.py has why): nobody
+        has what was made."""
+        external_name = change.external_name or self.mr.external_name
+        _log.error(
+            "the resource was deleted while its external resource was made, which is left",
+            namespace=self.mr.namespace,
+            name=self.mr.name,
+            external_name=external_name,
+        )
+        if self.may.delete:
+            self.having.left(self.mr, external_name)
+
+    def begin_creation(self) -> None:
+        # Before the call, and it must fail on a conflict: if we die after the call, the annotation is all
+        # that says that an external resource may exist, and the finalizer all that keeps it from being
+        # forgotten.
+        creation = meta.creation(self.mr.annotations)
+        # One refusal says nothing of the attempts before it, of which another process may have made some.
+        self.none_is_open = not creation.attempted_since_success or self.known.of(self.mr.uid).refused
+        self.known.begin_creation(self.mr.uid)
+        annotations = dict(self.unsaved)
+        if not (self.kind.deterministic_name and creation.attempted_since_success):
+            annotations |= meta.creation_pending(creation.begins(self.having.now()))
+        self.save(annotations)
+
+    def creation_failed(self, cause: Exception) -> None:
+        if not _nothing_was_made(cause):
+            # Not noted as a failure: it would be tried again, and a generated name would have two external
+            # resources.
+            self.known.unanswered(self.mr.uid, self.having.now())
+        elif self.none_is_open:
+            self.known.refused(self.mr.uid)
+            self.note_failed_creation()
+        elif not self.kind.deterministic_name:
+            # Begun anew since the last one, which had ended.
+            self.note_failed_creation()
+
+    def cut_off(self, why: BaseException) -> None:
+        if not (isinstance(why, StandDown) and why.made_nothing):
+            # The call may have been made.
+            self.known.unanswered(self.mr.uid, self.having.now())
+            return
+        if self.none_is_open:
+            self.known.refused(self.mr.uid)
+        if not self.kind.deterministic_name:
+            self.take_back()
+
+    def take_back(self) -> None:
+        """What was announced was not begun: a generated name would wait for people."""
+        failed = meta.creation_failed(meta.creation(self.mr.annotations).ends(self.having.now()))
+        with contextlib.suppress(KubeError):
+            # At the version of the announcement and no later: who leads now may have made one of its own.
+            self.having.writer.patch_metadata(self.mr, annotations=failed, finalizers=self.mr.finalizers)
+
+    def note_failed_creation(self) -> None:
+        creation = meta.creation(self.mr.annotations)
+        if self.kind.deterministic_name and not creation.incomplete:
+            # An earlier attempt has noted it; each further write would wake the composite for nothing.
+            return
+        try:
+            self.set_critical(meta.creation_failed(creation.ends(self.having.now())))
+        except KubeError as error:
+            # Told and not raised: why the creation failed matters more.
+            self.tell(Step.ANNOTATE.value.reason, str(error), type_=EventType.WARNING)
+
+    def save_creation(self, change: Change) -> None:
+        creation = meta.creation(self.mr.annotations)
+        annotations = meta.creation_succeeded(creation.ends(self.having.now()))
+        if change.external_name and change.external_name != self.mr.external_name:
+            annotations[names.EXTERNAL_NAME] = change.external_name
+        self.set_critical(annotations)
+
+    def set_critical(self, annotations: Mapping[str, str]) -> None:
+        # Known until it is written: a generated name that is nowhere else would be lost.
+        self.known.unwritten(self.mr.uid, annotations)
+        written = self.having.writer.set_critical_annotations(self.mr, annotations)
+        self.known.unwritten(self.mr.uid, {})
+        self.wrote(written, over=self.mr.with_annotations(annotations))
+
+    def hold(self) -> None:
+        self.save(self.unsaved)
+
+    def late_initialize(self) -> None:
+        fields = late_init.permitted(self.kind, self.mr, self.seen.late_initialized)
+        if fields and self.may.late_initialize:
+            self.mr = self.having.writer.fill_in(self.mr, fields)
+
+    def settle(self) -> Outcome:
+        if not self.seen.up_to_date:
+            _log.debug("external resource differs and is not updated now", diff=self.seen.diff)
+        if self.mr.deleted:
+            self.report(conditions.deleting())
+        else:
+            if self.seen.drifted:
+                self.tell(EventReason.DRIFT_DETECTED, self.seen.drifted, type_=EventType.WARNING)
+            self.report(*(() if self.seen.exists else (conditions.creating(),)))
+        return self.again(self.seen.poll_after)
+
+    def update(self, client: ExternalClient) -> Outcome:
+        _log.info("external resource differs from desired state", diff=[d.field for d in self.seen.diff])
+        with step(Step.UPDATE):
+            immutable.check(self.kind, self.seen.diff)
+            change = client.update(self.mr, self.seen)
+        with step(Step.PUBLISH):
+            self.having.connections.publish(self.mr, change.connection_details)
+        self.tell(EventReason.UPDATED, "Successfully requested update of external resource", change.message)
+        if change.drifted:
+            self.tell(EventReason.DRIFT_DETECTED, change.drifted, type_=EventType.WARNING)
+        self.report(change=change)
+        return self.again(self.seen.poll_after if change.requeue_after is None else change.requeue_after)
+
+    # When to look again.
+
+    def again(self, sooner: float | None) -> Outcome:
+        seconds = self.poll_seconds if sooner is None else min(sooner, self.poll_seconds)
+        return Outcome(Next.AFTER, seconds)
+
+    def look_soon(self, change: Change) -> Outcome:
+        if change.requeue_after is None:
+            return Outcome(Next.BACKOFF)
+        return Outcome(Next.AFTER, change.requeue_after)
+
+
+def _nothing_was_made(cause: Exception) -> bool:
+    # A bug or a lost answer may have come after the creation.
+    return isinstance(cause, (NotYet, ExternalError)) and cause.made_nothing

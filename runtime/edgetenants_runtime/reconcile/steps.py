@@ -1,0 +1,154 @@
+"""The steps of a reconcile, and what is said and done when one fails.
+
+A failing step is a row here, not a branch in the reconciler: log, event and condition take their words from
+the row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from types import TracebackType
+
+from edgetenants_runtime.api.conditions import Condition, creating, deleting, unforeseen
+from edgetenants_runtime.errors import ExternalError, Retry, RetryMode
+from edgetenants_runtime.kube.errors import KubeError
+from edgetenants_runtime.rules.events import EventReason
+from edgetenants_runtime.rules.meta import MalformedAnnotation
+from edgetenants_runtime.rules.policies import UnsupportedPolicies
+
+__all__ = ["Explanation", "Next", "Outcome", "Step", "StepFailed", "explain", "step"]
+
+
+class Next(StrEnum):
+    """When the managed resource is reconciled again."""
+
+    NEVER = "Never"
+    """When it changes."""
+    AFTER = "After"
+    """After seconds of the injected clock, or when it changes."""
+    BACKOFF = "Backoff"
+    """With its exponential back-off on the injected clock."""
+    REAL_BACKOFF = "RealBackoff"
+    """With its exponential back-off in real time: the API server is in trouble, or has a newer version than
+    the cache."""
+    SOON = "Soon"
+    """At once, in real time: a write took in what somebody else changed, which no watch tells any more."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a reconcile ended."""
+
+    next: Next
+    seconds: float = 0.0
+    """For AFTER."""
+    failed: bool = False
+    """A step failed; counts for the back-off."""
+
+
+@dataclass(frozen=True)
+class Says:
+    """The words of a step that failed."""
+
+    reason: EventReason
+    words: str = ""
+    """Before the cause in the condition's message."""
+    ready: Condition | None = None
+    """Ready while the step fails, where the client does not say better."""
+
+
+class Step(Enum):
+    """What a reconcile does, in order."""
+
+    RECONCILE = Says(EventReason.CANNOT_INITIALIZE, "reconcile failed")
+    """Anything between the steps."""
+    POLICIES = Says(EventReason.INVALID_MANAGEMENT_POLICY)
+    INITIALIZE = Says(EventReason.CANNOT_INITIALIZE)
+    CREATION_GUARD = Says(EventReason.CANNOT_INITIALIZE, ready=creating())
+    RESOLVE = Says(EventReason.CANNOT_RESOLVE, "cannot resolve references")
+    CONNECT = Says(EventReason.CANNOT_CONNECT, "connect failed")
+    OBSERVE = Says(EventReason.CANNOT_OBSERVE, "observe failed")
+    JUDGE_DELETION = Says(EventReason.CANNOT_DELETE, "cannot tell whether the deletion is held", deleting())
+    DELETE = Says(EventReason.CANNOT_DELETE, "delete failed", deleting())
+    RELEASE = Says(EventReason.CANNOT_UPDATE_MANAGED, "cannot remove managed resource finalizer", deleting())
+    PUBLISH = Says(EventReason.CANNOT_PUBLISH, "cannot publish connection details")
+    HOLD = Says(EventReason.CANNOT_UPDATE_MANAGED, "cannot add managed resource finalizer")
+    PREPARE = Says(EventReason.CANNOT_UPDATE_MANAGED, "cannot update managed resource", creating())
+    CREATE = Says(EventReason.CANNOT_CREATE, "create failed", creating())
+    ANNOTATE = Says(
+        EventReason.CANNOT_UPDATE_MANAGED, "cannot update managed resource annotations", creating()
+    )
+    PUBLISH_CREATED = Says(EventReason.CANNOT_PUBLISH, "cannot publish connection details", creating())
+    LATE_INITIALIZE = Says(EventReason.CANNOT_UPDATE_MANAGED, "cannot update managed resource")
+    UPDATE = Says(EventReason.CANNOT_UPDATE, "update failed")
+    DISCONNECT = Says(EventReason.CANNOT_DISCONNECT, "disconnect failed")
+    REPORT = Says(EventReason.CANNOT_UPDATE_MANAGED, "cannot update managed resource status")
+
+
+class StepFailed(Exception):  # noqa: N818 - says what happened
+    """A step raised; `cause` is what it raised."""
+
+    def __init__(self, failed: Step, cause: Exception) -> None:
+        super().__init__(f"{failed.name}: {cause}")
+        self.step = failed
+        self.cause = cause
+
+
+class step:  # noqa: N801 - reads as a statement: `with step(Step.OBSERVE):`
+    """Turns any exception of its block into StepFailed; never swallows one."""
+
+    def __init__(self, which: Step) -> None:
+        self._which = which
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, Exception) and not isinstance(error, StepFailed):
+            raise StepFailed(self._which, error) from error
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A failure in words for people, and how it is retried."""
+
+    message: str
+    conditions: tuple[Condition, ...]
+    retry: Retry | None
+    """None: with back-off in real time."""
+    bug: bool = False
+
+
+def explain(failure: StepFailed) -> Explanation:
+    """What to say of a failed step. An exception that no one declared is a bug: its text stays in the log."""
+    says, cause = failure.step.value, failure.cause
+    ready = (says.ready,) if says.ready else ()
+    match cause:
+        case ExternalError():
+            return Explanation(_said(says, cause.message), (*ready, *cause.conditions), cause.retry)
+        case UnsupportedPolicies() | MalformedAnnotation():
+            return Explanation(_said(says, str(cause)), ready, Retry.never())
+        case KubeError():
+            return Explanation(_said(says, str(cause)), ready, None)
+        case _:
+            text = _said(says, f"unexpected {type(cause).__name__}; the provider's log has the details")
+            return Explanation(text, (*ready, unforeseen(text)), Retry.backoff(), bug=True)
+
+
+def outcome_of(retry: Retry | None, poll_seconds: float) -> Outcome:
+    """The outcome of a failed step."""
+    if retry is None or retry.mode is RetryMode.REAL_BACKOFF:
+        return Outcome(Next.REAL_BACKOFF, failed=True)
+    if retry.mode is RetryMode.BACKOFF:
+        return Outcome(Next.BACKOFF, failed=True)
+    if retry.mode is RetryMode.NEVER:
+        return Outcome(Next.NEVER, failed=True)
+    seconds = retry.seconds if retry.mode is RetryMode.AFTER else poll_seconds
+    return Outcome(Next.AFTER, seconds, failed=True)
+
+
+def _said(says: Says, cause: str) -> str:
+    return f"{says.words}: {cause}" if says.words else cause

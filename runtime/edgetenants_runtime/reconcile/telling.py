@@ -1,0 +1,208 @@
+"""What a reconcile writes to its managed resource and tells of it, and what a failed step leads to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import structlog
+
+from edgetenants_runtime.api import annotations as names
+from edgetenants_runtime.api import conditions
+from edgetenants_runtime.api.conditions import Condition, ConditionType, SyncedReason
+from edgetenants_runtime.bounds import LONGEST_REQUEST, cut
+from edgetenants_runtime.errors import NotYet, Retry
+from edgetenants_runtime.external import Change, Observation, TellsOfWaiting
+from edgetenants_runtime.kube.errors import Conflict, Invalid, KubeError, NotFound, NotServed, TooLarge
+from edgetenants_runtime.managed import Managed, ManagedKind
+from edgetenants_runtime.reconcile.collaborators import Collaborators
+from edgetenants_runtime.reconcile.steps import (
+    Explanation,
+    Next,
+    Outcome,
+    Step,
+    StepFailed,
+    explain,
+    outcome_of,
+    step,
+)
+from edgetenants_runtime.rules import meta, operations
+from edgetenants_runtime.rules.events import EventReason, EventType
+from edgetenants_runtime.rules.status import Report, same_message
+
+__all__ = ["Telling"]
+
+_log = structlog.get_logger("edgetenants_runtime.reconciler")
+
+_LOOKS = frozenset({Step.CONNECT, Step.OBSERVE})
+_LONGEST_LOGGED = 4096
+"""Characters of a failure in one line of the log."""
+
+
+class Telling:
+    """One reconcile of one managed resource, as far as Kubernetes sees it; `mr` is always the newest version
+    read or written."""
+
+    def __init__(self, kind: ManagedKind, having: Collaborators, mr: Managed) -> None:
+        self.kind, self.having, self.mr = kind, having, mr
+        self.unsaved: dict[str, str] = {}
+        self.resolved: Mapping[str, Any] = {}
+        self.seen = Observation(exists=False)
+        self.looked = False
+        self.overtaken = False
+        self.poll_seconds = having.pace.poll_interval
+
+    # Writing and telling.
+
+    def save(self, annotations: Mapping[str, str]) -> None:
+        """Set annotations and the finalizer in one write; none where nothing is missing."""
+        finalizers = meta.with_finalizer(self.mr.finalizers)
+        if annotations or tuple(finalizers) != self.mr.finalizers or self.resolved:
+            self.mr = self.having.writer.patch_metadata(
+                self.mr, annotations=annotations, finalizers=finalizers, spec=self.resolved
+            )
+        self.unsaved, self.resolved = {}, {}
+
+    def release(self) -> None:
+        """Let the managed resource go."""
+        finalizers = meta.without_finalizer(self.mr.finalizers)
+        try:
+            self.having.writer.patch_metadata(self.mr, annotations={}, finalizers=finalizers)
+        except NotFound:
+            # Somebody else removed the finalizer: it is gone already.
+            return
+
+    def report(
+        self,
+        *said: Condition,
+        change: Change | None = None,
+        synced: Condition | None = None,
+        acted_upon: bool | None = None,
+    ) -> None:
+        """Bring the status to what was observed, then to `said`, then to the change. The generation was
+        acted upon where the outside world was looked at, unless `acted_upon` says otherwise."""
+        change = change or Change()
+        with step(Step.REPORT):
+            under_way = operations.told(self.mr, self.seen, change.operation) if self.looked else ()
+            outcome = synced or conditions.reconcile_success()
+            self.write(
+                Report(
+                    conditions=(*self.seen.conditions, *said, *change.conditions, *under_way, outcome),
+                    at_provider=self.seen.at_provider if change.at_provider is None else change.at_provider,
+                    fields={**self.seen.status, **change.status, **self.handled_request()},
+                    withdrawn=frozenset({ConditionType.UNKNOWN}),
+                    acted_upon=self.looked if acted_upon is None else acted_upon,
+                )
+            )
+
+    def write(self, report: Report) -> None:
+        """Bring the status to the report."""
+        self.wrote(self.having.writer.write_status(self.mr, report), over=self.mr)
+
+    def wrote(self, written: Managed, *, over: Managed) -> None:
+        """Go on from what is stored now. A write that does not insist on the version takes in what others
+        changed meanwhile, and the watch will tell nobody of that any more."""
+        self.overtaken |= written.with_annotations(self.unsaved).asked_for != over.asked_for
+        self.mr = written
+
+    def handled_request(self) -> dict[str, str]:
+        """The status field that acknowledges a requested reconcile, where one was requested."""
+        requested = cut(self.mr.annotations.get(names.RECONCILE_REQUESTED_AT) or "", LONGEST_REQUEST)
+        if not requested or self.mr.paused or requested == self.mr.status.get("lastHandledReconcileAt"):
+            return {}
+        self.tell(EventReason.REQUEST_HANDLED, f"Handled the reconcile requested at {requested}")
+        return {"lastHandledReconcileAt": requested}
+
+    def tell(
+        self, reason: EventReason, message: str, detail: str = "", *, type_: EventType = EventType.NORMAL
+    ) -> None:
+        """Record an event."""
+        self.having.recorder.event(self.mr, type_, reason, f"{message}: {detail}" if detail else message)
+
+    def told_before(self, message: str) -> bool:
+        """The last reconcile failed, too, and in the same words."""
+        stored = self.mr.condition(ConditionType.SYNCED)
+        if stored is None or stored.reason != SyncedReason.RECONCILE_ERROR:
+            return False
+        return same_message(stored.message, cut(message))
+
+    def news(self, condition: Condition) -> bool:
+        """The condition is not the stored one already, so that it is worth an event."""
+        stored = self.mr.condition(condition.type)
+        return stored is None or (stored.reason, stored.message) != (condition.reason, condition.message)
+
+    # What a failed step leads to.
+
+    def failed(self, failure: StepFailed) -> Outcome:
+        """Tell of the failure as its cause deserves; when to try again."""
+        match failure.cause:
+            case Conflict():
+                # Somebody wrote meanwhile. Nothing is wrong, so nothing is said. The watch brings what they
+                # wrote; a cache that lags is given time, as each look costs calls outside.
+                return Outcome(Next.REAL_BACKOFF)
+            case NotServed() as unknown if unknown.operation.kind == self.kind:
+                # An API server that has just started, or the kind goes and its objects with it.
+                return Outcome(Next.REAL_BACKOFF, failed=True)
+            case NotFound() as gone if gone.operation.kind == self.kind:
+                return Outcome(Next.NEVER)
+            case KubeError() as error if error.transient:
+                _log.warning("the API server does not answer, backing off", error=str(error))
+                return Outcome(Next.REAL_BACKOFF, failed=True)
+            case NotYet() as not_yet:
+                return self.not_yet(failure.step, not_yet)
+            case _:
+                return self.explain(failure)
+
+    def not_yet(self, at: Step, cause: NotYet) -> Outcome:
+        """The world is not ready: no error."""
+        self.tell(EventReason.PENDING, cause.message)
+        meanwhile = (at.value.ready,) if at.value.ready else ()
+        try:
+            self.report(*meanwhile, *self.waiting(cause.message), *cause.conditions)
+        except StepFailed as failure:
+            return self.failed(failure)
+        return Outcome(Next.AFTER, cause.after)
+
+    def explain(self, failure: StepFailed) -> Outcome:
+        """An error: event, Synced, and what the step says of Ready."""
+        why = explain(failure)
+        # Else whoever touches a failing object again and again fills the log.
+        log = _log.debug if self.told_before(why.message) else _log.warning
+        error = cut(why.message, _LONGEST_LOGGED)
+        log("reconcile failed", step=failure.step.name, error=error, exc_info=why.bug)
+        if why.retry != Retry.never() or self.news(conditions.reconcile_error(why.message)):
+            self.tell(failure.step.value.reason, why.message, type_=EventType.WARNING)
+        if failure.step is Step.REPORT:
+            return self.unreported(failure, why)
+        try:
+            self.report(
+                *self.unseen(failure, why),
+                *self.waiting(why.message),
+                *why.conditions,
+                synced=conditions.reconcile_error(why.message),
+            )
+        except StepFailed as second:
+            return self.failed(second)
+        return outcome_of(why.retry, self.poll_seconds)
+
+    def unreported(self, failure: StepFailed, why: Explanation) -> Outcome:
+        """The status could not be written. One that no server stores is left as it is, and Synced says so."""
+        if isinstance(failure.cause, (TooLarge, Invalid)):
+            try:
+                synced = conditions.reconcile_error(why.message)
+                self.write(Report(conditions=(synced,), acted_upon=False))
+            except KubeError as error:
+                _log.warning("cannot write even Synced", error=str(error))
+        return Outcome(Next.REAL_BACKOFF, failed=True)
+
+    def waiting(self, cause: str) -> tuple[Condition, ...]:
+        """What the provider says of a change that nobody has looked at."""
+        connector = self.having.connector
+        if self.looked or not isinstance(connector, TellsOfWaiting):
+            return ()
+        return connector.waiting(self.mr, cause)
+
+    def unseen(self, failure: StepFailed, why: Explanation) -> tuple[Condition, ...]:
+        """Ready is Unknown where a bug kept us from ever looking."""
+        never = failure.step in _LOOKS and self.mr.condition(ConditionType.READY) is None
+        return (conditions.never_observed(why.message),) if why.bug and never else ()

@@ -1,0 +1,265 @@
+"""Filling in fields from the objects that they refer to (pure, over what `Lookup` finds).
+
+The rules are crossplane-runtime's (pkg/reference): a field that is set is left alone, unless its policy is
+Always; a reference wins over a selector, unless the selector's policy is Always; what a selector found is
+written down as a reference, of several in the order of their values and each value once. The way out of a
+stale value is to clear the field, or the policy Always.
+
+               ┌─ field set, not Always ─────────────────────▶ nothing to do
+    reference ─┤                 ┌─ not there ─┬─ Required ──▶ ExternalError
+    selector   └─ look it up ────┤             └─ Optional ──▶ the field stays as it is
+                                 ├─ without a value ─────────▶ NotYet (or as it is)
+                                 └─ with a value ────────────▶ field := value, reference := what was found
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType, ReadyReason
+from edgetenants_runtime.api.references import ReferenceField, ReferenceTarget, Resolution, Resolve
+from edgetenants_runtime.errors import ExternalError, NotYet, Retry
+from edgetenants_runtime.managed import Managed, ObjectKey
+from edgetenants_runtime.paths import at, nested, overlaid
+from edgetenants_runtime.rules import meta
+
+__all__ = ["Ask", "Lookup", "asks", "describe", "not_ready", "resolve"]
+
+_BLOCKS = ("forProvider", "initProvider")
+_LOOK_AGAIN = 15.0
+"""Seconds of the injected clock: the value appears when the outside world has made something. Our own kinds
+are watched besides."""
+
+
+class Lookup(Protocol):
+    """Finds what is referred to. Both raise ExternalError where the kind cannot be read, and KubeError."""
+
+    def get(self, target: ReferenceTarget, key: ObjectKey) -> Managed | None:
+        """The object, None when there is none."""
+        ...
+
+    def select(self, target: ReferenceTarget, namespace: str, labels: Mapping[str, str]) -> Sequence[Managed]:
+        """The objects in the namespace ("": cluster-scoped ones) with all the labels."""
+        ...
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One field that is to be filled in now."""
+
+    field: ReferenceField
+    block: str
+    """forProvider or initProvider."""
+    namespace: str
+    """Of the managed resource."""
+    references: tuple[Mapping[str, Any], ...]
+    """By name; empty where the selector decides."""
+    selector: Mapping[str, Any] | None = None
+
+    @property
+    def path(self) -> str:
+        """Path of the reference or the selector in the spec, for messages."""
+        return f"spec.{self.block}.{self.field.reference if self.references else self.field.selector}"
+
+    @property
+    def optional(self) -> bool:
+        """The reconcile may go on without the field."""
+        asked = self.references or (self.selector or {},)
+        return all(_policy(each).get("resolution") == Resolution.OPTIONAL for each in asked)
+
+    def key(self, reference: Mapping[str, Any]) -> ObjectKey:
+        """Which object a reference means."""
+        return ObjectKey(self._in(reference), reference["name"])
+
+    @property
+    def selected_in(self) -> str:
+        """The namespace to select in."""
+        return self._in(self.selector or {})
+
+    def _in(self, asked: Mapping[str, Any]) -> str:
+        return (asked.get("namespace") or self.namespace) if self.field.target.namespaced else ""
+
+
+class _Unresolved(Exception):  # noqa: N818 - a state of the world
+    """There is no value; `waiting` is true when the object is there and only has none yet."""
+
+    def __init__(self, message: str, *, waiting: bool = False) -> None:
+        super().__init__(message)
+        self.waiting = waiting
+
+
+def resolve(mr: Managed, fields: Sequence[ReferenceField], lookup: Lookup) -> dict[str, Any]:
+    """The JSON merge patch of spec that fills in what is referred to; empty when there is nothing to write.
+
+    Raises:
+        NotYet: an object is there and has no value yet.
+        ExternalError: an object is not there, or its kind cannot be read; the message has the field's path.
+        KubeError: the API server does not answer.
+    """
+    patch: dict[str, Any] = {}
+    for ask in asks(mr, fields):
+        try:
+            found = _found(ask, mr, lookup)
+        except _Unresolved as why:
+            if ask.optional:
+                continue
+            raise _told(mr, f"{ask.path}: {why}", waiting=why.waiting) from why
+        except ExternalError as why:
+            # Of policy Optional or not: a missing right would be silence for good.
+            raise _told(mr, f"{ask.path}: {why.message}") from why
+        patch = overlaid(patch, _changes(mr, ask, found))
+    return patch
+
+
+def asks(mr: Managed, fields: Sequence[ReferenceField]) -> Iterator[Ask]:
+    """The fields that are to be looked up now."""
+    for block in _BLOCKS:
+        for field in fields:
+            if block == "initProvider" and not _starts_with(mr, field):
+                continue
+            ask = _ask(mr, field, block)
+            if ask is not None:
+                yield ask
+
+
+def describe(target: ReferenceTarget, key: ObjectKey) -> str:
+    """An object in words."""
+    return f"{target.kind} {key}" + (f" of {target.provider}" if target.provider else "")
+
+
+def not_ready(mr: Managed, message: str) -> tuple[Condition, ...]:
+    """Ready while a field is unresolved: one that serves goes on serving."""
+    ready = mr.condition(ConditionType.READY)
+    if ready is not None and ready.status is ConditionStatus.TRUE:
+        return ()
+    return (
+        Condition(
+            type=ConditionType.READY,
+            status=ConditionStatus.FALSE,
+            reason=ReadyReason.CREATING,
+            message=message,
+        ),
+    )
+
+
+def _starts_with(mr: Managed, field: ReferenceField) -> bool:
+    """The field of initProvider counts: it is used at a creation only, and below forProvider."""
+    if meta.creation(mr.annotations).succeeded is not None:
+        return False
+    above = (field.field, field.reference, field.selector)
+    return all(at(mr.for_provider, path) is None for path in above)
+
+
+def _ask(mr: Managed, field: ReferenceField, block: str) -> Ask | None:
+    values = mr.spec.get(block) or {}
+    given = at(values, field.reference) or ()
+    references = tuple(given) if field.many else (given,) if given else ()
+    selector = at(values, field.selector)
+    always = any(_always(each) for each in ((selector,) if selector is not None else references))
+    if selector is not None and always:
+        references = ()
+    if (at(values, field.field) and not always) or (selector is None and not references):
+        return None
+    return Ask(field, block, mr.namespace, references, selector)
+
+
+def _always(asked: Mapping[str, Any]) -> bool:
+    return _policy(asked).get("resolve") == Resolve.ALWAYS
+
+
+def _policy(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    return asked.get("policy") or {}
+
+
+def _found(ask: Ask, mr: Managed, lookup: Lookup) -> list[tuple[ObjectKey, str]]:
+    """The objects with their values, in the order in which they are written."""
+    target = ask.field.target
+    if ask.references:
+        keys = [ask.key(reference) for reference in ask.references]
+        return [(key, _value(target, key, lookup.get(target, key))) for key in keys]
+    matching = _matching(ask, mr, lookup)
+    chosen = matching if ask.field.many else matching[:1]
+    return _by_value([(each.key, _value(target, each.key, each)) for each in chosen])
+
+
+def _by_value(found: Sequence[tuple[ObjectKey, str]]) -> list[tuple[ObjectKey, str]]:
+    """In the order of the values, each once, with the first object by name that has it."""
+    first = {value: key for key, value in reversed(found)}
+    return [(key, value) for value, key in sorted(first.items())]
+
+
+def _value(target: ReferenceTarget, key: ObjectKey, found: Managed | None) -> str:
+    if found is None:
+        raise _Unresolved(f"{describe(target, key)} does not exist")
+    value = at(found.raw, target.value) if target.value else found.external_name
+    if not value:
+        what = target.value.rpartition(".")[2] or "external name"
+        raise _Unresolved(f"waiting for {describe(target, key)} to have its {what}", waiting=True)
+    return str(value)
+
+
+def _matching(ask: Ask, mr: Managed, lookup: Lookup) -> list[Managed]:
+    selector = ask.selector or {}
+    labels = selector.get("matchLabels") or {}
+    siblings = bool(selector.get("matchControllerRef"))
+    if siblings and mr.controller is None:
+        raise _Unresolved("matchControllerRef is true, and no controller owns this resource")
+    found = [
+        each
+        for each in lookup.select(ask.field.target, ask.selected_in, labels)
+        if not each.deleted and (not siblings or _same_controller(mr, each))
+    ]
+    if not found:
+        raise _Unresolved(_no_match(ask, mr, labels, siblings=siblings))
+    return sorted(found, key=lambda each: each.key)
+
+
+def _same_controller(one: Managed, other: Managed) -> bool:
+    mine, theirs = one.controller, other.controller
+    return bool(mine and theirs and mine.get("uid") == theirs.get("uid"))
+
+
+def _no_match(ask: Ask, mr: Managed, labels: Mapping[str, str], *, siblings: bool) -> str:
+    wanted = [f"the label {name}={value}" for name, value in sorted(labels.items())]
+    if siblings:
+        owner = mr.controller or {}
+        wanted.append(f"{owner.get('kind')} {owner.get('name')} as its controller")
+    target = ask.field.target
+    where = f" in namespace {ask.selected_in}" if ask.selected_in else ""
+    kind = target.kind + (f" of {target.provider}" if target.provider else "")
+    return f"there is no {kind}{where}" + (f" with {' and '.join(wanted)}" if wanted else "")
+
+
+def _changes(mr: Managed, ask: Ask, found: Sequence[tuple[ObjectKey, str]]) -> dict[str, Any]:
+    values = mr.spec.get(ask.block) or {}
+    contents = [value for _, value in found]
+    value = contents if ask.field.many else contents[0]
+    patch = {} if at(values, ask.field.field) == value else nested(ask.field.field, value)
+    if not ask.references:
+        patch = overlaid(patch, _noted(ask, at(values, ask.field.reference), [key for key, _ in found]))
+    return {ask.block: patch} if patch else {}
+
+
+def _noted(ask: Ask, before: Any, keys: Sequence[ObjectKey]) -> dict[str, Any]:
+    """What a selector found, as references, where they do not say so already."""
+    if ask.field.many:
+        noted = [_reference(ask, key) for key in keys]
+        return {} if before == noted else nested(ask.field.reference, noted)
+    if before and ask.key(before) == keys[0]:
+        return {}
+    stale = {"namespace": None} if (before or {}).get("namespace") else {}
+    return nested(ask.field.reference, stale | _reference(ask, keys[0]))
+
+
+def _reference(ask: Ask, key: ObjectKey) -> dict[str, str]:
+    elsewhere = key.namespace and key.namespace != ask.namespace
+    return {"name": key.name} | ({"namespace": key.namespace} if elsewhere else {})
+
+
+def _told(mr: Managed, message: str, *, waiting: bool = False) -> ExternalError | NotYet:
+    conditions = not_ready(mr, message)
+    if waiting:
+        return NotYet(message, after=_LOOK_AGAIN, conditions=conditions)
+    return ExternalError(message, conditions=conditions, retry=Retry.real_backoff())
