@@ -16,7 +16,7 @@ from edgetenants_runtime.api.providerconfig import CredentialsSource
 from edgetenants_runtime.clock import SystemClock
 from edgetenants_runtime.config.resolved import ResolvedConfig
 from edgetenants_runtime.managed import ProviderConfigKey
-from provider.cloudfront.aws import Account, Accounts
+from provider.cloudfront.account.sessions import Account, Accounts
 
 __all__ = ["NoConfig", "Reach", "environment"]
 

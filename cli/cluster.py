@@ -12,7 +12,7 @@ from typing import Any, Final
 from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.errors import Forbidden, KubeError, NotServed
 from edgetenants_runtime.managed import Managed, ResourceKind
-from provider.cloudfront.sight import Sight
+from provider.cloudfront.rehearsal.sight import Sight
 from provider.main import TREES, resource_kind
 
 __all__ = ["NoCluster", "connect", "look"]

@@ -17,12 +17,12 @@ from cli.aws import NoConfig, Reach
 from cli.documents import UnreadableFile, read_all
 from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.errors import ExternalError, NotYet
-from provider.cloudfront import inventory, manifests
-from provider.cloudfront.calls import CloudFront
-from provider.cloudfront.errors import AwsError
-from provider.cloudfront.inventory import patiently
-from provider.cloudfront.manifests import Holder, Shape
-from provider.cloudfront.observed import ObservedTenant
+from provider.cloudfront.adoption import inventory, manifests
+from provider.cloudfront.adoption.inventory import patiently
+from provider.cloudfront.adoption.manifests import Holder, Shape
+from provider.cloudfront.aws.calls import CloudFront
+from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.state.observed import ObservedTenant
 
 __all__ = ["import_"]
 

@@ -26,15 +26,15 @@ from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import ExternalClient
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.rules.policies import UnsupportedPolicies
-from provider.cloudfront import identity
-from provider.cloudfront.aws import Account
-from provider.cloudfront.connectiongroup import GroupClient
-from provider.cloudfront.context import Context
-from provider.cloudfront.errors import AwsError
-from provider.cloudfront.identity import OWNER_TAG
-from provider.cloudfront.rehearsal import Recorder, Rehearsal, rehearse
-from provider.cloudfront.sight import Sight
-from provider.cloudfront.tenant import TenantClient
+from provider.cloudfront.account.sessions import Account
+from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.clients.connection_group import GroupClient
+from provider.cloudfront.clients.tenant import TenantClient
+from provider.cloudfront.rehearsal.recorder import Recorder, Rehearsal, rehearse
+from provider.cloudfront.rehearsal.sight import Sight
+from provider.cloudfront.safety.context import Context
+from provider.cloudfront.state import identity
+from provider.cloudfront.state.identity import OWNER_TAG
 
 __all__ = ["plan"]
 

@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
-from provider.cloudfront.operations import OPERATIONS, Feature, Grant, Operation, Resource
+from provider.cloudfront.aws.operations import OPERATIONS, Feature, Grant, Operation, Resource
 
 __all__ = ["called", "main", "page", "policy"]
 
@@ -29,7 +29,7 @@ _FREE: Final = "sts:GetCallerIdentity"
 """AWS permits it to everybody, whatever the policies say."""
 
 _HEADER: Final = (
-    "<!-- Generated from provider/cloudfront/operations.py by `make generate`; do not edit. -->\n\n"
+    "<!-- Generated from provider/cloudfront/aws/operations.py by `make generate`; do not edit. -->\n\n"
 )
 _INTRODUCTION: Final = """\
 # What the provider may do in AWS
@@ -151,7 +151,7 @@ def _table() -> str:
 
 def _said(feature: Feature) -> str:
     """The docstring under the feature, on one line."""
-    source = ast.parse((_CODE / "cloudfront/operations.py").read_text(encoding="utf-8"))
+    source = ast.parse((_CODE / "cloudfront/aws/operations.py").read_text(encoding="utf-8"))
     body = next(n.body for n in ast.walk(source) if isinstance(n, ast.ClassDef) and n.name == "Feature")
     for member, words in pairwise(body):
         named = isinstance(member, ast.Assign) and ast.unparse(member.targets[0]) == feature.name

@@ -29,16 +29,16 @@ from edgetenants_runtime.process.controller import Controller
 from edgetenants_runtime.process.health import Starting
 from edgetenants_runtime.providerconfigs import ConfigKinds
 from provider import installation, options
-from provider.cloudfront import sight
-from provider.cloudfront.aws import Accounts
-from provider.cloudfront.connector import GroupConnector, TenantConnector
-from provider.cloudfront.context import Peers
-from provider.cloudfront.keptdomains import NOTHING, KeptDomains
-from provider.cloudfront.metrics import Gauges, Instruments
-from provider.domainrecords import DomainRecords
-from provider.domainrounds import Claims, Rounds
-from provider.domainuse import Looks
+from provider.cloudfront.account.sessions import Accounts
+from provider.cloudfront.aws.metrics import Gauges, Instruments
+from provider.cloudfront.clients.connector import GroupConnector, TenantConnector
+from provider.cloudfront.rehearsal import sight
+from provider.cloudfront.safety.context import Peers
+from provider.cloudfront.safety.kept_domains import NOTHING, KeptDomains
 from provider.options import Policy
+from provider.records.config_maps import DomainRecords
+from provider.records.rounds import Claims, Rounds
+from provider.records.use import Looks
 
 __all__ = ["main"]
 

@@ -15,7 +15,7 @@ from apis.drift import DriftPolicy
 from edgetenants_runtime import logs
 from edgetenants_runtime.manager import Settings
 from edgetenants_runtime.process.leader import Election, Timing
-from provider.cloudfront.guards import CONFIRM_ANNOTATION
+from provider.cloudfront.safety.guards import CONFIRM_ANNOTATION
 
 __all__ = ["Command", "Policy", "Section", "options", "own_namespace", "policy", "settings", "text"]
 

@@ -1,8 +1,18 @@
 """The external clients of the CloudFront kinds: knows CloudFront and its companions, never Kubernetes.
 
-connector   a managed resource's provider config → account → client
-tenant      observe, create, update, delete a distribution tenant
-desired, observed, applied → diff → assessment → plan → apply → report    (pure but for apply)
-calls, aws  the only places that know boto3
-errors      AWS's errors, classified by one table
+Each room imports those below it only (import-linter, in pyproject.toml):
+
+    clients       connect a managed resource to its account; observe, create, update, delete
+    rehearsal     the same with every write recorded and not made
+    checks        what is wrong with what is asked for
+    adoption      what exists: lists, manifests, whose it is, taking it over
+    group         a connection group: plan, report, use
+    safety        what stops the provider before it writes
+    tenant        assessment → plan → apply → conditions → report    (pure but for apply)
+    certificate   looks, requests, conditions
+    domain        DNS, moves
+    account       sessions, credentials, memory
+    aws           calls, pace, errors: the only place beside account that knows boto3
+    ownership     whose a tenant is (pure)
+    state         desired, observed, applied → diff    (pure)
 """

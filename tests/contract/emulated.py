@@ -9,7 +9,7 @@ from edgetenants_emulator.server import EmulatorServer
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.config.resolved import ResolvedConfig
 from edgetenants_runtime.managed import ProviderConfigKey
-from provider.cloudfront.aws import Accounts
+from provider.cloudfront.account.sessions import Accounts
 
 ACCOUNT = "123456789012"
 DISTRIBUTION = "E1EDGETENANTS"

@@ -14,10 +14,10 @@ import boto3
 from botocore.config import Config
 
 from edgetenants_runtime.errors import ExternalError
-from provider.cloudfront.calls import CloudFrontCalls
+from provider.cloudfront.aws.calls import CloudFrontCalls
 from tests.contract.lives import DISTRIBUTION, KEYS, GroupLife, Life, Recorded
-from tests.unit.provider.fakecloudfront import Killed
-from tests.unit.provider.test_connectiongroup import manifest
+from tests.unit.provider.cloudfront.clients.test_connection_group import manifest
+from tests.unit.provider.fake_cloudfront import Killed
 from tests.unit.provider.world import managed
 
 FRONT, NAME = "shop.front", "shop.acme"

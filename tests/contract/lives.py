@@ -13,10 +13,10 @@ from boto3 import Session
 
 from edgetenants_emulator import certificates
 from edgetenants_emulator.settings import Settings
-from provider.cloudfront.calls import CloudFrontCalls
-from provider.cloudfront.connectiongroup import GroupClient
-from provider.cloudfront.context import Context
-from tests.unit.provider.test_connectiongroup import manifest
+from provider.cloudfront.aws.calls import CloudFrontCalls
+from provider.cloudfront.clients.connection_group import GroupClient
+from provider.cloudfront.safety.context import Context
+from tests.unit.provider.cloudfront.clients.test_connection_group import manifest
 from tests.unit.provider.world import World, managed
 
 ACCOUNT = "123456789012"

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from edgetenants_runtime.testing import World
-from provider.cloudfront.aws import Accounts
-from provider.cloudfront.connector import GroupConnector, TenantConnector
+from provider.cloudfront.account.sessions import Accounts
+from provider.cloudfront.clients.connector import GroupConnector, TenantConnector
 from provider.main import TREES, managed_kind
 from tests.contract.emulated import Emulated, config
 from tests.unit.provider.world import INSTALLATION

@@ -15,7 +15,7 @@ from edgetenants_emulator.server import EmulatorServer
 from edgetenants_runtime import deadline
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.errors import NotYet, RetryMode
-from provider.cloudfront.aws import Accounts
+from provider.cloudfront.account.sessions import Accounts
 from tests.contract.emulated import ACCOUNT, DISTRIBUTION, SEED, Emulated
 from tests.contract.test_credentials import config_with
 from tests.unit.provider.world import World, managed

@@ -18,11 +18,11 @@ from hypothesis import HealthCheck, Phase, example, given, seed, settings
 from hypothesis import strategies as some
 
 from edgetenants_emulator import EmulatorServer, certificates
-from provider.cloudfront.certificates import covers
-from provider.cloudfront.domainmoves import TAKE_ANNOTATION
+from provider.cloudfront.domain.moves import TAKE_ANNOTATION
+from provider.cloudfront.state.certificates import covers
 from tests.contract.lives import ACCOUNT, DISTRIBUTION, GEO, WEB_ACL, GroupLife, Life, Recorded
 from tests.contract.readings import SEED
-from tests.unit.provider.test_connectiongroup import manifest
+from tests.unit.provider.cloudfront.clients.test_connection_group import manifest
 from tests.unit.provider.world import managed
 
 LIVES = int(os.environ.get("EDGETENANTS_EDITS", "25"))

@@ -16,10 +16,10 @@ from structlog.testing import capture_logs
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.errors import ExternalError, RetryMode
 from edgetenants_runtime.managed import ProviderConfigKey
-from provider.cloudfront.aws import Accounts
-from provider.cloudfront.desired import Tenant
-from provider.cloudfront.errors import AwsError
-from provider.cloudfront.observed import account_of
+from provider.cloudfront.account.sessions import Accounts
+from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.state.desired import Tenant
+from provider.cloudfront.state.observed import account_of
 from tests.contract.emulated import ACCOUNT, DISTRIBUTION, config
 
 HUB, EDGE = "111111111111", "222222222222"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from provider.cloudfront.domainmoves import TAKE_ANNOTATION
+from provider.cloudfront.domain.moves import TAKE_ANNOTATION
 from tests.contract.emulated import DISTRIBUTION
 from tests.unit.provider.world import World, managed
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from edgetenants_emulator import EmulatorServer
-from provider.cloudfront.operations import OPERATIONS
+from provider.cloudfront.aws.operations import OPERATIONS
 from tests.contract import readings
 from tests.contract.faulty import (
     BESIDES,
@@ -26,14 +26,18 @@ from tests.contract.faulty import (
 )
 from tests.contract.lives import ACCOUNT, DISTRIBUTION
 
-_AFTER_A_REFUSAL = "only after a refused domain; tests/unit/provider/test_holders.py disturbs it"
+_AFTER_A_REFUSAL = (
+    "only after a refused domain; tests/unit/provider/cloudfront/checks/test_holders.py disturbs it"
+)
 EXCUSED = {
     "GetCallerIdentity": "once for a provider config, by test_credentials",
     "AssumeRole": "of the credentials, by test_credentials",
     "AssumeRoleWithWebIdentity": "of the credentials, by test_credentials",
     "GetDistributionTenantByDomain": _AFTER_A_REFUSAL,
     "ListDomainConflicts": _AFTER_A_REFUSAL,
-    "UpdateDomainAssociation": "only by an annotation; tests/unit/provider/test_domain_moves.py disturbs it",
+    "UpdateDomainAssociation": (
+        "only by an annotation; tests/unit/provider/cloudfront/domain/test_moves.py disturbs it"
+    ),
 }
 IF_MATCH = {
     f"{verb}{kind}" for verb in ("Update", "Delete") for kind in ("DistributionTenant", "ConnectionGroup")

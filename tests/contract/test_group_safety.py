@@ -10,11 +10,11 @@ import pytest
 
 from edgetenants_emulator import EmulatorServer
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront.connectiongroup import GroupClient
-from provider.cloudfront.context import Context
+from provider.cloudfront.clients.connection_group import GroupClient
+from provider.cloudfront.safety.context import Context
 from tests.contract import readings
 from tests.contract.lives import ACCOUNT, DISTRIBUTION, GroupLife, Life, Recorded
-from tests.unit.provider.test_connectiongroup import manifest
+from tests.unit.provider.cloudfront.clients.test_connection_group import manifest
 from tests.unit.provider.world import managed
 
 ONLY_WHOLE = {"tenant_update_needs"}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from provider import iampage
-from provider.cloudfront import inventory
-from provider.cloudfront.operations import OPERATIONS, Feature
+from provider.cloudfront.adoption import inventory
+from provider.cloudfront.aws.operations import OPERATIONS, Feature
 from tests.contract.emulated import DISTRIBUTION
 from tests.contract.test_credentials import ROLE, config_with, reached
-from tests.unit.provider.test_connectiongroup import Groups
+from tests.unit.provider.cloudfront.clients.test_connection_group import Groups
 from tests.unit.provider.world import World, managed
 
 LIVED = {*Feature} - {Feature.MOVES, Feature.WEB_ACLS, Feature.VPC_ORIGINS}

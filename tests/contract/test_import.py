@@ -14,10 +14,10 @@ from apis.errors import parse
 from cli.main import cli
 from edgetenants_emulator.server import EmulatorServer
 from edgetenants_runtime.clock import SystemClock
-from provider.cloudfront import inventory, manifests
-from provider.cloudfront.aws import Accounts
-from provider.cloudfront.desired import Tenant
-from provider.cloudfront.manifests import Shape
+from provider.cloudfront.account.sessions import Accounts
+from provider.cloudfront.adoption import inventory, manifests
+from provider.cloudfront.adoption.manifests import Shape
+from provider.cloudfront.state.desired import Tenant
 from tests.contract.emulated import ACCOUNT, DISTRIBUTION, Emulated, config
 from tests.contract.test_rehearsal import CONFIG
 from tests.unit.provider.world import World, managed

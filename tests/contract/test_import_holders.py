@@ -7,7 +7,7 @@ import yaml
 from click.testing import CliRunner
 
 from cli.main import cli
-from provider.cloudfront.desired import Tenant
+from provider.cloudfront.state.desired import Tenant
 from tests.contract.emulated import DISTRIBUTION
 from tests.contract.test_rehearsal import CONFIG
 

@@ -6,8 +6,8 @@ import pytest
 
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.testing import FakeObjects, Journal
-from provider.domainrecords import DomainRecords
-from provider.domainuse import Looks
+from provider.records.config_maps import DomainRecords
+from provider.records.use import Looks
 from tests.contract.emulated import DISTRIBUTION
 from tests.unit.provider.world import World, managed
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from provider.cloudfront.calls import CloudFrontCalls
-from provider.cloudfront.connectiongroup import GroupClient
-from provider.cloudfront.context import Context
+from provider.cloudfront.aws.calls import CloudFrontCalls
+from provider.cloudfront.clients.connection_group import GroupClient
+from provider.cloudfront.safety.context import Context
 from tests.contract.account import Account
-from tests.unit.provider.test_connectiongroup import manifest
+from tests.unit.provider.cloudfront.clients.test_connection_group import manifest
 from tests.unit.provider.world import INSTALLATION, World, managed
 
 NUMBER = "123456789012"

@@ -10,10 +10,10 @@ from botocore.config import Config
 from edgetenants_runtime.clock import Stopwatch, SystemClock, pause
 from edgetenants_runtime.managed import ManagedKind
 from edgetenants_runtime.testing import World
-from provider.cloudfront.aws import Accounts
-from provider.cloudfront.connector import GroupConnector, TenantConnector
+from provider.cloudfront.account.sessions import Accounts
+from provider.cloudfront.clients.connector import GroupConnector, TenantConnector
 from tests.contract.emulated import config
-from tests.unit.provider.test_connectiongroup import manifest
+from tests.unit.provider.cloudfront.clients.test_connection_group import manifest
 from tests.unit.provider.world import FOR_PROVIDER, managed
 
 GROUP, VERSION = "cloudfront.m.edgetenants.io", "v1alpha1"
@@ -38,7 +38,7 @@ def impatient(aws, monkeypatch):
     settings = Config(
         connect_timeout=5, read_timeout=1, retries={"mode": "standard", "total_max_attempts": 1}
     )
-    monkeypatch.setattr("provider.cloudfront.aws._settings", lambda: settings)
+    monkeypatch.setattr("provider.cloudfront.account.sessions._settings", lambda: settings)
     return aws
 
 

@@ -9,9 +9,9 @@ from prometheus_client import CollectorRegistry
 
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import ProviderConfigKey
-from provider.cloudfront.aws import Accounts
-from provider.cloudfront.errors import AwsError
-from provider.cloudfront.metrics import Instruments
+from provider.cloudfront.account.sessions import Accounts
+from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.aws.metrics import Instruments
 from tests.contract.emulated import ACCOUNT, Emulated
 from tests.contract.test_credentials import EDGE, config_with
 from tests.unit.provider.world import World, managed

@@ -11,11 +11,11 @@ from click.testing import CliRunner
 
 from cli.main import cli
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront import operations
-from provider.cloudfront.connector import TenantConnector
-from provider.cloudfront.errors import AwsError
-from provider.cloudfront.hooks import only_reading
-from provider.cloudfront.rehearsal import PlannedCall
+from provider.cloudfront.aws import operations
+from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.aws.hooks import only_reading
+from provider.cloudfront.clients.connector import TenantConnector
+from provider.cloudfront.rehearsal.recorder import PlannedCall
 from tests.contract.emulated import ACCOUNT, DISTRIBUTION, config
 from tests.unit.provider.world import INSTALLATION, World, managed
 

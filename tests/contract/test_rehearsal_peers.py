@@ -9,8 +9,8 @@ import yaml
 from click.testing import CliRunner
 
 from cli.main import cli
-from provider.cloudfront.domainmoves import GIVE_ANNOTATION, TAKE_ANNOTATION
-from provider.cloudfront.identity import OWNER_TAG
+from provider.cloudfront.domain.moves import GIVE_ANNOTATION, TAKE_ANNOTATION
+from provider.cloudfront.state.identity import OWNER_TAG
 from tests.contract import kubernetes
 from tests.contract.emulated import DISTRIBUTION
 from tests.contract.test_rehearsal import CONFIG

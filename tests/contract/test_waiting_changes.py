@@ -10,7 +10,7 @@ from edgetenants_runtime.errors import ExternalError, Retry
 from provider.main import TREES, managed_kind
 from tests.contract.kstatus import status_of
 from tests.contract.reconciled import Reconciled
-from tests.unit.provider.test_connectiongroup import manifest
+from tests.unit.provider.cloudfront.clients.test_connection_group import manifest
 from tests.unit.provider.world import managed
 
 GET, UPDATE = "GetDistributionTenant", "UpdateDistributionTenant"

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from provider.cloudfront.namekeys import is_name
+from provider.cloudfront.safety.name_keys import is_name
 from sandbox.world import World
 from tests.integration.watching import Object, is_true
 

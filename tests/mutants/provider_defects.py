@@ -4,13 +4,13 @@ tests/unit/provider/test_known_defects.py."""
 from tests.mutants.mutation import Mutation
 
 _DEFECTS = "unit/provider/test_defects.py"
-_TENANT = "unit/provider/test_tenant.py"
-_CERTIFICATES = "unit/provider/test_certificates.py"
+_TENANT = "unit/provider/cloudfront/clients/test_tenant.py"
+_CERTIFICATES = "unit/provider/cloudfront/certificate/test_certificates.py"
 
 LIFE = (
     Mutation(
         "a look notes when it was",
-        "cloudfront/observed.py",
+        "cloudfront/state/observed.py",
         '"createdTime": seen.created_time,',
         '"createdTime": str(__import__("uuid").uuid4()),',
         "each look writes, and ten thousand tenants keep the API server busy for nothing",
@@ -18,7 +18,7 @@ LIFE = (
     ),
     Mutation(
         "a tenant is known by its status alone",
-        "cloudfront/tenant.py",
+        "cloudfront/clients/tenant.py",
         "        try:\n            seen = self._cloudfront.get_tenant(name)",
         '        if not mr.at_provider.get("id"):\n            return None\n'
         "        try:\n            seen = self._cloudfront.get_tenant(name)",
@@ -27,7 +27,7 @@ LIFE = (
     ),
     Mutation(
         "what vanished is made anew whatever the policy",
-        "cloudfront/guards.py",
+        "cloudfront/safety/guards.py",
         "if not _leaves(mr, default):",
         "if True:",
         "Report and Suspend write to AWS",
@@ -35,7 +35,7 @@ LIFE = (
     ),
     Mutation(
         "a disabling leaves parameters out",
-        "cloudfront/plan.py",
+        "cloudfront/tenant/plan.py",
         "connection_group_id=seen.connection_group_id, parameters=seen.parameters)",
         "connection_group_id=seen.connection_group_id)",
         "where an update replaces, a required parameter is missing and the deletion never ends",
@@ -43,7 +43,7 @@ LIFE = (
     ),
     Mutation(
         "a disabling says the domains of the spec",
-        "cloudfront/plan.py",
+        "cloudfront/tenant/plan.py",
         "        domains=frozenset(seen.domains),\n        enabled=False,",
         "        domains=frozenset(),\n        enabled=False,",
         "an edit before the deletion is rolled out by it, or refused for ever",
@@ -51,7 +51,7 @@ LIFE = (
     ),
     Mutation(
         "of a resource only Enforce is read",
-        "cloudfront/assessment.py",
+        "cloudfront/tenant/assessment.py",
         'policy = DriftPolicy(mr.spec.get("driftPolicy") or default)',
         "policy = default",
         "one tenant cannot be left alone",
@@ -59,11 +59,11 @@ LIFE = (
     ),
     Mutation(
         "a resource that only looks needs ownership",
-        "cloudfront/ownership.py",
+        "cloudfront/ownership/judgement.py",
         "return bool(set(mr.management_policies) - _READING)",
         "return True",
         "nobody can look at a tenant of somebody else's before taking it over",
-        ("unit/provider/test_ownership.py",),
+        ("unit/provider/cloudfront/ownership/test_judgement.py",),
     ),
     Mutation(
         "connection groups are not managed",
@@ -78,7 +78,7 @@ LIFE = (
 EDITS = (
     Mutation(
         "edits of tags do nothing",
-        "cloudfront/plan.py",
+        "cloudfront/tenant/plan.py",
         "tagging = _tagging(diff.target, seen)",
         "tagging: tuple[Action, ...] = ()",
         "the resource says that it is in sync, and AWS has other tags",
@@ -86,7 +86,7 @@ EDITS = (
     ),
     Mutation(
         "a certificate is asked for at creation only",
-        "cloudfront/assessment.py",
+        "cloudfront/tenant/assessment.py",
         "needed = _lacking(target, seen, certificate) or (wanting and may_request)",
         "needed = _lacking(target, seen, certificate)",
         "managedCertificateRequest on an existing tenant does nothing",
@@ -94,7 +94,7 @@ EDITS = (
     ),
     Mutation(
         "records that are asked for are not mentioned",
-        "cloudfront/conditions.py",
+        "cloudfront/tenant/conditions.py",
         "if not asked.records:",
         "if True:",
         "an edit of dns does nothing and says nothing",
@@ -102,7 +102,7 @@ EDITS = (
     ),
     Mutation(
         "what CloudFront fills in is drift",
-        "cloudfront/diff.py",
+        "cloudfront/state/diff.py",
         "return value is None and not applied.had(path)",
         "return False",
         "the managed certificate is detached, and attached, and detached",
@@ -110,7 +110,7 @@ EDITS = (
     ),
     Mutation(
         "domains of AWS are taken in their case",
-        "cloudfront/observed.py",
+        "cloudfront/state/observed.py",
         'domains={d["Domain"].lower(): ',
         'domains={d["Domain"]: ',
         "one capital letter is drift for ever",
@@ -118,7 +118,7 @@ EDITS = (
     ),
     Mutation(
         "what is emptied is left out",
-        "cloudfront/calls.py",
+        "cloudfront/aws/calls.py",
         "if key in emptied or (value is not None and value not in ({}, []))",
         "if value is not None and value not in ({}, [])",
         "the last parameter cannot be taken away: an update that never ends",
@@ -126,7 +126,7 @@ EDITS = (
     ),
     Mutation(
         "nothing is found to be emptied",
-        "cloudfront/plan.py",
+        "cloudfront/tenant/plan.py",
         "return frozenset(member for member, is_emptied in emptied.items() if is_emptied)",
         "return frozenset(member for member, is_emptied in emptied.items() if False)",
         "the same",
@@ -134,7 +134,7 @@ EDITS = (
     ),
     Mutation(
         "a web ACL is not sent",
-        "cloudfront/desired.py",
+        "cloudfront/state/desired.py",
         "web_acl=WebAcl(acl.action.value, acl.arn) if acl and found else None,",
         "web_acl=None,",
         "a tenant is served without the protection that it asks for",
@@ -145,7 +145,7 @@ EDITS = (
 CERTIFICATES = (
     Mutation(
         "each update asks for a certificate",
-        "cloudfront/calls.py",
+        "cloudfront/aws/calls.py",
         "**settings(tenant, emptied), **_asking(request)}",
         "**settings(tenant, emptied), **_asking(request or tenant.certificate_request)}",
         "an unrelated edit opens a second request",
@@ -153,7 +153,7 @@ CERTIFICATES = (
     ),
     Mutation(
         "each plan asks for a certificate",
-        "cloudfront/plan.py",
+        "cloudfront/tenant/plan.py",
         "return (UpdateTenant(seen.id, target, diff.fields, emptied), *asking)",
         "return (UpdateTenant(seen.id, target, diff.fields, emptied, target.certificate_request), *asking)",
         "the same",
@@ -161,7 +161,7 @@ CERTIFICATES = (
     ),
     Mutation(
         "an attached certificate is filled into the spec",
-        "cloudfront/lateinit.py",
+        "cloudfront/tenant/late_init.py",
         '"enabled": enabled}',
         '"enabled": enabled, "customizations": {"certificate": seen.customizations.certificate_arn}}',
         "GitOps puts the spec back, and the certificate is detached",
@@ -169,7 +169,7 @@ CERTIFICATES = (
     ),
     Mutation(
         "an attached certificate is done",
-        "cloudfront/plan.py",
+        "cloudfront/tenant/plan.py",
         "return LOOK_AT_CERTIFICATE if certificate and certificate.pending else None",
         "return LOOK_AT_CERTIFICATE if certificate and certificate.pending else 36_000.0",
         "a domain that takes its time stays unnoticed for hours",
@@ -177,7 +177,7 @@ CERTIFICATES = (
     ),
     Mutation(
         "a policy that leaves drift leaves everything",
-        "cloudfront/assessment.py",
+        "cloudfront/tenant/assessment.py",
         "left = ignored | {d.field for d in drift}",
         "left = ignored | {d.field for d in todo.all}",
         "no certificate is attached while there is drift",
@@ -188,15 +188,15 @@ CERTIFICATES = (
     ),
     Mutation(
         "what the certificates cover is looked at only where records are made",
-        "cloudfront/preflight.py",
+        "cloudfront/checks/preflight.py",
         "*checks.parents(asked), *checks.coverage(asked, asked.domains)]",
         "*checks.parents(asked), *(checks.coverage(asked, asked.domains) if asked.records else ())]",
         "a tenant is made that cannot serve",
-        ("unit/provider/test_preflight.py",),
+        ("unit/provider/cloudfront/checks/test_preflight.py",),
     ),
     Mutation(
         "certificates are read in the region of the config",
-        "cloudfront/aws.py",
+        "cloudfront/account/sessions.py",
         '**{**options, "region_name": REGION}',
         "**options",
         "the look at names on a certificate fails outside us-east-1",
@@ -207,7 +207,7 @@ CERTIFICATES = (
 TOLD = (
     Mutation(
         "ready with an inactive domain",
-        "cloudfront/conditions.py",
+        "cloudfront/tenant/conditions.py",
         "    _without_effect,\n    _inactive_domains,\n)",
         "    _without_effect,\n)",
         "visitors are sent to a domain that nobody answers for",
@@ -215,7 +215,7 @@ TOLD = (
     ),
     Mutation(
         "ready with a bad certificate",
-        "cloudfront/conditions.py",
+        "cloudfront/tenant/conditions.py",
         "    _lost_certificate,\n    _first_roll_out,\n    _awaited_certificate,\n",
         "    _first_roll_out,\n",
         "visitors see a warning and the resource says Ready",
@@ -223,7 +223,7 @@ TOLD = (
     ),
     Mutation(
         "ready while it is disabled",
-        "cloudfront/conditions.py",
+        "cloudfront/tenant/conditions.py",
         "    _disabled,\n    _disabled_group,\n",
         "    _disabled_group,\n",
         "a tenant that serves nobody says Ready",
@@ -231,7 +231,7 @@ TOLD = (
     ),
     Mutation(
         "a refusal has no condition",
-        "cloudfront/errors.py",
+        "cloudfront/aws/errors.py",
         "conditions = meanwhile if serving else (*meanwhile, not_ready(error.verdict.reason, message))",
         "conditions = meanwhile",
         "a creation is tried for ever, and nobody learns why it fails",
@@ -242,7 +242,7 @@ TOLD = (
 LISTS = (
     Mutation(
         "connection groups are read from the first page",
-        "cloudfront/groupcalls.py",
+        "cloudfront/aws/group_calls.py",
         "        if not marker:\n            return\n",
         "        return\n",
         "with a hundred groups the default one is not found",
@@ -250,7 +250,7 @@ LISTS = (
     ),
     Mutation(
         "conflicts are read from the first page",
-        "cloudfront/domaincalls.py",
+        "cloudfront/aws/domain_calls.py",
         "if not marker or marker in passed:",
         "if True:",
         "the holder of a domain is not named",
@@ -258,12 +258,12 @@ LISTS = (
     ),
     Mutation(
         "a parent is read for each of its tenants",
-        "cloudfront/answers.py",
+        "cloudfront/account/answers.py",
         "return known if known and self._clock.now() < known.until else None",
         "return None",
         "a thousand new tenants read one distribution a thousand times",
         (
-            "unit/provider/test_preflight.py::test_many_that_are_made_at_once_share_the_calls_for_their_parent",
+            "unit/provider/cloudfront/checks/test_preflight.py::test_many_that_are_made_at_once_share_the_calls_for_their_parent",
         ),
     ),
 )

@@ -2,17 +2,17 @@
 
 from tests.mutants.mutation import Mutation
 
-_HOLDERS = ("unit/provider/test_holders.py",)
-_ANSWERS = ("unit/provider/test_answers.py",)
-_VANISHING = ("unit/provider/test_vanishing.py",)
-_CERTIFICATES = ("unit/provider/test_certificates.py",)
-_ERRORS = ("unit/provider/test_errors.py",)
-_EDITS = ("unit/provider/test_combined_plans.py",)
+_HOLDERS = ("unit/provider/cloudfront/checks/test_holders.py",)
+_ANSWERS = ("unit/provider/cloudfront/account/test_answers.py",)
+_VANISHING = ("unit/provider/cloudfront/account/test_vanishing.py",)
+_CERTIFICATES = ("unit/provider/cloudfront/certificate/test_certificates.py",)
+_ERRORS = ("unit/provider/cloudfront/aws/test_errors.py",)
+_EDITS = ("unit/provider/cloudfront/tenant/test_combined_plans.py",)
 
 PROVIDER_EDITS = (
     Mutation(
         "a domain is moved before the certificate that covers it is attached",
-        "cloudfront/plan.py",
+        "cloudfront/tenant/plan.py",
         "    if moving and moves.covered_later:\n",
         "    if False:\n",
         "an edit that adds a certificate and takes a domain never converges",
@@ -20,7 +20,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "whether a certificate covers a moved domain now is not looked at",
-        "cloudfront/preflight.py",
+        "cloudfront/checks/preflight.py",
         "self.covered_later = seen is not None and self._covered_later(asked, seen)",
         "self.covered_later = False",
         "an edit that adds a certificate and takes a domain never converges",
@@ -28,7 +28,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "a distribution changes before the certificate is asked for that it needs",
-        "cloudfront/plan.py",
+        "cloudfront/tenant/plan.py",
         "    if request and target.distribution_id != seen.distribution_id:\n",
         "    if False:\n",
         "the change is refused for ever",
@@ -36,7 +36,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "the request for a certificate comes after the distribution that needs it, where a domain is moved",
-        "cloudfront/plan.py",
+        "cloudfront/tenant/plan.py",
         "        early = request if target.distribution_id != seen.distribution_id else None\n",
         "        early = None\n",
         "the change is refused for ever",
@@ -44,7 +44,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "domains are added while others are still to be moved",
-        "cloudfront/plan.py",
+        "cloudfront/tenant/plan.py",
         "    if moves.more:\n",
         "    if False:\n",
         "CloudFront refuses the update, as another tenant has some of them",
@@ -52,7 +52,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "a rehearsal does not look for who has a domain",
-        "cloudfront/hooks.py",
+        "cloudfront/aws/hooks.py",
         "    return _reading.get()\n",
         "    return False\n",
         "a plan shows a creation that will be refused",
@@ -60,7 +60,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "who has a domain is forgotten at the end of a reconcile",
-        "cloudfront/memory.py",
+        "cloudfront/account/memory.py",
         "_FREE_SECONDS if free(found) else _HELD_SECONDS)",
         "0.0)",
         "the holder of one of many domains is never found",
@@ -68,7 +68,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "that somebody has a domain is believed for ever",
-        "cloudfront/memory.py",
+        "cloudfront/account/memory.py",
         "_HELD_SECONDS: Final = 300.0",
         '_HELD_SECONDS: Final = float("inf")',
         "the message names a tenant that released the domain",
@@ -76,7 +76,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "a search that was cut off counts as finished",
-        "cloudfront/holders.py",
+        "cloudfront/checks/holders.py",
         "                # Time is over, or the calls are. What is known is told, and kept for the next.\n"
         "                self.unfinished = True\n",
         "",
@@ -85,7 +85,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "a lock is held while AWS is asked",
-        "cloudfront/answers.py",
+        "cloudfront/account/answers.py",
         "            if mine:\n                return self._ask(what, question, ask, lasts)\n",
         "            if mine:\n                with self._lock:\n                    ask()\n"
         "                return self._ask(what, question, ask, lasts)\n",
@@ -94,7 +94,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "who waits for another's call waits for ever",
-        "cloudfront/answers.py",
+        "cloudfront/account/answers.py",
         "    if not question.over.wait(min(_PATIENCE, deadline.remaining())):\n",
         "    if not question.over.wait():\n",
         "one call that hangs stops every worker that wants the same",
@@ -102,7 +102,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "what was learnt is kept without end",
-        "cloudfront/answers.py",
+        "cloudfront/account/answers.py",
         "        while len(self._kept) > self._most:\n            self._kept.popitem(last=False)\n",
         "",
         "the provider runs out of memory",
@@ -110,7 +110,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "a certificate is asked for again without a look",
-        "cloudfront/tenant.py",
+        "cloudfront/clients/tenant.py",
         "        if again.request is None:\n",
         "        if True:\n",
         "a second request is opened after a lost answer",
@@ -118,7 +118,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "a custom certificate is taken for the managed one",
-        "cloudfront/certificatelook.py",
+        "cloudfront/certificate/look.py",
         "        # The custom one that the tenant had until now.\n        before = None\n",
         "        pass\n",
         "the managed certificate is never asked for",
@@ -126,7 +126,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "an old certificate is attached whatever it covers",
-        "cloudfront/assessment.py",
+        "cloudfront/tenant/assessment.py",
         "    return certificates.unfit(certificate, seen.customizations.certificate_arn, served)\n",
         "    return False\n",
         "a domain that is served loses its certificate",
@@ -134,7 +134,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "a request beside an old certificate is repeated at each look",
-        "cloudfront/certificatelook.py",
+        "cloudfront/certificate/look.py",
         "memory.requested_lately(mr.uid, mr.generation)",
         "False",
         "a request every five seconds, each of which may open another",
@@ -142,15 +142,15 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "what does not show is looked for each second",
-        "cloudfront/memory.py",
+        "cloudfront/account/memory.py",
         "_LONGEST_LOOK: Final = 60.0",
         "_LONGEST_LOOK: Final = 1.0",
         "calls without back-off",
-        ("unit/provider/test_lagging_views.py",),
+        ("unit/provider/cloudfront/clients/test_lagging_views.py",),
     ),
     Mutation(
         "what is only looked at counts as vanished",
-        "cloudfront/guards.py",
+        "cloudfront/safety/guards.py",
         "        return permissions(mr.management_policies, mr.deletion_policy).create\n",
         "        return True\n",
         "resources that nobody would make anew hold up the others",
@@ -158,7 +158,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "status is believed for everybody",
-        "cloudfront/vanishing.py",
+        "cloudfront/account/vanishing.py",
         " if gone.proven or gone.namespace == namespace]",
         "]",
         "whoever writes status in one namespace holds up all others",
@@ -166,7 +166,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "who went without a last look is remembered for ever",
-        "cloudfront/memory.py",
+        "cloudfront/account/memory.py",
         "            self.vanished.let_go(each)\n            self.forget(each)\n",
         "            del each\n",
         "whoever makes and deletes resources that leave their tenants takes the provider's memory",
@@ -174,7 +174,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "who waits for another's count fails",
-        "cloudfront/guards.py",
+        "cloudfront/safety/guards.py",
         '        raise explain(error, f"count the {what}", serving=True) from error\n',
         "        raise\n",
         "with very many resources a tenant that is gone fails as if the provider had a bug",
@@ -182,7 +182,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "who looked at a tenant counts as its owner",
-        "cloudfront/memory.py",
+        "cloudfront/account/memory.py",
         "proven=self.proofs.held(uid, id_)",
         "proven=True",
         "resources that only looked at others' tenants are led elsewhere and hold up everybody",
@@ -190,7 +190,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "a status that nothing vouches for counts for others",
-        "cloudfront/vanishing.py",
+        "cloudfront/account/vanishing.py",
         "if gone.recorded and not gone.proven}",
         "if not gone.proven}",
         "who has five namespaces holds up the recreation of everybody's tenants",
@@ -198,7 +198,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "what is not recorded counts for nobody, also where nothing is",
-        "cloudfront/guards.py",
+        "cloudfront/safety/guards.py",
         "if not having.account or not having.kept.known:\n        return True",
         "if not having.kept.known or not having.account:\n        return False",
         "a provider that restarts amid an accident makes everything anew",
@@ -206,7 +206,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "only what this process saw counts",
-        "cloudfront/vanishing.py",
+        "cloudfront/account/vanishing.py",
         "        return len(believed) + len(others - {namespace})\n",
         "        return len(believed)\n",
         "a provider that restarts amid an accident makes everything anew",
@@ -214,7 +214,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "resources that are gone count as vanished",
-        "cloudfront/vanishing.py",
+        "cloudfront/account/vanishing.py",
         "            self._keep(census)\n",
         "",
         "those that were let go hold up the others until a restart",
@@ -222,7 +222,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "a confirmation holds for one token alone",
-        "cloudfront/vanishing.py",
+        "cloudfront/account/vanishing.py",
         "            return any(_token(gone.id) == token for",
         "            return _token(min(gone.id for gone in self._gone.values())) == token and any(gone for",
         "whoever writes status takes the confirmation away",
@@ -230,7 +230,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "all tenants that domains may be taken from are read in one reconcile",
-        "cloudfront/holders.py",
+        "cloudfront/checks/holders.py",
         "_READS_OF_SOURCES: Final = 10",
         "_READS_OF_SOURCES: Final = 1000",
         "a few resources with two hundred ids each take all workers and the account's rate",
@@ -238,7 +238,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "a creation does not wait until all tenants are read that domains may be taken from",
-        "cloudfront/checks.py",
+        "cloudfront/checks/refusals.py",
         "        if result.unread:\n",
         "        if False:\n",
         "CloudFront refuses the creation, as another tenant has some of the domains",
@@ -246,7 +246,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "a change does not wait for them",
-        "cloudfront/checks.py",
+        "cloudfront/checks/refusals.py",
         "        if result.unread and not result.moves:\n",
         "        if False:\n",
         "a change that comes to nothing is taken for one that AWS does not keep",
@@ -254,7 +254,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "a refusal forgets which ids do not exist",
-        "cloudfront/holders.py",
+        "cloudfront/checks/holders.py",
         '            if self.memory.last_holder(("tenant", id_)) is not None:\n',
         "            if True:\n",
         "ids that do not exist are asked for at each try",
@@ -262,7 +262,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "a tenant that showed late stays unknown",
-        "cloudfront/holders.py",
+        "cloudfront/checks/holders.py",
         '        self.memory.forget_holder(("tenant", holder.id))\n',
         "",
         "its domains are not moved for half an hour",
@@ -270,7 +270,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "tenants that were read a while ago are read again before those that are left",
-        "cloudfront/holders.py",
+        "cloudfront/checks/holders.py",
         "        if last is not None and (not fresh or wanted.isdisjoint(last.domains)):\n",
         "        if False:\n",
         "a resource with very many ids waits for ever where calls are slow",
@@ -278,7 +278,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "what was read of a tenant is believed for ever",
-        "cloudfront/holders.py",
+        "cloudfront/checks/holders.py",
         "            self._worth_another_look(others, always=False)\n",
         "            pass\n",
         "a domain that its tenant released is waited for in vain",
@@ -286,7 +286,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "owners are asked for again before tenants are",
-        "cloudfront/holders.py",
+        "cloudfront/checks/holders.py",
         "        return self._owner(arn, fresh=False) if last is None else last or None\n",
         "        return self._owner(arn, fresh=False)\n",
         "one resource asks for the tags of two hundred tenants in one reconcile",
@@ -294,7 +294,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "tenants are read although all domains are found",
-        "cloudfront/holders.py",
+        "cloudfront/checks/holders.py",
         "            if not wanted:\n",
         "            if False:\n",
         "needless calls",
@@ -302,7 +302,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "all domains of one tenant are moved in one reconcile",
-        "cloudfront/holders.py",
+        "cloudfront/checks/holders.py",
         "        if tenant and len(self.moves) > _MOVES_AT_ONCE:\n",
         "        if False:\n",
         "one resource makes a hundred calls at a stretch",
@@ -310,7 +310,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "a domain is moved by what was found a while ago",
-        "cloudfront/holders.py",
+        "cloudfront/checks/holders.py",
         "        if fresh and id_ not in self._read and source and",
         "        if False and source and",
         "a domain is taken from a tenant that got it meanwhile and agreed to nothing",
@@ -318,7 +318,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "all domains of a refusal are looked for in one reconcile",
-        "cloudfront/holders.py",
+        "cloudfront/checks/holders.py",
         "_SEARCHES: Final = 20",
         "_SEARCHES: Final = 1000",
         "one resource makes a hundred calls at a stretch",
@@ -326,7 +326,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "what may not be read is waited for",
-        "cloudfront/holders.py",
+        "cloudfront/checks/holders.py",
         "self.unfinished = self.unread = _READ not in self.permitted.denied",
         "self.unfinished = self.unread = True",
         "a tenant is never created for lack of a permission that it may not need",
@@ -334,7 +334,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "what botocore cannot read in an answer is a bug",
-        "cloudfront/failing.py",
+        "cloudfront/aws/failing.py",
         "    return _unreadable(operation, error) if _raised_by(error) in _READERS else None\n",
         "    return None\n",
         "any endpoint fills the log with tracebacks",
@@ -342,7 +342,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "a bug of ours that botocore calls is an answer of AWS",
-        "cloudfront/failing.py",
+        "cloudfront/aws/failing.py",
         "if _raised_by(error) in _READERS else None",
         "if error.__traceback__ else None",
         "bugs are told as AWS's",
@@ -350,7 +350,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "an answer that lacks a member is a bug",
-        "cloudfront/failing.py",
+        "cloudfront/aws/failing.py",
         "    except (AttributeError, LookupError, TypeError, ValueError) as error:\n",
         "    except ZeroDivisionError as error:\n",
         "any endpoint fills the log with tracebacks",
@@ -358,10 +358,10 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "credentials may have any characters",
-        "cloudfront/aws.py",
+        "cloudfront/account/sessions.py",
         "        if not _PRINTABLE.fullmatch(value):\n",
         "        if False:\n",
         "AWS refuses the signature and does not say why",
-        ("unit/provider/test_aws.py",),
+        ("unit/provider/cloudfront/account/test_sessions.py",),
     ),
 )

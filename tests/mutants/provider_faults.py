@@ -2,12 +2,13 @@
 
 from tests.mutants.mutation import Mutation
 
-_UNREAD = "unit/provider/test_owner_proof.py::test_what_is_proven_is_changed_where_tags_cannot_be_read"
+_PROOFS = "unit/provider/cloudfront/ownership/test_proofs.py"
+_UNREAD = f"{_PROOFS}::test_what_is_proven_is_changed_where_tags_cannot_be_read"
 
 PROVIDER_FAULTS = (
     Mutation(
         "tags that cannot be read are not written",
-        "cloudfront/tenant.py",
+        "cloudfront/clients/tenant.py",
         "error=str(error))\n            return state\n",
         "error=str(error))\n"
         "            return self._compare(mr, asked, replace(seen, tags=None), certificate)\n",
@@ -16,11 +17,12 @@ PROVIDER_FAULTS = (
     ),
     Mutation(
         "a group's tags that cannot be read are not written",
-        "cloudfront/connectiongroup.py",
+        "cloudfront/clients/connection_group.py",
         "error=str(error))\n            return state\n",
         "error=str(error))\n"
-        "            return groupplan.assess(mr, asked, replace(seen, tags=None), self._with.drift_policy)\n",
+        "            "
+        "return group_plan.assess(mr, asked, replace(seen, tags=None), self._with.drift_policy)\n",
         "a change of tags is lost, and the group says that it is in sync",
-        ("unit/provider/test_connectiongroup.py",),
+        ("unit/provider/cloudfront/clients/test_connection_group.py",),
     ),
 )

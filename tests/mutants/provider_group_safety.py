@@ -2,13 +2,13 @@
 
 from tests.mutants.mutation import Mutation
 
-_SAFETY = "unit/provider/test_group_safety.py"
+_SAFETY = "unit/provider/cloudfront/group/test_safety.py"
 _WIRE = "contract/test_group_safety.py"
 
 _DELETION = (
     Mutation(
         "a group is disabled at the first look",
-        "cloudfront/groupuse.py",
+        "cloudfront/group/use.py",
         "    if second_look and left:\n",
         "    if False:\n",
         "a tenant of another team that AWS lists late goes dark",
@@ -16,15 +16,15 @@ _DELETION = (
     ),
     Mutation(
         "a look of before counts",
-        "cloudfront/connectiongroup.py",
-        "        if not groupuse.disables(state):\n",
+        "cloudfront/clients/connection_group.py",
+        "        if not group_use.disables(state):\n",
         "        if False:\n",
         "a group is disabled at the first look, as it was once to be disabled before",
         (f"{_SAFETY}::test_a_look_of_before_is_no_first_look",),
     ),
     Mutation(
         "one look at the tenants of a group is enough",
-        "cloudfront/groupuse.py",
+        "cloudfront/group/use.py",
         "if not used and group.enabled and left:",
         "if False:",
         "a list that lags lets a group be disabled under a tenant that was just made",
@@ -32,7 +32,7 @@ _DELETION = (
     ),
     Mutation(
         "a group is disabled though AWS does not tell of its tenants",
-        "cloudfront/groupuse.py",
+        "cloudfront/group/use.py",
         "if group.enabled and not guards.is_confirmed(mr):",
         "if False:",
         "without one permission a deletion takes every tenant of the group off the net",
@@ -40,7 +40,7 @@ _DELETION = (
     ),
     Mutation(
         "a confirmation cannot be given",
-        "cloudfront/groupuse.py",
+        "cloudfront/group/use.py",
         "if group.enabled and not guards.is_confirmed(mr):",
         "if group.enabled:",
         "without one permission the group stays for ever",
@@ -48,7 +48,7 @@ _DELETION = (
     ),
     Mutation(
         "what asks for the group beside it does not count",
-        "cloudfront/groupuse.py",
+        "cloudfront/group/use.py",
         "            mine.append(each)",
         "            continue",
         "a tenant that lists do not show yet is served no more",
@@ -56,7 +56,7 @@ _DELETION = (
     ),
     Mutation(
         "what asks for the group elsewhere does not count",
-        "cloudfront/groupuse.py",
+        "cloudfront/group/use.py",
         "            others.append(each)",
         "            continue",
         "another namespace's tenant that lists do not show yet is served no more",
@@ -64,7 +64,7 @@ _DELETION = (
     ),
     Mutation(
         "what another namespace says of the group is believed",
-        "cloudfront/groupuse.py",
+        "cloudfront/group/use.py",
         "return seen if seen.connection_group_id == group.id else None",
         "return seen",
         "anybody in the cluster can hold up the deletion of a group for ever",
@@ -72,7 +72,7 @@ _DELETION = (
     ),
     Mutation(
         "a tenant that cannot be looked at counts",
-        "cloudfront/groupuse.py",
+        "cloudfront/group/use.py",
         "serving=conditions.was_ready(mr)) from error\n        return None",
         "serving=conditions.was_ready(mr)) from error\n        return name",
         "anybody in the cluster can hold up the deletion of a group for ever",
@@ -80,7 +80,7 @@ _DELETION = (
     ),
     Mutation(
         "whatever another namespace calls a tenant is asked for",
-        "cloudfront/groupuse.py",
+        "cloudfront/group/use.py",
         "    if not _NAME.fullmatch(name):\n        return None\n",
         "",
         "a name that makes a request fail holds up the deletion of a group for ever",
@@ -88,7 +88,7 @@ _DELETION = (
     ),
     Mutation(
         "every resource that names the group is looked at",
-        "cloudfront/groupuse.py",
+        "cloudfront/group/use.py",
         "newest[:_MOST_LOOKS]",
         "newest",
         "a thousand false resources cost a thousand calls at each look",
@@ -96,7 +96,7 @@ _DELETION = (
     ),
     Mutation(
         "the log keeps to itself what messages may not tell",
-        "cloudfront/groupuse.py",
+        "cloudfront/group/use.py",
         '    if having.memory.is_news(mr.uid, "tenants", frozenset(names)):',
         "    if False:",
         "nobody learns which tenants hold up a deletion",
@@ -104,7 +104,7 @@ _DELETION = (
     ),
     Mutation(
         "a list that leads back is an empty one",
-        "cloudfront/groupcalls.py",
+        "cloudfront/aws/group_calls.py",
         "        if marker in passed:\n            break",
         "        if marker in passed:\n            return",
         "a group is disabled under the tenants of the pages that did not come",
@@ -112,7 +112,7 @@ _DELETION = (
     ),
     Mutation(
         "a throttled list holds a deletion",
-        "cloudfront/groupuse.py",
+        "cloudfront/group/use.py",
         'if error.verdict.class_ in (ErrorClass.THROTTLED, ErrorClass.WAIT):\n            what = f"list',
         'if False:\n            what = f"list',
         "people are asked to confirm what the next look would tell",
@@ -120,7 +120,7 @@ _DELETION = (
     ),
     Mutation(
         "groups that wait for their tenants are looked at all the time",
-        "cloudfront/memory.py",
+        "cloudfront/account/memory.py",
         "min(_FIRST_LOOK_AT_TENANTS * 2.0 ** min(times - 1, 30), _LONGEST_LOOK)",
         "_FIRST_LOOK_AT_TENANTS",
         "a dozen of them use up the account's rate for everybody",
@@ -128,7 +128,7 @@ _DELETION = (
     ),
     Mutation(
         "what the process before disabled stays so",
-        "cloudfront/connectiongroup.py",
+        "cloudfront/clients/connection_group.py",
         "(there or self._memory.disabled(mr.uid, group.id))",
         "self._memory.disabled(mr.uid, group.id)",
         "a tenant that turns up while the provider is started again is served by nobody",
@@ -136,7 +136,7 @@ _DELETION = (
     ),
     Mutation(
         "what may have been disabled is forgotten",
-        "cloudfront/connectiongroup.py",
+        "cloudfront/clients/connection_group.py",
         "            self._memory.note_disabled(mr.uid, group.id)",
         "            pass",
         "a group whose disabling was not answered stays disabled under its tenants",
@@ -144,7 +144,7 @@ _DELETION = (
     ),
     Mutation(
         "one page of a group's tenants is enough",
-        "cloudfront/groupcalls.py",
+        "cloudfront/aws/group_calls.py",
         'return tuple(observed.tenant(row, row.get("ETag", "")) for row in rows)\n',
         'return tuple(observed.tenant(row, row.get("ETag", "")) for row in rows)\n            break\n',
         "a group is disabled under the tenants of the second page",
@@ -152,7 +152,7 @@ _DELETION = (
     ),
     Mutation(
         "what was disabled by mistake stays so",
-        "cloudfront/connectiongroup.py",
+        "cloudfront/clients/connection_group.py",
         "if not self._disabled_here(mr, group):\n            return",
         "if mr:\n            return",
         "AWS says that the group has tenants, and nobody gives them back",
@@ -166,7 +166,7 @@ _DELETION = (
 _DISABLED = (
     Mutation(
         "a disabled group is nobody's business",
-        "cloudfront/conditions.py",
+        "cloudfront/tenant/conditions.py",
         "    _disabled_group,\n",
         "",
         "tenants say that every domain is served, and none is",
@@ -174,7 +174,7 @@ _DISABLED = (
     ),
     Mutation(
         "a group is looked at once an hour",
-        "cloudfront/memory.py",
+        "cloudfront/account/memory.py",
         "_GROUP_SECONDS: Final = 60.0\n_DEFAULT",
         "_GROUP_SECONDS: Final = 3600.0\n_DEFAULT",
         "an outage is told an hour late",
@@ -182,7 +182,7 @@ _DISABLED = (
     ),
     Mutation(
         "each tenant looks at its group",
-        "cloudfront/memory.py",
+        "cloudfront/account/memory.py",
         "return _ROLL_OUT_SECONDS if look.rolling_out else _GROUP_SECONDS",
         "return 0.0",
         "ten thousand tenants make twice the calls",
@@ -190,7 +190,7 @@ _DISABLED = (
     ),
     Mutation(
         "a group that may not be read is taken for disabled",
-        "cloudfront/grouplook.py",
+        "cloudfront/account/group_look.py",
         "return replace(before, disabled=False, rolling_out=False, refused=refused)",
         "return replace(before, disabled=True, rolling_out=False, refused=refused)",
         "a missing permission turns healthy tenants unready",
@@ -198,7 +198,7 @@ _DISABLED = (
     ),
     Mutation(
         "a group that does not say is taken for disabled",
-        "cloudfront/groupstate.py",
+        "cloudfront/state/group.py",
         'bool(answer.get("Enabled", True))',
         'bool(answer.get("Enabled", False))',
         "an answer without an optional member turns healthy tenants unready",
@@ -206,7 +206,7 @@ _DISABLED = (
     ),
     Mutation(
         "a new tenant does not wait for its group",
-        "cloudfront/conditions.py",
+        "cloudfront/tenant/conditions.py",
         "(world.seen.deployed and not world.group.rolling_out)",
         "world.seen.deployed",
         "a tenant is Ready while CloudFront does not answer at its endpoint yet",
@@ -217,7 +217,7 @@ _DISABLED = (
 _SAID = (
     Mutation(
         "a disabling says the whole first",
-        "cloudfront/disabling.py",
+        "cloudfront/aws/disabling.py",
         "return (first, *(each for each in Said if each is not first))",
         "return tuple(sorted(Said, reverse=True))",
         "a deletion is stuck once the distribution defines other parameters",
@@ -225,7 +225,7 @@ _SAID = (
     ),
     Mutation(
         "a disabling says Enabled or nothing",
-        "cloudfront/disabling.py",
+        "cloudfront/aws/disabling.py",
         "            if not _refused(error, way):\n                raise",
         "            raise",
         "where AWS wants more said, no tenant can be deleted",
@@ -233,7 +233,7 @@ _SAID = (
     ),
     Mutation(
         "what AWS took is forgotten",
-        "cloudfront/memory.py",
+        "cloudfront/account/memory.py",
         "                self._said[kind] = said",
         "                pass",
         "each deletion makes the refused calls again",
@@ -241,7 +241,7 @@ _SAID = (
     ),
     Mutation(
         "whatever is refused is said in other words",
-        "cloudfront/disabling.py",
+        "cloudfront/aws/disabling.py",
         "    return malformed or error.verdict.reason in _REFUSALS",
         "    return True",
         "a lack of permission or a throttling costs three calls",
@@ -252,15 +252,15 @@ _SAID = (
 _TAKING = (
     Mutation(
         "a group is disabled under the tenants of others",
-        "cloudfront/connectiongroup.py",
-        "        groupuse.check_change(mr, state, self._with)\n",
+        "cloudfront/clients/connection_group.py",
+        "        group_use.check_change(mr, state, self._with)\n",
         "",
         "who takes over the group of a plan before anybody uses it takes everybody down later",
         (_SAFETY,),
     ),
     Mutation(
         "whose tenants are in a group is asked of AWS alone",
-        "cloudfront/groupuse.py",
+        "cloudfront/group/use.py",
         "            unknown += [each] if holder is None else []\n",
         "            unknown += [each]\n",
         "a group with many tenants of its own is never disabled",
@@ -268,7 +268,7 @@ _TAKING = (
     ),
     Mutation(
         "a group is taken over from under the tenants of others",
-        "cloudfront/groupuse.py",
+        "cloudfront/group/use.py",
         "    if has_others(mr, group, having):\n",
         "    if False:\n",
         "whoever may write managed resources disables the group of the platform's plan",
@@ -276,7 +276,7 @@ _TAKING = (
     ),
     Mutation(
         "what others have of a group is asked of a list that may lag",
-        "cloudfront/groupuse.py",
+        "cloudfront/group/use.py",
         "        return any(_is_others(mr, each, having) for each in unlisted if each is not None)\n",
         "        return False\n",
         "a group is disabled under another team's new tenant",
@@ -284,7 +284,7 @@ _TAKING = (
     ),
     Mutation(
         "who names a group keeps its owner from changing it",
-        "cloudfront/groupuse.py",
+        "cloudfront/group/use.py",
         "any(_is_others(mr, each, having) for each in unlisted if each is not None)",
         "any(each is not None for each in unlisted)",
         "another team writes the owner's own tenant into a resource, and the group can never be changed",
@@ -292,7 +292,7 @@ _TAKING = (
     ),
     Mutation(
         "a group of very many tenants is looked through",
-        "cloudfront/groupuse.py",
+        "cloudfront/group/use.py",
         "len(unknown) > _MOST_LOOKS or any(",
         "any(",
         "a try to adopt a group with ten thousand tenants uses up the account's request rate",
@@ -300,7 +300,7 @@ _TAKING = (
     ),
     Mutation(
         "what one has is only marked again when nobody else is in it",
-        "cloudfront/ownerlook.py",
+        "cloudfront/adoption/owner_look.py",
         "        if verdict is Ownership.GIVEN:\n            taking()\n",
         "        taking()\n",
         "a visitor's tenant keeps a group that lost its tag from its owner",

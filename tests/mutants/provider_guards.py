@@ -2,41 +2,41 @@
 
 from tests.mutants.mutation import Mutation
 
-_VANISHING = ("unit/provider/test_vanishing.py",)
-_OWNERSHIP = ("unit/provider/test_ownership.py",)
-_GUARDS = ("unit/provider/test_guards.py",)
-_MOVES = ("unit/provider/test_domain_moves.py",)
-_METRICS = ("unit/provider/test_metrics.py",)
-_TENANT = ("unit/provider/test_tenant.py",)
+_VANISHING = ("unit/provider/cloudfront/account/test_vanishing.py",)
+_OWNERSHIP = ("unit/provider/cloudfront/ownership/test_judgement.py",)
+_GUARDS = ("unit/provider/cloudfront/safety/test_guards.py",)
+_MOVES = ("unit/provider/cloudfront/domain/test_moves.py",)
+_METRICS = ("unit/provider/cloudfront/aws/test_metrics.py",)
+_TENANT = ("unit/provider/cloudfront/clients/test_tenant.py",)
 
 PROVIDER_GUARDS = (
     Mutation(
         "one answer ends a deletion",
-        "cloudfront/guards.py",
+        "cloudfront/safety/guards.py",
         "    if left := having.memory.gone(mr.uid, id_):\n",
         "    if (left := having.memory.gone(mr.uid, id_)) and False:\n",
         "a replica that lags behind leaves a live tenant with nobody to delete it",
-        ("unit/provider/test_gone.py",),
+        ("unit/provider/cloudfront/safety/test_gone.py",),
     ),
     Mutation(
         "credentials whose account nobody knows tell what is gone",
-        "cloudfront/guards.py",
+        "cloudfront/safety/guards.py",
         "    if not home or having.account is not None or is_confirmed(mr):\n",
         "    if True:\n",
         "after a wrong rotation deletions end, and their tenants stay live",
-        ("unit/provider/test_gone.py",),
+        ("unit/provider/cloudfront/safety/test_gone.py",),
     ),
     Mutation(
         "a first look counts though it was there since",
-        "cloudfront/memory.py",
+        "cloudfront/account/memory.py",
         "            self._missed.pop(uid, None)\n            self._seen[uid] = now\n",
         "            self._seen[uid] = now\n",
         "two stray answers, days apart, leave a live tenant with nobody to delete it",
-        ("unit/provider/test_gone.py",),
+        ("unit/provider/cloudfront/safety/test_gone.py",),
     ),
     Mutation(
         "tenants that are gone are made anew however many they are",
-        "cloudfront/guards.py",
+        "cloudfront/safety/guards.py",
         "    if verdict is Verdict.HELD:\n        # How many",
         "    if False:\n        # How many",
         "an account that somebody emptied is filled again",
@@ -44,7 +44,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "a tenant that is gone is made anew at once",
-        "cloudfront/guards.py",
+        "cloudfront/safety/guards.py",
         "    if verdict is Verdict.WAIT:",
         "    if False:",
         "after a restart all are made anew before anybody counted them",
@@ -52,7 +52,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "the share of a slow look is not taken",
-        "cloudfront/vanishing.py",
+        "cloudfront/account/vanishing.py",
         "limit(min(known, looked_at))",
         "limit(known)",
         "where AWS's rate is low, thousands are made anew before the limit is seen",
@@ -60,7 +60,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "a look at none that is there is enough",
-        "cloudfront/vanishing.py",
+        "cloudfront/account/vanishing.py",
         "if unseen and waited < _PATIENCE",
         "if False",
         "a provider that is behind makes a whole account anew, five by five",
@@ -68,7 +68,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "any word confirms",
-        "cloudfront/guards.py",
+        "cloudfront/safety/guards.py",
         "vanished.confirms(having.config, having.confirmed)",
         "having.confirmed",
         "an annotation that was forgotten confirms the next accident",
@@ -76,7 +76,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "a confirmation lasts",
-        "cloudfront/vanishing.py",
+        "cloudfront/account/vanishing.py",
         "hashlib.sha256(id_.encode())",
         'hashlib.sha256(b"")',
         "an annotation that was forgotten confirms the next accident",
@@ -84,7 +84,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "those that are back still count",
-        "cloudfront/tenant.py",
+        "cloudfront/clients/tenant.py",
         "        self._memory.note_seen(mr.uid, owned.seen.id)\n",
         "",
         "tenants that go one by one over a year are held in the end",
@@ -92,7 +92,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "a connection group is made anew at once",
-        "cloudfront/connectiongroup.py",
+        "cloudfront/clients/connection_group.py",
         "        guards.check_vanished(mr, self._with)\n",
         "",
         "in an emptied account it gets another endpoint, and DNS leads to the old one",
@@ -100,7 +100,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "those that nobody wants still count",
-        "cloudfront/guards.py",
+        "cloudfront/safety/guards.py",
         "        having.memory.let_go(mr.uid)\n",
         "        pass\n",
         "a fleet that was deleted holds up what stays",
@@ -108,7 +108,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "those that their policy leaves from now on still count",
-        "cloudfront/guards.py",
+        "cloudfront/safety/guards.py",
         "        vanished.forget(mr.uid)\n",
         "        pass\n",
         "what is left on purpose holds up what is not",
@@ -116,7 +116,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "another account's credentials are taken",
-        "cloudfront/ownership.py",
+        "cloudfront/ownership/judgement.py",
         "return home if home and caller and home != caller else None",
         "return None",
         "a wrong ProviderConfig makes every tenant a second time, in another account",
@@ -124,7 +124,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "a changed external name is followed",
-        "cloudfront/ownership.py",
+        "cloudfront/ownership/judgement.py",
         "    if not known[1] or mr.external_name in known:\n        return None",
         "    if True:\n        return None",
         "an edit of an annotation makes another tenant and forgets the first",
@@ -132,7 +132,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "another owner's tenant is taken where it was given",
-        "cloudfront/ownership.py",
+        "cloudfront/ownership/judgement.py",
         "    if tagged and not left:\n        return Ownership.OTHERS\n",
         "",
         "one cluster takes another's tenants",
@@ -140,7 +140,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "a tenant without owner is taken",
-        "cloudfront/ownership.py",
+        "cloudfront/ownership/judgement.py",
         "return Ownership.LEFT if left else Ownership.NOBODYS",
         "return Ownership.GIVEN",
         "whoever chooses a name gets the tenant that stands under it",
@@ -148,7 +148,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "domains are moved unasked",
-        "cloudfront/domainmoves.py",
+        "cloudfront/domain/moves.py",
         "if holder.id not in taken_from(self.mr):",
         "if False:",
         "whoever lists a domain takes it from the tenant that serves it",
@@ -156,7 +156,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "domains are moved from strangers",
-        "cloudfront/domainmoves.py",
+        "cloudfront/domain/moves.py",
         "if owner is None or not owner.startswith(ours):",
         "if owner is None:",
         "one cluster takes the domains of another's tenants",
@@ -164,7 +164,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "domains are moved between namespaces unasked",
-        "cloudfront/domainmoves.py",
+        "cloudfront/domain/moves.py",
         "agreed = namespace == identity.namespace_of(self.mr)",
         "agreed = True",
         "one team takes the domains of another's tenants",
@@ -172,7 +172,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "two take each other's domains for ever",
-        "cloudfront/domainmoves.py",
+        "cloudfront/domain/moves.py",
         'if any(self.mr.at_provider.get("id") in taken_from',
         'if any(False and self.mr.at_provider.get("id") in taken_from',
         "a domain goes to and fro at each look",
@@ -180,7 +180,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "a moved domain is asked for at the creation",
-        "cloudfront/tenant.py",
+        "cloudfront/clients/tenant.py",
         "(asked.domains or frozenset()) - passed.moves.sources.keys()",
         "asked.domains or frozenset()",
         "CloudFront refuses the tenant that should receive it",
@@ -188,7 +188,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "drift is told at each look",
-        "cloudfront/conditions.py",
+        "cloudfront/tenant/conditions.py",
         'return "" if known else now.message',
         "return now.message",
         "a tenant that is left as it is has an event a minute",
@@ -196,7 +196,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "an update that changes nothing is no reason",
-        "cloudfront/conditions.py",
+        "cloudfront/tenant/conditions.py",
         "    _without_effect,\n",
         "",
         "Ready does not say why a tenant that is disabled stays so",
@@ -204,7 +204,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "a reported difference is repaired",
-        "cloudfront/assessment.py",
+        "cloudfront/tenant/assessment.py",
         "    if policy is not DriftPolicy.ENFORCE:",
         "    if False:",
         "what somebody changed in an emergency is taken back",
@@ -212,7 +212,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "what is suspended is shown",
-        "cloudfront/assessment.py",
+        "cloudfront/tenant/assessment.py",
         "() if policy is DriftPolicy.SUSPEND else drift",
         "drift",
         "a field that others look after is told as drift for ever",
@@ -220,7 +220,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "what is ignored is shown",
-        "cloudfront/assessment.py",
+        "cloudfront/tenant/assessment.py",
         'frozenset(mr.spec.get("ignoreDrift") or ())',
         "frozenset[str]()",
         "ignoreDrift has no effect",
@@ -228,7 +228,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "a frozen config writes",
-        "cloudfront/guards.py",
+        "cloudfront/safety/guards.py",
         "    if frozen:\n        words",
         "    if False:\n        words",
         "an incident goes on although somebody froze the writes",
@@ -236,7 +236,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "protection holds nothing",
-        "cloudfront/guards.py",
+        "cloudfront/safety/guards.py",
         '    if not mr.spec.get("deletionProtection") or is_confirmed(mr):\n',
         "    if True:\n",
         "a protected tenant is deleted",
@@ -244,7 +244,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "an update that changes nothing is made for ever",
-        "cloudfront/assessment.py",
+        "cloudfront/tenant/assessment.py",
         "last is None or current is None or last.count < _TRIES",
         "True",
         "a field that AWS writes otherwise costs an update at each look",
@@ -252,7 +252,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "metrics believe what status says of Ready",
-        "cloudfront/metrics.py",
+        "cloudfront/aws/metrics.py",
         "    return reason if reason in _REASONS else _OTHER\n",
         "    return reason\n",
         "one object makes a new series with each patch of its status",
@@ -260,7 +260,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "metrics have any word for the state of a certificate",
-        "cloudfront/metrics.py",
+        "cloudfront/aws/metrics.py",
         "look.certificate if known else _OTHER",
         "look.certificate",
         "one object makes a new series with each patch of its status",
@@ -268,23 +268,23 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "an alarm is raised by status alone",
-        "cloudfront/certificatelook.py",
+        "cloudfront/certificate/look.py",
         "deep=deep or alarms",
         "deep=deep",
         "a forged end of a certificate alarms whoever runs the provider",
-        ("unit/provider/test_certificates.py",),
+        ("unit/provider/cloudfront/certificate/test_certificates.py",),
     ),
     Mutation(
         "an alarm that AWS confirmed is asked for again",
-        "cloudfront/certificatelook.py",
+        "cloudfront/certificate/look.py",
         "    if alarms:\n        _is_news(mr, now, memory)\n",
         "",
         "the second forgery of the same end is believed",
-        ("unit/provider/test_certificates.py",),
+        ("unit/provider/cloudfront/certificate/test_certificates.py",),
     ),
     Mutation(
         "looks for the metrics are kept for ever",
-        "cloudfront/metrics.py",
+        "cloudfront/aws/metrics.py",
         "            for known in (self._looks, self._drifting, self._created):\n",
         "            for known in ():\n",
         "the memory grows with each resource that was ever there",

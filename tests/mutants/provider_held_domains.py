@@ -2,65 +2,65 @@
 
 from tests.mutants.mutation import Mutation
 
-_KEPT = ("unit/provider/test_kept_domains.py",)
-_RECORDS = ("unit/provider/test_domain_records.py",)
-_ROUNDS = ("unit/provider/test_domain_rounds.py",)
-_NAMES = ("unit/provider/test_kept_names.py",)
-_LIFE = ("unit/provider/test_domain_life.py",)
-_HISTORIES = ("unit/provider/test_records_histories.py",)
+_KEPT = ("unit/provider/cloudfront/safety/test_kept_domains.py",)
+_RECORDS = ("unit/provider/records/test_config_maps.py",)
+_ROUNDS = ("unit/provider/records/test_rounds.py",)
+_NAMES = ("unit/provider/cloudfront/safety/test_kept_names.py",)
+_LIFE = ("unit/provider/records/test_life.py",)
+_HISTORIES = ("unit/provider/records/test_histories.py",)
 
 PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "what cannot be looked at holds nothing",
-        "domainlife.py",
+        "records/life.py",
         "if use.held is None or _was_held(record, use):",
         "if use.held is None:",
         "another team has the domain of a paused resource, or of one with a reference that leads nowhere",
-        ("unit/provider/test_domain_rounds.py",),
+        ("unit/provider/records/test_rounds.py",),
     ),
     Mutation(
         "to list what was given up keeps it",
-        "domainuse.py",
+        "records/use.py",
         "return listed and (namespace, domain) not in self.lost",
         "return listed",
         "a paused resource keeps a domain that its namespace gave up for ever",
-        ("unit/provider/test_domain_rounds.py",),
+        ("unit/provider/records/test_rounds.py",),
     ),
     Mutation(
         "to list what the provider deleted keeps it",
-        "domainlife.py",
+        "records/life.py",
         "use.unseen and record.not_held_since is None and not record.deleted",
         "use.unseen and record.not_held_since is None",
         "a paused resource keeps for ever what the provider deleted",
-        ("unit/provider/test_domain_rounds.py",),
+        ("unit/provider/records/test_rounds.py",),
     ),
     Mutation(
         "the time stands still for what cannot be looked at",
-        "domainlife.py",
+        "records/life.py",
         "use.unseen and record.not_held_since is None and not record.deleted",
         "use.unseen and not record.deleted",
         "a paused resource keeps for ever what its namespace lost",
-        ("unit/provider/test_domain_rounds.py",),
+        ("unit/provider/records/test_rounds.py",),
     ),
     Mutation(
         "what is listed between two rounds is given up",
-        "domainuse.py",
+        "records/use.py",
         "            if self._unlisted:\n",
         "            if False:\n",
         "another team has the domain of one whose tools disagree for a minute",
-        ("unit/provider/test_domain_rounds.py",),
+        ("unit/provider/records/test_rounds.py",),
     ),
     Mutation(
         "what a claim listed a moment ago is given up",
-        "domainrounds.py",
+        "records/rounds.py",
         "            if listed:\n",
         "            if False:\n",
         "another team has the domain of a claim that is edited",
-        ("unit/provider/test_domain_rounds.py",),
+        ("unit/provider/records/test_rounds.py",),
     ),
     Mutation(
         "a domain that is kept for another namespace is free",
-        "cloudfront/checks.py",
+        "cloudfront/checks/refusals.py",
         "        return replace(result, problems=(*result.problems, *kept))\n",
         "        return result\n",
         "whoever waits for a domain gets it between two tenants of its holder",
@@ -68,7 +68,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "an adoption does not look who has the domains",
-        "cloudfront/keptdomains.py",
+        "cloudfront/safety/kept_domains.py",
         "            raise _refused(mr, refusals)\n",
         "            return\n",
         "a domain is taken with a tenant that has it",
@@ -76,7 +76,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "an adoption does not wait for the records",
-        "cloudfront/tenant.py",
+        "cloudfront/clients/tenant.py",
         "            self._keeper.before_taking(mr, state.seen, state.seen.domains)\n",
         "            pass\n",
         "a domain is taken with its tenant while a provider starts",
@@ -84,7 +84,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "what is read too late refuses no adoption",
-        "cloudfront/keptdomains.py",
+        "cloudfront/safety/kept_domains.py",
         "                raise _refused(mr, kept)\n",
         "                return\n",
         "a domain is taken with its tenant when the records come between a look and a write",
@@ -92,7 +92,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "tags that cannot be read are another's",
-        "cloudfront/keptdomains.py",
+        "cloudfront/safety/kept_domains.py",
         "                raise _unreadable(mr, seen, error) from error\n            _unproven(",
         "                raise _refused(mr, self.refusals(mr, others)) from error\n            _unproven(",
         "an owner is told to give up its domain because AWS is busy",
@@ -100,7 +100,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "the owner tag is not looked at before a domain is recorded",
-        "cloudfront/keptdomains.py",
+        "cloudfront/safety/kept_domains.py",
         "        return owner == identity.owner_of(mr, self._installation, seen.name)\n",
         "        return owner != 0\n",
         "a forged status keeps the domains of others",
@@ -108,7 +108,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "domains are recorded that are not active",
-        "cloudfront/keptdomains.py",
+        "cloudfront/safety/kept_domains.py",
         "        has = self._has(mr, seen, seen.active_domains)\n",
         "        has = self._has(mr, seen, seen.domains)\n",
         "a name is blocked by a tenant that can never serve it",
@@ -116,7 +116,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a deletion does not wait for the record",
-        "cloudfront/tenant.py",
+        "cloudfront/clients/tenant.py",
         "        self._keeper.before_loss(mr, tenant, tenant.domains)\n",
         "",
         "a tenant from before the records loses its domains",
@@ -124,7 +124,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "an update that takes a domain away does not wait for the record",
-        "cloudfront/tenant.py",
+        "cloudfront/clients/tenant.py",
         "        self._keeper.before_loss(mr, state.seen, _lost(state))\n",
         "",
         "a domain that goes from one tenant of a claim to another is lost on the way",
@@ -132,7 +132,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a refusal is not read anew",
-        "cloudfront/keptdomains.py",
+        "cloudfront/safety/kept_domains.py",
         "                self._kept.reread(others)\n",
         "",
         "what an administrator released stays refused until a restart",
@@ -140,7 +140,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "tags are read at each look of a tenant that is not ours",
-        "cloudfront/keptdomains.py",
+        "cloudfront/safety/kept_domains.py",
         "        self._memory.note_proof(mr.uid, about, proven=proven)\n",
         "",
         "a call more for each poll",
@@ -148,23 +148,23 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a rehearsal records",
-        "cloudfront/connector.py",
+        "cloudfront/clients/connector.py",
         ", kept=OnlyLooks(context.kept))",
         ")",
         "a dry run writes",
-        ("unit/provider/test_connector.py",),
+        ("unit/provider/cloudfront/clients/test_connector.py",),
     ),
     Mutation(
         "any endpoint proves who has a domain",
-        "cloudfront/connector.py",
+        "cloudfront/clients/connector.py",
         "OnlyRead(self._kept) if _elsewhere(config) else self._kept",
         "self._kept",
         "a namespace lets a server of its own say that it has the domains of others",
-        ("unit/provider/test_connector.py",),
+        ("unit/provider/cloudfront/clients/test_connector.py",),
     ),
     Mutation(
         "nothing known is free",
-        "domainrecords.py",
+        "records/config_maps.py",
         '            raise RecordsFailed("the ConfigMaps with its records have not been read yet")\n',
         "            return None\n",
         "at the start whoever asks first gets a domain",
@@ -172,7 +172,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a record is written over whatever stands there",
-        "domainrecords.py",
+        "records/config_maps.py",
         '{"metadata": {"resourceVersion": known.version}, "data": data}',
         '{"data": data}',
         "what an administrator released comes back",
@@ -180,7 +180,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "an older answer is believed",
-        "domainrecords.py",
+        "records/config_maps.py",
         "if known == over or _number(read.version) >= _number(known):",
         "if _number(read.version) >= _number(known):",
         "after a restored backup no record can be written",
@@ -188,7 +188,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "records end before everything is read",
-        "domainrounds.py",
+        "records/rounds.py",
         "            if self._everything_read():\n",
         "            if True:\n",
         "a provider that starts releases all domains",
@@ -196,7 +196,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "claims that cannot be listed list nothing",
-        "domainrounds.py",
+        "records/rounds.py",
         'so no domain is released", error=str(error))\n            return None\n',
         'so no domain is released", error=str(error))\n            return frozenset()\n',
         "a failed list releases the domains of a claim whose tenants are being replaced",
@@ -204,7 +204,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "what claims list is not asked for",
-        "domainrounds.py",
+        "records/rounds.py",
         "            listed = None if known is None else domain in known\n",
         "            listed = False\n",
         "a claim with more tenants to make than are made at once loses its domains",
@@ -212,7 +212,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a resource that was not looked at holds nothing",
-        "domainuse.py",
+        "records/use.py",
         "mr.uid in on_hold or (look is None and waited < self._lasts)",
         "mr.uid in on_hold",
         "each restart writes every record",
@@ -220,7 +220,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a domain is kept for ever",
-        "domainlife.py",
+        "records/life.py",
         "    if idle >= keep or ",
         "    if ",
         "nobody but an administrator ever frees a name",
@@ -228,7 +228,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a domain that nobody lists for a moment is free",
-        "domainlife.py",
+        "records/life.py",
         "(use.given_up and use.listed is False and idle >= _UNLISTED)",
         "(use.given_up and use.listed is False)",
         "a resource that is replaced loses its domains",
@@ -236,7 +236,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a domain of a tenant that was left in AWS is free",
-        "domainlife.py",
+        "records/life.py",
         "(use.given_up and use.listed is False",
         "(use.listed is False",
         "another team adopts what a claim leaves with onDelete: Orphan, seconds later",
@@ -244,7 +244,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "what another resource gave up before is given up",
-        "domainuse.py",
+        "records/use.py",
         "            self._given_up -= held\n",
         "",
         "two resources had the domain one after the other: what the second leaves in AWS is taken at once",
@@ -252,7 +252,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "what was given up is remembered for ever",
-        "domainuse.py",
+        "records/use.py",
         "            self._given_up.intersection_update(kept)\n",
         "",
         "whoever lists other domains all day fills the memory",
@@ -260,31 +260,31 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "the time runs while recreation is on hold",
-        "cloudfront/guards.py",
+        "cloudfront/safety/guards.py",
         "    if verdict is not Verdict.MAKE:\n        having.kept.on_hold(mr)\n",
         "",
         "after a long weekend others have the domains of an account that was emptied",
-        ("unit/provider/test_vanishing.py",),
+        ("unit/provider/cloudfront/account/test_vanishing.py",),
     ),
     Mutation(
         "the time runs while writes are frozen",
-        "cloudfront/guards.py",
+        "cloudfront/safety/guards.py",
         "            having.kept.on_hold(mr)\n        return\n",
         "            pass\n        return\n",
         "others have the domains of a tenant that nobody may make anew",
-        ("unit/provider/test_vanishing.py",),
+        ("unit/provider/cloudfront/account/test_vanishing.py",),
     ),
     Mutation(
         "what the provider deleted vouches for a status",
-        "domainlife.py",
+        "records/life.py",
         "    if use.deleted:\n",
         "    if False:\n",
         "who deletes and forges tenants in five namespaces holds up everybody's recreation",
-        ("unit/provider/test_domain_life.py", *_ROUNDS),
+        ("unit/provider/records/test_life.py", *_ROUNDS),
     ),
     Mutation(
         "a deletion is recorded by the next round alone",
-        "domainrecords.py",
+        "records/config_maps.py",
         "            if is_name(key):\n",
         "            if False:\n",
         "who is quick before a restart holds up everybody's recreation with forged status",
@@ -292,7 +292,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "what was never looked at is deleted without a mark",
-        "domainuse.py",
+        "records/use.py",
         "            had |= {(namespace_of(mr), name) for name in names}\n",
         "",
         "what was left of a resource that went vouches for a forged status for three days",
@@ -300,7 +300,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a look from before a deletion says that it did not happen",
-        "domainuse.py",
+        "records/use.py",
         "found.get(pair, at) <= at",
         "pair not in found",
         "a second resource that only looks takes the mark away, and a forged loss counts for others",
@@ -308,7 +308,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a spoilt record frees the domain",
-        "domainlife.py",
+        "records/life.py",
         "            return cls(UNREADABLE)\n",
         '            return cls("")\n',
         "a typing error gives a domain away",
@@ -316,7 +316,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a name that begins with another namespace is free",
-        "cloudfront/keptnames.py",
+        "cloudfront/safety/kept_names.py",
         "    return any(identity.namespace_of(other) == prefix for other in having.everyone())\n",
         "    return False\n",
         "whoever computes the names of a claim's next tenants has them first",
@@ -324,15 +324,15 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a connection group's name is not looked at",
-        "cloudfront/connectiongroup.py",
-        "            keptnames.check_creation(mr, self._with)\n",
+        "cloudfront/clients/connection_group.py",
+        "            kept_names.check_creation(mr, self._with)\n",
         "",
         "a claim's connection group is another's",
         _NAMES,
     ),
     Mutation(
         "a recorded name is free",
-        "cloudfront/keptnames.py",
+        "cloudfront/safety/kept_names.py",
         "    if key and holder is not None:\n",
         "    if key and holder is not None and not key:\n",
         "whoever waits for a name gets it when its tenant is deleted in the console",
@@ -340,7 +340,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a refused name is not read anew",
-        "cloudfront/keptnames.py",
+        "cloudfront/safety/kept_names.py",
         "            having.kept.reread((key,))\n",
         "",
         "a name that an administrator released stays refused until a restart",
@@ -348,7 +348,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "what was taken over is recorded ten minutes later",
-        "cloudfront/keptdomains.py",
+        "cloudfront/safety/kept_domains.py",
         "        about = (what, owned and owned.at)\n",
         "        about = (what, None)\n",
         "whoever waits for a name gets that of a tenant that was imported just now",
@@ -356,7 +356,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a tenant is adopted whosever name it has",
-        "cloudfront/keptdomains.py",
+        "cloudfront/safety/kept_domains.py",
         "        kept = self.not_for(mr, seen, domains)\n",
         "        kept = self.refusals(mr, domains)\n",
         "what lost its tags is adopted by another namespace after a restart",
@@ -364,7 +364,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a connection group is adopted whosever name it has",
-        "cloudfront/connectiongroup.py",
+        "cloudfront/clients/connection_group.py",
         "            self._keeper.before_taking(mr, state.seen)\n",
         "            pass\n",
         "a group that lost its tags is adopted by another namespace after a restart, and disabled",
@@ -372,7 +372,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "what is named by its id has no name",
-        "cloudfront/keptdomains.py",
+        "cloudfront/safety/kept_domains.py",
         "if self._account else ())",
         "if self._account and mr.external_name == seen.name else ())",
         "what its owner names by its id, and lost its tags, is adopted by another namespace after a restart",
@@ -388,7 +388,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "what begins with another namespace is adopted",
-        "cloudfront/keptnames.py",
+        "cloudfront/safety/kept_names.py",
         "    if not _is_anothers_prefix(mr, seen.name, having):\n",
         "    if True:\n",
         "what an administrator made for a team is another's before it takes it over",
@@ -396,7 +396,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a name is one over all accounts",
-        "cloudfront/namekeys.py",
+        "cloudfront/safety/name_keys.py",
         '    return f"{_PREFIXES[kind]}{account}.{name}"\n',
         '    return f"{_PREFIXES[kind]}000000000000.{name}"\n',
         "a namespace with an account of its own blocks the names of others",
@@ -404,7 +404,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a recorded name is refused for its prefix",
-        "cloudfront/keptnames.py",
+        "cloudfront/safety/kept_names.py",
         "    if holder == identity.namespace_of(mr):\n",
         "    if False:\n",
         "a tenant is not made anew for the one whose it is",
@@ -412,15 +412,15 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a name is listed in no account",
-        "domainuse.py",
-        "    return namespace, namekeys.without_account(name)\n",
+        "records/use.py",
+        "    return namespace, name_keys.without_account(name)\n",
         "    return namespace, name\n",
         "a name is free ten seconds after its tenant was deleted in the console",
         _ROUNDS,
     ),
     Mutation(
         "claims are asked for names",
-        "domainrounds.py",
+        "records/rounds.py",
         "        if not listed and not is_name(domain):\n",
         "        if not listed:\n",
         "where claims may not be read, no name ends with its resource",
@@ -428,15 +428,17 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "tags are read for what is only looked at",
-        "cloudfront/keptdomains.py",
-        "        if not self._kept.recording or not ownership.writes(mr):\n",
+        "cloudfront/safety/kept_domains.py",
+        "        if not self._kept.recording or not judgement.writes(mr):\n",
         "        if not self._kept.recording:\n",
         "each imported tenant costs a call more every ten minutes, and nothing comes of it",
-        ("unit/provider/test_kept_domains.py::test_who_only_looks_reads_no_tags_for_the_records",),
+        (
+            "unit/provider/cloudfront/safety/test_kept_domains.py::test_who_only_looks_reads_no_tags_for_the_records",
+        ),
     ),
     Mutation(
         "the records are read at the start alone",
-        "domainrounds.py",
+        "records/rounds.py",
         "            self._records.load()\n",
         "            if not self._records.known:\n                self._records.load()\n",
         "after a release a live tenant's domain is not recorded again, and goes to whoever is next",
@@ -446,7 +448,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a deleted ConfigMap is still believed",
-        "domainrecords.py",
+        "records/config_maps.py",
         "which releases nothing.\n            self._read(shard)\n",
         "which releases nothing.\n            continue\n",
         "what an administrator released at once is kept until the provider restarts",
@@ -454,7 +456,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a ConfigMap without its label is empty",
-        "domainrecords.py",
+        "records/config_maps.py",
         "which releases nothing.\n            self._read(shard)\n",
         "which releases nothing.\n            self._put(shard, _NONE, over=before[shard])\n",
         "who tidies up labels gives all domains away",
@@ -462,7 +464,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a list that comes late takes back what was written since",
-        "domainrecords.py",
+        "records/config_maps.py",
         'self._take_in(shard, stored, over=before.get(shard, ""))',
         "self._take_in(shard, stored, over=self._shard(shard).version)",
         "a domain that was recorded a moment ago is free",
@@ -470,7 +472,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a ConfigMap that cannot be written comes first each time",
-        "domainrounds.py",
+        "records/rounds.py",
         "key=lambda shard: (shard <= self._reached, shard)",
         "key=lambda shard: shard",
         "the time of the records behind it never begins",
@@ -478,7 +480,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a full ConfigMap ends the round",
-        "domainrounds.py",
+        "records/rounds.py",
         "        except TooLarge as error:\n",
         "        except ZeroDivisionError as error:\n",
         "a ConfigMap that teams filled up is never emptied",
@@ -486,7 +488,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "what a full ConfigMap does not take is forgotten",
-        "domainrounds.py",
+        "records/rounds.py",
         "            known |= self._remembered(known)\n",
         "",
         "the domains that teams filled a ConfigMap up with are kept for ever",
@@ -494,7 +496,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a moment that cannot be written is read",
-        "domainlife.py",
+        "records/life.py",
         "parse_rfc3339(since).astimezone(UTC)",
         "parse_rfc3339(since)",
         "one spoilt record stops every round",
@@ -502,7 +504,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "what is gone is not noted where its id is named",
-        "cloudfront/tenant.py",
+        "cloudfront/clients/tenant.py",
         "            self._keeper.gone(mr)\n            guards.check_import(mr)\n",
         "            guards.check_import(mr)\n",
         "its domains are kept a day longer than others",
@@ -510,18 +512,18 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "the looks of a dry run are not noted",
-        "cloudfront/connector.py",
+        "cloudfront/clients/connector.py",
         "kept=OnlyLooks(context.kept))",
         "kept=OnlyRead(context.kept))",
         "the domains of a tenant that serves are free after four days of a dry run",
-        ("unit/provider/test_connector.py",),
+        ("unit/provider/cloudfront/clients/test_connector.py",),
     ),
     Mutation(
         "what is rehearsed counts as seen",
-        "cloudfront/connector.py",
+        "cloudfront/clients/connector.py",
         "watching, kept=OnlyRead(context.kept), memory",
         "watching, memory",
         "a dry run of a deletion frees a domain",
-        ("unit/provider/test_connector.py",),
+        ("unit/provider/cloudfront/clients/test_connector.py",),
     ),
 )

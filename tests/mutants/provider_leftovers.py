@@ -2,16 +2,16 @@
 
 from tests.mutants.mutation import Mutation
 
-MESSAGES = ("unit/provider/test_messages.py",)
-DNS_LOOKS = ("unit/provider/test_dns_looks.py",)
-OFFERS = ("unit/provider/test_offers.py",)
+MESSAGES = ("unit/provider/cloudfront/clients/test_messages.py",)
+DNS_LOOKS = ("unit/provider/cloudfront/domain/test_dns_looks.py",)
+OFFERS = ("unit/provider/cloudfront/adoption/test_offers.py",)
 PACE = ("contract/test_pace.py",)
 FIELD_NAMES = ("unit/function/test_field_names.py",)
 
 PROVIDER_LEFTOVERS = (
     Mutation(
         "a claim that adopts is told of its metadata.name",
-        "cloudfront/advice.py",
+        "cloudfront/safety/advice.py",
         "    if mr.external_name and mr.external_name == mr.annotations.get(ADOPT_ANNOTATION):\n",
         "    if False:\n",
         "the claim's author changes the name, and the id in spec.adopt stays wrong",
@@ -19,7 +19,7 @@ PROVIDER_LEFTOVERS = (
     ),
     Mutation(
         "a tenant that the drift policy leaves disabled is to be enabled in AWS alone",
-        "cloudfront/conditions.py",
+        "cloudfront/tenant/conditions.py",
         "    if world.left:\n",
         "    if False:\n",
         "nobody is told that the drift policy leaves it so",
@@ -27,7 +27,7 @@ PROVIDER_LEFTOVERS = (
     ),
     Mutation(
         "the author of a claim disables a resource that is composed",
-        "cloudfront/advice.py",
+        "cloudfront/safety/advice.py",
         'return "suspend its claim" if _of_claim(mr) else',
         "return",
         "the function sets the field back at once",
@@ -36,7 +36,7 @@ PROVIDER_LEFTOVERS = (
     # Adoptions that are offered.
     Mutation(
         "an adoption is offered whatever stands against it",
-        "cloudfront/ownerlook.py",
+        "cloudfront/adoption/owner_look.py",
         "    offers.check(mr, seen, having)\n",
         "",
         "somebody follows the advice, and is refused for another reason",
@@ -44,7 +44,7 @@ PROVIDER_LEFTOVERS = (
     ),
     Mutation(
         "an adoption is offered of what an older resource may take",
-        "cloudfront/ownerlook.py",
+        "cloudfront/adoption/owner_look.py",
         "    if other is not None and not other.deleted:\n",
         "    if other is None and not mr.uid:\n",
         "the younger of two is sent to adopt, and is refused",
@@ -52,7 +52,7 @@ PROVIDER_LEFTOVERS = (
     ),
     Mutation(
         "an adoption is offered of what another resource manages and lost its tag",
-        "cloudfront/ownerlook.py",
+        "cloudfront/adoption/owner_look.py",
         "    if verdict in _FREE and _is_held(",
         "    if verdict is Ownership.GIVEN and _is_held(",
         "somebody is sent to take what serves another's customers",
@@ -60,7 +60,7 @@ PROVIDER_LEFTOVERS = (
     ),
     Mutation(
         "an adoption is offered of a tenant with a domain that is kept for others",
-        "cloudfront/offers.py",
+        "cloudfront/adoption/offers.py",
         "    if kept:\n",
         "    if False:\n",
         "somebody follows the advice, and is refused for another reason",
@@ -68,7 +68,7 @@ PROVIDER_LEFTOVERS = (
     ),
     Mutation(
         "an adoption is offered of what is kept by its name",
-        "cloudfront/offers.py",
+        "cloudfront/adoption/offers.py",
         "raise guards.invalid(kept[name], Reason.ADOPTION_REFUSED)",
         "return",
         "somebody follows the advice, and is refused for another reason",
@@ -76,7 +76,7 @@ PROVIDER_LEFTOVERS = (
     ),
     Mutation(
         "a group with tenants of others is offered",
-        "cloudfront/offers.py",
+        "cloudfront/adoption/offers.py",
         "isinstance(seen, ObservedGroup) and _has_others(mr, seen, having)",
         "False",
         "somebody follows the advice, and is refused for another reason",
@@ -84,32 +84,32 @@ PROVIDER_LEFTOVERS = (
     ),
     Mutation(
         "the tenants of a group are listed at each look",
-        "cloudfront/offers.py",
-        "having.memory.shared(what, lambda: groupuse.has_others(mr, group, having))",
-        "groupuse.has_others(mr, group, having)",
+        "cloudfront/adoption/offers.py",
+        "having.memory.shared(what, lambda: group_use.has_others(mr, group, having))",
+        "group_use.has_others(mr, group, having)",
         "a group that nobody may take costs a list a minute for each who wants it",
         OFFERS,
     ),
     Mutation(
         "what begins with another namespace is named to who named its id",
-        "cloudfront/keptnames.py",
+        "cloudfront/safety/kept_names.py",
         "    name = str(mr.external_name)\n    it =",
         "    name = seen.name\n    it =",
         "an id tells whose the tenant is",
-        ("unit/provider/test_kept_names.py",),
+        ("unit/provider/cloudfront/safety/test_kept_names.py",),
     ),
     Mutation(
         "a namespace has the names that begin with it in lower case only",
-        "cloudfront/keptnames.py",
+        "cloudfront/safety/kept_names.py",
         "name.lower().partition",
         "name.partition",
         "a squatter writes the namespace of others with a capital",
-        ("unit/provider/test_kept_names.py",),
+        ("unit/provider/cloudfront/safety/test_kept_names.py",),
     ),
     # Looks at the DNS of what is served.
     Mutation(
         "the DNS of many tenants is looked at whatever the pace",
-        "cloudfront/memory.py",
+        "cloudfront/account/memory.py",
         "max(earliest, self._last_dns_turn + between)",
         "earliest",
         "a thousand tenants take a third of the account's pace",
@@ -117,7 +117,7 @@ PROVIDER_LEFTOVERS = (
     ),
     Mutation(
         "what is gone keeps its turn",
-        "cloudfront/memory.py",
+        "cloudfront/account/memory.py",
         "            self._dns_turns,\n",
         "",
         "memory grows with each tenant that ever was",
@@ -125,7 +125,7 @@ PROVIDER_LEFTOVERS = (
     ),
     Mutation(
         "a record that is not in place waits behind all others",
-        "cloudfront/memory.py",
+        "cloudfront/account/memory.py",
         "now < min(turn, self._verified.get(uid, now) + longest)",
         "now < turn",
         "with many tenants a repaired record is told hours later",
@@ -133,7 +133,7 @@ PROVIDER_LEFTOVERS = (
     ),
     Mutation(
         "the DNS of what is served is looked at once a day",
-        "cloudfront/dnslook.py",
+        "cloudfront/domain/dns_look.py",
         "return self.memory.dns_look_due(mr.uid, longest, never=never)",
         "return self.memory.verification_due(mr.uid, longest, never=never)",
         "a lost record is told a day later",
@@ -141,7 +141,7 @@ PROVIDER_LEFTOVERS = (
     ),
     Mutation(
         "a restart looks at the DNS of every tenant",
-        "cloudfront/memory.py",
+        "cloudfront/account/memory.py",
         "                self._dns_turns[uid] = self._dns_turn(now + _share(uid) * _DNS_SECONDS, between)\n"
         "                return False\n",
         "                self._dns_turns[uid] = self._dns_turn(now + _share(uid) * _DNS_SECONDS, between)\n"
@@ -151,7 +151,7 @@ PROVIDER_LEFTOVERS = (
     ),
     Mutation(
         "a rehearsal changes what the guards remember",
-        "cloudfront/aws.py",
+        "cloudfront/account/sessions.py",
         "            rehearsals = Memory(clock, second_look=0.0)\n",
         "            rehearsals = Memory(clock, second_look=0.0)\n"
         "            rehearsals.vanished = memory.vanished\n",
@@ -161,7 +161,7 @@ PROVIDER_LEFTOVERS = (
     # Provider configs that are gone.
     Mutation(
         "what a config that is gone has set holds on",
-        "cloudfront/aws.py",
+        "cloudfront/account/sessions.py",
         "            for shared in self._shared.values():\n                shared.pace.forget(uid)\n",
         "",
         "a rate limit that nobody can see slows the account down until a restart",
@@ -169,7 +169,7 @@ PROVIDER_LEFTOVERS = (
     ),
     Mutation(
         "a reconcile under way brings back what a config set that is gone",
-        "cloudfront/aws.py",
+        "cloudfront/account/sessions.py",
         "            if self._went(config.uid):\n",
         "            if False:\n",
         "a rate limit that nobody can see slows the account down until a restart",
@@ -177,7 +177,7 @@ PROVIDER_LEFTOVERS = (
     ),
     Mutation(
         "a config whose cache was emptied sets nothing any more",
-        "cloudfront/aws.py",
+        "cloudfront/account/sessions.py",
         "            if self._went(uid):\n",
         "            if False:\n",
         "the account is called faster than its config says, until a restart",

@@ -2,14 +2,14 @@
 
 from tests.mutants.mutation import Mutation
 
-_MESSAGES = "unit/provider/test_messages.py"
+_MESSAGES = "unit/provider/cloudfront/clients/test_messages.py"
 _WAITING = "contract/test_waiting_changes.py"
-_DNS_LOOKS = "unit/provider/test_dns_looks.py"
+_DNS_LOOKS = "unit/provider/cloudfront/domain/test_dns_looks.py"
 
 PROVIDER_MESSAGES = (
     Mutation(
         "a claim's author is told to correct the resource",
-        "cloudfront/advice.py",
+        "cloudfront/safety/advice.py",
         "    wrong = error.asked_wrongly and _of_claim(mr)\n",
         "    wrong = False\n",
         "what is corrected on the resource is undone by its claim",
@@ -17,7 +17,7 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "a look at DNS that is not permitted is told to the log alone",
-        "cloudfront/dnslook.py",
+        "cloudfront/domain/dns_look.py",
         "if error.not_permitted else stored",
         "if False else stored",
         "nobody learns why records stay Unknown",
@@ -25,15 +25,15 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "a look at DNS that is not permitted is told for one poll",
-        "cloudfront/dnslook.py",
-        "Records(dnsinstructions.stored(mr.status), _unseen(mr))",
-        "Records(dnsinstructions.stored(mr.status))",
+        "cloudfront/domain/dns_look.py",
+        "Records(dns_instructions.stored(mr.status), _unseen(mr))",
+        "Records(dns_instructions.stored(mr.status))",
         "the words come and go, and each restart asks for all tenants",
         (_DNS_LOOKS,),
     ),
     Mutation(
         "a restart asks at once for what is not permitted",
-        "cloudfront/dnslook.py",
+        "cloudfront/domain/dns_look.py",
         "never = not refused and all(",
         "never = all(",
         "thousands of calls that are refused, at each restart",
@@ -41,7 +41,7 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "a change that could not be looked at is told as done",
-        "cloudfront/progress.py",
+        "cloudfront/clients/progress.py",
         "        return InSyncReason.UPDATE_PENDING.value, _UNSEEN\n",
         "        return None\n",
         "a throttled change looks finished",
@@ -49,7 +49,7 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "what waits is no change on its way",
-        "cloudfront/progress.py",
+        "cloudfront/clients/progress.py",
         "    return in_sync.reason in (InSyncReason.UPDATE_PENDING, InSyncReason.FROZEN)\n",
         "    return in_sync.reason == InSyncReason.FROZEN\n",
         "kstatus says Current of a change that was not sent",
@@ -57,7 +57,7 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "drift that is left is a change on its way",
-        "cloudfront/progress.py",
+        "cloudfront/clients/progress.py",
         "        return not settled\n",
         "        return True\n",
         "kstatus says InProgress for ever",
@@ -65,7 +65,7 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "credentials that ran out hold up no change",
-        "cloudfront/connector.py",
+        "cloudfront/clients/connector.py",
         "        with held_up(mr):\n",
         "        if True:\n",
         "a change under expired credentials looks finished",
@@ -73,7 +73,7 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "other accounts are asked for by a distribution as if it were a tenant",
-        "cloudfront/domaincalls.py",
+        "cloudfront/aws/domain_calls.py",
         '        kind = "DistributionTenantId" if resource.startswith(_TENANT) else "DistributionId"\n',
         '        kind = "DistributionTenantId"\n',
         "nobody learns which domain another account has",
@@ -81,7 +81,7 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "other accounts are asked for domains that no certificate here covers",
-        "cloudfront/checks.py",
+        "cloudfront/checks/refusals.py",
         "    return None if own else asked.distribution_id\n",
         "    return asked.distribution_id\n",
         "a refused customer domain costs a call that cannot be answered",
@@ -89,7 +89,7 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "a domain that does not lead here is an invalid argument",
-        "cloudfront/errors.py",
+        "cloudfront/aws/errors.py",
         "    if error.verdict is _UNOWNED:\n",
         "    if error.verdict is _BROKEN:\n",
         "nobody is told to make DNS records",
@@ -97,7 +97,7 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "a team's config names the platform's Secret",
-        "cloudfront/origins.py",
+        "cloudfront/account/credential_origins.py",
         "        namespace = config.key.namespace or given.secret_ref.namespace\n",
         "        namespace = given.secret_ref.namespace\n",
         "expired credentials are renewed in a Secret that nobody reads",
@@ -105,7 +105,7 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "who fought once fights for ever",
-        "cloudfront/memory.py",
+        "cloudfront/account/memory.py",
         " and times[0] > self._clock.now() - _CONTENTION_SECONDS",
         "",
         "a second writer is suspected for ever",
@@ -113,7 +113,7 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "a claim's author is advised as if they wrote the resource",
-        "cloudfront/advice.py",
+        "cloudfront/safety/advice.py",
         '    owners = mr.metadata.get("ownerReferences") or ()\n',
         "    owners: tuple[dict[str, str], ...] = ()\n",
         "the advice names an annotation that a claim cannot set",
@@ -121,7 +121,7 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "every composite is a claim",
-        "cloudfront/advice.py",
+        "cloudfront/safety/advice.py",
         ' and each.get("apiVersion", "").startswith(_CLAIMS)',
         "",
         "a composite of somebody's own is told of fields that it does not have",
@@ -129,7 +129,7 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "a record that somebody removed is not told",
-        "cloudfront/dnsinstructions.py",
+        "cloudfront/domain/dns_instructions.py",
         "    return tuple(sorted(led & _in_state(now, *leads_not)))\n",
         "    return ()\n",
         "visitors do not get there, and nobody hears of it",
@@ -137,7 +137,7 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "a disabled tenant is told as deleted",
-        "cloudfront/tenant.py",
+        "cloudfront/clients/tenant.py",
         "        raise NotYet(waiting, after=plan.LOOK_AGAIN, conditions=conditions.removing(tenant))\n",
         "        return Change(conditions=conditions.removing(tenant), requeue_after=5.0, message=waiting)\n",
         "an event says DeletedExternalResource of what is there",
@@ -145,7 +145,7 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "who asks for a reconcile waits for the certificate like everybody",
-        "cloudfront/certificatelook.py",
+        "cloudfront/certificate/look.py",
         "(waited or is_requested(mr))",
         "waited",
         "a cause that is removed is tried again hours later",
@@ -153,7 +153,7 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "a requested reconcile is asked for ever",
-        "cloudfront/requested.py",
+        "cloudfront/state/look_requested.py",
         '    return bool(asked) and asked != mr.status.get("lastHandledReconcileAt")\n',
         "    return bool(asked)\n",
         "each look costs the daily calls, and each failure asks for a certificate at once",
@@ -161,7 +161,7 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "a paused predecessor is waited for in silence",
-        "cloudfront/guards.py",
+        "cloudfront/safety/guards.py",
         "    if predecessor.paused:\n",
         "    if False:\n",
         "a claim that was applied again waits for ever, and says that nobody needs to act",
@@ -169,7 +169,7 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "a fight over a tenant is told in the story of an update alone",
-        "cloudfront/tenant.py",
+        "cloudfront/clients/tenant.py",
         'drifted=guards.contended(mr, self._with) if drift else ""',
         'drifted=""',
         "it is a Normal event, which nobody looks for",
@@ -177,7 +177,7 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "what is fought over is in sync",
-        "cloudfront/guards.py",
+        "cloudfront/safety/guards.py",
         "    if not words or mr.deleted:\n",
         "    if True:\n",
         "the claim says that nothing needs attention for as long as it lasts",
@@ -193,7 +193,7 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "what was disabled for a deletion stays so",
-        "cloudfront/tenant.py",
+        "cloudfront/clients/tenant.py",
         "not seen.enabled and self._memory.disabled_by_any(seen.id)",
         "False",
         "a resource that is applied again while its tenant goes is dark for good",
@@ -201,23 +201,23 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "a cluster-scoped resource without labels is nobody's",
-        "cloudfront/identity.py",
+        "cloudfront/state/identity.py",
         " or _written(mr)",
         ' or ""',
         "Crossplane v1 takes the labels off before a deletion, and the tenant serves on without a resource",
-        ("unit/provider/test_ownership.py",),
+        ("unit/provider/cloudfront/ownership/test_judgement.py",),
     ),
     Mutation(
         "a lost installation id is told as another owner",
-        "cloudfront/guards.py",
+        "cloudfront/safety/guards.py",
         '    return owner.partition("/")[2] == identity',
         '    return owner.partition("/")[2] != identity',
         "after a restore each claim offers to delete its resource",
-        ("unit/provider/test_owner_proof.py",),
+        ("unit/provider/cloudfront/ownership/test_proofs.py",),
     ),
     Mutation(
         "a deletion advises what its claim could do, which is gone",
-        "cloudfront/advice.py",
+        "cloudfront/safety/advice.py",
         "    if mr.deleted and _of_claim(mr):\n",
         "    if False:\n",
         "nobody can follow it",
@@ -225,50 +225,50 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "a domain of a tenant that is going is to be released",
-        "cloudfront/domainmoves.py",
+        "cloudfront/domain/moves.py",
         "        if agreed and any(mr.deleted for mr in self._sources(holder, owner)):\n",
         "        if False:\n",
         "people release by hand what was confirmed to go",
-        ("unit/provider/test_domain_moves.py",),
+        ("unit/provider/cloudfront/domain/test_moves.py",),
     ),
     Mutation(
         "each touch asks for another certificate",
-        "cloudfront/certificatelook.py",
+        "cloudfront/certificate/look.py",
         "(waited or is_requested(mr)) and too_often_until(mr, memory) is None",
         "waited or is_requested(mr)",
         "one resource uses up ACM's quota, and no team gets a managed certificate",
-        ("unit/provider/test_certificates.py",),
+        ("unit/provider/cloudfront/certificate/test_certificates.py",),
     ),
     Mutation(
         "each change of the domains asks for another certificate",
-        "cloudfront/assessment.py",
+        "cloudfront/tenant/assessment.py",
         "    elif lacking and not_before:\n",
         "    elif lacking and not not_before and False:\n",
         "one resource uses up ACM's quota, and no team gets a managed certificate",
-        ("unit/provider/test_certificates.py",),
+        ("unit/provider/cloudfront/certificate/test_certificates.py",),
     ),
     Mutation(
         "a domain that goes waits for the certificate of one that comes",
-        "cloudfront/assessment.py",
+        "cloudfront/tenant/assessment.py",
         "(todo.target.domains or frozenset()) - set(lacking) or frozenset(seen.domains)",
         "frozenset(seen.domains)",
         "a domain that was removed is served for an hour, and nobody else gets it",
-        ("unit/provider/test_certificates.py",),
+        ("unit/provider/cloudfront/certificate/test_certificates.py",),
     ),
     Mutation(
         "what waits for its certificate's turn is taken for a fault",
-        "cloudfront/conditions.py",
+        "cloudfront/tenant/conditions.py",
         "    _held_back,\n    _without_effect,",
         "    _without_effect,",
         "people look at certificates and DNS, where there is nothing to do but to wait",
-        ("unit/provider/test_certificates.py",),
+        ("unit/provider/cloudfront/certificate/test_certificates.py",),
     ),
     Mutation(
         "a request after which something fails does not count",
-        "cloudfront/tenant.py",
+        "cloudfront/clients/tenant.py",
         "                if failure.effects.requested:\n",
         "                if False:\n",
         "with tags that AWS refuses, one resource uses up ACM's quota all the same",
-        ("unit/provider/test_certificates.py",),
+        ("unit/provider/cloudfront/certificate/test_certificates.py",),
     ),
 )

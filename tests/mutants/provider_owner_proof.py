@@ -2,21 +2,21 @@
 
 from tests.mutants.mutation import Mutation
 
-_PROOF = "unit/provider/test_owner_proof.py"
-_MOVES = "unit/provider/test_domain_moves.py"
+_PROOF = "unit/provider/cloudfront/ownership/test_proofs.py"
+_MOVES = "unit/provider/cloudfront/domain/test_moves.py"
 
 PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     Mutation(
         "a lost installation id lets go of what is deleted",
-        "cloudfront/ownerlook.py",
+        "cloudfront/adoption/owner_look.py",
         "    if known:\n        guards.check_leaving(",
         "    if False:\n        guards.check_leaving(",
         "each deletion leaves a live tenant until somebody puts the id back",
-        ("unit/provider/test_owner_proof.py",),
+        ("unit/provider/cloudfront/ownership/test_proofs.py",),
     ),
     Mutation(
         "a write is made by status",
-        "cloudfront/ownerlook.py",
+        "cloudfront/adoption/owner_look.py",
         "        if not afresh and _proven(mr, seen, having):\n",
         "        if not afresh:\n",
         "whoever may write status has another team's tenant changed",
@@ -24,15 +24,15 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a deletion is made by status",
-        "cloudfront/ownerlook.py",
-        "    if not mr.deleted and not contested and ownership.believed(mr, seen):\n",
-        "    if ownership.believed(mr, seen):\n",
+        "cloudfront/adoption/owner_look.py",
+        "    if not mr.deleted and not contested and judgement.believed(mr, seen):\n",
+        "    if judgement.believed(mr, seen):\n",
         "a managed resource with a forged status waits at another team's tenant for ever",
         (f"{_PROOF}::test_a_forged_status_deletes_nothing",),
     ),
     Mutation(
         "a deletion is made by what was proven before",
-        "cloudfront/ownerlook.py",
+        "cloudfront/adoption/owner_look.py",
         "    if looked.fresh or _leaves_with(mr, replace(seen, tags=tags), having):\n",
         "    if looked or _leaves_with(mr, replace(seen, tags=tags), having):\n",
         "a tenant that was handed over is deleted with its former owner",
@@ -40,7 +40,7 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     ),
     Mutation(
         "what has no owner is deleted because status says so",
-        "cloudfront/ownerlook.py",
+        "cloudfront/adoption/owner_look.py",
         "    if known and verdict is Ownership.NOBODYS:\n"
         "        raise guards.adoption_refused(mr, seen, verdict, None, having.installation)\n"
         "    if verdict is",
@@ -50,7 +50,7 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a hand-over is repaired as drift",
-        "cloudfront/ownerlook.py",
+        "cloudfront/adoption/owner_look.py",
         "    if verdict in (Ownership.OURS, Ownership.GIVEN, Ownership.LOST):\n        return verdict\n",
         "    if verdict is not Ownership.NOBODYS:\n        return verdict\n",
         "two owners write to one tenant in turn",
@@ -58,7 +58,7 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a refusal is forgotten at the next look",
-        "cloudfront/ownership.py",
+        "cloudfront/ownership/judgement.py",
         "    return recorded(mr, seen) and not refused\n",
         "    return recorded(mr, seen)\n",
         "a resource that lost its tenant says Ready again after each restart",
@@ -66,7 +66,7 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     ),
     Mutation(
         "what was handed to an absent owner is taken back",
-        "cloudfront/ownership.py",
+        "cloudfront/ownership/judgement.py",
         ' and tagged.startswith(f"{installation}/") and not recorded(mr, seen)',
         ' and tagged.startswith(f"{installation}/")',
         "a tenant cannot be handed over before its new owner is there",
@@ -74,7 +74,7 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     ),
     Mutation(
         "status alone tells whose a tenant without an owner tag is",
-        "cloudfront/ownership.py",
+        "cloudfront/ownership/judgement.py",
         "    return all(tags.get(key) == own[key] for key in _NAMING if key in own)\n",
         "    return bool(own)\n",
         "a forged status takes a tenant that nobody owns",
@@ -82,7 +82,7 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     ),
     Mutation(
         "what this process has proven does not count",
-        "cloudfront/ownership.py",
+        "cloudfront/ownership/judgement.py",
         "    if not tagged and (held or (recorded",
         "    if not tagged and ((recorded",
         "tags that somebody removed are not set again",
@@ -90,7 +90,7 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a proof lasts for ever",
-        "cloudfront/ownerproofs.py",
+        "cloudfront/ownership/proofs.py",
         " and proof.id == id_ and self._clock.now() < proof.at + PROVEN_SECONDS",
         " and proof.id == id_",
         "a hand-over is written over until the daily look",
@@ -98,7 +98,7 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     ),
     Mutation(
         "many take over one tenant at once",
-        "cloudfront/ownerproofs.py",
+        "cloudfront/ownership/proofs.py",
         "            if claim is not None and claim.uid != uid and now < claim.until:\n"
         "                return False\n",
         "",
@@ -107,7 +107,7 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     ),
     Mutation(
         "an owner tag is believed as soon as it is set",
-        "cloudfront/ownerproofs.py",
+        "cloudfront/ownership/proofs.py",
         "            return max(0.0, claim.until - self._clock.now())\n",
         "            return 0.0\n",
         "two providers that take over one tenant both write to it",
@@ -115,7 +115,7 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     ),
     Mutation(
         "an adoption writes everything at once",
-        "cloudfront/ownerlook.py",
+        "cloudfront/adoption/owner_look.py",
         "    if having.rehearsing or _marked(mr, seen, having):\n        return seen\n",
         "    if mr:\n        return seen\n",
         "the provider that loses a race has written to the other's tenant",
@@ -123,7 +123,7 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a refused adoption keeps others out",
-        "cloudfront/ownerlook.py",
+        "cloudfront/adoption/owner_look.py",
         "        if error.made_nothing:\n            having.memory.proofs.release(seen.id, mr.uid)\n",
         "",
         "a resource that may not tag keeps others from a tenant",
@@ -131,7 +131,7 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     ),
     Mutation(
         "an adoption that may have been made lets the next one in",
-        "cloudfront/ownerlook.py",
+        "cloudfront/adoption/owner_look.py",
         "        if error.made_nothing:\n            having.memory",
         "        if error:\n            having.memory",
         "after a time-out two resources set the owner tag at once",
@@ -139,7 +139,7 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a forged status stops a proven resource",
-        "cloudfront/ownership.py",
+        "cloudfront/ownership/judgement.py",
         "    if proof is not None:\n        known = [proof.name, proof.id, proof.arn]\n",
         "",
         "whoever may write status holds up the real owner",
@@ -147,7 +147,7 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     ),
     Mutation(
         "tags that look like Crossplane's are taken away",
-        "cloudfront/diff.py",
+        "cloudfront/state/diff.py",
         '    return _merge_map(said, applied.tag_keys, seen, "tags", ignored)\n',
         "    own = frozenset(key for key in seen if identity.is_own_tag(key))\n"
         '    return _merge_map(said, applied.tag_keys | own, seen, "tags", ignored)\n',
@@ -156,7 +156,7 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     ),
     Mutation(
         "of two of one identity status decides",
-        "cloudfront/ownerlook.py",
+        "cloudfront/adoption/owner_look.py",
         "        return next(iter(proven), None)\n",
         "        return None\n",
         "whoever may write status deletes what another resource of the namespace has",
@@ -164,15 +164,15 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     ),
     Mutation(
         "two that met one tenant at the same moment keep it both",
-        "cloudfront/ownerlook.py",
-        "        return next((peer for peer in proven if ownership.is_older(peer, mr)), None)\n",
+        "cloudfront/adoption/owner_look.py",
+        "        return next((peer for peer in proven if judgement.is_older(peer, mr)), None)\n",
         "        return None\n",
         "the deletion of one of two takes the other's live tenant",
         (f"{_PROOF}::test_of_two_that_meet_one_at_the_same_moment_the_older_keeps_it",),
     ),
     Mutation(
         "a proof of who is there no more is kept",
-        "cloudfront/ownerlook.py",
+        "cloudfront/adoption/owner_look.py",
         "    proofs.keep_only(seen.id, writing | {mr.uid})\n",
         "",
         "tags are read at each poll for ever, once a tenant was orphaned and adopted again",
@@ -180,23 +180,23 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a proof of who only looks by now is kept",
-        "cloudfront/ownerlook.py",
-        "    writing = frozenset(peer.uid for peer in peers if ownership.writes(peer))\n",
+        "cloudfront/adoption/owner_look.py",
+        "    writing = frozenset(peer.uid for peer in peers if judgement.writes(peer))\n",
         "    writing = frozenset(peer.uid for peer in peers)\n",
         "tags are read at each poll for ever, once the former resource of a tenant only looks at it",
         (f"{_PROOF}::test_who_only_looks_by_now_contests_nothing",),
     ),
     Mutation(
         "who only looks by now keeps what lost its tags",
-        "cloudfront/ownerlook.py",
-        "for peer in peers if ownership.writes(peer) or identity.namespace_of(peer) != own)",
+        "cloudfront/adoption/owner_look.py",
+        "for peer in peers if judgement.writes(peer) or identity.namespace_of(peer) != own)",
         "for peer in peers)",
         "what a namespace let go on purpose cannot be adopted there until the provider starts anew",
         (f"{_PROOF}::test_who_only_looks_by_now_keeps_nothing_from_who_is_given_it",),
     ),
     Mutation(
         "who only looks for now lets go of what lost its tags",
-        "cloudfront/ownerlook.py",
+        "cloudfront/adoption/owner_look.py",
         " or identity.namespace_of(peer) != own)",
         ")",
         "after a clean-up of tags another team takes a tenant that is left alone for a while",
@@ -204,15 +204,17 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     ),
     Mutation(
         "what the provider deleted counts as lost",
-        "cloudfront/vanishing.py",
+        "cloudfront/account/vanishing.py",
         "            if id_ in self._removed:\n                return\n",
         "",
         "whoever deletes some resources holds up the recreation of everybody's",
-        ("unit/provider/test_vanishing.py::test_what_the_provider_deleted_itself_counts_for_nobody",),
+        (
+            "unit/provider/cloudfront/account/test_vanishing.py::test_what_the_provider_deleted_itself_counts_for_nobody",
+        ),
     ),
     Mutation(
         "a rehearsed creation is taken for a real one",
-        "cloudfront/ownerlook.py",
+        "cloudfront/adoption/owner_look.py",
         "    if not having.rehearsing:\n        having.memory",
         "    if having:\n        having.memory",
         "a dry run refuses a changed name because of what it never made",
@@ -220,7 +222,7 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     ),
     Mutation(
         "whoever looks at a tenant gives its domains",
-        "cloudfront/domainmoves.py",
+        "cloudfront/domain/moves.py",
         "            and identity.owner_of(mr, self.installation, holder.name) == owner\n",
         "",
         "a namespace takes the domains of another",
@@ -228,15 +230,15 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a resource that may only look gives domains",
-        "cloudfront/domainmoves.py",
-        "            and ownership.writes(mr)\n",
+        "cloudfront/domain/moves.py",
+        "            and judgement.writes(mr)\n",
         "",
         "domains are given by who may not write to the tenant",
         (f"{_MOVES}::test_only_the_owner_gives_and_not_whoever_looks_at_the_tenant",),
     ),
     Mutation(
         "a domain is moved by what was proven before",
-        "cloudfront/tenant.py",
+        "cloudfront/clients/tenant.py",
         "        state = self._owned(mr, state, afresh=bool(passed.moves.sources))\n",
         "        state = self._owned(mr, state, afresh=False)\n",
         "a domain is moved to a tenant that is another's by now",
@@ -244,7 +246,7 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     ),
     Mutation(
         "what is being deleted gives",
-        "cloudfront/domainmoves.py",
+        "cloudfront/domain/moves.py",
         "        return not source.deleted and ",
         "        return ",
         "consent of an object that is replaced takes domains from the one that came in its place",
@@ -252,41 +254,41 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     ),
     Mutation(
         "who gives names a tenant and not its namespace",
-        "cloudfront/domainmoves.py",
+        "cloudfront/domain/moves.py",
         "self._receiver in _listed(source, GIVE_ANNOTATION)",
         "str(self.mr.external_name) in _listed(source, GIVE_ANNOTATION)",
         "whoever has the name first is given the domains",
-        ("unit/provider/test_domain_moves.py",),
+        ("unit/provider/cloudfront/domain/test_moves.py",),
     ),
     Mutation(
         "a namespace may fill up the records of all",
-        "domainrecords.py",
-        "used[record.namespace] <= domainlife.MOST_OF_ONE",
+        "records/config_maps.py",
+        "used[record.namespace] <= life.MOST_OF_ONE",
         "True",
         "no domain of anybody else in the same ConfigMap is kept any more",
-        ("unit/provider/test_domain_records.py::test_no_namespace_fills_up_a_config_map",),
+        ("unit/provider/records/test_config_maps.py::test_no_namespace_fills_up_a_config_map",),
     ),
     Mutation(
         "each writes records for itself",
-        "domainturns.py",
+        "records/turns.py",
         "            return self._waiting.pop(shard)\n",
         "            self._waiting[shard].remove(ticket)\n            return [ticket]\n",
         "many domains of one ConfigMap keep all workers busy",
         (
-            "unit/provider/test_domain_records.py::test_those_that_want_the_same_config_map_are_written_together",
+            "unit/provider/records/test_config_maps.py::test_those_that_want_the_same_config_map_are_written_together",
         ),
     ),
     Mutation(
         "records that nobody waits for are written again and again",
-        "domainturns.py",
+        "records/turns.py",
         " and not ticket.given_up]",
         "]",
         "in an outage of the API server memory grows with each try",
-        ("unit/provider/test_domain_records.py::test_what_nobody_waits_for_any_more_is_not_given_back",),
+        ("unit/provider/records/test_config_maps.py::test_what_nobody_waits_for_any_more_is_not_given_back",),
     ),
     Mutation(
         "what lost its tags is anybody's although somebody has it",
-        "cloudfront/ownerlook.py",
+        "cloudfront/adoption/owner_look.py",
         "    if verdict in _FREE and _is_held(mr, seen, having):\n",
         "    if verdict is None:\n",
         "after a clean-up of tags another team takes a live tenant",
@@ -294,10 +296,10 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a full ConfigMap holds up deletions",
-        "domainrecords.py",
+        "records/config_maps.py",
         "        except TooLarge as error:\n",
         "        except ZeroDivisionError as error:\n",
         "no tenant with a domain of that ConfigMap can be deleted",
-        ("unit/provider/test_domain_records.py::test_a_full_config_map_holds_up_nobody",),
+        ("unit/provider/records/test_config_maps.py::test_a_full_config_map_holds_up_nobody",),
     ),
 )

@@ -2,12 +2,15 @@
 
 from tests.mutants.mutation import Mutation
 
-_DISCLOSURE, _PEERS = "unit/provider/test_disclosure.py", "contract/test_rehearsal_peers.py"
+_DISCLOSURE, _PEERS = (
+    "unit/provider/cloudfront/ownership/test_disclosure.py",
+    "contract/test_rehearsal_peers.py",
+)
 
 PROVIDER_PLAN: tuple[Mutation, ...] = (
     Mutation(
         "another namespace's tenants are named",
-        "cloudfront/disclosure.py",
+        "cloudfront/ownership/disclosure.py",
         '    return rest.partition("/")[0] == identity.namespace_of(mr)\n',
         "    return bool(rest)\n",
         "whoever tries a domain learns whose customer it is",
@@ -15,7 +18,7 @@ PROVIDER_PLAN: tuple[Mutation, ...] = (
     ),
     Mutation(
         "another installation's tenants are named",
-        "cloudfront/disclosure.py",
+        "cloudfront/ownership/disclosure.py",
         '    if owner is None or not owner.startswith(f"{installation}/"):\n        return False\n',
         "    if owner is None:\n        return False\n"
         '    owner = f"{installation}/" + owner.partition("/")[2]\n',
@@ -24,7 +27,7 @@ PROVIDER_PLAN: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a group tells of names that somebody wrote down",
-        "cloudfront/disclosure.py",
+        "cloudfront/ownership/disclosure.py",
         'each.at_provider.get("name") for each in everyone',
         "each.external_name for each in everyone",
         "guesses of other namespaces' names are confirmed",
@@ -32,7 +35,7 @@ PROVIDER_PLAN: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a tenant that is found by its id is named",
-        "cloudfront/guards.py",
+        "cloudfront/safety/guards.py",
         "    name = seen.name if known else str(mr.external_name)\n",
         "    name = seen.name\n",
         "ids that somebody tries lead to names",
@@ -40,7 +43,7 @@ PROVIDER_PLAN: tuple[Mutation, ...] = (
     ),
     Mutation(
         "the former owner is told to the next",
-        "cloudfront/diff.py",
+        "cloudfront/state/diff.py",
         'path == "tags" and key in identity.NAMING_TAGS and key in there',
         "False",
         "InSync names a claim of another namespace",
@@ -48,7 +51,7 @@ PROVIDER_PLAN: tuple[Mutation, ...] = (
     ),
     Mutation(
         "ids of this account's tenants are told where nobody may look at them",
-        "cloudfront/holders.py",
+        "cloudfront/checks/holders.py",
         'if conflict.kind == "distribution-tenant" and "*" not in conflict.account:',
         "if not conflict.kind:",
         "an id of another namespace stands in a message",
@@ -56,7 +59,7 @@ PROVIDER_PLAN: tuple[Mutation, ...] = (
     ),
     Mutation(
         "who could not be seen is taken for gone",
-        "cloudfront/ownerlook.py",
+        "cloudfront/adoption/owner_look.py",
         "    if having.unseen and owner and verdict in",
         "    if not having.cloudfront and verdict in",
         "a plan shows the takeover of a tenant whose owner lives",
@@ -64,7 +67,7 @@ PROVIDER_PLAN: tuple[Mutation, ...] = (
     ),
     Mutation(
         "one that is not applied yet is the oldest",
-        "cloudfront/sight.py",
+        "cloudfront/rehearsal/sight.py",
         '{"creationTimestamp": _YOUNGEST, **mr.metadata}',
         "mr.metadata",
         "a plan promises what the provider refuses",
@@ -72,7 +75,7 @@ PROVIDER_PLAN: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a resource from a repository is its own rival",
-        "cloudfront/sight.py",
+        "cloudfront/rehearsal/sight.py",
         'known = live.metadata if live else {"',
         'known = {"',
         "a plan refuses every resource that is there already",
@@ -80,7 +83,7 @@ PROVIDER_PLAN: tuple[Mutation, ...] = (
     ),
     Mutation(
         "another cluster is believed",
-        "cloudfront/sight.py",
+        "cloudfront/rehearsal/sight.py",
         "    return bool(mr.uid) and all(",
         "    return not mr.uid and all(",
         "a plan against the wrong context says that owners are gone",
@@ -88,7 +91,7 @@ PROVIDER_PLAN: tuple[Mutation, ...] = (
     ),
     Mutation(
         "the log tells of others at each look",
-        "cloudfront/memory.py",
+        "cloudfront/account/memory.py",
         "            self._told[uid, topic] = what\n",
         "",
         "the log has a line for each poll",

@@ -2,7 +2,7 @@
 
 from tests.mutants.mutation import Mutation
 
-_SAFETY = "unit/provider/test_group_safety.py"
+_SAFETY = "unit/provider/cloudfront/group/test_safety.py"
 _SMALL_PAGES_ARE_REFUSED = (
     "contract/test_open_questions.py::test_a_life_under_each_reading[combination-0-with_managed_certificate]"
 )
@@ -10,7 +10,7 @@ _SMALL_PAGES_ARE_REFUSED = (
 PROVIDER_READINGS = (
     Mutation(
         "a group's tenants are asked for by the number",
-        "cloudfront/groupcalls.py",
+        "cloudfront/aws/group_calls.py",
         'of_group: Any = {"AssociationFilter": {"ConnectionGroupId": id_}}',
         'of_group: Any = {"AssociationFilter": {"ConnectionGroupId": id_}, "MaxItems": 5}',
         "where AWS has smaller pages the list is refused, and a group with tenants cannot be deleted",
@@ -18,7 +18,7 @@ PROVIDER_READINGS = (
     ),
     Mutation(
         "tenants that cannot be listed are no tenants",
-        "cloudfront/groupuse.py",
+        "cloudfront/group/use.py",
         "            raise _held(mr, group, error) from error",
         "            pass",
         "a refused list disables a group under its tenants",

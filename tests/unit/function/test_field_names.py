@@ -19,7 +19,7 @@ from tests.unit.function import building
 ROOT = Path(__file__).parents[3]
 SOURCES = sorted(
     [
-        *(ROOT / "provider" / "cloudfront").glob("*.py"),
+        *(ROOT / "provider" / "cloudfront").rglob("*.py"),
         *(ROOT / "runtime" / "edgetenants_runtime").rglob("*.py"),
     ]
 )
@@ -109,7 +109,7 @@ TEMPLATES = tuple(_templates())
 
 def test_the_messages_are_found() -> None:
     files = {file for file, _ in TEMPLATES}
-    assert files >= {"preflight.py", "holders.py", "guards.py", "conditions.py", "groupuse.py", "checks.py"}
+    assert files >= {"preflight.py", "holders.py", "guards.py", "conditions.py", "use.py", "refusals.py"}
     assert any("requires domains. Add what is missing to" in text for _, text in TEMPLATES)
 
 

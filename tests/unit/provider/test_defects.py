@@ -10,17 +10,19 @@ from dataclasses import replace
 import pytest
 
 from provider import main, options
-from provider.cloudfront import calls, observed, plan
-from provider.cloudfront.certificates import Certificate, Request
-from provider.cloudfront.connector import GroupConnector, TenantConnector
-from provider.cloudfront.customizations import Customizations, GeoRestrictions, WebAcl
-from provider.cloudfront.desired import Tenant
-from provider.cloudfront.domaincalls import DomainCalls
-from provider.cloudfront.errors import AwsError
-from provider.cloudfront.groupcalls import GroupCalls
-from tests.unit.provider.fakecloudfront import FakeCloudFront, Killed
-from tests.unit.provider.test_certificates import ASKED, DOMAIN, requested, served
-from tests.unit.provider.test_connectiongroup import Groups
+from provider.cloudfront.aws import calls
+from provider.cloudfront.aws.domain_calls import DomainCalls
+from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.aws.group_calls import GroupCalls
+from provider.cloudfront.clients.connector import GroupConnector, TenantConnector
+from provider.cloudfront.state import observed
+from provider.cloudfront.state.certificates import Certificate, Request
+from provider.cloudfront.state.customizations import Customizations, GeoRestrictions, WebAcl
+from provider.cloudfront.state.desired import Tenant
+from provider.cloudfront.tenant import plan
+from tests.unit.provider.cloudfront.certificate.test_certificates import ASKED, DOMAIN, requested, served
+from tests.unit.provider.cloudfront.clients.test_connection_group import Groups
+from tests.unit.provider.fake_cloudfront import FakeCloudFront, Killed
 from tests.unit.provider.world import FOR_PROVIDER, World, managed
 
 ARN = "arn:aws:cloudfront::123456789012:distribution-tenant/dt_1"

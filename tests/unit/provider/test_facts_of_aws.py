@@ -9,8 +9,19 @@ from tests.unit.provider import proofs
 from tests.unit.provider.proofs import Row
 
 UNIT, WIRE = "tests/unit/provider", "tests/contract"
-D, T, C = f"{UNIT}/test_defects.py", f"{UNIT}/test_tenant.py", f"{UNIT}/test_certificates.py"
-E, P, O = (f"{UNIT}/test_{name}.py" for name in ("errors", "preflight", "ownership"))  # noqa: E741
+D, T, C = (
+    f"{UNIT}/test_defects.py",
+    f"{UNIT}/cloudfront/clients/test_tenant.py",
+    f"{UNIT}/cloudfront/certificate/test_certificates.py",
+)
+E, P, O = (  # noqa: E741
+    f"{UNIT}/{name}.py"
+    for name in (
+        "cloudfront/aws/test_errors",
+        "cloudfront/checks/test_preflight",
+        "cloudfront/ownership/test_judgement",
+    )
+)
 READINGS = f"{WIRE}/test_open_questions.py::test_a_life_under_each_reading"
 
 FACTS = (
@@ -101,7 +112,7 @@ FACTS = (
         "a creation has no token: only the name makes it safe to repeat, and the name never changes; tags "
         "have calls of their own",
         (
-            f"{UNIT}/test_deaths.py::test_a_death_loses_and_doubles_nothing",
+            f"{UNIT}/cloudfront/clients/test_deaths.py::test_a_death_loses_and_doubles_nothing",
             f"{O}::test_a_changed_external_name_stops_everything",
             f"{T}::test_tags_of_the_spec_are_set_and_removed_by_their_own_calls",
         ),
@@ -109,7 +120,7 @@ FACTS = (
     Row(
         "a domain is taken in all accounts at once, and its holder is often one's own leftover",
         (
-            f"{UNIT}/test_holders.py::test_another_accounts_domain_is_found_where_a_certificate_covers_it",
+            f"{UNIT}/cloudfront/checks/test_holders.py::test_another_accounts_domain_is_found_where_a_certificate_covers_it",
             f"{D}::test_a_disabled_tenant_still_has_its_domains",
             f"{WIRE}/test_tenant_life.py::test_two_that_want_one_domain",
         ),
@@ -140,7 +151,7 @@ FACTS = (
         "a quota is nobody's fault, and a throttling has status 400",
         (
             f"{E}::test_each_class_has_its_retry",
-            f"{UNIT}/test_patience.py::test_a_quota_is_asked_for_slowly_and_never_given_up",
+            f"{UNIT}/cloudfront/safety/test_patience.py::test_a_quota_is_asked_for_slowly_and_never_given_up",
             f"{WIRE}/test_pace.py::test_one_throttled_answer_holds_back_all_resources_of_the_account",
         ),
     ),

@@ -10,8 +10,20 @@ from tests.unit.provider import proofs
 from tests.unit.provider.proofs import Row
 
 UNIT = "tests/unit/provider"
-D, T, C = f"{UNIT}/test_defects.py", f"{UNIT}/test_tenant.py", f"{UNIT}/test_certificates.py"
-E, P, M, O = (f"{UNIT}/test_{name}.py" for name in ("errors", "preflight", "metrics", "ownership"))  # noqa: E741
+D, T, C = (
+    f"{UNIT}/test_defects.py",
+    f"{UNIT}/cloudfront/clients/test_tenant.py",
+    f"{UNIT}/cloudfront/certificate/test_certificates.py",
+)
+E, P, M, O = (  # noqa: E741
+    f"{UNIT}/{name}.py"
+    for name in (
+        "cloudfront/aws/test_errors",
+        "cloudfront/checks/test_preflight",
+        "cloudfront/aws/test_metrics",
+        "cloudfront/ownership/test_judgement",
+    )
+)
 MAIN, RUNTIME, WIRE = f"{UNIT}/test_main.py", "runtime/tests", "tests/contract"
 FIFTY = (
     "tests/integration/test_fifty_claims.py"
@@ -33,7 +45,7 @@ DEFECTS = (
         "a creation whose answer was lost is repeated, refused for ever, and orphaned by a deletion",
         (
             f"{D}::test_what_a_lost_creation_made_is_deleted_with_its_resource",
-            f"{UNIT}/test_deaths.py::test_a_death_loses_and_doubles_nothing",
+            f"{UNIT}/cloudfront/clients/test_deaths.py::test_a_death_loses_and_doubles_nothing",
             f"{WIRE}/test_tenant_life.py::test_a_restored_cluster_finds_its_tenant",
         ),
         ("a tenant is known by its status alone",),
@@ -221,8 +233,8 @@ DEFECTS = (
         "writes the whole object",
         (
             f"{MAIN}::test_by_default_it_takes_part_in_the_election_and_serves_metrics",
-            f"{UNIT}/test_patience.py::test_the_first_comes_at_the_poll_interval_and_later_ones_later",
-            f"{UNIT}/test_patience.py::test_a_day_of_refusals_is_few_calls_and_ends_with_the_spec_or_the_world",
+            f"{UNIT}/cloudfront/safety/test_patience.py::test_the_first_comes_at_the_poll_interval_and_later_ones_later",
+            f"{UNIT}/cloudfront/safety/test_patience.py::test_a_day_of_refusals_is_few_calls_and_ends_with_the_spec_or_the_world",
             f"{RUNTIME}/reconcile/test_writes.py::test_a_finalizer_is_a_patch_of_metadata_and_of_nothing_else",
         ),
         (

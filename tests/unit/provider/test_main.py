@@ -18,8 +18,8 @@ from edgetenants_runtime.process.health import Starting
 from edgetenants_runtime.process.leader import Election, Timing
 from edgetenants_runtime.testing import FakeObjects, Journal
 from provider import installation, main, options
-from provider.cloudfront.keptdomains import NOTHING
-from provider.domainrecords import LABEL
+from provider.cloudfront.safety.kept_domains import NOTHING
+from provider.records.config_maps import LABEL
 
 GET = Operation("get", CONFIG_MAPS)
 

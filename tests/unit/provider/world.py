@@ -10,10 +10,10 @@ from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.rules.status import plain
-from provider.cloudfront.context import Context
-from provider.cloudfront.memory import Memory
-from provider.cloudfront.tenant import TenantClient
-from tests.unit.provider.fakecloudfront import ACCOUNT, DISTRIBUTION, FakeCloudFront
+from provider.cloudfront.account.memory import Memory
+from provider.cloudfront.clients.tenant import TenantClient
+from provider.cloudfront.safety.context import Context
+from tests.unit.provider.fake_cloudfront import ACCOUNT, DISTRIBUTION, FakeCloudFront
 
 TODAY = datetime(2026, 1, 1, tzinfo=UTC)
 INSTALLATION = "cluster-1"

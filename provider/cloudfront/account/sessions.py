@@ -1,0 +1,564 @@
+"""Sessions with AWS, made of provider configs and kept.
+
+Credentials from a Secret, the environment or a file are in the format of AWS's shared credentials file, as
+Crossplane's AWS providers take them:
+
+    [default]
+    aws_access_key_id = …
+    aws_secret_access_key = …
+    aws_session_token = …            (optional)
+
+With credentials.source None requests are not signed; with InjectedIdentity boto3's own chain finds them.
+Roles are assumed hop by hop and renewed by botocore. No credential stands in a message or a log.
+"""
+
+from __future__ import annotations
+
+import configparser
+import hashlib
+import re
+import threading
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any, Final
+
+import boto3
+import botocore.session
+import structlog
+from botocore import UNSIGNED
+from botocore.client import BaseClient
+from botocore.config import Config
+from botocore.credentials import (
+    AssumeRoleCredentialFetcher,
+    AssumeRoleWithWebIdentityCredentialFetcher,
+    CredentialProvider,
+    CredentialResolver,
+    Credentials,
+    DeferredRefreshableCredentials,
+)
+from botocore.loaders import Loader
+
+from apis.conditions import TenantReadyReason as Reason
+from apis.errors import InvalidInput, parse
+from apis.providerconfig import AssumedRole, ProviderConfigSpec, RateLimits, WebIdentity, Writes
+from edgetenants_runtime.api.providerconfig import CredentialsSource
+from edgetenants_runtime.clock import Clock
+from edgetenants_runtime.config.resolved import ResolvedConfig
+from edgetenants_runtime.errors import ExternalError, NotYet, Retry
+from provider.cloudfront.account import credential_origins, web_identity
+from provider.cloudfront.account.memory import Memory
+from provider.cloudfront.aws.calls import Caller, CloudFrontCalls
+from provider.cloudfront.aws.errors import AwsError, explain
+from provider.cloudfront.aws.hooks import UNKNOWN_ACCOUNT, Hooks
+from provider.cloudfront.aws.metrics import Instruments
+from provider.cloudfront.aws.pace import Pace
+
+if TYPE_CHECKING:
+    from mypy_boto3_acm import ACMClient
+    from mypy_boto3_cloudfront import CloudFrontClient
+    from mypy_boto3_sts import STSClient
+
+__all__ = ["REGION", "Account", "Accounts"]
+
+_log = structlog.get_logger("provider.cloudfront.aws")
+
+REGION: Final = "us-east-1"
+"""CloudFront is signed for it wherever it is called from, and its certificates stand there."""
+_SESSION_NAME: Final = "edgetenants"
+_PRINTABLE: Final = re.compile("[!-~]+")
+_FAILURE_SECONDS: Final = 30.0
+"""A config whose credentials AWS refuses is tried so often, however many resources use it."""
+_UNTOLD_SECONDS: Final = 60.0
+"""A config whose credentials may not ask whose they are asks again so often: a refusal may be over."""
+_IDLE_SECONDS: Final = 3600.0
+"""After that long without a resource that used it, a config is let go: it may have been deleted."""
+_GONE_SECONDS: Final = 300.0
+"""So long a reconcile that is under way may still know a config that went. One that is back after that, as a
+cache was emptied, counts again."""
+_MOST_OF_NAMESPACE: Final = 20
+"""ProviderConfigs of one namespace that are open at a time. Each holds connections and a megabyte, and
+whoever may make one may make a thousand."""
+_REMEMBERED_SECONDS: Final = 24 * 3600.0
+"""For so long an account is remembered that no config is of any more."""
+_MOST_REMEMBERED: Final = 100
+"""Of such accounts: whoever may change credentials could name one a second."""
+_SPARED_SECONDS: Final = 300.0
+"""After that long without use, a config makes room for another one of its namespace."""
+
+
+class _Models(Loader):
+    """AWS's API models, read once for the sessions of all configs, which anybody may make in a namespace of
+    theirs: read for each, they take 12 MB."""
+
+    @property
+    def search_paths(self) -> list[str]:
+        """A copy, as boto3 adds to it for each session what only its own resources need."""
+        return list(super().search_paths)
+
+
+_MODELS: Final = _Models()
+
+
+@dataclass(frozen=True)
+class Account:
+    """An AWS account as one provider config reaches it."""
+
+    cloudfront: CloudFrontCalls
+    memory: Memory
+    """Shared by all configs of the account."""
+    id: str | None
+    """None where it may not be asked, and nothing in the account tells it."""
+    caller_arn: str | None
+    """None where it may not be asked."""
+    frozen: bool
+    pace: Pace
+    """Shared by all configs of the account."""
+    rehearsals: Memory
+    """What is remembered between two rehearsals, apart from what really happened; shared alike."""
+    hooks: Hooks = field(repr=False)
+    """Around the requests of this one config."""
+    clients: tuple[BaseClient, ...] = field(repr=False, default=())
+
+    def close(self) -> None:
+        """Close the connections that nobody uses now. Who is amid a call finishes it."""
+        for client in self.clients:
+            client.close()
+
+
+@dataclass
+class _Shared:
+    """What all configs of an account have in common."""
+
+    memory: Memory
+    rehearsals: Memory
+    pace: Pace
+    account: str
+    """UNKNOWN_ACCOUNT where it may not be asked."""
+    used_by: set[str] = field(default_factory=set)
+    """The configs, by uid."""
+    left_at: float = 0.0
+    """When the last of them left it."""
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """An account, or why there is none, as long as that holds."""
+
+    fingerprint: str
+    account: Account | None
+    failure: ExternalError | None = None
+    until: float = float("inf")
+
+
+class Accounts:
+    """The accounts of all provider configs. Thread-safe."""
+
+    def __init__(self, clock: Clock, instruments: Instruments | None = None) -> None:
+        self.clock = clock
+        self.instruments = instruments or Instruments()
+        self._lock = threading.Lock()
+        self._opened: dict[str, _Opened] = {}
+        self._shared: dict[str, _Shared] = {}
+        self._opening: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        self._used: dict[str, float] = {}
+        self._homes: dict[str, str] = {}
+        """Namespaces of the configs that are open, by uid."""
+        self._gone: dict[str, float] = {}
+        """Configs that went lately, by uid: until when they are not let in again."""
+
+    def of(self, config: ResolvedConfig) -> Account:
+        """The account, made anew when the config or its credentials changed, or AWS takes these no more.
+
+        Raises:
+            ExternalError: the config cannot be used, or AWS refuses its credentials. Its conditions are for a
+                resource that does not serve.
+        """
+        fingerprint = _fingerprint(config)
+        with self._lock:
+            opening = self._opening[config.uid]
+            self._used[config.uid] = self.clock.now()
+        if (known := self._known(config.uid, fingerprint)) is not None:
+            return known
+        # A lock for each config: one whose endpoint does not answer must not hold up the others.
+        with opening:
+            if (known := self._known(config.uid, fingerprint)) is not None:
+                return known
+            return self._reopen(config, fingerprint)
+
+    @property
+    def pauses(self) -> dict[str, float]:
+        """For each account the seconds for which it is not called."""
+        with self._lock:
+            opened = [each.account for each in self._opened.values() if each.account]
+        return {each.id: each.pace.paused for each in opened if each.id}
+
+    def gone(self, uid: str) -> None:
+        """A provider config is gone: what it set for its account counts no more."""
+        with self._lock:
+            now = self.clock.now()
+            self._gone = {each: until for each, until in self._gone.items() if now < until}
+            self._gone[uid] = now + _GONE_SECONDS
+            left = self._let_go(uid)
+            for shared in self._shared.values():
+                shared.pace.forget(uid)
+        _close([left])
+
+    def _went(self, uid: str) -> bool:
+        """Under the lock."""
+        return self.clock.now() < self._gone.get(uid, float("-inf"))
+
+    def _known(self, uid: str, fingerprint: str) -> Account | None:
+        with self._lock:
+            opened = self._opened.get(uid)
+        if opened is None or opened.fingerprint != fingerprint or self.clock.now() >= opened.until:
+            return None
+        if opened.failure is not None:
+            raise opened.failure.but()
+        return opened.account
+
+    def _reopen(self, config: ResolvedConfig, fingerprint: str) -> Account:
+        try:
+            self._make_room(config)
+            account = self._open(config)
+        except ExternalError as error:
+            # A thousand resources that use the config learn it from this one attempt.
+            until = self.clock.now() + _FAILURE_SECONDS
+            # A copy: the raised one holds on to the frames that it came through, and what they hold.
+            self._note(config.uid, _Opened(fingerprint, None, error.but(), until))
+            raise
+        told = account.caller_arn is not None
+        until = float("inf") if told else self.clock.now() + _UNTOLD_SECONDS
+        self._note(config.uid, _Opened(fingerprint, account, until=until))
+        return account
+
+    def _note(self, uid: str, opened: _Opened) -> None:
+        with self._lock:
+            if self._went(uid):
+                # Found before it went, for one reconcile.
+                return
+            left = [self._opened.get(uid)]
+            self._opened[uid] = opened
+            now = self.clock.now()
+            idle = [each for each, used in self._used.items() if now >= used + _IDLE_SECONDS]
+            left += [self._let_go(each) for each in idle]
+            self._forget_accounts()
+        _close(left)
+
+    def _make_room(self, config: ResolvedConfig) -> None:
+        """A namespace has so many configs open and no more.
+
+        Raises:
+            ExternalError: all of them were used lately.
+        """
+        namespace = config.key.namespace
+        if not namespace:
+            return
+        left: list[_Opened | None] = []
+        with self._lock:
+            others = [uid for uid, home in self._homes.items() if home == namespace and uid != config.uid]
+            if len(others) >= _MOST_OF_NAMESPACE:
+                first = min(others, key=lambda uid: self._used.get(uid, 0.0))
+                if self.clock.now() < self._used.get(first, 0.0) + _SPARED_SECONDS:
+                    raise ExternalError(
+                        f"{config.key}: {len(others)} other ProviderConfigs of namespace {namespace} are in "
+                        "use, and no more are taken. Let resources share one; one that none has used for "
+                        "five minutes makes room",
+                        retry=Retry.poll(),
+                    )
+                left = [self._let_go(first)]
+            self._homes[config.uid] = namespace
+        _close(left)
+
+    def _let_go(self, uid: str) -> _Opened | None:
+        """Under the lock."""
+        for known in (self._opening, self._used, self._homes):
+            known.pop(uid, None)
+        self._leave(uid)
+        return self._opened.pop(uid, None)
+
+    def _leave(self, uid: str, but: _Shared | None = None) -> None:
+        """Under the lock: a config is of no account any more, or of another one."""
+        for shared in self._shared.values():
+            if shared is not but and uid in shared.used_by:
+                shared.used_by.remove(uid)
+                shared.left_at = self.clock.now()
+
+    def _forget_accounts(self) -> None:
+        """Under the lock: what is remembered and counted of accounts that no config is of any more."""
+        unused = [(each.left_at, key) for key, each in self._shared.items() if not each.used_by]
+        unused.sort(reverse=True)
+        oldest = self.clock.now() - _REMEMBERED_SECONDS
+        for number, (left_at, key) in enumerate(unused):
+            if left_at <= oldest or number >= _MOST_REMEMBERED:
+                del self._shared[key]
+        self.instruments.keep_only({UNKNOWN_ACCOUNT, *(each.account for each in self._shared.values())})
+
+    def _forget(self, uid: str, hooks: Hooks) -> None:
+        """The credentials are not taken any more: begin anew at the next look."""
+        with self._lock:
+            opened = self._opened.get(uid)
+            if opened is not None and opened.account is not None and opened.account.hooks is hooks:
+                del self._opened[uid]
+
+    def _open(self, config: ResolvedConfig) -> Account:
+        spec = _spec(config)
+        hooks = Hooks(Pace(self.clock), self.instruments.calls)
+        hooks.on_stale = lambda: self._forget(config.uid, hooks)
+        session = _session(config, spec, hooks)
+        options = _options(config, spec)
+        cloudfront: CloudFrontClient = session.client("cloudfront", **options)
+        # Certificates of CloudFront stand in one region, whatever the provider config says of the others.
+        acm: ACMClient = session.client("acm", **{**options, "region_name": REGION})
+        sts: STSClient = session.client("sts", **options)
+        for client in (cloudfront, acm, sts):
+            hooks.watch(client)
+        calls = CloudFrontCalls(cloudfront, acm, sts)
+        caller = _caller(calls, config, spec)
+        shared = self._share(config, spec, caller)
+        hooks.pace, hooks.account = shared.pace, caller.account if caller else UNKNOWN_ACCOUNT
+        return Account(
+            cloudfront=calls,
+            memory=shared.memory,
+            id=caller.account if caller else None,
+            caller_arn=caller.arn if caller else None,
+            frozen=spec.writes is Writes.FROZEN,
+            pace=shared.pace,
+            rehearsals=shared.rehearsals,
+            hooks=hooks,
+            clients=(cloudfront, acm, sts),
+        )
+
+    def _share(self, config: ResolvedConfig, spec: ProviderConfigSpec, caller: Caller | None) -> _Shared:
+        endpoint = spec.endpoint.url if spec.endpoint else ""
+        key = f"{endpoint} {caller.account if caller else config.uid}"
+        limits = spec.rate_limits or RateLimits()
+        with self._lock:
+            # A config may have been of another account before.
+            for other in self._shared.values():
+                other.pace.forget(config.uid)
+            clock = self.clock
+            pace = Pace(clock)
+            memory = Memory(clock, rate=lambda: pace.rate("cloudfront"))
+            # With guards of its own: what a rehearsal deletes is still there, and no accident's excuse.
+            rehearsals = Memory(clock, second_look=0.0)
+            name = caller.account if caller else UNKNOWN_ACCOUNT
+            made = _Shared(memory, rehearsals, pace, name, left_at=clock.now())
+            shared = self._shared.setdefault(key, made)
+            self._leave(config.uid, but=shared)
+            if self._went(config.uid):
+                return shared
+            shared.used_by.add(config.uid)
+            of_team = bool(config.key.namespace)
+            shared.pace.limit("cloudfront", config.uid, limits.cloudfront, of_team=of_team)
+            shared.pace.limit("acm", config.uid, limits.acm, of_team=of_team)
+        return shared
+
+
+def _close(left: Iterable[_Opened | None]) -> None:
+    for each in left:
+        if each is not None and each.account is not None:
+            each.account.close()
+
+
+def _fingerprint(config: ResolvedConfig) -> str:
+    secret = hashlib.sha256(config.credentials or b"").hexdigest()
+    return f"{config.generation} {secret}"
+
+
+def _caller(calls: CloudFrontCalls, config: ResolvedConfig, spec: ProviderConfigSpec) -> Caller | None:
+    try:
+        return calls.caller()
+    except AwsError as error:
+        if error.code != "AccessDenied" or error.operation != "GetCallerIdentity":
+            raise _unasked(error, config, spec) from error
+        refused = error
+    account = _account_by_group(calls, config, spec)
+    _log.warning(
+        "may not ask for the caller's account; " + (_BY_GROUP if account else _UNGUARDED),
+        config=str(config.key),
+        account=account,
+        error=str(refused),
+    )
+    return Caller(account, None) if account else None
+
+
+_BY_GROUP: Final = "it is the one of its default connection group"
+_UNGUARDED: Final = "tenants are not guarded against another account's, and no names are kept"
+
+
+def _account_by_group(calls: CloudFrontCalls, config: ResolvedConfig, spec: ProviderConfigSpec) -> str | None:
+    """The account as the ARN of its default connection group has it; an account has one from its first tenant
+    on. None where there is none, or it may not be asked for either."""
+    try:
+        group = calls.default_group()
+    except AwsError as error:
+        if error.verdict.reason is not Reason.ACCESS_DENIED:
+            raise _unasked(error, config, spec) from error
+        return None
+    named = _ARN.match(group.arn) if group else None
+    return named["account"] if named else None
+
+
+_ARN: Final = re.compile(r"arn:[\w-]+:cloudfront::(?P<account>\d{12}):")
+
+
+def _unasked(error: AwsError, config: ResolvedConfig, spec: ProviderConfigSpec) -> ExternalError | NotYet:
+    denied = error.verdict.reason is Reason.ACCESS_DENIED
+    advice = credential_origins.renewal(config, spec, error) if denied else ""
+    return explain(error, f"{config.key}: ask whose credentials they are", serving=False, advice=advice)
+
+
+def _spec(config: ResolvedConfig) -> ProviderConfigSpec:
+    try:
+        return parse(ProviderConfigSpec, dict(config.spec), root="spec")
+    except InvalidInput as error:
+        raise ExternalError(f"{config.key}: {error}", retry=Retry.poll()) from error
+
+
+def _options(config: ResolvedConfig, spec: ProviderConfigSpec) -> dict[str, Any]:
+    anonymous = config.source == CredentialsSource.NONE and spec.web_identity is None
+    unsigned = Config(signature_version=UNSIGNED) if anonymous else Config()
+    return {**_reached(spec), "config": _settings().merge(unsigned)}
+
+
+def _reached(spec: ProviderConfigSpec) -> dict[str, Any]:
+    region = spec.endpoint.region if spec.endpoint and spec.endpoint.region else REGION
+    return {"region_name": region, "endpoint_url": spec.endpoint.url if spec.endpoint else None}
+
+
+def _settings() -> Config:
+    return Config(
+        user_agent_extra=f"edgetenants/{_version()}",
+        connect_timeout=5,
+        read_timeout=30,
+        # Hooks retries what may be retried at once; the rest is the queue's, on the injected clock.
+        retries={"mode": "standard", "total_max_attempts": 1},
+        max_pool_connections=32,
+    )
+
+
+def _version() -> str:
+    try:
+        return version("edgetenants")
+    except PackageNotFoundError:
+        return "0"
+
+
+def _session(config: ResolvedConfig, spec: ProviderConfigSpec, hooks: Hooks) -> boto3.Session:
+    """A session whose credentials are those at the end of the chain."""
+    core = botocore.session.Session()
+    core.register_component("data_loader", _MODELS)
+    core.set_config_variable("region", REGION)
+    sts = _sts_maker(core, spec, hooks)
+    credentials: Any = _base(config, spec, core, sts)
+    if spec.assume_role_chain and credentials is None and config.source == CredentialsSource.NONE:
+        # Else the chain would begin with the provider's own identity, which nobody lent.
+        raise ExternalError(
+            f"{config.key}: spec.assumeRoleChain: expected credentials to begin with, got source None",
+            retry=Retry.poll(),
+        )
+    if spec.assume_role_chain and credentials is None:
+        credentials = _own_identity(config, core)
+    for role in spec.assume_role_chain or ():
+        credentials = _assumed(sts, credentials, role)
+    if credentials is not None:
+        core.register_component("credential_provider", CredentialResolver([_Found(credentials)]))
+    return boto3.Session(botocore_session=core)
+
+
+def _own_identity(config: ResolvedConfig, core: botocore.session.Session) -> Any:
+    credentials = core.get_credentials()
+    if credentials is None:
+        raise ExternalError(
+            f"{config.key}: spec.assumeRoleChain: expected the provider's process to have an AWS identity to "
+            "begin with, got none"
+        )
+    return credentials
+
+
+class _Found(CredentialProvider):
+    """Hands botocore credentials that are there already, renewing ones included."""
+
+    METHOD = "edgetenants"
+
+    def __init__(self, credentials: Any) -> None:
+        super().__init__()
+        self._credentials = credentials
+
+    def load(self) -> Any:
+        """The credentials."""
+        return self._credentials
+
+
+def _base(config: ResolvedConfig, spec: ProviderConfigSpec, core: botocore.session.Session, sts: Any) -> Any:
+    """The credentials to begin with; None for those that boto3 finds by itself."""
+    if spec.web_identity:
+        return _web_identity(core, spec.web_identity, sts)
+    return _static(config, spec) if config.credentials is not None else None
+
+
+def _static(config: ResolvedConfig, spec: ProviderConfigSpec) -> Credentials:
+    reader = configparser.ConfigParser(interpolation=None, default_section="edgetenants-no-defaults")
+    try:
+        reader.read_string((config.credentials or b"").decode())
+        profile = reader["default"]
+        key_id, secret = profile["aws_access_key_id"], profile["aws_secret_access_key"]
+        token = profile.get("aws_session_token")
+    except (configparser.Error, KeyError, UnicodeDecodeError):
+        # Not chained: the parser's words hold the line that it stumbled over.
+        where = credential_origins.place(config, spec)
+        raise ExternalError(
+            f"{config.key}: spec.credentials: expected an AWS credentials file with aws_access_key_id and "
+            f"aws_secret_access_key under [default]{where and f' in {where}'}, got something else",
+            retry=Retry.poll(),
+        ) from None
+    _check(config, aws_access_key_id=key_id, aws_secret_access_key=secret, aws_session_token=token or "-")
+    return Credentials(key_id, secret, token, method="edgetenants")
+
+
+def _check(config: ResolvedConfig, **values: str) -> None:
+    """Other characters make a signature that AWS cannot read, and whose refusal does not say why."""
+    for name, value in values.items():
+        if not _PRINTABLE.fullmatch(value):
+            # The value is not told: it is a secret, or somebody's mistake for one.
+            words = "expected printable ASCII characters without spaces, got others or nothing"
+            raise ExternalError(f"{config.key}: spec.credentials: {name}: {words}", retry=Retry.poll())
+
+
+def _assumed(sts: Any, source: Any, role: AssumedRole) -> Any:
+    extra: dict[str, Any] = {
+        "RoleSessionName": role.session_name or _SESSION_NAME,
+        "ExternalId": role.external_id,
+        "Tags": [{"Key": key, "Value": value} for key, value in (role.tags or {}).items()] or None,
+        "TransitiveTagKeys": list(role.transitive_tag_keys or ()) or None,
+    }
+    fetcher = AssumeRoleCredentialFetcher(
+        sts,
+        source,
+        role.role_arn,
+        extra_args={key: value for key, value in extra.items() if value is not None},
+    )
+    return DeferredRefreshableCredentials(fetcher.fetch_credentials, "assume-role")
+
+
+def _web_identity(core: botocore.session.Session, identity: WebIdentity, sts: Any) -> Any:
+    path = identity.token_path or core.get_config_variable("web_identity_token_file")
+    fetcher = AssumeRoleWithWebIdentityCredentialFetcher(
+        sts,
+        web_identity.reader(path),
+        identity.role_arn,
+        extra_args={"RoleSessionName": _SESSION_NAME},
+    )
+    return DeferredRefreshableCredentials(fetcher.fetch_credentials, "assume-role-with-web-identity")
+
+
+def _sts_maker(core: botocore.session.Session, spec: ProviderConfigSpec, hooks: Hooks) -> Any:
+    def make(service: str, **options: Any) -> Any:
+        config = _settings().merge(options.pop("config", Config()))
+        client = core.create_client(service, **_reached(spec), config=config, **options)
+        hooks.watch(client)
+        return client
+
+    return make

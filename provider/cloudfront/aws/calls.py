@@ -1,0 +1,349 @@
+"""The calls to CloudFront that the provider makes, each as a method over values: the one place that knows
+botocore's shapes and exceptions.
+
+ManagedCertificateRequest is sent only by an action that asks for a certificate: each one sent may open
+another request, and only one may be pending (CloudFront Developer Guide, "Request certificates for your
+CloudFront distribution tenant").
+
+    CloudFrontCalls ── certificate_calls, domain_calls, group_calls
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from provider.cloudfront.aws.certificate_calls import CertificateCalls
+from provider.cloudfront.aws.domain_calls import Conflict, DnsVerdict, DomainCalls
+from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.aws.failing import failing, reading
+from provider.cloudfront.aws.group_calls import GroupCalls
+from provider.cloudfront.state import distribution as distributions
+from provider.cloudfront.state import observed
+from provider.cloudfront.state.certificates import Certificate, Request
+from provider.cloudfront.state.customizations import Customizations
+from provider.cloudfront.state.desired import Tenant
+from provider.cloudfront.state.distribution import Distribution
+from provider.cloudfront.state.group import Group, ObservedGroup
+from provider.cloudfront.state.observed import ObservedTenant
+
+if TYPE_CHECKING:
+    from mypy_boto3_acm import ACMClient
+    from mypy_boto3_cloudfront import CloudFrontClient
+    from mypy_boto3_sts import STSClient
+
+__all__ = [
+    "Caller",
+    "CloudFront",
+    "CloudFrontCalls",
+    "Page",
+    "creation",
+    "deletion",
+    "settings",
+    "tagging",
+    "untagging",
+    "update",
+]
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Whose the credentials are."""
+
+    account: str
+    arn: str | None
+    """None where it may not be asked."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of tenants."""
+
+    tenants: tuple[ObservedTenant, ...]
+    marker: str
+    """Of the next page; "" where there is none."""
+
+
+class CloudFront(Protocol):
+    """What is asked of CloudFront. Every method raises AwsError and nothing else for what AWS answers."""
+
+    def get_tenant(self, identifier: str) -> ObservedTenant:
+        """By name, id or ARN."""
+        ...
+
+    def create_tenant(self, tenant: Tenant) -> ObservedTenant:
+        """Create it, tags and the request for a certificate included. The answer has no tags."""
+        ...
+
+    def update_tenant(
+        self,
+        id_: str,
+        etag: str,
+        tenant: Tenant,
+        emptied: frozenset[str] = frozenset(),
+        request: Request | None = None,
+    ) -> ObservedTenant:
+        """Write the whole tenant but its name and tags, and ask for a certificate. `emptied` as in
+        `settings`."""
+        ...
+
+    def delete_tenant(self, id_: str, etag: str) -> None:
+        """Delete a disabled tenant."""
+        ...
+
+    def tags(self, arn: str) -> dict[str, str]:
+        """All tags."""
+        ...
+
+    def tag(self, arn: str, tags: Mapping[str, str]) -> None:
+        """Set these tags, leave others."""
+        ...
+
+    def untag(self, arn: str, keys: tuple[str, ...]) -> None:
+        """Remove these tags."""
+        ...
+
+    def distribution(self, id_: str) -> Distribution | None:
+        """The distribution; None where there is none."""
+        ...
+
+    def managed_certificate(self, tenant: str) -> Certificate | None:
+        """The last managed certificate of a tenant; None where none was asked for."""
+        ...
+
+    def certificate(self, arn: str) -> Certificate | None:
+        """A certificate as ACM has it; None where there is none."""
+        ...
+
+    def tenant_of_domain(self, domain: str) -> ObservedTenant | None:
+        """The account's tenant that has a domain."""
+        ...
+
+    def conflicts(self, domain: str, resource: str) -> tuple[Conflict, ...]:
+        """Who is in the way of a domain that a certificate of this tenant or distribution covers."""
+        ...
+
+    def move_domain(self, domain: str, tenant: str, etag: str) -> str:
+        """Give a domain to a tenant, from whoever of the account has it; the tenant's new ETag."""
+        ...
+
+    def verify_dns(self, tenant: str) -> Mapping[str, DnsVerdict]:
+        """Where the domains of a tenant lead."""
+        ...
+
+    def get_group(self, identifier: str) -> ObservedGroup:
+        """A connection group by name, id or ARN."""
+        ...
+
+    def default_group(self) -> ObservedGroup | None:
+        """The account's default group; None before there is one."""
+        ...
+
+    def create_group(self, group: Group) -> ObservedGroup:
+        """Create it, tags included. The answer has no tags."""
+        ...
+
+    def update_group(self, id_: str, etag: str, group: Group, *, emptied: bool = False) -> ObservedGroup:
+        """Write all but its name and tags; `emptied` takes its Anycast list away."""
+        ...
+
+    def delete_group(self, id_: str, etag: str) -> None:
+        """Delete a disabled group without tenants."""
+        ...
+
+    def tenants_of_group(self, id_: str) -> tuple[ObservedTenant, ...]:
+        """Some of its tenants, without parameters and tags; empty where the list shows none to its end."""
+        ...
+
+    def caller(self) -> Caller:
+        """Whose the credentials are."""
+        ...
+
+    def tenants_of(self, distribution: str, marker: str = "", size: int | None = None) -> Page:
+        """A page of a distribution's tenants, from a marker on. They have neither parameters nor tags.
+
+        `size` is how many at most; None: as many as AWS likes.
+        """
+        ...
+
+
+class CloudFrontCalls(CertificateCalls, DomainCalls, GroupCalls):
+    """`CloudFront` over boto3. Thread-safe, as boto3's clients are."""
+
+    def __init__(self, cloudfront: CloudFrontClient, acm: ACMClient, sts: STSClient) -> None:
+        self._cloudfront = cloudfront
+        self._acm = acm
+        self._sts = sts
+
+    def get_tenant(self, identifier: str) -> ObservedTenant:
+        """GetDistributionTenant."""
+        with failing("GetDistributionTenant"):
+            answer = self._cloudfront.get_distribution_tenant(Identifier=identifier)
+        with reading("GetDistributionTenant"):
+            return observed.tenant(answer["DistributionTenant"], answer["ETag"])
+
+    def create_tenant(self, tenant: Tenant) -> ObservedTenant:
+        """CreateDistributionTenant."""
+        with failing("CreateDistributionTenant"):
+            answer = self._cloudfront.create_distribution_tenant(**creation(tenant))
+        with reading("CreateDistributionTenant"):
+            return observed.tenant(answer["DistributionTenant"], answer["ETag"])
+
+    def update_tenant(
+        self,
+        id_: str,
+        etag: str,
+        tenant: Tenant,
+        emptied: frozenset[str] = frozenset(),
+        request: Request | None = None,
+    ) -> ObservedTenant:
+        """UpdateDistributionTenant."""
+        with failing("UpdateDistributionTenant"):
+            answer = self._cloudfront.update_distribution_tenant(
+                **update(id_, etag, tenant, emptied, request)
+            )
+        with reading("UpdateDistributionTenant"):
+            return observed.tenant(answer["DistributionTenant"], answer["ETag"])
+
+    def delete_tenant(self, id_: str, etag: str) -> None:
+        """DeleteDistributionTenant."""
+        with failing("DeleteDistributionTenant"):
+            self._cloudfront.delete_distribution_tenant(**deletion(id_, etag))
+
+    def tags(self, arn: str) -> dict[str, str]:
+        """ListTagsForResource."""
+        with failing("ListTagsForResource"):
+            answer = self._cloudfront.list_tags_for_resource(Resource=arn)
+        with reading("ListTagsForResource"):
+            return {tag["Key"]: tag.get("Value", "") for tag in answer["Tags"].get("Items", ())}
+
+    def tag(self, arn: str, tags: Mapping[str, str]) -> None:
+        """TagResource."""
+        with failing("TagResource"):
+            self._cloudfront.tag_resource(**tagging(arn, tags))
+
+    def untag(self, arn: str, keys: tuple[str, ...]) -> None:
+        """UntagResource."""
+        with failing("UntagResource"):
+            self._cloudfront.untag_resource(**untagging(arn, keys))
+
+    def distribution(self, id_: str) -> Distribution | None:
+        """GetDistribution."""
+        try:
+            with failing("GetDistribution"):
+                answer: Any = self._cloudfront.get_distribution(Id=id_)
+        except AwsError as error:
+            if error.absent:
+                return None
+            raise
+        with reading("GetDistribution"):
+            return distributions.read(id_, answer["Distribution"].get("DistributionConfig") or {})
+
+    def caller(self) -> Caller:
+        """GetCallerIdentity."""
+        with failing("GetCallerIdentity"):
+            answer = self._sts.get_caller_identity()
+        with reading("GetCallerIdentity"):
+            return Caller(answer["Account"], answer["Arn"])
+
+    def tenants_of(self, distribution: str, marker: str = "", size: int | None = None) -> Page:
+        """ListDistributionTenants."""
+        request: Any = {"AssociationFilter": {"DistributionId": distribution}}
+        request |= {"Marker": marker} if marker else {}
+        request |= {"MaxItems": size} if size else {}
+        with failing("ListDistributionTenants"):
+            answer = self._cloudfront.list_distribution_tenants(**request)
+        found = answer.get("DistributionTenantList") or ()
+        with reading("ListDistributionTenants"):
+            return Page(
+                tuple(observed.tenant(each, each["ETag"]) for each in found), answer.get("NextMarker", "")
+            )
+
+
+# The parameters of the calls that write: what is sent, and what a rehearsal shows.
+
+
+def creation(tenant: Tenant) -> dict[str, Any]:
+    """CreateDistributionTenant."""
+    tags = {"Tags": {"Items": _tags(tenant.tags)}} if tenant.tags else {}
+    return {"Name": tenant.name, **settings(tenant), **_asking(tenant.certificate_request), **tags}
+
+
+def update(
+    id_: str,
+    etag: str,
+    tenant: Tenant,
+    emptied: frozenset[str] = frozenset(),
+    request: Request | None = None,
+) -> dict[str, Any]:
+    """UpdateDistributionTenant."""
+    return {"Id": id_, "IfMatch": etag, **settings(tenant, emptied), **_asking(request)}
+
+
+def deletion(id_: str, etag: str) -> dict[str, Any]:
+    """DeleteDistributionTenant."""
+    return {"Id": id_, "IfMatch": etag}
+
+
+def tagging(arn: str, tags: Mapping[str, str]) -> dict[str, Any]:
+    """TagResource."""
+    return {"Resource": arn, "Tags": {"Items": _tags(tags)}}
+
+
+def untagging(arn: str, keys: tuple[str, ...]) -> dict[str, Any]:
+    """UntagResource."""
+    return {"Resource": arn, "TagKeys": {"Items": list(keys)}}
+
+
+def settings(tenant: Tenant, emptied: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """The members that create and update have in common.
+
+    Args:
+        tenant: the values; lists are sorted, so that equal tenants make equal requests.
+        emptied: of Parameters and Customizations those that are sent although they are empty: an update keeps
+            what is left out, so this is how to take away the last of them.
+    """
+    sent: dict[str, Any] = {
+        "DistributionId": tenant.distribution_id,
+        "ConnectionGroupId": tenant.connection_group_id,
+        "Domains": [{"Domain": domain} for domain in sorted(tenant.domains or ())],
+        "Enabled": tenant.enabled,
+        "Parameters": [{"Name": key, "Value": value} for key, value in sorted(tenant.parameters.items())],
+        "Customizations": _customizations(tenant.customizations),
+    }
+    return {
+        key: value
+        for key, value in sent.items()
+        if key in emptied or (value is not None and value not in ({}, []))
+    }
+
+
+def _customizations(own: Customizations) -> dict[str, Any]:
+    sent: dict[str, Any] = {}
+    if own.web_acl:
+        sent["WebAcl"] = {"Action": own.web_acl.action}
+        if own.web_acl.arn:
+            sent["WebAcl"]["Arn"] = own.web_acl.arn
+    if own.certificate_arn:
+        sent["Certificate"] = {"Arn": own.certificate_arn}
+    if own.geo_restrictions:
+        sent["GeoRestrictions"] = {"RestrictionType": own.geo_restrictions.restriction_type}
+        if own.geo_restrictions.locations:
+            sent["GeoRestrictions"]["Locations"] = sorted(own.geo_restrictions.locations)
+    return sent
+
+
+def _asking(request: Request | None) -> dict[str, Any]:
+    if request is None:
+        return {}
+    asked = {
+        "ValidationTokenHost": request.token_host,
+        "PrimaryDomainName": request.primary_domain,
+        "CertificateTransparencyLoggingPreference": request.logging,
+    }
+    return {"ManagedCertificateRequest": {key: value for key, value in asked.items() if value}}
+
+
+def _tags(tags: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"Key": key, "Value": value} for key, value in sorted(tags.items())]

@@ -1,0 +1,96 @@
+"""botocore's exceptions, turned into AwsError: none passes the modules that make calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from traceback import walk_tb
+from typing import Final
+
+import botocore.exceptions as botocore_errors
+from botocore.parsers import ResponseParserError
+
+from provider.cloudfront.aws.errors import AwsError
+
+__all__ = ["failing", "reading", "translated"]
+
+_CREDENTIALS = (
+    botocore_errors.NoCredentialsError,
+    botocore_errors.PartialCredentialsError,
+    botocore_errors.CredentialRetrievalError,
+    botocore_errors.TokenRetrievalError,
+    botocore_errors.UnauthorizedSSOTokenError,
+    botocore_errors.NoAuthTokenError,
+)
+
+
+_CODES: Final = (
+    (botocore_errors.ParamValidationError, "ParamValidation"),
+    (botocore_errors.SSLError, "TLS"),
+    (_CREDENTIALS, "Credentials"),
+    (botocore_errors.BotoCoreError, "Endpoint"),
+    # Not of that family: an answer that is no answer of AWS, such as a proxy's page.
+    (ResponseParserError, "Endpoint"),
+)
+"""The first that fits; the last two are every other failure on the way."""
+_UNREACHED: Final = (
+    botocore_errors.EndpointConnectionError,
+    botocore_errors.ConnectTimeoutError,
+    botocore_errors.ProxyConnectionError,
+)
+"""No connection: the request was not sent. After any other failure on the way it may have been."""
+_READERS: Final = frozenset({"botocore.parsers", "botocore.credentials"})
+"""What reads answers, and fails by whatever exception where one has another shape."""
+_PACKAGES: Final = ("botocore.", "provider.", "edgetenants_runtime.")
+_STILL_EXPIRED: Final = "refreshed credentials are still expired"
+"""Of botocore, which has no exception of its own for it: a clock that is wrong, mostly."""
+
+
+@contextmanager
+def failing(operation: str) -> Iterator[None]:
+    """Turn whatever botocore raises in the block into AwsError.
+
+    A call to STS that botocore makes by itself, to assume a role, is told as what it is.
+    """
+    try:
+        yield
+    except Exception as error:
+        if (told := translated(operation, error)) is None:
+            raise
+        raise told from error
+
+
+@contextmanager
+def reading(operation: str) -> Iterator[None]:
+    """In the block the members of an answer are read. One that lacks is the fault of whoever answered: a
+    provider config may name any endpoint."""
+    try:
+        yield
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise _unreadable(operation, error) from error
+
+
+def translated(operation: str, error: Exception) -> AwsError | None:
+    """The error that an exception of a call is; None for one that is not botocore's, such as a bug."""
+    if isinstance(error, AwsError):
+        return error
+    if isinstance(error, botocore_errors.ClientError):
+        return AwsError.of(error.operation_name, error.response)
+    if isinstance(error, _UNREACHED):
+        return AwsError(operation, "Endpoint", str(error), sent=False)
+    code = next((code for kinds, code in _CODES if isinstance(error, kinds)), None)
+    if isinstance(error, RuntimeError) and _STILL_EXPIRED in str(error):
+        code = "Credentials"
+    if code:
+        return AwsError(operation, code, str(error))
+    return _unreadable(operation, error) if _raised_by(error) in _READERS else None
+
+
+def _unreadable(operation: str, error: Exception) -> AwsError:
+    return AwsError(operation, "Endpoint", f"the answer has another shape than AWS's: {error!r}")
+
+
+def _raised_by(error: Exception) -> str:
+    """The innermost module of botocore or of ours that the exception came through: botocore calls us, too."""
+    frames = (frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__))
+    return next(iter([name for name in frames if name.startswith(_PACKAGES)][::-1]), "")

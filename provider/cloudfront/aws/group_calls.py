@@ -1,0 +1,119 @@
+"""The calls about connection groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from provider.cloudfront.aws.errors import ENDLESS, AwsError
+from provider.cloudfront.aws.failing import failing, reading
+from provider.cloudfront.state import group as group_state
+from provider.cloudfront.state import observed
+from provider.cloudfront.state.group import Group, ObservedGroup
+from provider.cloudfront.state.observed import ObservedTenant
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudfront import CloudFrontClient
+
+__all__ = ["GroupCalls", "creation", "update"]
+
+_MOST_PAGES: Final = 1000
+
+
+class GroupCalls:
+    """Part of CloudFrontCalls."""
+
+    _cloudfront: CloudFrontClient
+
+    def get_group(self, identifier: str) -> ObservedGroup:
+        """GetConnectionGroup."""
+        with failing("GetConnectionGroup"):
+            answer = self._cloudfront.get_connection_group(Identifier=identifier)
+        with reading("GetConnectionGroup"):
+            return group_state.read(answer["ConnectionGroup"], answer["ETag"])
+
+    def default_group(self) -> ObservedGroup | None:
+        """ListConnectionGroups, page by page until it is found."""
+
+        def page(marked: Any) -> Any:
+            with failing("ListConnectionGroups"):
+                return self._cloudfront.list_connection_groups(**marked)
+
+        for answer in _pages("ListConnectionGroups", page):
+            for row in answer.get("ConnectionGroups") or ():
+                if row.get("IsDefault"):
+                    with reading("ListConnectionGroups"):
+                        return group_state.read(row, row.get("ETag", ""))
+        return None
+
+    def create_group(self, group: Group) -> ObservedGroup:
+        """CreateConnectionGroup."""
+        with failing("CreateConnectionGroup"):
+            answer = self._cloudfront.create_connection_group(**creation(group))
+        with reading("CreateConnectionGroup"):
+            return group_state.read(answer["ConnectionGroup"], answer["ETag"])
+
+    def update_group(self, id_: str, etag: str, group: Group, *, emptied: bool = False) -> ObservedGroup:
+        """UpdateConnectionGroup."""
+        with failing("UpdateConnectionGroup"):
+            answer = self._cloudfront.update_connection_group(**update(id_, etag, group, emptied=emptied))
+        with reading("UpdateConnectionGroup"):
+            return group_state.read(answer["ConnectionGroup"], answer["ETag"])
+
+    def delete_group(self, id_: str, etag: str) -> None:
+        """DeleteConnectionGroup."""
+        with failing("DeleteConnectionGroup"):
+            self._cloudfront.delete_connection_group(Id=id_, IfMatch=etag)
+
+    def tenants_of_group(self, id_: str) -> tuple[ObservedTenant, ...]:
+        """ListDistributionTenants, page by page until one has a tenant: the first may have none."""
+        of_group: Any = {"AssociationFilter": {"ConnectionGroupId": id_}}
+
+        def page(marked: Any) -> Any:
+            with failing("ListDistributionTenants"):
+                # No MaxItems: AWS does not publish how large it may be, and a refusal tells of no tenant.
+                return self._cloudfront.list_distribution_tenants(**of_group, **marked)
+
+        for answer in _pages("ListDistributionTenants", page):
+            if rows := answer.get("DistributionTenantList"):
+                with reading("ListDistributionTenants"):
+                    return tuple(observed.tenant(row, row.get("ETag", "")) for row in rows)
+        return ()
+
+
+def _pages(operation: str, page: Callable[[Any], Any]) -> Iterator[Any]:
+    """Every page of a list. One that leads back, or goes on for ever, is an error: it is not known what the
+    other pages have."""
+    marker, passed = "", set[str]()
+    while len(passed) < _MOST_PAGES:
+        answer = page({"Marker": marker} if marker else {})
+        yield answer
+        passed.add(marker)
+        marker = answer.get("NextMarker") or ""
+        if not marker:
+            return
+        if marker in passed:
+            break
+    raise AwsError(operation, ENDLESS, "the pages of the list do not come to an end")
+
+
+def creation(group: Group) -> dict[str, Any]:
+    """The parameters of CreateConnectionGroup."""
+    tags = [{"Key": key, "Value": value} for key, value in sorted((group.tags or {}).items())]
+    return {"Name": group.name, **_settings(group), **({"Tags": {"Items": tags}} if tags else {})}
+
+
+def update(id_: str, etag: str, group: Group, *, emptied: bool = False) -> dict[str, Any]:
+    """The parameters of UpdateConnectionGroup. It keeps what is left out, so an empty id takes the list
+    away."""
+    taken = {"AnycastIpListId": ""} if emptied else {}
+    return {"Id": id_, "IfMatch": etag, **_settings(group), **taken}
+
+
+def _settings(group: Group) -> dict[str, Any]:
+    sent = {
+        "Ipv6Enabled": group.ipv6_enabled,
+        "AnycastIpListId": group.anycast_ip_list_id,
+        "Enabled": group.enabled,
+    }
+    return {key: value for key, value in sent.items() if value is not None}

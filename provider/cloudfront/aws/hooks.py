@@ -1,0 +1,122 @@
+"""What happens around each request of one provider config's clients: botocore's events, in one place.
+
+    before   in time? may it write? the account's pace        after   counted, a throttling noted, credentials
+                                                                      that ran out given up
+
+The credentials' own requests to STS, which botocore makes by itself, go through here too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Final
+
+from botocore.exceptions import ConnectionClosedError
+
+from edgetenants_runtime import deadline
+from edgetenants_runtime.clock import Stopwatch
+from provider.cloudfront.aws import operations
+from provider.cloudfront.aws.errors import FORBIDDEN, STALE_CREDENTIALS, AwsError
+from provider.cloudfront.aws.failing import translated
+from provider.cloudfront.aws.metrics import CallMetrics
+from provider.cloudfront.aws.pace import Pace
+
+__all__ = ["UNKNOWN_ACCOUNT", "Hooks", "only_reading", "reads_only"]
+
+UNKNOWN_ACCOUNT: Final = "unknown"
+_WATCH: Final = "edgetenants-call"
+_reading: ContextVar[bool] = ContextVar("reading", default=False)
+
+
+@contextmanager
+def only_reading() -> Iterator[None]:
+    """In the block no call that writes leaves the process: it fails with AwsError of code Forbidden."""
+    token = _reading.set(True)
+    try:
+        yield
+    finally:
+        _reading.reset(token)
+
+
+def reads_only() -> bool:
+    """This is such a block: a rehearsal."""
+    return _reading.get()
+
+
+class Hooks:
+    """Around the requests of one provider config. Thread-safe, as its parts are."""
+
+    def __init__(self, pace: Pace, calls: CallMetrics) -> None:
+        self.pace = pace
+        self.account = UNKNOWN_ACCOUNT
+        self.on_stale: Callable[[], None] = lambda: None
+        """Is told that the credentials should be loaded anew."""
+        self._calls = calls
+
+    def watch(self, client: Any) -> None:
+        """Stand around the requests of a boto3 client."""
+        events = client.meta.events
+        events.register("before-call", self._before)
+        events.register("after-call", self._answered)
+        events.register("after-call-error", self._unanswered)
+        events.register("needs-retry", _retry)
+
+    def _before(self, model: Any, context: dict[str, Any], **_: Any) -> None:
+        if _reading.get() and operations.writes(model.name):
+            raise AwsError(model.name, FORBIDDEN, "nothing is written here: this is a rehearsal")
+        # So that a reconcile which is out of time ends at its next call, and not at its next write.
+        deadline.check(f"the call {model.name}")
+        service = model.service_model.service_name
+        self._calls.held_back(self.account, service, self.pace.admit(service, model.name))
+        deadline.check(f"the call {model.name}")
+        context[_WATCH] = _Call(service, model.name, self.pace.now(), Stopwatch())
+
+    def _answered(self, http_response: Any, parsed: Any, context: dict[str, Any], **_: Any) -> None:
+        made: _Call = context[_WATCH]
+        if http_response.status_code < 300:
+            self._count(context, None)
+            self.pace.answered(made.operation, made.began)
+            return
+        error = AwsError.of(made.operation, parsed)
+        self._count(context, error)
+        if error.throttled:
+            self.pace.throttled(made.operation, made.began)
+        else:
+            self.pace.answered(made.operation, made.began)
+        if error.code in STALE_CREDENTIALS:
+            self.on_stale()
+
+    def _unanswered(self, exception: Exception, context: dict[str, Any], **_: Any) -> None:
+        error = translated(context[_WATCH].operation, exception)
+        if error is None:
+            return
+        self._count(context, error)
+        if error.code in STALE_CREDENTIALS:
+            self.on_stale()
+
+    def _count(self, context: dict[str, Any], error: AwsError | None) -> None:
+        made: _Call = context[_WATCH]
+        self._calls.answered(self.account, made.service, made.operation, error, made.watch.elapsed())
+
+
+@dataclass(frozen=True)
+class _Call:
+    service: str
+    operation: str
+    began: float
+    """On the pace's clock."""
+    watch: Stopwatch
+
+
+def _retry(
+    caught_exception: Exception | None, attempts: int, operation: Any = None, **_: Any
+) -> float | None:
+    if operation is not None and operations.creates(operation.name):
+        # Answered for the second request alone, nobody would know what the first one made.
+        return None
+    # Once, at once, where a kept connection was closed under the request. Everything longer is the queue's
+    # to wait for, on the injected clock.
+    return 0.0 if attempts == 1 and isinstance(caught_exception, ConnectionClosedError) else None

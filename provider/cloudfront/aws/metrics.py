@@ -1,0 +1,314 @@
+"""What the provider counts of AWS, beside the runtime's metrics, under the names edgetenants_aws_….
+
+Counters are told as things happen. What can be read from the managed resources as they are cached is read at
+each scrape, and costs nothing in between.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter as Count
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Generic, TypeVar
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from apis.conditions import TenantReadyReason
+from edgetenants_runtime.api.conditions import ConditionType, ReadyReason, UnknownReason
+from edgetenants_runtime.clock import utc_now
+from edgetenants_runtime.external import FieldDiff
+from edgetenants_runtime.managed import Managed
+from provider.cloudfront.aws.errors import CODES, AwsError
+from provider.cloudfront.state import applied, certificates
+
+__all__ = ["CallMetrics", "Gauges", "Instruments", "TenantMetrics"]
+
+EXPIRING_DAYS: Final = (7, 14, 30, certificates.SOON_DAYS)
+_SECONDS: Final = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
+_CREATION_SECONDS: Final = (15, 30, 60, 120, 300, 600, 1800, 3600, 3 * 3600, 24 * 3600)
+_OTHER: Final = "other"
+_UNKNOWN: Final = "unknown"
+_REASONS: Final = frozenset({*TenantReadyReason, *ReadyReason, *UnknownReason})
+"""What Ready may say, and "Unknown" where there is no such condition yet."""
+
+
+Counted = TypeVar("Counted", Counter, Histogram)
+
+
+class _ByAccount(Generic[Counted]):
+    """A metric whose first label is the account, and which lets go of accounts. Thread-safe."""
+
+    def __init__(self, metric: Counted) -> None:
+        self._metric: Counted = metric
+        self._lock = threading.Lock()
+        self._series: dict[str, set[tuple[str, ...]]] = {}
+
+    def labels(self, account: str, *others: str) -> Counted:
+        with self._lock:
+            self._series.setdefault(account, set()).add(others)
+            series: Counted = self._metric.labels(account, *others)
+        return series
+
+    def keep_only(self, accounts: Collection[str]) -> None:
+        with self._lock:
+            for account in self._series.keys() - accounts:
+                for others in self._series.pop(account):
+                    self._metric.remove(account, *others)
+
+
+class CallMetrics:
+    """Calls to AWS."""
+
+    def __init__(self, registry: CollectorRegistry | None) -> None:
+        self._seconds = _ByAccount(
+            Histogram(
+                "edgetenants_aws_request_duration_seconds",
+                "Seconds until AWS answered, by operation (service:Operation), outcome (ok, or the class of "
+                "the error) and account.",
+                ("account", "operation", "outcome"),
+                registry=registry,
+                buckets=_SECONDS,
+            )
+        )
+        self._errors = _ByAccount(
+            Counter(
+                "edgetenants_aws_errors",
+                "Calls that AWS refused or did not answer, by AWS's code.",
+                ("account", "operation", "code"),
+                registry=registry,
+            )
+        )
+        self._throttles = _ByAccount(
+            Counter(
+                "edgetenants_aws_throttles",
+                "Calls that AWS throttled; each pauses or slows down its operation.",
+                ("account", "operation"),
+                registry=registry,
+            )
+        )
+        self._held_back = _ByAccount(
+            Counter(
+                "edgetenants_aws_held_back_seconds",
+                "Seconds that calls waited for spec.rateLimits.",
+                ("account", "service"),
+                registry=registry,
+            )
+        )
+
+    def keep_only(self, accounts: Collection[str]) -> None:
+        """Others are in use no more: whoever may change credentials would make series for ever."""
+        for each in (self._seconds, self._errors, self._throttles, self._held_back):
+            each.keep_only(accounts)
+
+    def answered(
+        self, account: str, service: str, operation: str, error: AwsError | None, seconds: float
+    ) -> None:
+        """A call ended; `error` is None where it succeeded."""
+        name = f"{service}:{operation}"
+        outcome = error.verdict.class_.value.lower() if error else "ok"
+        self._seconds.labels(account, name, outcome).observe(seconds)
+        if error is None:
+            return
+        self._errors.labels(account, name, error.code if error.code in CODES else _OTHER).inc()
+        if error.throttled:
+            self._throttles.labels(account, name).inc()
+
+    def held_back(self, account: str, service: str, seconds: float) -> None:
+        """A call waited for its turn."""
+        if seconds > 0:
+            self._held_back.labels(account, service).inc(seconds)
+
+
+@dataclass(frozen=True)
+class Look:
+    """What AWS told of an external resource."""
+
+    account: str
+    certificate: str
+    """AWS's word for the state of its certificate; "" where it has none, or nothing is known of it."""
+    not_after: str | None
+    """RFC 3339."""
+
+
+class TenantMetrics:
+    """What happens to tenants. Thread-safe."""
+
+    def __init__(self, registry: CollectorRegistry | None) -> None:
+        labels = ("account", "field")
+        self._found = _ByAccount(
+            Counter(
+                "edgetenants_aws_drift_found",
+                "Fields found changed behind the provider's back, each counted once while it stays so.",
+                labels,
+                registry=registry,
+            )
+        )
+        self._repaired = _ByAccount(
+            Counter(
+                "edgetenants_aws_drift_repaired", "Such fields put right again.", labels, registry=registry
+            )
+        )
+        self._ready = _ByAccount(
+            Histogram(
+                "edgetenants_aws_tenant_creation_seconds",
+                "From CreateDistributionTenant until the tenant was Ready for the first time.",
+                ("account",),
+                registry=registry,
+                buckets=_CREATION_SECONDS,
+            )
+        )
+        self._lock = threading.Lock()
+        self._drifting: dict[str, frozenset[str]] = {}
+        self._created: dict[str, float] = {}
+        self._looks: dict[str, Look] = {}
+
+    def keep_only(self, accounts: Collection[str]) -> None:
+        """As CallMetrics.keep_only."""
+        for each in (self._found, self._repaired, self._ready):
+            each.keep_only(accounts)
+
+    def looked(self, account: str, uid: str, certificate: Mapping[str, Any]) -> None:
+        """The external resource of a managed resource was seen, with its certificate as status has it."""
+        look = Look(account, str(certificate.get("status") or ""), certificate.get("notAfter"))
+        with self._lock:
+            self._looks[uid] = look
+
+    def looks(self, uids: Collection[str]) -> Mapping[str, Look]:
+        """The last looks; those at other resources than these are forgotten."""
+        with self._lock:
+            for known in (self._looks, self._drifting, self._created):
+                for uid in known.keys() - uids:
+                    known.pop(uid, None)
+            return dict(self._looks)
+
+    def drift(self, account: str, uid: str, drift: Iterable[FieldDiff]) -> None:
+        """What differs now, though the spec did not change."""
+        now = frozenset(each.field for each in drift)
+        with self._lock:
+            before = self._drifting.pop(uid, frozenset())
+            if now:
+                self._drifting[uid] = now
+        for field in now - before:
+            self._found.labels(account, _label(field)).inc()
+
+    def repaired(self, account: str, drift: Iterable[FieldDiff]) -> None:
+        """It was put right."""
+        for each in drift:
+            self._repaired.labels(account, _label(each.field)).inc()
+
+    def created(self, uid: str, now: float) -> None:
+        """The tenant was created, at a moment of the injected clock."""
+        with self._lock:
+            self._created[uid] = now
+
+    def ready(self, account: str, uid: str, now: float) -> None:
+        """The tenant is Ready."""
+        with self._lock:
+            since = self._created.pop(uid, None)
+        if since is not None:
+            self._ready.labels(account).observe(now - since)
+
+    def forget(self, uid: str) -> None:
+        """The tenant is gone."""
+        with self._lock:
+            self._drifting.pop(uid, None)
+            self._created.pop(uid, None)
+            self._looks.pop(uid, None)
+
+
+class Instruments:
+    """All of them; with a registry of None they are counted and shown nowhere."""
+
+    def __init__(self, registry: CollectorRegistry | None = None) -> None:
+        self.calls = CallMetrics(registry)
+        self.tenants = TenantMetrics(registry)
+
+    def keep_only(self, accounts: Collection[str]) -> None:
+        """The accounts that are in use or were lately; nothing is shown of others any more."""
+        self.calls.keep_only(accounts)
+        self.tenants.keep_only(accounts)
+
+
+def _label(field: str) -> str:
+    """A few values, whatever the names of parameters and tags."""
+    return applied.field_of(field)
+
+
+_NO_LOOK: Final = Look(_UNKNOWN, "", None)
+
+
+class Gauges(Collector):
+    """Tenants and certificates, read from the managed resources as they are cached, and from the looks of
+    this process: whoever may write status would raise alarms for an account, or make up names of accounts."""
+
+    def __init__(
+        self,
+        resources: Callable[[], Iterable[Managed]],
+        tenants: TenantMetrics,
+        paces: Callable[[], Mapping[str, float]],
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        """`paces` has for each account the seconds for which no call is made."""
+        self._resources, self._tenants, self._paces, self._now = resources, tenants, paces, now
+
+    def collect(self) -> Iterator[Metric]:
+        """Read them."""
+        tenants, states = Count[tuple[str, str]](), Count[tuple[str, str]]()
+        days: dict[str, list[float]] = {}
+        everyone = {mr.uid: mr for mr in self._resources()}
+        looks, now = self._tenants.looks(everyone.keys()), self._now()
+        for uid, mr in everyone.items():
+            look = looks.get(uid, _NO_LOOK)
+            tenants[look.account, _state(mr)] += 1
+            if look.certificate:
+                known = look.certificate in certificates.STATES
+                states[look.account, look.certificate if known else _OTHER] += 1
+            left = certificates.days_left(look.not_after, now) if look.not_after else None
+            if left is not None:
+                days.setdefault(look.account, []).append(left)
+        yield _counted("edgetenants_aws_tenants", "Managed tenants by the reason of Ready.", "state", tenants)
+        yield _counted("edgetenants_aws_certificates", "Certificates by AWS's state.", "state", states)
+        yield from _expiry(days)
+        paused = GaugeMetricFamily(
+            "edgetenants_aws_paused_seconds",
+            "Seconds for which an operation is not called, as AWS throttled it; of several the longest.",
+            labels=["account"],
+        )
+        for account, seconds in sorted(self._paces().items()):
+            paused.add_metric([account], seconds)
+        yield paused
+
+
+def _counted(name: str, says: str, label: str, counts: Mapping[tuple[str, str], int]) -> Metric:
+    family = GaugeMetricFamily(name, says, labels=["account", label])
+    for labels, number in sorted(counts.items()):
+        family.add_metric(labels, number)
+    return family
+
+
+def _expiry(days: Mapping[str, list[float]]) -> Iterator[Metric]:
+    first = GaugeMetricFamily(
+        "edgetenants_aws_certificate_days_left",
+        "Days until the first certificate of the account expires; negative once it has.",
+        labels=["account"],
+    )
+    within = GaugeMetricFamily(
+        "edgetenants_aws_certificates_expiring",
+        "Certificates that expire within so many days, expired ones included.",
+        labels=["account", "days"],
+    )
+    for account, left in sorted(days.items()):
+        first.add_metric([account], min(left))
+        for bound in EXPIRING_DAYS:
+            within.add_metric([account, str(bound)], sum(each <= bound for each in left))
+    yield from (first, within)
+
+
+def _state(mr: Managed) -> str:
+    ready = mr.condition(ConditionType.READY)
+    reason = ready.reason if ready else "Unknown"
+    return reason if reason in _REASONS else _OTHER

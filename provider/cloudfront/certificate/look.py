@@ -1,0 +1,126 @@
+"""Looking at the certificate of a tenant: as seldom as can be, and at ACM only for what CloudFront does not
+tell."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+import structlog
+
+from edgetenants_runtime.managed import Managed
+from provider.cloudfront.account.memory import Memory
+from provider.cloudfront.aws.calls import CloudFront
+from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.state import applied, certificates
+from provider.cloudfront.state.certificates import Certificate
+from provider.cloudfront.state.desired import Tenant
+from provider.cloudfront.state.look_requested import is_requested
+from provider.cloudfront.state.observed import ObservedTenant
+
+__all__ = ["MOST_IN_AN_HOUR", "look", "may_request", "too_often_until"]
+
+_log = structlog.get_logger("provider.cloudfront.certificatelook")
+
+_HOUR: Final = 3600.0
+MOST_IN_AN_HOUR: Final = 3
+"""Requests for a certificate, for one resource after its creation."""
+
+
+def look(
+    mr: Managed, asked: Tenant, seen: ObservedTenant, cloudfront: CloudFront, memory: Memory, *, deep: bool
+) -> Certificate | None:
+    """The tenant's certificate: from status while it is attached and serves, else from AWS.
+
+    `deep` is for the daily look. A managed certificate that is revoked is seen sooner where that moves the
+    tenant's ETag. One that ends soon, as status has it, raises an alarm: AWS is asked for it once.
+
+    Raises:
+        AwsError: CloudFront does not tell.
+    """
+    before = certificates.known(mr.at_provider)
+    alarms = certificates.ends_soon(before, memory.today()) and _is_news(mr, before, memory)
+    now = _look(mr, asked, seen, cloudfront, before, deep=deep or alarms)
+    if alarms:
+        _is_news(mr, now, memory)
+    return now
+
+
+def _is_news(mr: Managed, certificate: Certificate | None, memory: Memory) -> bool:
+    return memory.is_news(mr.uid, "end of the certificate", certificate and certificate.not_after)
+
+
+def _look(
+    mr: Managed,
+    asked: Tenant,
+    seen: ObservedTenant,
+    cloudfront: CloudFront,
+    before: Certificate | None,
+    *,
+    deep: bool,
+) -> Certificate | None:
+    if asked.certificate_request is None:
+        return _custom(asked, seen, before, cloudfront, deep=deep)
+    if before and before.arn and applied.read(mr.status).wrote("customizations.certificate", before.arn):
+        # The custom one that the tenant had until now.
+        before = None
+    if before and not deep and _settled(before, seen) and seen.etag == mr.at_provider.get("etag"):
+        return before
+    serves = before is not None and _settled(before, seen)
+    now = certificates.news(cloudfront.managed_certificate(seen.id), before, serves=serves)
+    known = before and (now.arn, now.status) == (before.arn, before.status)
+    return now if known and not deep else _with_acm(now, cloudfront)
+
+
+def may_request(mr: Managed, certificate: Certificate | None, memory: Memory) -> bool:
+    """Whether enough time has passed since the last request that came to nothing, or somebody says that its
+    cause is gone."""
+    if certificate and certificate.issued and memory.requested_lately(mr.uid, mr.generation):
+        # The one before, as nothing is to be seen of the next.
+        return False
+    requests = certificate.requests if certificate else 0
+    what = (certificate.arn, certificate.status, requests) if certificate else None
+    waited = memory.waited(mr.uid, what, mr.generation, certificates.delay(requests))
+    return (waited or is_requested(mr)) and too_often_until(mr, memory) is None
+
+
+def too_often_until(mr: Managed, memory: Memory) -> datetime | None:
+    """Before that time none is asked for, whatever anybody says, new domains included: ACM keeps what failed,
+    and counts all for the whole account. None where one may be asked for."""
+    return memory.too_often_until(mr.uid, MOST_IN_AN_HOUR, _HOUR)
+
+
+def _settled(certificate: Certificate, seen: ObservedTenant) -> bool:
+    attached = certificate.arn == seen.customizations.certificate_arn
+    return certificate.issued and attached and not seen.inactive_domains
+
+
+def _custom(
+    asked: Tenant, seen: ObservedTenant, before: Certificate | None, cloudfront: CloudFront, *, deep: bool
+) -> Certificate | None:
+    attached = seen.customizations.certificate_arn
+    before = before if before and before.arn == attached else None
+    if attached is None or attached != asked.customizations.certificate_arn or (before and not deep):
+        return before
+    return _with_acm(Certificate(arn=attached), cloudfront)
+
+
+def _with_acm(certificate: Certificate, cloudfront: CloudFront) -> Certificate:
+    """With what ACM says of it, where that may be read."""
+    if certificate.arn is None or certificate.pending:
+        return certificate
+    try:
+        told = cloudfront.certificate(certificate.arn)
+    except AwsError as error:
+        _log.warning("cannot read certificate", arn=certificate.arn, error=str(error))
+        return certificate
+    if told is None:
+        return certificate
+    return replace(
+        certificate,
+        status=certificate.status or told.status,
+        domains=certificate.domains or told.domains,
+        failure_reason=told.failure_reason or certificate.failure_reason,
+        not_after=told.not_after or certificate.not_after,
+    )

@@ -1,0 +1,337 @@
+"""Everything that is wrong with a creation or a change, found before anything is written.
+
+    the request itself ─▶ distribution ─▶ its parameters ─▶ certificates ─▶ connection group ─▶ moves
+
+All problems are told at once. A check that may not be made for lack of permission is left out and told of;
+one that fails for another reason ends the reconcile, which comes again. Whether somebody else has a domain is
+not asked beforehand (see holders.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeVar
+
+from apis.conditions import TenantReadyReason as Reason
+from edgetenants_runtime.errors import ExternalError, NotYet, Retry
+from edgetenants_runtime.managed import Managed
+from provider.cloudfront.account import group_look
+from provider.cloudfront.account.memory import Memory
+from provider.cloudfront.aws.calls import CloudFront
+from provider.cloudfront.aws.errors import AwsError, explain, not_ready
+from provider.cloudfront.checks.holders import Holders
+from provider.cloudfront.checks.problems import Permitted, Problem, Result
+from provider.cloudfront.domain.moves import Mover
+from provider.cloudfront.safety import advice
+from provider.cloudfront.state import certificates
+from provider.cloudfront.state.certificates import Certificate
+from provider.cloudfront.state.desired import Tenant
+from provider.cloudfront.state.distribution import Distribution
+from provider.cloudfront.state.observed import ObservedTenant
+from provider.cloudfront.tenant.actions import MoveDomain
+
+__all__ = [
+    "Preflight",
+    "missing_parent",
+    "not_moved",
+    "of_creation",
+    "of_update",
+    "static_problems",
+]
+
+_NAME: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9.-]{1,126}[a-zA-Z0-9]")
+"""CreateDistributionTenant's pattern for Name (API model)."""
+_FIELD: Final = "spec.forProvider."
+_ONLY_MOVED: Final = (
+    f"{_FIELD}domains: CloudFront creates no tenant without a domain, and every one here is another "
+    "tenant's. Add one of its own, at least until the others are moved"
+)
+
+Answer = TypeVar("Answer")
+
+
+def of_creation(
+    asked: Tenant, mover: Mover, cloudfront: CloudFront, memory: Memory, *, rehearsed: bool = False
+) -> Result:
+    """Check a tenant that is to be created. Where the request itself is incomplete, AWS is not asked.
+    `rehearsed`: no call will be made that tells whether somebody else has a domain.
+
+    Raises:
+        AwsError: a check failed for another reason than a missing permission.
+    """
+    problems = tuple(static_problems(mover.mr, asked))
+    if asked.distribution_id is None or not asked.domains:
+        return Result(problems)
+    checks = Preflight(cloudfront, memory, mover)
+    found = [*problems, *checks.parents(asked), *checks.coverage(asked, asked.domains)]
+    holders = checks.holders
+    found += holders.sources(asked.domains, None)
+    if rehearsed:
+        found += holders.conflicts(asked.name, asked.domains - holders.moves.keys(), None)
+    found += checks.moved(asked)
+    if not asked.domains - holders.moves.keys():
+        found.append(_invalid(_ONLY_MOVED))
+    return checks.result(found)
+
+
+def of_update(  # noqa: PLR0913 - what is checked, and with what
+    target: Tenant,
+    seen: ObservedTenant,
+    changed: Iterable[str],
+    mover: Mover,
+    cloudfront: CloudFront,
+    memory: Memory,
+    *,
+    rehearsed: bool = False,
+) -> Result:
+    """Check what a change of the spec touches; `changed` are paths below spec.forProvider. `rehearsed` as
+    above.
+
+    Raises:
+        AwsError: a check failed for another reason than a missing permission.
+    """
+    fields = frozenset(path.partition(".")[0] if path.startswith("param") else path for path in changed)
+    checks = Preflight(cloudfront, memory, mover)
+    domains = target.domains or frozenset()
+    added = domains - set(seen.domains)
+    found: list[Problem] = []
+    if fields & {"distributionId", "parameters"}:
+        found += checks.distribution(target)
+    if fields & {"connectionGroupId"}:
+        found += checks.group(target)
+    if fields & {"distributionId", "customizations.certificate"}:
+        found += checks.coverage(target, domains)
+    elif added:
+        found += checks.coverage(target, added)
+    holders = checks.holders
+    found += holders.sources(added, seen.id)
+    if rehearsed:
+        found += holders.conflicts(target.name, added - holders.moves.keys(), seen.id)
+    found += checks.moved(target, seen)
+    return checks.result(found)
+
+
+def missing_parent(asked: Tenant, error: AwsError, *, serving: bool = False) -> ExternalError:
+    """CloudFront misses a parent of a tenant and does not say which; it went after it was checked, or could
+    not be."""
+    words = (
+        f"{_FIELD}distributionId {asked.distribution_id} or connectionGroupId {asked.connection_group_id} "
+        f"does not exist, and AWS does not say which. Correct it. AWS: {error.code}: {error.words}"
+    )
+    conditions = () if serving else (not_ready(Reason.PARENT_NOT_FOUND, words),)
+    return ExternalError(words, conditions=conditions, retry=Retry.poll(), request_id=error.request_id)
+
+
+def not_moved(mr: Managed, move: MoveDomain, error: AwsError, *, serving: bool) -> ExternalError | NotYet:
+    """A domain was not moved. CloudFront's API reference has it that the tenant that gives it must be
+    disabled first; its developer guide, only where that is another account's."""
+    what = f"move domain {move.domain} from tenant {move.source}"
+    if error.code != "IllegalUpdate":
+        return explain(error, what, serving=serving)
+    message = (
+        f"{what}: {error.code}: {error.words}. If CloudFront wants tenant {move.source} disabled first, "
+        f"{advice.disabling(mr)} until the domain is moved"
+    )
+    conditions = () if serving else (not_ready(Reason.DOMAIN_CONFLICT, message),)
+    return ExternalError(message, conditions=conditions, retry=Retry.poll(), request_id=error.request_id)
+
+
+def static_problems(mr: Managed, asked: Tenant) -> Iterator[Problem]:
+    """What needs no call to be seen."""
+    if not _NAME.fullmatch(asked.name):
+        yield _invalid(
+            f"{advice.name_field(mr)}: expected 3 to 128 letters, digits, dots and hyphens, "
+            f"with a letter or digit at both ends, got {asked.name!r}"
+        )
+    if asked.distribution_id is None:
+        yield _invalid(f"{_FIELD}distributionId: expected an id, got {_instead(mr)}")
+    if not asked.domains:
+        yield _invalid(f"{_FIELD}domains: expected at least one domain, got none")
+    request = asked.certificate_request
+    if request and any(domain.startswith("*.") for domain in asked.domains or ()):
+        yield _invalid(f"{_FIELD}domains: expected no wildcard with managedCertificateRequest")
+    if request and request.primary_domain and request.primary_domain not in (asked.domains or ()):
+        yield _invalid(
+            f"{_FIELD}managedCertificateRequest.primaryDomainName: expected one of domains, "
+            f"got {request.primary_domain}"
+        )
+
+
+def _invalid(message: str) -> Problem:
+    return Problem(Reason.VALIDATION_FAILED, message)
+
+
+def _instead(mr: Managed) -> str:
+    fields = {**mr.init_provider, **mr.for_provider}
+    if fields.get("distributionIdRef") or fields.get("distributionIdSelector"):
+        return "a reference of policy Optional that leads to none; without a distribution there is no tenant"
+    return "nothing"
+
+
+@dataclass
+class Preflight:
+    """The checks that ask AWS."""
+
+    cloudfront: CloudFront
+    memory: Memory
+    mover: Mover
+    permitted: Permitted = field(default_factory=Permitted)
+    covered_later: bool = False
+    """As in Result."""
+
+    def __post_init__(self) -> None:
+        self.holders = Holders(self.cloudfront, self.memory, self.mover, self.permitted)
+
+    def result(self, found: Iterable[Problem]) -> Result:
+        """With what was found by the way."""
+        return Result(
+            tuple(found),
+            self.permitted.denied,
+            self.holders.moves,
+            covered_later=self.covered_later,
+            unfinished=self.holders.unfinished,
+            unread=self.holders.unread,
+        )
+
+    def parents(self, asked: Tenant) -> list[Problem]:
+        """Distribution and connection group."""
+        return [*self.distribution(asked), *self.group(asked)]
+
+    def distribution(self, asked: Tenant) -> Iterator[Problem]:
+        """The distribution is there, can have tenants, and its parameters are given."""
+        id_ = asked.distribution_id or ""
+        known, found = self._distribution(id_)
+        if not known:
+            return
+        if found is None:
+            words = (
+                f"{_FIELD}distributionId: distribution {id_} does not exist. Correct the id, or make the "
+                "distribution"
+            )
+            yield Problem(Reason.PARENT_NOT_FOUND, words)
+        elif not found.multi_tenant:
+            words = (
+                f"{_FIELD}distributionId: distribution {id_} is not a multi-tenant one: its connection mode "
+                "is not tenant-only. Name a multi-tenant distribution"
+            )
+            yield Problem(Reason.PARENT_NOT_FOUND, words)
+        else:
+            yield from _parameters(self.mover.mr, asked, found)
+
+    def group(self, asked: Tenant) -> Iterator[Problem]:
+        """The connection group is there."""
+        id_ = asked.connection_group_id
+        if id_ is None:
+            return
+        try:
+            _, group = self.permitted.ask(lambda: self.cloudfront.get_group(id_))
+        except AwsError as error:
+            if not error.absent:
+                raise
+            words = (
+                f"{_FIELD}connectionGroupId: connection group {id_} does not exist. Correct the id, or make "
+                "the group"
+            )
+            yield Problem(Reason.CONNECTION_GROUP_NOT_FOUND, words)
+            return
+        if group is not None:
+            self.memory.note_group(group.id, group_look.of(group))
+
+    def moved(self, asked: Tenant, seen: ObservedTenant | None = None) -> Iterator[Problem]:
+        """CloudFront moves a domain only where a certificate covers it already: one that the tenant has, or
+        has once it is as asked."""
+        if self.holders.moves:
+            self.covered_later = seen is not None and self._covered_later(asked, seen)
+            yield from self.coverage(replace(asked, certificate_request=None), self.holders.moves)
+
+    def _covered_later(self, asked: Tenant, seen: ObservedTenant) -> bool:
+        now = replace(
+            asked,
+            distribution_id=seen.distribution_id,
+            customizations=seen.customizations,
+            certificate_request=None,
+            attached=None,
+        )
+        then = asked.attached or asked.customizations.certificate_arn
+        if (now.distribution_id, now.customizations.certificate_arn) == (asked.distribution_id, then):
+            return False
+        return bool(self.permitted.denied) or any(self.coverage(now, self.holders.moves))
+
+    def coverage(self, asked: Tenant, domains: Iterable[str]) -> Iterator[Problem]:
+        """A certificate that is issued covers each of the domains, or one is asked for with them."""
+        own = asked.attached or asked.customizations.certificate_arn
+        known, parent = self._distribution(asked.distribution_id or "")
+        inherited = parent.certificate_arn if parent else None
+        if asked.certificate_request or (known and parent is None):
+            return
+        if known and not own and not inherited:
+            yield Problem(Reason.MISSING_CERTIFICATE, _no_certificate(self.mover.mr, asked))
+            return
+        names: set[str] = set()
+        for arn, path in ((own, "customizations.certificate.arn"), (inherited, "distributionId")):
+            if arn is None:
+                continue
+            told, certificate = self._certificate(arn)
+            known &= told
+            if told and (certificate is None or not certificate.issued):
+                yield _unusable(path, arn, certificate)
+                known = False
+            names |= certificate.domains if certificate and certificate.issued else frozenset()
+        missing = certificates.uncovered(names, domains)
+        if known and missing:
+            yield Problem(Reason.CERTIFICATE_SAN_MISMATCH, _mismatch(self.mover.mr, missing, names))
+
+    # Asking.
+
+    def _distribution(self, id_: str) -> tuple[bool, Distribution | None]:
+        """Whether it is known, and the distribution; tenants that are made together share one call."""
+        return self._answer(f"distribution {id_}", lambda: self.cloudfront.distribution(id_))
+
+    def _certificate(self, arn: str) -> tuple[bool, Certificate | None]:
+        return self._answer(f"certificate {arn}", lambda: self.cloudfront.certificate(arn))
+
+    def _answer(self, what: str, ask: Callable[[], Answer | None]) -> tuple[bool, Answer | None]:
+        return self.permitted.ask(lambda: self.memory.shared(what, ask))
+
+
+def _parameters(mr: Managed, asked: Tenant, distribution: Distribution) -> Iterator[Problem]:
+    where = advice.wanting(mr, "parameters")
+    given, defined = set(asked.parameters), set(distribution.parameters)
+    missing = sorted(name for name, must in distribution.parameters.items() if must and name not in given)
+    if missing:
+        words = (
+            f"{_FIELD}parameters: distribution {distribution.id} requires {', '.join(missing)}. Add what is "
+            f"missing to {where}"
+        )
+        yield Problem(Reason.MISSING_PARAMETERS, words)
+    for name in sorted(given - defined):
+        known = f"defines {', '.join(sorted(defined))}" if defined else "defines none"
+        words = f"{_FIELD}parameters.{name}: distribution {distribution.id} {known}. Remove it from {where}"
+        yield _invalid(words)
+
+
+def _no_certificate(mr: Managed, asked: Tenant) -> str:
+    return (
+        f"{_FIELD}customizations.certificate: distribution {asked.distribution_id} has no certificate of "
+        f"ACM. {advice.certificate(mr)}"
+    )
+
+
+def _unusable(path: str, arn: str, certificate: Certificate | None) -> Problem:
+    if certificate is None:
+        return Problem(
+            Reason.MISSING_CERTIFICATE, f"{_FIELD}{path}: ACM has no certificate {arn}. Name another"
+        )
+    reason = Reason.CERTIFICATE_EXPIRED if certificate.expired else Reason.MISSING_CERTIFICATE
+    words = f"{_FIELD}{path}: certificate {arn} is not issued, ACM says {certificate.status}"
+    return Problem(reason, f"{words}. Have it issued, or name another")
+
+
+def _mismatch(mr: Managed, missing: tuple[str, ...], names: Iterable[str]) -> str:
+    on_it = ", ".join(sorted(names)[:20]) or "nothing"
+    return (
+        f"{_FIELD}domains: no certificate covers {', '.join(missing)}; those of the tenant and of its "
+        f"distribution cover {on_it}. Remove what is not covered, or: {advice.certificate(mr)}"
+    )

@@ -1,0 +1,219 @@
+"""The preflight of a reconcile: what it finds becomes the refusal of a creation or of a change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import structlog
+
+from apis.conditions import TenantReadyReason as Reason
+from edgetenants_runtime.errors import ExternalError, NotYet, Retry
+from edgetenants_runtime.managed import Managed
+from provider.cloudfront.account.memory import Memory
+from provider.cloudfront.aws.calls import CloudFront
+from provider.cloudfront.aws.errors import AwsError, explain, not_ready
+from provider.cloudfront.aws.hooks import reads_only
+from provider.cloudfront.checks import preflight
+from provider.cloudfront.checks.holders import Holders
+from provider.cloudfront.checks.problems import Problem, Result
+from provider.cloudfront.domain.moves import Mover
+from provider.cloudfront.safety import advice, guards
+from provider.cloudfront.safety.kept_domains import Keeper
+from provider.cloudfront.state.desired import Tenant
+from provider.cloudfront.state.observed import ObservedTenant
+from provider.cloudfront.tenant import plan
+from provider.cloudfront.tenant.assessment import Assessment
+from provider.cloudfront.tenant.conditions import named
+from provider.cloudfront.tenant.plan import NO_MOVES, Moves
+
+__all__ = ["Checks", "Passed"]
+
+_log = structlog.get_logger("provider.cloudfront.checks")
+
+_READ_ON_SECONDS: Final = 10.0
+"""So that one resource with many ids leaves the account's rate to others."""
+_MOST_LOOKED_FOR: Final = 10
+"""Kept domains of one refusal of which AWS is asked who has them."""
+
+
+@dataclass(frozen=True)
+class Passed:
+    """Nothing is in the way."""
+
+    unchecked: str = ""
+    """What could not be checked, for the story."""
+    moves: Moves = NO_MOVES
+
+
+@dataclass(frozen=True)
+class Checks:
+    """The preflight, with what it asks."""
+
+    cloudfront: CloudFront
+    memory: Memory
+    installation: str = ""
+    everyone: Callable[[], Iterable[Managed]] = lambda: ()
+    """All managed resources of the kind."""
+    keeper: Keeper | None = None
+    """Knows of the domains that are kept for others."""
+
+    def creation(self, mr: Managed, asked: Tenant) -> Passed:
+        """Check a tenant that is to be created.
+
+        Raises:
+            ExternalError: it cannot work, or a check failed.
+        """
+        try:
+            result = preflight.of_creation(
+                asked, self._mover(mr), self.cloudfront, self.memory, rehearsed=reads_only()
+            )
+        except AwsError as error:
+            raise explain(error, f"check tenant {asked.name} before its creation", serving=False) from error
+        passed = _passed(self._with_kept(mr, asked.name, result, asked.domains or ()), serving=False)
+        if result.unread:
+            # CloudFront creates no tenant with a domain that is still another one's.
+            raise _reading_on(mr, serving=False)
+        return passed
+
+    def change(self, mr: Managed, state: Assessment, *, serving: bool) -> Passed:
+        """Check what the spec asks for anew, and domains that are missing, which somebody else may have by
+        now; other drift leads back to what was good before.
+
+        Raises:
+            ExternalError: it cannot work, or a check failed.
+        """
+        target = state.todo.target
+        changed = {d.field for d in state.pending} & {d.field for d in state.todo.fields}
+        added = (target.domains or frozenset()) - set(state.seen.domains)
+        if added:
+            changed.add("domains")
+        if not changed or plan.only_attaches(state.todo):
+            return Passed()
+        try:
+            result = preflight.of_update(
+                target,
+                state.seen,
+                changed,
+                self._mover(mr),
+                self.cloudfront,
+                self.memory,
+                rehearsed=reads_only(),
+            )
+        except AwsError as error:
+            raise explain(error, f"check the change of tenant {target.name}", serving=serving) from error
+        # Where more has to be moved first, no domain is added in another way yet.
+        added = frozenset() if result.unfinished else added
+        passed = _passed(self._with_kept(mr, target.name, result, added), serving=serving)
+        if result.unread and not result.moves:
+            raise _reading_on(mr, serving=serving)
+        return passed
+
+    def _with_kept(self, mr: Managed, name: str, result: Result, domains: Iterable[str]) -> Result:
+        """With the domains that are kept for another namespace. One that is moved is given by the tenant that
+        has it, as AWS tells."""
+        if self.keeper is None:
+            return result
+        refusals = self.keeper.refusals(mr, frozenset(domains) - result.moves.keys())
+        kept = tuple(self._kept(mr, name, refusals))
+        return replace(result, problems=(*result.problems, *kept))
+
+    def _kept(self, mr: Managed, name: str, refusals: Mapping[str, str]) -> Iterator[Problem]:
+        """Of a tenant that has the domain now, more can be told than that it is kept."""
+        holders = Holders(self.cloudfront, self.memory, self._mover(mr))
+        for number, (domain, words) in enumerate(refusals.items()):
+            served = self._served(holders, name, domain) if number < _MOST_LOOKED_FOR else ()
+            yield from served or (Problem(Reason.DOMAIN_CONFLICT, words),)
+
+    def _served(self, holders: Holders, name: str, domain: str) -> tuple[Problem, ...]:
+        try:
+            return tuple(holders.conflicts(name, (domain,), None))
+        except AwsError as error:
+            _log.warning("cannot look for who has a domain", tenant=name, error=str(error))
+            return ()
+
+    def taken(
+        self, mr: Managed, asked: Tenant, seen: ObservedTenant | None, error: AwsError, *, serving: bool
+    ) -> ExternalError | NotYet | None:
+        """Why CloudFront says that a domain is taken: who has which. None where the tenant itself has them.
+
+        Args:
+            mr: the managed resource.
+            asked: the tenant that was refused.
+            seen: the tenant as it is; None before its creation.
+            error: the refusal.
+            serving: the tenant serves all the same.
+        """
+        what = f"{'update' if seen else 'create'} tenant {asked.name}"
+        holders = Holders(self.cloudfront, self.memory, self._mover(mr))
+        added = (asked.domains or frozenset()) - set(seen.domains if seen else ())
+        holders.forget_sources()
+        try:
+            own = seen.id if seen else None
+            problems = tuple(holders.conflicts(asked.name, added, own, _inherited(asked)))
+        except AwsError as failed:
+            _log.warning("cannot look for who has a domain", tenant=asked.name, error=str(failed))
+            searched = f"; who it is could not be looked for: {failed}"
+            return _unnamed(error, sorted(added), searched, serving=serving)
+        if problems:
+            more = "; other domains may be taken, too" if holders.unfinished else ""
+            words = Result(problems).message + more
+            return guards.invalid(words, Reason.DOMAIN_CONFLICT, serving=serving)
+        if holders.ours:
+            return None
+        if holders.unfinished or holders.moves:
+            return _look_on(error, what, holders, serving=serving)
+        searched = _unchecked(holders.permitted.denied) or "; none of this account's tenants has it"
+        return _unnamed(error, sorted(added), searched, serving=serving)
+
+    def _mover(self, mr: Managed) -> Mover:
+        return Mover(mr, self.installation, self.everyone)
+
+
+def _passed(result: Result, *, serving: bool) -> Passed:
+    if result.problems:
+        raise guards.invalid(result.message, result.reason, serving=serving)
+    moves = Moves(result.moves, covered_later=result.covered_later, more=result.unfinished)
+    if result.unchecked:
+        _log.warning("not checked for lack of permission", operations=result.unchecked)
+    return Passed(_unchecked(result.unchecked), moves)
+
+
+def _reading_on(mr: Managed, *, serving: bool) -> NotYet:
+    words = advice.sources(mr)
+    conditions = () if serving else (not_ready(Reason.DOMAIN_CONFLICT, words),)
+    return NotYet(words, after=_READ_ON_SECONDS, conditions=conditions)
+
+
+def _unchecked(operations: Iterable[str]) -> str:
+    told = ", ".join(operations)
+    return f"; not checked for lack of permission: {told}" if told else ""
+
+
+def _inherited(asked: Tenant) -> str | None:
+    """The distribution by whose certificate CloudFront tells of other accounts; None where the tenant is to
+    have one of its own."""
+    own = asked.attached or asked.customizations.certificate_arn or asked.certificate_request
+    return None if own else asked.distribution_id
+
+
+def _unnamed(error: AwsError, domains: Sequence[str], searched: str, *, serving: bool) -> ExternalError:
+    """Nobody is found who has one of the domains; `searched` says where was looked."""
+    which = f"one of {named(domains)}" if len(domains) > 1 else named(domains)
+    find = " To find out which it is, ask for one domain at a time." if len(domains) > 1 else ""
+    words = (
+        f"spec.forProvider.domains: a distribution or tenant has {which}, and AWS does not say who"
+        f"{searched}. Whoever has it releases it in their AWS account, or remove it here.{find} "
+        f"AWS: {error.code}: {error.words}"
+    )
+    conditions = () if serving else (not_ready(Reason.DOMAIN_CONFLICT, words),)
+    return ExternalError(words, conditions=conditions, retry=Retry.poll(), request_id=error.request_id)
+
+
+def _look_on(error: AwsError, what: str, holders: Holders, *, serving: bool) -> ExternalError:
+    taking = ", ".join(sorted(holders.moves))
+    then = f"{taking} is to be moved, which is tried again" if taking else "looking for who has which domain"
+    words = f"{what}: {error.code}: {error.words}; {then}"
+    conditions = () if serving else (not_ready(Reason.DOMAIN_CONFLICT, words),)
+    return ExternalError(words, conditions=conditions, retry=Retry.backoff(), request_id=error.request_id)

@@ -1,0 +1,103 @@
+"""Looking at where a tenant's domains must lead, whether that serves, and whether they do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import structlog
+
+from apis.conditions import TenantConditionType
+from edgetenants_runtime.managed import Managed
+from provider.cloudfront.account import group_look
+from provider.cloudfront.account.group_look import GroupLook
+from provider.cloudfront.account.memory import DEEP_CHECK_SECONDS, Memory
+from provider.cloudfront.aws.calls import CloudFront
+from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.domain import dns_instructions
+from provider.cloudfront.domain.dns_instructions import State
+from provider.cloudfront.state.look_requested import is_requested
+from provider.cloudfront.state.observed import ObservedTenant
+
+__all__ = ["DnsLook", "Records"]
+
+_log = structlog.get_logger("provider.cloudfront.dnslook")
+
+_WAITED_FOR: Final = 300.0
+_MISSING: Final = 3600.0
+
+
+@dataclass(frozen=True)
+class Records:
+    """The records of a tenant."""
+
+    state: State = dns_instructions.UNKNOWN
+    """Whether one is in place, as far as is known."""
+    unseen: str = ""
+    """Why that may not be looked at, as dns_instructions.unseen tells it."""
+
+
+@dataclass(frozen=True)
+class DnsLook:
+    """A tenant is managed all the same where a look fails: that is told to the log, and a permission that
+    lacks to whoever reads the resource."""
+
+    cloudfront: CloudFront
+    memory: Memory
+
+    def group(self, mr: Managed, group: str | None) -> GroupLook:
+        """The connection group of a tenant, or the account's default one where none is named, of which the
+        routing endpoint alone is told."""
+        look = self.memory.group(group or "", self._read)
+        if group is None:
+            return GroupLook(endpoint=look.endpoint, refused=look.refused)
+        same = mr.at_provider.get("connectionGroupId") == group
+        known = mr.at_provider.get("routingEndpoint") if same else None
+        return replace(look, endpoint=look.endpoint or known)
+
+    def records(self, mr: Managed, seen: ObservedTenant, *, moving: bool) -> Records:
+        """Whether the records are in place: by CloudFront where a look is due, else as written down. Nobody
+        looks at those of a tenant that is `moving`.
+
+        Looked at when the tenant is rolled out, then every five minutes while a domain is not served, else
+        every ten minutes or as often as a tenth of the pace allows, at least every hour while a record is not
+        in place; and at once when somebody asks.
+        """
+        stored = Records(dns_instructions.stored(mr.status), _unseen(mr))
+        if moving or not seen.deployed or not self._due(mr, seen, refused=bool(stored.unseen)):
+            return stored
+        try:
+            return Records(dns_instructions.told(self.cloudfront.verify_dns(seen.id)))
+        except AwsError as error:
+            _log.warning("cannot verify the DNS", tenant=seen.name, error=str(error))
+            return replace(stored, unseen=dns_instructions.unseen(error)) if error.not_permitted else stored
+
+    def _due(self, mr: Managed, seen: ObservedTenant, *, refused: bool) -> bool:
+        instructions = mr.status.get("dnsInstructions") or ()
+        # A refusal is an answer, too: a restart is no reason to ask at once for all of them.
+        never = not refused and all(item.get("state") == "Unknown" for item in instructions)
+        if is_requested(mr):
+            return self.memory.verification_due(mr.uid, 0.0, never=never)
+        if seen.inactive_domains:
+            return self.memory.verification_due(mr.uid, _WAITED_FOR, never=never)
+        longest = DEEP_CHECK_SECONDS if dns_instructions.all_present(mr.status) else _MISSING
+        return self.memory.dns_look_due(mr.uid, longest, never=never)
+
+    def _read(self, group: str, before: GroupLook) -> GroupLook:
+        try:
+            seen = self.cloudfront.get_group(group) if group else self.cloudfront.default_group()
+        except AwsError as error:
+            _log.warning("cannot look at the connection group", connection_group=group, error=str(error))
+            return group_look.failed(before, error)
+        if seen is None:
+            return before
+        look = group_look.of(seen)
+        if seen.id != group:
+            # Its tenants name it by its id.
+            self.memory.note_group(seen.id, look)
+        return look
+
+
+def _unseen(mr: Managed) -> str:
+    said = mr.condition(TenantConditionType.DNS_READY)
+    return dns_instructions.stored_unseen(said.message) if said else ""

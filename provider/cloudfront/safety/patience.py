@@ -1,0 +1,107 @@
+"""Terminal failures are tried again less and less often, until the spec or its annotations change.
+
+A refusal that only a change can mend costs calls each time that it is tried, and a thousand claims of one bad
+plan fail alike. The first retry comes at the poll interval, the next after twice that, up to ten minutes: the
+world may be mended too, and nobody tells us of that. A change of the provider config begins anew.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from edgetenants_runtime.errors import ExternalError, Retry, RetryMode
+from edgetenants_runtime.external import Change, ExternalClient, Observation
+from edgetenants_runtime.managed import Managed
+from provider.cloudfront.aws.turns import on_behalf_of
+from provider.cloudfront.state.identity import namespace_of
+
+__all__ = ["LONGEST", "Patience", "PatientClient"]
+
+LONGEST: Final = 600.0
+"""Seconds between two tries at most, unless the poll interval is longer."""
+_ATTEMPTS: Final = "crossplane.io/external-create-"
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class _Refusal:
+    asked: tuple[object, ...]
+    tries: int
+
+
+class Patience:
+    """How often each resource was refused in a row. Thread-safe."""
+
+    def __init__(self, poll_seconds: float = 60.0) -> None:
+        self._poll_seconds = poll_seconds
+        self._lock = threading.Lock()
+        self._refusals: dict[str, _Refusal] = {}
+
+    def refused(self, mr: Managed, config: str) -> Retry:
+        """When to try again what was refused for good."""
+        asked = (*_asked(mr), config)
+        with self._lock:
+            before = self._refusals.get(mr.uid)
+            tries = before.tries + 1 if before and before.asked == asked else 1
+            self._refusals[mr.uid] = _Refusal(asked, tries)
+        if tries == 1:
+            return Retry.poll()
+        seconds = self._poll_seconds * 2.0 ** min(tries - 1, 30)
+        return Retry.after(max(self._poll_seconds, min(LONGEST, seconds)))
+
+    def went_well(self, mr: Managed) -> None:
+        """It was not refused."""
+        with self._lock:
+            self._refusals.pop(mr.uid, None)
+
+
+class PatientClient:
+    """An external client whose terminal failures are tried again less and less often, and whose calls wait
+    their namespace's turn where AWS throttles them."""
+
+    def __init__(self, client: ExternalClient, patience: Patience, config: str) -> None:
+        """`config` says which provider config is used and as what: another one begins anew."""
+        self._client, self._patience, self._config = client, patience, config
+
+    def observe(self, mr: Managed) -> Observation:
+        """See ExternalClient."""
+        seen = self._patiently(mr, lambda: self._client.observe(mr))
+        settled = seen.exists and seen.up_to_date and not mr.deleted
+        if settled or (mr.deleted and not seen.exists):
+            self._patience.went_well(mr)
+        return seen
+
+    def create(self, mr: Managed, seen: Observation) -> Change:
+        """See ExternalClient."""
+        return self._changed(mr, lambda: self._client.create(mr, seen))
+
+    def update(self, mr: Managed, seen: Observation) -> Change:
+        """See ExternalClient."""
+        return self._changed(mr, lambda: self._client.update(mr, seen))
+
+    def delete(self, mr: Managed, seen: Observation) -> Change:
+        """See ExternalClient."""
+        return self._changed(mr, lambda: self._client.delete(mr, seen))
+
+    def _changed(self, mr: Managed, call: Callable[[], Change]) -> Change:
+        change = self._patiently(mr, call)
+        self._patience.went_well(mr)
+        return change
+
+    def _patiently(self, mr: Managed, call: Callable[[], _T]) -> _T:
+        try:
+            with on_behalf_of(namespace_of(mr)):
+                return call()
+        except ExternalError as error:
+            if error.retry.mode is not RetryMode.POLL:
+                raise
+            raise error.but(retry=self._patience.refused(mr, self._config)) from error
+
+
+def _asked(mr: Managed) -> tuple[object, ...]:
+    """What people ask for. The runtime notes each attempt to create in annotations; those are its own."""
+    annotations = {key: value for key, value in mr.annotations.items() if not key.startswith(_ATTEMPTS)}
+    return (mr.generation, mr.deleted, annotations, dict(mr.labels))

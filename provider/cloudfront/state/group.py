@@ -1,0 +1,136 @@
+"""A connection group as it is asked for and as CloudFront has it (API model: ConnectionGroup), pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from apis import errors
+from apis.connectiongroup import ConnectionGroupParameters
+from edgetenants_runtime.managed import Managed
+from edgetenants_runtime.rules import init_provider
+from provider.cloudfront.state import identity
+from provider.cloudfront.state.observed import DEPLOYED
+
+__all__ = ["FIELDS", "Group", "ObservedGroup", "at_creation", "at_provider", "held", "read"]
+
+FIELDS: Final = ("ipv6Enabled", "anycastIpListId", "enabled", "tags")
+"""Of the record of the last write, in its order."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """A connection group as it should be. None means that nothing is said."""
+
+    name: str
+    """Its name in CloudFront: unique in the account and never changed."""
+    ipv6_enabled: bool | None = None
+    anycast_ip_list_id: str | None = None
+    enabled: bool | None = None
+    tags: Mapping[str, str] | None = None
+    """The provider's own and the user's; None where they are not known, in what was merged with AWS."""
+
+    @property
+    def parameters(self) -> Mapping[str, str]:
+        """None: groups have no parameters."""
+        return {}
+
+    def values(self) -> dict[str, Any]:
+        """The fields of the record of the last write."""
+        return {
+            "ipv6Enabled": self.ipv6_enabled,
+            "anycastIpListId": self.anycast_ip_list_id,
+            "enabled": self.enabled,
+            "tags": self.tags or None,
+        }
+
+
+@dataclass(frozen=True)
+class ObservedGroup:
+    """One connection group at one moment."""
+
+    id: str
+    arn: str
+    name: str
+    etag: str
+    """Means something together with `id` only."""
+    routing_endpoint: str | None = None
+    status: str = DEPLOYED
+    enabled: bool = True
+    ipv6_enabled: bool = True
+    anycast_ip_list_id: str | None = None
+    is_default: bool = False
+    tags: Mapping[str, str] | None = None
+    """None where they were not read."""
+
+    @property
+    def deployed(self) -> bool:
+        """The last change is rolled out."""
+        return self.status == DEPLOYED
+
+
+def read(answer: Mapping[str, Any], etag: str) -> ObservedGroup:
+    """Read the `ConnectionGroup` of an answer, or a row of a list. Every member is optional in the model."""
+    return ObservedGroup(
+        id=answer.get("Id", ""),
+        arn=answer.get("Arn", ""),
+        name=answer.get("Name", ""),
+        etag=etag,
+        routing_endpoint=answer.get("RoutingEndpoint") or None,
+        status=answer.get("Status", ""),
+        # One that does not say is not taken for disabled: its tenants would be told not to be served.
+        enabled=bool(answer.get("Enabled", True)),
+        ipv6_enabled=bool(answer.get("Ipv6Enabled", False)),
+        anycast_ip_list_id=answer.get("AnycastIpListId") or None,
+        is_default=bool(answer.get("IsDefault", False)),
+    )
+
+
+def held(mr: Managed, *, installation: str, name: str) -> Group:
+    """What the group is held to: spec.forProvider.
+
+    Raises:
+        apis.errors.InvalidInput: the spec is not one that the CRD would let in.
+    """
+    return _group(mr, mr.for_provider, installation, name)
+
+
+def at_creation(mr: Managed, *, installation: str, name: str) -> Group:
+    """What the group is created with: spec.initProvider under spec.forProvider; enabled and with IPv6 unless
+    it says otherwise.
+
+    Raises:
+        apis.errors.InvalidInput: the spec is not one that the CRD would let in.
+    """
+    asked = init_provider.at_creation(mr)
+    return _group(mr, {"enabled": True, "ipv6Enabled": True, **asked}, installation, name)
+
+
+def _group(mr: Managed, asked: Mapping[str, Any], installation: str, name: str) -> Group:
+    fields = errors.parse(ConnectionGroupParameters, asked, root="spec.forProvider")
+    return Group(
+        name=name,
+        ipv6_enabled=fields.ipv6_enabled,
+        anycast_ip_list_id=fields.anycast_ip_list_id,
+        enabled=fields.enabled,
+        tags={**(fields.tags or {}), **identity.own_tags(mr, installation, name)},
+    )
+
+
+def at_provider(seen: ObservedGroup) -> dict[str, Any]:
+    """status.atProvider."""
+    shown = {
+        "id": seen.id,
+        "arn": seen.arn,
+        "name": seen.name,
+        "etag": seen.etag,
+        "routingEndpoint": seen.routing_endpoint,
+        "status": seen.status,
+        "enabled": seen.enabled,
+        "ipv6Enabled": seen.ipv6_enabled,
+        "anycastIpListId": seen.anycast_ip_list_id,
+        "isDefault": seen.is_default,
+        "tags": dict(sorted(seen.tags.items())) if seen.tags else None,
+    }
+    return {key: value for key, value in shown.items() if value is not None}

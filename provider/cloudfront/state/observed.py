@@ -1,0 +1,142 @@
+"""A distribution tenant as CloudFront has it, read from an answer (API model: DistributionTenant), and as it
+is shown in status.atProvider (pure)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from provider.cloudfront.state.customizations import INHERITED, Customizations, GeoRestrictions, WebAcl
+
+__all__ = ["DEPLOYED", "ObservedTenant", "account_of", "at_provider", "tenant"]
+
+DEPLOYED = "Deployed"
+"""The status after a roll-out; every other one is taken for one that is under way."""
+_ACTIVE = "active"
+
+
+@dataclass(frozen=True)
+class ObservedTenant:
+    """One tenant at one moment."""
+
+    id: str
+    arn: str
+    name: str
+    etag: str
+    """Means something together with `id` only: it is a counter that starts anew with each tenant."""
+    distribution_id: str
+    connection_group_id: str | None = None
+    domains: Mapping[str, str] = field(default_factory=dict)
+    """Each domain with its status: active or inactive."""
+    enabled: bool = True
+    status: str = DEPLOYED
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    customizations: Customizations = INHERITED
+    created_time: str | None = None
+    """RFC 3339."""
+    tags: Mapping[str, str] | None = None
+    """None where they were not read: no answer but that of ListTagsForResource is relied on for them."""
+
+    @property
+    def deployed(self) -> bool:
+        """The last change is rolled out."""
+        return self.status == DEPLOYED
+
+    def given(self, domain: str, etag: str) -> ObservedTenant:
+        """The same once a domain was moved to it, which CloudFront only does under a certificate that covers
+        it."""
+        return replace(self, etag=etag, status="InProgress", domains={**self.domains, domain: _ACTIVE})
+
+    @property
+    def active_domains(self) -> tuple[str, ...]:
+        """The domains that CloudFront answers for, sorted."""
+        return tuple(sorted(name for name, status in self.domains.items() if status == _ACTIVE))
+
+    @property
+    def inactive_domains(self) -> tuple[str, ...]:
+        """The others, sorted."""
+        return tuple(sorted(name for name, status in self.domains.items() if status != _ACTIVE))
+
+
+def tenant(answer: Mapping[str, Any], etag: str) -> ObservedTenant:
+    """Read the `DistributionTenant` of an answer. Every member is optional in the API model."""
+    created = answer.get("CreatedTime")
+    return ObservedTenant(
+        id=answer.get("Id", ""),
+        arn=answer.get("Arn", ""),
+        name=answer.get("Name", ""),
+        etag=etag,
+        distribution_id=answer.get("DistributionId", ""),
+        connection_group_id=answer.get("ConnectionGroupId") or None,
+        domains={d["Domain"].lower(): d.get("Status", "inactive") for d in answer.get("Domains") or ()},
+        enabled=bool(answer.get("Enabled", False)),
+        status=answer.get("Status", ""),
+        parameters={p["Name"]: p["Value"] for p in answer.get("Parameters") or ()},
+        customizations=_customizations(answer.get("Customizations") or {}),
+        created_time=_rfc3339(created) if isinstance(created, datetime) else None,
+    )
+
+
+def account_of(arn: str) -> str | None:
+    """The account in an ARN; None in what is none.
+
+    >>> account_of("arn:aws:cloudfront::123456789012:distribution-tenant/dt_1")
+    '123456789012'
+    """
+    parts = arn.split(":")
+    return (parts[4] or None) if len(parts) >= 6 and parts[0] == "arn" else None
+
+
+def at_provider(seen: ObservedTenant, routing_endpoint: str | None) -> dict[str, Any]:
+    """status.atProvider. LastModifiedTime is left out: it is seen to move by itself, and what moves without
+    news would be written at each look."""
+    shown = {
+        "id": seen.id,
+        "arn": seen.arn,
+        "name": seen.name,
+        "etag": seen.etag,
+        "distributionId": seen.distribution_id,
+        "connectionGroupId": seen.connection_group_id,
+        "routingEndpoint": routing_endpoint,
+        "status": seen.status,
+        "enabled": seen.enabled,
+        "domains": [{"domain": name, "status": status} for name, status in sorted(seen.domains.items())],
+        "parameters": dict(sorted(seen.parameters.items())) or None,
+        "tags": dict(sorted(seen.tags.items())) if seen.tags else None,
+        "customizations": _shown(seen.customizations) or None,
+        "createdTime": seen.created_time,
+    }
+    return {key: value for key, value in shown.items() if value is not None}
+
+
+def _customizations(answer: Mapping[str, Any]) -> Customizations:
+    acl, geo = answer.get("WebAcl"), answer.get("GeoRestrictions")
+    return Customizations(
+        web_acl=WebAcl(acl.get("Action", ""), acl.get("Arn") or None) if acl else None,
+        certificate_arn=(answer.get("Certificate") or {}).get("Arn") or None,
+        geo_restrictions=(
+            GeoRestrictions(geo.get("RestrictionType", ""), frozenset(geo.get("Locations") or ()))
+            if geo
+            else None
+        ),
+    )
+
+
+def _shown(customizations: Customizations) -> dict[str, Any]:
+    acl, geo = customizations.web_acl, customizations.geo_restrictions
+    shown: dict[str, Any] = {}
+    if acl:
+        shown["webAcl"] = {"action": acl.action, **({"arn": acl.arn} if acl.arn else {})}
+    if customizations.certificate_arn:
+        shown["certificateArn"] = customizations.certificate_arn
+    if geo:
+        shown["geoRestrictions"] = {"restrictionType": geo.restriction_type}
+        if geo.locations:
+            shown["geoRestrictions"]["locations"] = sorted(geo.locations)
+    return shown
+
+
+def _rfc3339(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

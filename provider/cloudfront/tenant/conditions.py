@@ -1,0 +1,341 @@
+"""What is said of a tenant: conditions derived from the state of the world (pure).
+
+    enabled and serving every domain, rolled out once   Ready True Available, also while an update rolls out
+    anything else                                       Ready False, with the first reason that holds it up
+
+Nothing here is stored but for Ready itself, whose last value says that the tenant was rolled out before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from apis.conditions import (
+    NOT_DONE,
+    DeployedReason,
+    DnsReason,
+    InSyncReason,
+    TenantConditionType,
+    TenantReadyReason,
+)
+from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType, available
+from edgetenants_runtime.api.conditions import creating as ready_creating
+from edgetenants_runtime.api.conditions import deleting as ready_deleting
+from edgetenants_runtime.clock import rfc3339
+from edgetenants_runtime.external import FieldDiff
+from edgetenants_runtime.managed import Managed
+from provider.cloudfront.account.group_look import UNKNOWN, GroupLook
+from provider.cloudfront.aws.errors import not_ready
+from provider.cloudfront.certificate import conditions as certificate_conditions
+from provider.cloudfront.state.certificates import Certificate
+from provider.cloudfront.state.desired import Tenant
+from provider.cloudfront.state.observed import ObservedTenant
+
+__all__ = [
+    "NOBODY",
+    "UNLESS_REFUSED",
+    "World",
+    "absent",
+    "derive",
+    "difference",
+    "dns",
+    "drifted",
+    "gone",
+    "named",
+    "removing",
+    "was_ready",
+]
+
+NOBODY: Final = "Nobody needs to act."
+UNLESS_REFUSED: Final = "Nobody needs to act, unless Ready says that AWS refuses it."
+
+
+@dataclass(frozen=True)
+class World:
+    """What the conditions are derived from."""
+
+    asked: Tenant
+    seen: ObservedTenant
+    drift: tuple[FieldDiff, ...] = ()
+    """What differs though the spec did not change."""
+    pending: tuple[FieldDiff, ...] = ()
+    """What differs because the spec changed."""
+    ineffective: bool = False
+    """The same update was made twice and changed nothing."""
+    frozen: str = ""
+    """What forbids every write, in words; empty where nothing does."""
+    left: bool = False
+    """The drift policy leaves the drift as it is."""
+    served: bool = False
+    """The tenant was Ready when it was last told of."""
+    certificate: Certificate | None = None
+    """The managed or custom certificate, as far as it is known."""
+    not_before: datetime | None = None
+    """Where certificates were asked for too often: when the next one may be."""
+    held_back: tuple[str, ...] = ()
+    """The new domains that are not added before."""
+    group: GroupLook = UNKNOWN
+    """The connection group, as far as it is known."""
+    dns_unseen: str = ""
+    """As in dns()."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Why something is not so."""
+
+    reason: TenantReadyReason
+    message: str
+
+
+def was_ready(mr: Managed) -> bool:
+    """Ready when it was last told of: what fails now is no reason to say that it does not serve."""
+    ready = mr.condition(ConditionType.READY)
+    return ready is not None and ready.status is ConditionStatus.TRUE
+
+
+def drifted(mr: Managed, said: tuple[Condition, ...]) -> str:
+    """The drift that is told of in `said` and was not before, in words."""
+    now = next(c for c in said if c.type == TenantConditionType.IN_SYNC)
+    before = mr.condition(TenantConditionType.IN_SYNC)
+    if now.reason != InSyncReason.DRIFT_DETECTED:
+        return ""
+    known = before is not None and (before.reason, before.message) == (now.reason, now.message)
+    return "" if known else now.message
+
+
+def derive(world: World) -> tuple[Condition, ...]:
+    """All conditions of a tenant that exists and is not being deleted."""
+    return (
+        _ready(world),
+        _deployed(world.seen),
+        _in_sync(world),
+        certificate_conditions.derive(world.asked, world.seen, world.certificate, world.not_before),
+        dns(world.asked, world.dns_unseen),
+    )
+
+
+def absent() -> tuple[Condition, ...]:
+    """What is known before the tenant exists."""
+    return (
+        ready_creating(),
+        _condition(
+            TenantConditionType.DEPLOYED,
+            False,
+            DeployedReason.CREATING,
+            "The tenant does not exist yet. Ready says what it waits for.",
+        ),
+    )
+
+
+def removing(seen: ObservedTenant) -> tuple[Condition, ...]:
+    """The tenant is to be deleted and still there. As long as it is enabled, nothing was done about that: the
+    deletion may be held."""
+    if seen.enabled:
+        return (_deployed(seen),)
+    if not seen.deployed:
+        words = (
+            f"Tenant {seen.name} is being disabled; CloudFront lets it be deleted once that is rolled out. "
+            f"{NOBODY}"
+        )
+        return (
+            not_ready(TenantReadyReason.DISABLING, words),
+            _condition(TenantConditionType.DEPLOYED, False, DeployedReason.DISABLING, words),
+        )
+    return gone()
+
+
+def gone() -> tuple[Condition, ...]:
+    """The tenant was deleted just now, or waits for that."""
+    words = f"The tenant is disabled and is being deleted. {UNLESS_REFUSED}"
+    return (ready_deleting(), _condition(TenantConditionType.DEPLOYED, False, DeployedReason.DELETING, words))
+
+
+# Ready: the first check that finds something wins.
+
+
+def _disabled(world: World) -> Finding | None:
+    if world.asked.enabled is False:
+        return Finding(
+            TenantReadyReason.DISABLED,
+            "The tenant is disabled, as spec.forProvider.enabled asks. Set it to true to have it served.",
+        )
+    if world.seen.enabled or world.ineffective:
+        return None
+    return Finding(TenantReadyReason.DISABLED, f"The tenant is disabled in AWS{_enabling(world)}.")
+
+
+def _enabling(world: World) -> str:
+    """What becomes of a tenant that somebody disabled."""
+    if world.asked.enabled is None:
+        return ". Set spec.forProvider.enabled to true to have it enabled"
+    if world.left:
+        return ", and the drift policy leaves it so. Enable it there, or set spec.driftPolicy to Enforce"
+    if world.frozen:
+        return f". It waits to be enabled: {world.frozen}. Whoever did that lifts it"
+    # What the provider may enable, it has enabled when this is told.
+    return ". Enable it there"
+
+
+def _disabled_group(world: World) -> Finding | None:
+    if not world.group.disabled:
+        return None
+    words = (
+        f"Connection group {world.group.id} is disabled in AWS, and CloudFront serves none of its tenants. "
+        "Enable it: set spec.forProvider.enabled of its ConnectionGroup to true, or enable it in AWS."
+    )
+    return Finding(TenantReadyReason.CONNECTION_GROUP_DISABLED, words)
+
+
+def _first_roll_out(world: World) -> Finding | None:
+    if world.served or (world.seen.deployed and not world.group.rolling_out):
+        return None
+    what = "connection group" if world.seen.deployed else "tenant"
+    words = f"CloudFront is rolling the {what} out, which takes some minutes. {NOBODY}"
+    return Finding(TenantReadyReason.DEPLOYING, words)
+
+
+def _without_effect(world: World) -> Finding | None:
+    """What would have it serve may be just what AWS does not do."""
+    missing = _unserved(world) if world.seen.enabled else sorted(world.seen.domains)
+    if not world.ineffective or not missing:
+        return None
+    words = (
+        f"CloudFront does not answer for {named(missing)}, and AWS takes an update without effect: "
+        f"{_told((*world.drift, *world.pending))}. It is not repeated; {_INEFFECTIVE}."
+    )
+    return Finding(TenantReadyReason.UPDATE_INEFFECTIVE, words)
+
+
+def _unserved(world: World) -> list[str]:
+    asked = world.asked.domains or frozenset(world.seen.domains)
+    return sorted(asked - set(world.seen.active_domains))
+
+
+_INEFFECTIVE: Final = "ask for what AWS has there, or have that changed in AWS"
+
+
+def named(domains: Sequence[str]) -> str:
+    """Domains, of which a message has not too many."""
+    return ", ".join(domains[:5]) + (f" and {len(domains) - 5} more" if len(domains) > 5 else "")
+
+
+def _inactive_domains(world: World) -> Finding | None:
+    missing = _unserved(world)
+    if not missing:
+        return None
+    names = named(missing)
+    if not world.seen.deployed:
+        return Finding(TenantReadyReason.DEPLOYING, f"CloudFront does not answer for {names} yet. {NOBODY}")
+    words = (
+        f"CloudFront does not answer for {names}. Check that a certificate of the tenant or of its "
+        "distribution covers each name, and that status.dnsInstructions are followed."
+    )
+    return Finding(TenantReadyReason.DOMAIN_INACTIVE, words)
+
+
+def _lost_certificate(world: World) -> Finding | None:
+    """The certificate by which the tenant serves is no good any more."""
+    found = certificate_conditions.lost(world.asked, world.seen, world.certificate, world.not_before)
+    return Finding(*found) if found else None
+
+
+def _awaited_certificate(world: World) -> Finding | None:
+    """There is none yet that serves every domain."""
+    found = certificate_conditions.holding_up(world.asked, world.seen, world.certificate, world.not_before)
+    return Finding(*found) if found else None
+
+
+def _held_back(world: World) -> Finding | None:
+    """Domains that need a certificate for which it is too early."""
+    if not world.held_back or world.not_before is None:
+        return None
+    names, when = named(world.held_back), rfc3339(world.not_before)
+    words = (
+        f"CloudFront does not answer for {names}: each needs a certificate, and the next one is asked for "
+        f"after {when}, as three were asked for within an hour. AWS counts them for the whole account. The "
+        "domains are added then."
+    )
+    return Finding(TenantReadyReason.CERTIFICATE_PENDING, words)
+
+
+READY_CHECKS: Final[tuple[Callable[[World], Finding | None], ...]] = (
+    _disabled,
+    _disabled_group,
+    _lost_certificate,
+    _first_roll_out,
+    _awaited_certificate,
+    _held_back,
+    _without_effect,
+    _inactive_domains,
+)
+"""In the order of what must be so first."""
+
+
+def _ready(world: World) -> Condition:
+    finding = next((found for check in READY_CHECKS if (found := check(world))), None)
+    return not_ready(finding.reason, finding.message) if finding else available()
+
+
+def _deployed(seen: ObservedTenant) -> Condition:
+    if seen.deployed:
+        return _condition(TenantConditionType.DEPLOYED, True, DeployedReason.DEPLOYED)
+    words = f"CloudFront says {seen.status or 'nothing'}. {NOBODY}"
+    return _condition(TenantConditionType.DEPLOYED, False, DeployedReason.DEPLOYING, words)
+
+
+def _in_sync(world: World) -> Condition:
+    differing = (*world.drift, *world.pending)
+    if not differing and world.seen.deployed:
+        return _condition(TenantConditionType.IN_SYNC, True, InSyncReason.IN_SYNC)
+    if not differing:
+        words = f"AWS has what was asked and is rolling it out. {NOBODY}"
+        return _condition(TenantConditionType.IN_SYNC, False, InSyncReason.UPDATE_PENDING, words)
+    reason, why = difference(
+        drift=bool(world.drift), left=world.left, ineffective=world.ineffective, frozen=world.frozen
+    )
+    return _condition(TenantConditionType.IN_SYNC, False, reason, _told(differing) + why)
+
+
+def difference(*, drift: bool, left: bool, ineffective: bool, frozen: str) -> tuple[InSyncReason, str]:
+    """Why AWS has something else than what is asked: the reason, and how the message ends."""
+    if frozen:
+        return InSyncReason.FROZEN, f"{NOT_DONE}{frozen}. Whoever did that lifts it"
+    if ineffective:
+        return InSyncReason.UPDATE_INEFFECTIVE, (
+            ". The same update was made twice and changed nothing, so it is not repeated until the resource "
+            f"or AWS changes: {_INEFFECTIVE}"
+        )
+    if not drift:
+        return InSyncReason.UPDATE_PENDING, ""
+    way_out = ". The drift policy leaves it so: change it back in AWS, or set spec.driftPolicy to Enforce"
+    return InSyncReason.DRIFT_DETECTED, way_out if left else ""
+
+
+def _told(differing: tuple[FieldDiff, ...]) -> str:
+    told = [f"{d.field}: asked {d.desired}, AWS has {d.observed}" for d in differing[:10]]
+    more = f"; and {len(differing) - 10} more" if len(differing) > 10 else ""
+    return "; ".join(told) + more
+
+
+def dns(asked: Tenant, unseen: str) -> Condition:
+    """DNSReady. `unseen`: what may not be looked at of where the domains lead, in words."""
+    if not asked.records:
+        return _condition(TenantConditionType.DNS_READY, True, DnsReason.DNS_NOT_CONFIGURED, unseen)
+    words = (
+        "spec.forProvider.dns: this version of the provider does not make DNS records. Make those of "
+        "status.dnsInstructions."
+    )
+    words = f"{words} {unseen}".rstrip()
+    return _condition(TenantConditionType.DNS_READY, False, DnsReason.DNS_ERROR, words)
+
+
+_Reason = DeployedReason | InSyncReason | DnsReason
+
+
+def _condition(type_: TenantConditionType, holds: bool, reason: _Reason, message: str = "") -> Condition:
+    status = ConditionStatus.TRUE if holds else ConditionStatus.FALSE
+    return Condition(type=type_.value, status=status, reason=reason.value, message=message)

@@ -1,0 +1,139 @@
+"""What is shown of a tenant on its managed resource: conditions, status, connection details (pure)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from edgetenants_runtime.api.conditions import Condition
+from provider.cloudfront.account import group_look
+from provider.cloudfront.account.group_look import GroupLook
+from provider.cloudfront.domain import dns_instructions
+from provider.cloudfront.domain.dns_instructions import State
+from provider.cloudfront.state import applied, certificates, observed
+from provider.cloudfront.state.identity import OWNER_TAG
+from provider.cloudfront.tenant import conditions
+from provider.cloudfront.tenant.assessment import Assessment
+from provider.cloudfront.tenant.conditions import World
+
+__all__ = ["Dns", "Shown", "instructions", "show"]
+
+
+@dataclass(frozen=True)
+class Dns:
+    """Where a tenant's domains must lead."""
+
+    endpoint: str | None = None
+    """The routing endpoint; None while it is not known."""
+    state: State = dns_instructions.UNKNOWN
+    """Whether a record that leads there is in place."""
+    group: GroupLook = group_look.UNKNOWN
+    """The connection group that they lead to."""
+    unseen: str = ""
+    """What of all this may not be looked at, as dns_instructions.unseen tells it."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The parts of an Observation or a Change."""
+
+    conditions: tuple[Condition, ...]
+    at_provider: Mapping[str, Any]
+    status: Mapping[str, Any]
+    connection_details: Mapping[str, bytes] = field(repr=False)
+
+
+def show(
+    state: Assessment,
+    dns: Dns,
+    *,
+    served: bool,
+    written: bool = False,
+    ineffective: bool = False,
+    frozen: str = "",
+) -> Shown:
+    """Show a tenant.
+
+    Args:
+        state: the tenant.
+        dns: where its domains must lead.
+        served: as in World.
+        written: the tenant was created or changed just now, so that the record of the last write moves.
+        ineffective: as in World.
+        frozen: as in World.
+    """
+    world = World(
+        asked=state.asked,
+        seen=state.seen,
+        drift=state.drift,
+        pending=state.pending,
+        ineffective=ineffective,
+        frozen=frozen,
+        left=bool(state.drift) and not state.todo.all,
+        served=served,
+        certificate=state.certificate,
+        not_before=state.not_before,
+        held_back=state.held_back,
+        group=dns.group,
+        dns_unseen=dns.unseen,
+    )
+    certificate = certificates.shown(state.certificate)
+    at_provider = observed.at_provider(state.seen, dns.endpoint)
+    return Shown(
+        conditions=conditions.derive(world),
+        at_provider=at_provider | ({"certificate": certificate} if certificate else {}),
+        status=_status(state, dns) | _applied(state, written=written),
+        connection_details=_details(state, dns.endpoint),
+    )
+
+
+def instructions(domains: Iterable[str], dns: Dns) -> dict[str, Any]:
+    """status.dnsInstructions; none while it is not known where the domains must lead."""
+    records = dns_instructions.records(domains, dns.endpoint, dns.state) if dns.endpoint else ()
+    return {"dnsInstructions": [record.to_json() for record in records] or None}
+
+
+def _status(state: Assessment, dns: Dns) -> dict[str, Any]:
+    domains = state.asked.domains or frozenset(state.seen.domains)
+    enabled = state.seen.enabled and not dns.group.disabled
+    served = domains & set(state.seen.active_domains) if enabled else frozenset()
+    drift = [{"field": d.field, "desired": d.desired, "observed": d.observed} for d in state.drift]
+    return {
+        "domainsReady": f"{len(served)}/{len(domains)}",
+        "drift": drift or None,
+        **instructions(domains, dns),
+        # Of a dry run that is over; one under way says its own (rehearsal/dry_run.py).
+        "plannedActions": None,
+    }
+
+
+def _applied(state: Assessment, *, written: bool) -> dict[str, Any]:
+    """The record moves with a write, and when the spec came to ask for what is there already.
+
+    Its being there says that the tenant is ours, so none is made for one that is only looked at.
+    """
+    if not (written or state.applied.known or _marked(state)):
+        return {}
+    left = frozenset(applied.field_of(d.field) for d in (*state.drift, *state.pending))
+    record = applied.record(state.asked, state.seen.etag, state.applied, left)
+    return {"applied": record} if written or record["hash"] != state.applied.hash else {}
+
+
+def _marked(state: Assessment) -> bool:
+    seen, asked = state.seen.tags or {}, state.asked.tags or {}
+    return OWNER_TAG in seen and seen[OWNER_TAG] == asked.get(OWNER_TAG)
+
+
+def _details(state: Assessment, endpoint: str | None) -> dict[str, bytes]:
+    domains = sorted(state.asked.domains or state.seen.domains)
+    exact = next((domain for domain in domains if not domain.startswith("*.")), None)
+    details = {
+        "connectionGroupId": state.seen.connection_group_id,
+        "distributionTenantArn": state.seen.arn,
+        "distributionTenantId": state.seen.id,
+        "domains": ",".join(domains),
+        "endpoint": endpoint,
+        "url": f"https://{exact}" if exact else None,
+    }
+    return {key: value.encode() for key, value in details.items() if value}

@@ -1,0 +1,327 @@
+"""Who has which domain, kept in ConfigMaps in the provider's own namespace.
+
+They outlive the process, and only administrators write there. All are read before the first is needed, by the
+process that leads, and anew in each round: an administrator releases a domain, and what a former process
+wrote last may come late. Only the version of a ConfigMap that is known is written over.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from types import MappingProxyType
+from typing import Any, Final, Protocol
+
+import structlog
+
+from edgetenants_runtime.kube.errors import AlreadyExists, Conflict, KubeError, NotFound, TooLarge
+from edgetenants_runtime.kube.kinds import CONFIG_MAPS
+from edgetenants_runtime.managed import Managed, ObjectKey, ResourceKind
+from provider.cloudfront.safety.kept_domains import RecordsFailed
+from provider.cloudfront.safety.name_keys import is_name
+from provider.records import life
+from provider.records.life import Record
+from provider.records.turns import Ticket, Turns
+from provider.records.use import Looks
+
+__all__ = ["LABEL", "DomainRecords", "Objects", "config_map"]
+
+_log = structlog.get_logger("provider.domainrecords")
+
+LABEL: Final = "edgetenants.io/kept-domains"
+"""On every ConfigMap of records, with the value "true"."""
+_LABELS: Final = {LABEL: "true"}
+_TRIES: Final = 10
+_TURN_SECONDS: Final = 5.0
+"""For which one waits for another's write of the same ConfigMap, in real time."""
+_TOLD: Final = 20
+"""Domains that one line of the log names."""
+_LOADED_SECONDS: Final = 5.0
+"""For which a write waits for the records at the start, in real time."""
+
+Entries = Mapping[str, Record]
+Change = Callable[[Entries], Mapping[str, Record | None]]
+"""From the records of one ConfigMap to those that become others; None ends one."""
+
+
+class Objects(Protocol):
+    """What is asked of the API server. Every method raises KubeError."""
+
+    def get(self, kind: ResourceKind, key: ObjectKey) -> dict[str, Any]:
+        """One object."""
+        ...
+
+    def select(self, kind: ResourceKind, namespace: str, labels: Mapping[str, str]) -> list[dict[str, Any]]:
+        """The objects of a namespace with these labels."""
+        ...
+
+    def create(self, kind: ResourceKind, obj: Mapping[str, Any]) -> dict[str, Any]:
+        """Create one; the answer is it as stored."""
+        ...
+
+    def patch(self, kind: ResourceKind, key: ObjectKey, patch: Mapping[str, Any]) -> dict[str, Any]:
+        """A JSON merge patch."""
+        ...
+
+
+def config_map(shard: int) -> str:
+    """The name of the ConfigMap with a number."""
+    return f"edgetenants-domains-{shard:02d}"
+
+
+@dataclass(frozen=True)
+class _Shard:
+    """One ConfigMap as it was last read or written."""
+
+    version: str = ""
+    """Its resourceVersion; "" where there is none yet."""
+    entries: Entries = field(default_factory=lambda: MappingProxyType({}))
+
+
+_NONE: Final = _Shard()
+
+
+class DomainRecords:
+    """Implements provider.cloudfront.safety.kept_domains.KeptDomains. Thread-safe."""
+
+    recording = True
+
+    def __init__(self, objects: Objects, namespace: str, looks: Looks) -> None:
+        """`namespace` is the provider's own."""
+        self._objects, self._namespace, self._looks = objects, namespace, looks
+        self._lock = threading.Lock()
+        self._loaded = threading.Event()
+        self._shards: dict[int, _Shard] = {}
+        self._turns = Turns()
+
+    # Reading.
+
+    @property
+    def known(self) -> bool:
+        """See KeptDomains."""
+        return self._loaded.is_set()
+
+    def load(self) -> None:
+        """Read all; what has not changed since is not taken in again.
+
+        Raises:
+            KubeError: they cannot be read.
+        """
+        with self._lock:
+            before = {shard: known.version for shard, known in self._shards.items() if known.version}
+        numbers = {config_map(shard): shard for shard in range(life.SHARDS)}
+        missing = set(before)
+        for stored in self._objects.select(CONFIG_MAPS, self._namespace, _LABELS):
+            shard = numbers.get(stored["metadata"]["name"])
+            if shard is None:
+                continue
+            missing.discard(shard)
+            if _version(stored) != before.get(shard):
+                self._take_in(shard, stored, over=before.get(shard, ""))
+        for shard in sorted(missing):
+            # Deleted; or it lost its label, which releases nothing.
+            self._read(shard)
+        self._loaded.set()
+
+    def holder(self, domain: str) -> str | None:
+        """See KeptDomains."""
+        if not self._loaded.wait(_LOADED_SECONDS):
+            raise RecordsFailed("the ConfigMaps with its records have not been read yet")
+        record = self._shard(life.shard_of(domain)).entries.get(domain)
+        return None if record is None else record.namespace
+
+    def vouches(self, key: str, namespace: str) -> bool:
+        """See KeptDomains."""
+        record = self._shard(life.shard_of(key)).entries.get(key)
+        return record is not None and record.namespace == namespace and not record.deleted
+
+    def reread(self, domains: Iterable[str]) -> None:
+        """See KeptDomains."""
+        try:
+            for shard in sorted({life.shard_of(domain) for domain in domains}):
+                self._read(shard)
+        except KubeError as error:
+            raise RecordsFailed(str(error)) from error
+
+    def entries(self) -> Mapping[int, Entries]:
+        """All records, by the number of their ConfigMap."""
+        with self._lock:
+            return {shard: known.entries for shard, known in sorted(self._shards.items())}
+
+    def place(self, domain: str) -> str:
+        """See KeptDomains."""
+        name, key = config_map(life.shard_of(domain)), life.data_key(domain)
+        return f"key {key} of ConfigMap {name} in namespace {self._namespace}"
+
+    # Writing.
+
+    def hold(self, domains: Iterable[str], namespace: str) -> None:
+        """See KeptDomains."""
+        by_shard: dict[int, dict[str, Record]] = {}
+        for domain in domains:
+            by_shard.setdefault(life.shard_of(domain), {})[domain] = Record(namespace)
+        try:
+            for shard, wanted in sorted(by_shard.items()):
+                self._hold_together(shard, wanted)
+        except KubeError as error:
+            raise RecordsFailed(str(error)) from error
+
+    def _hold_together(self, shard: int, wanted: Entries) -> None:
+        """One caller writes for all that wait for the same ConfigMap: each for itself, they would write it
+        over each other and begin again."""
+        ticket = self._turns.ask(shard, wanted)
+        while not ticket.done:
+            batch = self._turns.take(shard, ticket, _TURN_SECONDS)
+            if batch is None:
+                continue
+            try:
+                self._change_or_leave(shard, _bounded(batch))
+            except BaseException:
+                self._turns.give_back(shard, batch, ticket)
+                raise
+            self._turns.finish(shard, batch)
+
+    def _change_or_leave(self, shard: int, change: Change) -> None:
+        try:
+            self.change(shard, change)
+        except TooLarge as error:
+            # Nobody can do anything about that on their resource: what is new is not kept, and nothing waits.
+            _log.error("a ConfigMap of records is full", config_map=config_map(shard), error=str(error))
+
+    def change(self, shard: int, change: Change) -> None:
+        """Change the records of one ConfigMap. `change` is asked anew where somebody else was faster.
+
+        Raises:
+            KubeError: it was not written.
+        """
+        for tries_left in reversed(range(_TRIES)):
+            known = self._shard(shard)
+            wanted = change(known.entries)
+            news = {domain: each for domain, each in wanted.items() if known.entries.get(domain) != each}
+            if not news:
+                return
+            try:
+                stored = self._write(shard, known, news)
+            except (AlreadyExists, Conflict, NotFound):
+                if not tries_left:
+                    raise
+                self._read(shard)
+            else:
+                self._take_in(shard, stored)
+                _tell(shard, news)
+                return
+
+    def looked(self, mr: Managed, active: frozenset[str]) -> None:
+        """See KeptDomains."""
+        self._looks.note(mr, active)
+
+    def deleted(self, mr: Managed, names: frozenset[str]) -> None:
+        """See KeptDomains."""
+        for namespace, key in sorted(self._looks.note_deleted(mr, names)):
+            # At once: a process that ends before the next round would leave it to vouch for a forged status.
+            # Domains vouch for nothing.
+            if is_name(key):
+                self._mark_deleted(namespace, key)
+
+    def _mark_deleted(self, namespace: str, key: str) -> None:
+        def marked(known: Entries) -> Entries:
+            record = known.get(key)
+            ours = record is not None and record.namespace == namespace
+            return {key: replace(record, deleted=True)} if record and ours else {}
+
+        try:
+            self.change(life.shard_of(key), marked)
+        except KubeError as error:
+            _log.warning("cannot record a deletion, the next round does", name=key, error=str(error))
+
+    def on_hold(self, mr: Managed) -> None:
+        """See KeptDomains."""
+        self._looks.note_hold(mr)
+
+    def _write(self, shard: int, known: _Shard, news: Mapping[str, Record | None]) -> dict[str, Any]:
+        data = {life.data_key(domain): each and each.to_value() for domain, each in news.items()}
+        key = ObjectKey(self._namespace, config_map(shard))
+        if known.version:
+            return self._objects.patch(
+                CONFIG_MAPS, key, {"metadata": {"resourceVersion": known.version}, "data": data}
+            )
+        metadata = {"name": key.name, "namespace": key.namespace, "labels": dict(_LABELS)}
+        made = {name: value for name, value in data.items() if value is not None}
+        return self._objects.create(CONFIG_MAPS, {"metadata": metadata, "data": made})
+
+    # What is known.
+
+    def _shard(self, shard: int) -> _Shard:
+        with self._lock:
+            return self._shards.get(shard, _NONE)
+
+    def _read(self, shard: int) -> None:
+        before = self._shard(shard).version
+        try:
+            stored = self._objects.get(CONFIG_MAPS, ObjectKey(self._namespace, config_map(shard)))
+        except NotFound:
+            self._put(shard, _NONE, over=before)
+        else:
+            # An older version than the known one: a backup was restored.
+            self._take_in(shard, stored, over=before)
+
+    def _take_in(self, shard: int, stored: Mapping[str, Any], *, over: str = "") -> None:
+        data = stored.get("data") or {}
+        entries = {life.domain_of(key): Record.of_value(value) for key, value in data.items()}
+        spoilt = [domain for domain, record in entries.items() if record.namespace == life.UNREADABLE]
+        if spoilt:
+            _log.warning(
+                "records that cannot be read keep their domains from everybody",
+                config_map=config_map(shard),
+                domains=spoilt,
+            )
+        self._put(shard, _Shard(_version(stored), MappingProxyType(entries)), over=over)
+
+    def _put(self, shard: int, read: _Shard, *, over: str) -> None:
+        with self._lock:
+            known = self._shards.get(shard, _NONE).version
+            # Two answers may come in the other order than they were given: the greater version is kept,
+            # unless nobody else took one in since this one was asked for.
+            if known == over or _number(read.version) >= _number(known):
+                self._shards[shard] = read
+
+
+def _tell(shard: int, news: Mapping[str, Record | None]) -> None:
+    kept = {domain: record.namespace for domain, record in sorted(news.items()) if record is not None}
+    ended = sorted(domain for domain, record in news.items() if record is None)
+    _log.info(
+        "kept domains changed",
+        config_map=config_map(shard),
+        kept=dict(islice(kept.items(), _TOLD)),
+        ended=ended[:_TOLD],
+        more=max(0, len(kept) - _TOLD) + max(0, len(ended) - _TOLD),
+    )
+
+
+def _bounded(wanted: Sequence[Ticket]) -> Change:
+    """As much of what is wanted as its namespaces have room for."""
+
+    def change(known: Entries) -> Entries:
+        used: Counter[str] = Counter()
+        for domain, record in known.items():
+            used[record.namespace] += life.size(domain, record)
+        taken: dict[str, Record] = {}
+        for domain, record in (each for ticket in wanted for each in ticket.wanted.items()):
+            if domain not in known and domain not in taken:
+                used[record.namespace] += life.size(domain, record)
+            if domain in known or used[record.namespace] <= life.MOST_OF_ONE:
+                taken[domain] = record
+        return taken
+
+    return change
+
+
+def _version(stored: Mapping[str, Any]) -> str:
+    return str(stored["metadata"].get("resourceVersion") or "")
+
+
+def _number(resource_version: str) -> int:
+    return int(resource_version) if resource_version.isdigit() else 0

@@ -1,0 +1,144 @@
+"""What many ask is asked once, nobody waits for ever, and no other question waits at all."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from edgetenants_runtime.clock import FakeClock
+from provider.cloudfront.account import answers
+from provider.cloudfront.account.answers import Answers
+from provider.cloudfront.account.group_look import UNKNOWN, GroupLook
+from provider.cloudfront.account.memory import Memory
+from provider.cloudfront.aws.errors import PAUSED, AwsError
+
+SECONDS = 10.0
+WORKERS = 8
+
+LOOK = GroupLook("cg_1", "d1.cloudfront.net")
+
+
+def kept(_: object) -> float:
+    return SECONDS
+
+
+class Slow:
+    """An answer that comes when a test lets it."""
+
+    def __init__(self, *told: object) -> None:
+        self.told, self.asked = list(told), 0
+        self.begun, self.go_on = threading.Event(), threading.Event()
+
+    def __call__(self) -> object:
+        self.asked += 1
+        self.begun.set()
+        assert self.go_on.wait(10)
+        told = self.told.pop(0)
+        if isinstance(told, BaseException):
+            raise told
+        return told
+
+
+@pytest.fixture
+def workers():
+    with ThreadPoolExecutor(WORKERS) as pool:
+        yield pool
+
+
+def test_an_answer_is_kept_for_its_time():
+    clock = FakeClock()
+    of, told = Answers(clock), iter("ab")
+    assert [of.get("x", lambda: next(told), kept) for _ in range(3)] == ["a"] * 3
+    clock.advance(SECONDS)
+    assert of.get("x", lambda: next(told), kept) == "b"
+    assert of.last("x") == "b"
+    of.forget("x")
+    assert of.last("x") is None
+
+
+def test_the_oldest_go_first():
+    of = Answers(FakeClock(), most=2)
+    for name in "abc":
+        of.get(name, lambda name=name: name, kept)
+    assert [of.last(name) for name in "abc"] == [None, "b", "c"]
+
+
+def test_one_asks_for_all(workers):
+    of, slow = Answers(FakeClock()), Slow("told")
+    asking = [workers.submit(of.get, "x", slow, kept) for _ in range(WORKERS)]
+    assert slow.begun.wait(10)
+    slow.go_on.set()
+    assert [each.result(10) for each in asking] == ["told"] * WORKERS
+    assert slow.asked == 1
+
+
+def test_what_is_not_kept_is_shared_all_the_same(workers):
+    of, slow = Answers(FakeClock()), Slow(None)
+    asking = [workers.submit(of.get, "x", slow, lambda _: 0.0) for _ in range(2)]
+    assert slow.begun.wait(10)
+    _await_follower(of)
+    slow.go_on.set()
+    assert [each.result(10) for each in asking] == [None, None]
+    assert (slow.asked, of.last("x")) == (1, None)
+
+
+def test_a_failure_is_told_to_all_that_wait_and_not_kept(workers):
+    of, slow = Answers(FakeClock()), Slow(AwsError("Get", "Endpoint", "hangs"), "told")
+    asking = [workers.submit(of.get, "x", slow, kept) for _ in range(2)]
+    assert slow.begun.wait(10)
+    _await_follower(of)
+    slow.go_on.set()
+    failures = [each.exception(10) for each in asking]
+    assert [str(each) for each in failures] == ["Get: Endpoint: hangs"] * 2
+    assert failures[0] is not failures[1], "each worker marks its own"
+    assert of.get("x", slow, kept) == "told"
+
+
+def test_who_asked_may_fail_for_a_reason_of_its_own(workers):
+    of, slow = Answers(FakeClock()), Slow(ValueError("mine"), "told")
+    asking = [workers.submit(of.get, "x", slow, kept) for _ in range(2)]
+    assert slow.begun.wait(10)
+    _await_follower(of)
+    slow.go_on.set()
+    told = [each.exception(10) or each.result() for each in asking]
+    assert sorted(map(str, told)) == ["mine", "told"]
+
+
+def test_a_call_that_hangs_stops_nobody_else(workers, monkeypatch):
+    monkeypatch.setattr(answers, "_PATIENCE", 0.05)
+    memory, slow = Memory(FakeClock()), Slow("told")
+    hanging = workers.submit(memory.shared, "distribution E1", slow)
+    assert slow.begun.wait(10)
+    assert memory.shared("distribution E2", lambda: "two") == "two"
+    assert memory.group("cg_1", lambda *_: LOOK) == LOOK
+    memory.note_group("cg_2", LOOK)
+    with pytest.raises(AwsError, match="no answer yet") as waited:
+        memory.shared("distribution E1", slow)
+    assert (waited.value.code, waited.value.after) == (PAUSED, 2.0)
+    slow.go_on.set()
+    assert hanging.result(10) == "told"
+
+
+def test_a_group_whose_look_hangs_is_as_it_was_before(workers, monkeypatch):
+    monkeypatch.setattr(answers, "_PATIENCE", 0.05)
+    clock, slow = FakeClock(), Slow(UNKNOWN)
+    memory = Memory(clock)
+    memory.note_group("cg_1", LOOK)
+    clock.advance(3600)
+    hanging = workers.submit(memory.group, "cg_1", lambda *_: slow())
+    assert slow.begun.wait(10)
+    assert memory.group("cg_1", lambda *_: UNKNOWN) == LOOK
+    slow.go_on.set()
+    assert hanging.result(10) == UNKNOWN
+
+
+def _await_follower(of: Answers) -> None:
+    """Until somebody waits for the answer to another's question."""
+    (question,) = of._asked.values()
+    for _ in range(10_000):
+        if question.over._cond._waiters:
+            return
+        threading.Event().wait(0.001)
+    raise AssertionError("nobody waits")

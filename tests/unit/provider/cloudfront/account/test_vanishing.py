@@ -1,0 +1,602 @@
+"""Tenants that are gone: a few are made anew, many at once only when somebody confirms it."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import re
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import pytest
+
+from edgetenants_runtime.clock import FakeClock
+from edgetenants_runtime.errors import NotYet
+from edgetenants_runtime.managed import Managed
+from edgetenants_runtime.testing import FakeObjects, Journal
+from provider.cloudfront.account import answers, vanishing
+from provider.cloudfront.account.memory import Memory
+from provider.cloudfront.account.vanishing import Census, Verdict, judge, limit
+from provider.records.config_maps import DomainRecords
+from provider.records.rounds import Claims, Rounds
+from provider.records.use import Looks
+from tests.unit.provider.cloudfront.clients.test_connection_group import Groups
+from tests.unit.provider.fake_cloudfront import FakeCloudFront
+from tests.unit.provider.world import World, managed
+
+POLL = 60.0
+CONFIG = "ClusterProviderConfig default"
+
+
+@pytest.mark.parametrize(("known", "most"), [(1, 5), (5, 5), (250, 5), (299, 5), (300, 6), (10_000, 200)])
+def test_five_or_two_percent(known, most):
+    assert limit(known) == most
+
+
+@pytest.mark.parametrize(
+    ("gone", "known", "looked_at", "waited", "verdict"),
+    [
+        pytest.param(1, 1, 1, 0.9, Verdict.MAKE, id="so few tenants can never be too many"),
+        pytest.param(5, 5, 5, 0.9, Verdict.MAKE, id="nor five"),
+        pytest.param(1, 6, 1, 0.9, Verdict.WAIT, id="the others are looked at first"),
+        pytest.param(5, 6, 6, 1, Verdict.MAKE, id="five may be gone"),
+        pytest.param(6, 6, 6, 1, Verdict.HELD, id="six are too many"),
+        pytest.param(6, 6, 6, 0.9, Verdict.HELD, id="which is not waited for"),
+        pytest.param(200, 10_000, 10_000, 1, Verdict.MAKE, id="two percent may"),
+        pytest.param(201, 10_000, 10_000, 1, Verdict.HELD, id="more may not"),
+        pytest.param(150, 10_000, 300, 1, Verdict.HELD, id="half of those that could be looked at"),
+        pytest.param(5, 10_000, 6, 1, Verdict.MAKE, id="five of six that were looked at"),
+        pytest.param(5, 10_000, 5, 1, Verdict.WAIT, id="five of five: the others are waited for"),
+        pytest.param(5, 8, 2, 9.9, Verdict.WAIT, id="as long as none that is there was seen"),
+        pytest.param(5, 8, 2, 10, Verdict.MAKE, id="but not for ever: they may be paused"),
+    ],
+)
+def test_judgement(gone, known, looked_at, waited, verdict):
+    assert judge(gone, known, looked_at, waited=waited) is verdict
+
+
+@dataclass
+class Fleet:
+    """Many managed resources of one account, in one process."""
+
+    size: int
+    groups: int = 0
+    """Of these, connection groups."""
+    clock: FakeClock = field(default_factory=FakeClock)
+    cloudfront: FakeCloudFront = field(default_factory=FakeCloudFront)
+    worlds: list[World] = field(default_factory=list)
+
+    def __post_init__(self):
+        for number in range(self.groups):
+            world = Groups({}, self.cloudfront, name=f"shop.g{number}")
+            world.obj["metadata"]["uid"] = f"uid-g{number}"
+            self.worlds.append(world)
+        for number in range(self.size - self.groups):
+            asked = {"distributionId": "E1EDGETENANTS", "domains": [f"t{number}.example.com"]}
+            obj = managed(
+                asked,
+                uid=f"uid-{number}",
+                annotations={"crossplane.io/external-name": f"shop.t{number}"},
+            )
+            self.worlds.append(World(obj, self.cloudfront))
+        self.context = {
+            "everyone": lambda: [world.mr for world in self.worlds if not world.gone],
+            "poll_seconds": POLL,
+            "config": CONFIG,
+        }
+        self.restart()
+        self.poll()
+        self.poll()
+        assert len(self.cloudfront.tenants) == self.size - self.groups
+
+    def restart(self):
+        memory = Memory(self.clock)
+        for world in self.worlds:
+            world.memory, world.clock, world.context = memory, self.clock, self.context
+
+    def confirm(self, token):
+        self.context["confirmed"] = token
+
+    def poll(self):
+        """Every resource is looked at once, spread over the poll interval."""
+        for world in self.worlds:
+            self.clock.advance(POLL / self.size)
+            world.reconcile()
+
+    def lose(self, number):
+        for id_ in list(self.cloudfront.tenants)[:number]:
+            del self.cloudfront.tenants[id_]
+
+    def lose_groups(self):
+        for id_ in [group.id for group in self.cloudfront.groups.values() if not group.is_default]:
+            del self.cloudfront.groups[id_]
+
+    @property
+    def held(self):
+        return [w for w in self.worlds if w.ready() == ("False", "RecreationHeld")]
+
+    @property
+    def token(self):
+        """What the messages say to set."""
+        said = {re.search(r"of ClusterProviderConfig default to (\w+)", w.condition("Ready")[2])[1]
+                for w in self.held}  # fmt: skip
+        (token,) = said
+        return token
+
+    def creations(self):
+        return self.cloudfront.journal.count("CreateDistributionTenant")
+
+
+def test_a_few_are_made_anew_after_the_others_were_looked_at():
+    fleet = Fleet(8)
+    fleet.lose(5)
+    fleet.poll()
+    assert fleet.creations() == 8
+    assert len(fleet.held) == 5
+    assert "made anew in 60 s" in fleet.held[0].condition("Ready")[2]
+    fleet.poll()
+    fleet.poll()
+    assert len(fleet.cloudfront.tenants) == 8
+    assert all(world.ready() == ("True", "Available") for world in fleet.worlds)
+
+
+def test_of_many_none_is_made_anew_until_it_is_confirmed():
+    fleet = Fleet(8)
+    fleet.lose(6)
+    for _ in range(5):
+        fleet.poll()
+    assert fleet.creations() == 8
+    assert len(fleet.held) == 6
+    status, _, message = fleet.held[0].condition("Ready")
+    assert status == "False"
+    assert "so are too many of the account's other tenants and connection groups" in message
+    assert not re.search(r"\b[568]\b", message.partition("gone from AWS")[2]), "what others have is not told"
+    fleet.confirm(fleet.token)
+    fleet.poll()
+    fleet.poll()
+    assert len(fleet.cloudfront.tenants) == 8
+    assert not fleet.held
+
+
+def test_a_new_process_makes_none_anew_either():
+    fleet = Fleet(8)
+    fleet.lose(8)
+    fleet.poll()
+    fleet.poll()
+    token = fleet.token
+    for _ in range(3):
+        fleet.restart()
+        fleet.poll()
+        fleet.poll()
+    assert fleet.creations() == 8
+    assert fleet.token == token, "what somebody is about to confirm does not move"
+
+
+def test_one_confirmation_is_for_one_time():
+    fleet = Fleet(8)
+    fleet.lose(8)
+    fleet.poll()
+    fleet.poll()
+    fleet.confirm(fleet.token)
+    fleet.poll()
+    fleet.poll()
+    assert fleet.creations() == 16
+    fleet.lose(8)
+    for _ in range(3):
+        fleet.poll()
+    assert fleet.creations() == 16
+    assert len(fleet.held) == 8
+
+
+def test_another_token_confirms_nothing():
+    fleet = Fleet(8)
+    fleet.lose(8)
+    fleet.confirm("true")
+    for _ in range(3):
+        fleet.poll()
+    assert fleet.creations() == 8
+
+
+def test_those_that_come_back_clear_it():
+    fleet = Fleet(8)
+    before = dict(fleet.cloudfront.tenants)
+    fleet.lose(8)
+    fleet.poll()
+    fleet.poll()
+    fleet.cloudfront.tenants = before
+    fleet.poll()
+    assert fleet.creations() == 8
+    assert not fleet.held
+    fleet.lose(2)
+    for _ in range(3):
+        fleet.poll()
+    assert len(fleet.cloudfront.tenants) == 8, "those that are back do not count any more"
+
+
+def test_those_that_nobody_wants_any_more_are_not_counted():
+    fleet = Fleet(8)
+    fleet.lose(8)
+    fleet.poll()
+    fleet.poll()
+    for world in fleet.worlds[:3]:
+        world.delete()
+    for _ in range(3):
+        fleet.poll()
+    assert all(world.gone for world in fleet.worlds[:3])
+    assert fleet.creations() == 13
+
+
+OTHERWISE = [
+    pytest.param({"managementPolicies": ["Observe"]}, {}, id="it is only looked at"),
+    pytest.param({"managementPolicies": ["Observe", "Update"]}, {}, id="it may not be created"),
+    pytest.param({"driftPolicy": "Suspend"}, {}, id="its drift policy leaves it"),
+    pytest.param({"driftPolicy": "Report"}, {}, id="its drift policy leaves it and says so"),
+    pytest.param({}, {"edgetenants.io/dry-run": "true"}, id="it is rehearsed"),
+]
+
+
+@pytest.mark.parametrize(("spec", "annotations"), OTHERWISE)
+def test_what_would_not_be_made_anew_holds_up_nobody(spec, annotations):
+    fleet = Fleet(16)
+    left, others = fleet.worlds[:8], fleet.worlds[8:]
+    for world in left:
+        world.obj["spec"] |= spec
+        world.obj["metadata"]["annotations"] |= annotations
+        world.context = world.context | {"frozen": "dry-run" if annotations else ""}
+    fleet.lose(10)
+    for _ in range(4):
+        fleet.clock.advance(POLL / 2)
+        for world in left:
+            with contextlib.suppress(NotYet):
+                assert not world.client.observe(Managed(world.obj)).exists
+        for world in others:
+            world.reconcile()
+    assert fleet.creations() == 18
+    assert len(fleet.cloudfront.tenants) == 8
+
+
+def test_resources_that_went_without_another_look_hold_up_nobody():
+    fleet = Fleet(16)
+    fleet.lose(8)
+    fleet.poll()
+    fleet.poll()
+    assert len(fleet.held) == 8
+    # Without Delete among their policies they are let go before anything is looked at.
+    for world in fleet.worlds[:6]:
+        world.gone = True
+    fleet.worlds = fleet.worlds[6:]
+    fleet.clock.advance(POLL)
+    fleet.poll()
+    fleet.poll()
+    assert fleet.creations() == 18
+
+
+def forge(fleet, number, namespace="hostile"):
+    """Resources of somebody who may write status: of tenants that never were."""
+    for index in range(number):
+        obj = managed(
+            {"distributionId": "E1EDGETENANTS", "domains": [f"f{index}.example.com"]},
+            uid=f"forged-{namespace}-{index}",
+            annotations={"crossplane.io/external-name": f"{namespace}.f{index}"},
+        )
+        obj["metadata"]["namespace"] = namespace
+        arn = f"arn:aws:cloudfront::123456789012:distribution-tenant/dt_0{index}"
+        obj["status"] = {"atProvider": {"id": f"dt_0{index}", "name": f"{namespace}.f{index}", "arn": arn}}
+        world = World(obj, fleet.cloudfront)
+        world.memory, world.clock, world.context = fleet.worlds[0].memory, fleet.clock, fleet.context
+        fleet.worlds.append(world)
+
+
+def test_forged_status_holds_up_its_own_namespace_alone():
+    fleet = Fleet(8)
+    forge(fleet, 50)
+    fleet.poll()
+    fleet.poll()
+    assert {world.mr.namespace for world in fleet.held} == {"hostile"}
+    fleet.lose(1)
+    for _ in range(3):
+        fleet.poll()
+    assert len(fleet.cloudfront.tenants) == 8
+    assert {world.mr.namespace for world in fleet.held} == {"hostile"}
+
+
+def remembered(fleet: Fleet) -> None:
+    """From here on names are recorded, as they are where a provider runs."""
+    records = DomainRecords(FakeObjects(Journal()), "crossplane-system", Looks(fleet.clock, 60))
+    records.load()
+    fleet.context["kept"] = records
+    fleet.poll()
+
+
+def with_one_in_each_of(fleet: Fleet, namespaces: list[str]) -> None:
+    """Teams that have a tenant each."""
+    for namespace in namespaces:
+        asked = {"distributionId": "E1EDGETENANTS", "domains": [f"{namespace}.example.com"]}
+        name = {"crossplane.io/external-name": f"{namespace}.only"}
+        obj = managed(asked, uid=f"uid-{namespace}", annotations=name)
+        obj["metadata"]["namespace"] = namespace
+        fleet.worlds.append(World(obj, fleet.cloudfront))
+    fleet.restart()
+    fleet.poll()
+    fleet.poll()
+
+
+def test_who_forges_in_many_namespaces_holds_up_nobody_else():
+    fleet = Fleet(8)
+    remembered(fleet)
+    for number in range(9):
+        forge(fleet, 1, f"hostile{number}")
+    fleet.poll()
+    fleet.restart()
+    fleet.poll()
+    fleet.lose(1)
+    for _ in range(3):
+        fleet.poll()
+    assert sum(each.name.startswith("shop.") for each in fleet.cloudfront.tenants.values()) == 8
+    assert "shop" not in {world.mr.namespace for world in fleet.held}
+
+
+@pytest.mark.parametrize("kept", ["recorded", "no records", "unread"])
+def test_an_accident_of_many_namespaces_holds_them_all_after_a_restart_too(kept):
+    fleet, teams = Fleet(1), [f"team{number}" for number in range(8)]
+    if kept != "no records":
+        remembered(fleet)
+    with_one_in_each_of(fleet, teams)
+    assert len(fleet.cloudfront.tenants) == 9
+    fleet.cloudfront.tenants.clear()
+    if kept == "unread":
+        fleet.context["kept"] = DomainRecords(
+            FakeObjects(Journal()), "crossplane-system", Looks(fleet.clock, 60)
+        )
+    fleet.restart()
+    for _ in range(3):
+        fleet.poll()
+    assert {world.mr.namespace for world in fleet.held} == {"shop", *teams}
+    assert not fleet.cloudfront.tenants
+
+
+class NoClaims:
+    def allowed(self, verb, kind):
+        return False
+
+
+def passes_round(fleet: Fleet) -> None:
+    """The records are brought to what is."""
+    kept = fleet.context["kept"]
+    Rounds(
+        kept,
+        kept._looks,
+        Claims(NoClaims()),
+        keep=timedelta(hours=72),
+        everyone=fleet.context["everyone"],
+        everything_read=lambda: True,
+    ).round()
+
+
+def test_what_was_deleted_and_is_forged_again_holds_up_nobody_after_a_restart():
+    fleet = Fleet(8)
+    remembered(fleet)
+    hostile = [f"hostile{number}" for number in range(9)]
+    with_one_in_each_of(fleet, hostile)
+    theirs = [world for world in fleet.worlds if world.mr.namespace in hostile]
+    before = [world.status for world in theirs]
+    for world in theirs:
+        world.delete()
+        world.settle()
+        assert world.gone
+    for world, status in zip(theirs, before, strict=True):
+        again = copy.deepcopy(world.obj)
+        again["metadata"].pop("deletionTimestamp")
+        again["metadata"]["uid"] += "-again"
+        again["status"] = status
+        fleet.worlds[fleet.worlds.index(world)] = World(again, fleet.cloudfront)
+    passes_round(fleet)
+    fleet.restart()
+    fleet.poll()
+    fleet.lose(1)
+    for _ in range(3):
+        fleet.poll()
+    assert "shop" not in {world.mr.namespace for world in fleet.held}
+
+
+@pytest.mark.parametrize("frozen", ["", "writes are frozen"])
+def test_the_domains_are_kept_for_as_long_as_recreation_is_on_hold(frozen):
+    fleet = Fleet(8)
+    remembered(fleet)
+    held = fleet.context["kept"]._looks
+    fleet.context["frozen"] = frozen
+    fleet.lose(8)
+    for _ in range(3):
+        fleet.poll()
+    uses = held.uses([world.mr for world in fleet.worlds])
+    assert {uses.is_held("shop", f"t{number}.example.com") for number in range(8)} == {None}
+
+
+def onlook(fleet: Fleet) -> list[World]:
+    """A namespace has resources that only look at tenants of others, one at each."""
+    watching = []
+    for index, victim in enumerate(list(fleet.cloudfront.tenants.values())[:6]):
+        obj = managed(
+            {},
+            uid=f"onlooker-{index}",
+            annotations={"crossplane.io/external-name": victim.name},
+            managementPolicies=["Observe"],
+        )
+        obj["metadata"]["namespace"] = "hostile"
+        world = World(obj, fleet.cloudfront)
+        world.memory, world.clock, world.context = fleet.worlds[0].memory, fleet.clock, fleet.context
+        watching.append(world)
+    fleet.worlds += watching
+    return watching
+
+
+def test_who_looked_at_others_tenants_and_is_led_elsewhere_holds_up_nobody():
+    fleet = Fleet(8)
+    watching = onlook(fleet)
+    fleet.poll()
+    for index, world in enumerate(watching):
+        assert world.status["atProvider"]["id"]
+        world.obj["metadata"]["annotations"]["crossplane.io/external-name"] = f"nothing.{index}"
+        world.obj["status"]["atProvider"]["name"] = f"nothing.{index}"
+        world.obj["spec"]["managementPolicies"] = ["*"]
+    fleet.poll()
+    fleet.lose(1)
+    for _ in range(4):
+        fleet.poll()
+    assert len(fleet.cloudfront.tenants) == 8
+    assert {world.mr.namespace for world in fleet.held} == {"hostile"}
+
+
+def test_who_went_without_a_last_look_is_forgotten_after_a_week():
+    fleet = Fleet(8)
+    for world in (watching := onlook(fleet)):
+        world.reconcile()
+    del fleet.worlds[8:]
+    for _ in range(8):
+        fleet.clock.advance(24 * 3600)
+        fleet.poll()
+    memory = fleet.worlds[0].memory
+    known = {*memory.vanished._looks, *memory.vanished._proven, *memory._unseen}
+    for remembered in memory._by_uid:
+        known |= remembered.keys()
+    assert known >= {world.mr.uid for world in fleet.worlds}
+    assert not known & {world.mr.uid for world in watching}
+
+
+def test_what_others_ask_for_in_vain_stops_nobody():
+    fleet = Fleet(8)
+    forge(fleet, 1)
+    fleet.worlds[-1].obj["spec"]["managementPolicies"] = ["Delete"]
+    fleet.lose(1)
+    for _ in range(3):
+        for world in fleet.worlds[:8]:
+            world.reconcile()
+        fleet.clock.advance(POLL)
+    assert len(fleet.cloudfront.tenants) == 8
+
+
+def test_an_accident_is_noticed_by_a_new_process_over_many_namespaces():
+    fleet = Fleet(8)
+    fleet.lose(8)
+    for number, world in enumerate(fleet.worlds):
+        world.obj["metadata"]["namespace"] = f"team-{number}"
+    fleet.restart()
+    for _ in range(3):
+        fleet.poll()
+    assert fleet.creations() == 8
+    assert len(fleet.held) == 8
+
+
+def test_who_waits_for_anothers_count_comes_again(monkeypatch):
+    monkeypatch.setattr(answers, "_PATIENCE", 0.01)
+    fleet = Fleet(8)
+    fleet.lose(1)
+    first = fleet.worlds[0]
+
+    def slowly():
+        """Others are looked at while one worker counts."""
+        first.reconcile()
+        return vanishing.take_census((), None, 0.0)
+
+    first.memory.shared("known tenants 123456789012", slowly)
+    assert isinstance(first.error, NotYet)
+    assert first.error.after == 2
+    assert not first.error.conditions
+
+
+def test_others_that_are_found_gone_take_nothing_from_a_confirmation():
+    fleet = Fleet(8)
+    fleet.lose(8)
+    fleet.poll()
+    fleet.poll()
+    token = fleet.token
+    forge(fleet, 6)
+    fleet.poll()
+    fleet.confirm(token)
+    fleet.poll()
+    fleet.poll()
+    assert all(world.ready() == ("True", "Available") for world in fleet.worlds[:8])
+
+
+def test_six_that_go_one_by_one_are_made_anew():
+    fleet = Fleet(8)
+    for _ in range(6):
+        fleet.lose(1)
+        for _ in range(3):
+            fleet.poll()
+    assert len(fleet.cloudfront.tenants) == 8
+
+
+def test_credentials_of_another_account_look_like_nothing_is_gone():
+    fleet = Fleet(8)
+    fleet.lose(8)
+    fleet.context["account"] = "999999999999"
+    fleet.poll()
+    assert {world.ready()[1] for world in fleet.worlds} <= {"Available", "AccountMismatch"}
+    assert fleet.creations() == 8
+
+
+def test_connection_groups_count_and_are_held_like_tenants():
+    fleet = Fleet(8, groups=3)
+    fleet.lose(4)
+    fleet.lose_groups()
+    for _ in range(3):
+        fleet.poll()
+    assert len(fleet.held) == 7
+    assert "connection group shop.g0" in fleet.held[0].condition("Ready")[2]
+    assert fleet.cloudfront.journal.count("CreateConnectionGroup") == 3
+    fleet.confirm(fleet.token)
+    fleet.poll()
+    fleet.poll()
+    assert fleet.cloudfront.journal.count("CreateConnectionGroup") == 6
+    assert not fleet.held
+
+
+def test_a_connection_group_that_is_gone_alone_is_made_anew():
+    fleet = Fleet(8, groups=1)
+    fleet.lose_groups()
+    fleet.poll()
+    assert fleet.cloudfront.journal.count("CreateConnectionGroup") == 1
+    fleet.poll()
+    fleet.poll()
+    assert fleet.cloudfront.journal.count("CreateConnectionGroup") == 2
+    assert not fleet.held
+
+
+def test_what_the_provider_deleted_itself_counts_for_nobody():
+    vanished = Memory(FakeClock()).vanished
+    for number in range(10):
+        vanished.is_there(f"twin-{number}", f"dt_{number}", proven=True)
+    vanished.found_gone("twin-0", "dt_0", CONFIG, "noisy")
+    for number in range(10):
+        vanished.removed(f"dt_{number}")
+    for number in range(10):
+        vanished.found_gone(f"twin-{number}", f"dt_{number}", CONFIG, "noisy")
+    vanished.found_gone("victim", "dt_victim", CONFIG, "quiet")
+    census = Census(11, frozenset({"victim", *(f"twin-{n}" for n in range(10))}), 0.0)
+    assert vanished.verdict("twin-3", census, POLL) is Verdict.MAKE
+    assert vanished.verdict("victim", census, POLL) is Verdict.WAIT
+
+
+def gone_from_aws() -> World:
+    world = World()
+    world.settle()
+    id_ = world.cloudfront.only.id
+    world.cloudfront.tenants.clear()
+    world.memory.vanished.found_gone(world.mr.uid, id_, CONFIG)
+    assert world.memory.vanished._gone
+    return world
+
+
+def test_what_nobody_wants_any_more_counts_no_longer_and_at_once():
+    world = gone_from_aws()
+    world.delete()
+    world.reconcile()
+    assert not world.memory.vanished._gone
+
+
+def test_what_its_policy_leaves_from_now_on_counts_no_longer_and_at_once():
+    world = gone_from_aws()
+    world.obj["spec"]["driftPolicy"] = "Suspend"
+    world.reconcile()
+    assert not world.memory.vanished._gone

@@ -1,0 +1,144 @@
+"""The connector: the account of the provider config, and what forbids writing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from edgetenants_runtime.clock import FakeClock
+from edgetenants_runtime.errors import ExternalError
+from edgetenants_runtime.managed import Managed, ProviderConfigKey
+from edgetenants_runtime.testing import FakeObjects, Journal
+from provider.cloudfront.account import sessions
+from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.clients.connector import TenantConnector
+from provider.cloudfront.clients.tenant import TenantClient
+from provider.cloudfront.rehearsal.dry_run import DryRunClient
+from provider.records.config_maps import DomainRecords
+from provider.records.use import Looks
+from tests.unit.provider.cloudfront.account.test_sessions import CALLER, config
+from tests.unit.provider.world import managed
+
+
+class Configs:
+    def __init__(self, **spec):
+        self.spec = spec
+
+    def resolve(self, mr):
+        return config(**self.spec)
+
+    def report(self, config, fields):
+        self.reported = fields
+
+
+@pytest.mark.parametrize(
+    ("spec", "flags", "annotations", "frozen"),
+    [
+        ({}, {}, {}, ""),
+        ({"writes": "Frozen"}, {}, {}, "ClusterProviderConfig default has spec.writes Frozen"),
+        ({}, {"read_only": True}, {}, "the provider runs with --read-only"),
+        ({}, {}, {"edgetenants.io/dry-run": "true"}, "the annotation edgetenants.io/dry-run is set"),
+        ({}, {}, {"edgetenants.io/dry-run": "false"}, ""),
+    ],
+)
+def test_what_forbids_writing_is_said(monkeypatch, spec, flags, annotations, frozen):
+    monkeypatch.setattr(sessions.CloudFrontCalls, "caller", lambda _: CALLER)
+    configs = Configs(**spec)
+    connector = TenantConnector(configs, sessions.Accounts(FakeClock()), installation="i", **flags)
+    client = inner(connector.connect(Managed(managed(annotations=annotations))))
+    assert client._with.frozen == frozen
+    assert client._with.account == CALLER.account
+    assert configs.reported == {"accountId": CALLER.account, "callerArn": CALLER.arn}
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("ExpiredToken", "AccessDenied"),
+        ("Credentials", "AccessDenied"),
+        ("Endpoint", "AWSError"),
+        ("TLS", "AWSError"),
+        ("Throttling", "Throttled"),
+    ],
+)
+def test_credentials_and_endpoints_that_fail_are_told_on_what_does_not_serve(monkeypatch, code, reason):
+    def refused(_):
+        raise AwsError("GetCallerIdentity", code, "words")
+
+    monkeypatch.setattr(sessions.CloudFrontCalls, "caller", refused)
+    connector = TenantConnector(Configs(), sessions.Accounts(FakeClock()), installation="i")
+    for _ in range(2):
+        with pytest.raises(ExternalError, match=f"{code}: words") as caught:
+            connector.connect(Managed(managed()))
+        assert [(c.type, str(c.status), c.reason) for c in caught.value.conditions] == [
+            ("Ready", "False", reason)
+        ], "and so the second time, when it is not asked again"
+    with pytest.raises(ExternalError) as caught:
+        connector.connect(Managed(SERVING))
+    assert caught.value.conditions == (), "it serves all the same"
+
+
+def test_one_resource_takes_nothing_from_what_the_others_are_told(monkeypatch):
+    def refused(_):
+        raise AwsError("GetCallerIdentity", "ExpiredToken", "words")
+
+    monkeypatch.setattr(sessions.CloudFrontCalls, "caller", refused)
+    connector = TenantConnector(Configs(), sessions.Accounts(FakeClock()), installation="i")
+    told = []
+    for obj in (SERVING, managed(uid="2"), SERVING, managed(uid="3")):
+        with pytest.raises(ExternalError) as caught:
+            connector.connect(Managed(obj))
+        told.append([c.reason for c in caught.value.conditions])
+    assert told == [[], ["AccessDenied"], [], ["AccessDenied"]]
+
+
+AVAILABLE = {"reason": "Available", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+SERVING = {**managed(), "status": {"conditions": [{"type": "Ready", "status": "True", **AVAILABLE}]}}
+
+
+def inner(client):
+    """The client of tenants under what stands around it."""
+    while not isinstance(client, TenantClient):
+        client = getattr(client, "_watching", None) or client._client
+    return client
+
+
+@pytest.mark.parametrize(
+    ("namespace", "endpoint", "recording"),
+    [
+        ("", None, True),
+        ("", "https://aws.test", True),
+        ("team", None, True),
+        ("team", "https://x.test", False),
+    ],
+)
+def test_what_answers_at_an_endpoint_of_a_namespaces_choice_proves_nothing(
+    monkeypatch, namespace, endpoint, recording
+):
+    monkeypatch.setattr(sessions.CloudFrontCalls, "caller", lambda _: CALLER)
+    spec = {"endpoint": {"url": endpoint}} if endpoint else {}
+    found = replace(config(**spec), key=ProviderConfigKey("ProviderConfig", "own", namespace))
+    configs = Configs()
+    configs.resolve = lambda _: found
+    kept = DomainRecords(FakeObjects(Journal()), "crossplane-system", Looks(FakeClock(), 60))
+    connector = TenantConnector(configs, sessions.Accounts(FakeClock()), installation="i", kept=kept)
+    client = inner(connector.connect(Managed(managed())))
+    assert client._with.kept.recording is recording
+
+
+def test_a_dry_run_records_nothing(monkeypatch):
+    monkeypatch.setattr(sessions.CloudFrontCalls, "caller", lambda _: CALLER)
+    kept = DomainRecords(FakeObjects(Journal()), "crossplane-system", Looks(FakeClock(), 60))
+    connector = TenantConnector(Configs(), sessions.Accounts(FakeClock()), installation="i", kept=kept)
+    dry = connector.connect(Managed(managed(annotations={"edgetenants.io/dry-run": "true"})))
+    while not isinstance(dry, DryRunClient):
+        dry = dry._client
+    assert [c._with.kept.recording for c in (dry._watching, dry._acting)] == [False, False]
+    mr = Managed(managed(uid="looked at"))
+    dry._acting._with.kept.looked(mr, frozenset({"made.up.example.com"}))
+    assert kept._looks._looks == {}, "what is rehearsed is not so"
+    dry._watching._with.kept.on_hold(mr)
+    assert kept._looks._on_hold == {}, "an annotation keeps no domain for ever"
+    dry._watching._with.kept.looked(mr, frozenset({"acme.example.com"}))
+    assert kept._looks.uses([mr]).is_held("shop", "acme.example.com"), "for days, if it takes so long"

@@ -1,0 +1,171 @@
+"""How often the DNS of a tenant that is served is looked at: soon, and out of a small share of the pace."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import pairwise
+
+import pytest
+
+from edgetenants_runtime.clock import FakeClock
+from provider.cloudfront.account.memory import DEEP_CHECK_SECONDS, Memory
+from provider.cloudfront.aws.errors import AwsError
+from tests.unit.provider.world import World
+
+POLL = 60
+
+
+class Served:
+    """So many tenants with all their records, each polled once a minute, at its own second."""
+
+    def __init__(self, tenants: int, rate: float = 5.0) -> None:
+        self.clock = FakeClock()
+        self.memory = Memory(self.clock, rate=lambda: rate)
+        self.uids = [f"uid-{number}" for number in range(tenants)]
+        self.looks: defaultdict[str, list[float]] = defaultdict(list)
+
+    def go_on(self, seconds: int) -> Served:
+        for _ in range(seconds):
+            second = int(self.clock.now()) % POLL
+            for uid in self.uids[second::POLL]:
+                if self.memory.dns_look_due(uid, DEEP_CHECK_SECONDS, never=False):
+                    self.looks[uid].append(self.clock.now())
+            self.clock.advance(1)
+        return self
+
+    @property
+    def per_second(self) -> float:
+        return sum(map(len, self.looks.values())) / self.clock.now()
+
+    def longest(self) -> float:
+        """The longest that a lost record goes unnoticed, once the turns of the start are over."""
+        pauses = [b - a for each in self.looks.values() for a, b in pairwise(each[2:])]
+        return max(pauses)
+
+
+@pytest.mark.parametrize("tenants", [1, 20, 200])
+def test_few_tenants_are_looked_at_every_ten_minutes(tenants):
+    served = Served(tenants).go_on(3 * 3600)
+    assert len(served.looks) == tenants
+    assert 600 <= served.longest() <= 600 + POLL
+
+
+@pytest.mark.parametrize(("tenants", "rate"), [(1000, 5.0), (100, 0.5), (2000, 20.0)])
+def test_many_tenants_share_a_tenth_of_the_pace(tenants, rate):
+    served = Served(tenants, rate).go_on(3 * 3600)
+    assert served.per_second <= rate / 10 * 1.01
+    assert len(served.looks) == tenants, "each has its turn"
+    assert served.longest() <= tenants / (rate / 10) + POLL
+
+
+def test_a_restart_is_no_burst():
+    served = Served(1000).go_on(600)
+    assert served.per_second <= 0.51
+
+
+def test_what_nobody_ever_looked_at_is_looked_at_at_once():
+    memory = Memory(FakeClock(), rate=lambda: 0.001)
+    assert [memory.dns_look_due(uid, DEEP_CHECK_SECONDS, never=True) for uid in "ab"] == [True, True]
+
+
+def test_a_record_that_is_not_in_place_has_its_turn_within_its_time():
+    clock = FakeClock()
+    memory = Memory(clock, rate=lambda: 1e-3)
+    for uid in "ab":
+        assert memory.dns_look_due(uid, 3600.0, never=True)
+    clock.advance(3599)
+    assert not memory.dns_look_due("b", 3600.0, never=False)
+    clock.advance(1)
+    assert memory.dns_look_due("b", 3600.0, never=False)
+
+
+def test_those_that_are_gone_leave_their_turns_to_the_others():
+    served = Served(1000).go_on(7200)
+    for uid in served.uids[10:]:
+        served.memory.forget(uid)
+    served.uids = served.uids[:10]
+    served.go_on(7200)
+    assert all(b - a <= 600 + POLL for uid in served.uids for a, b in list(pairwise(served.looks[uid]))[-2:])
+
+
+def test_what_is_gone_is_forgotten():
+    served = Served(3).go_on(POLL)
+    served.memory.forget("uid-1")
+    assert "uid-1" not in served.memory._dns_turns
+
+
+REFUSED = AwsError("VerifyDnsConfiguration", "AccessDenied", "not authorized to verify", status=403)
+
+
+def unseen(world: World) -> str:
+    """What DNSReady says beside its reason, which stays what it was."""
+    status, reason, message = world.condition("DNSReady")
+    assert (status, reason) == ("True", "DNSNotConfigured")
+    return message
+
+
+def refused_world() -> World:
+    world = World()
+    world.cloudfront.refuse["VerifyDnsConfiguration"] = REFUSED
+    world.settle()
+    return world
+
+
+def test_a_look_that_is_not_permitted_is_told_on_the_resource_that_serves_all_the_same():
+    world = refused_world()
+    assert world.ready() == ("True", "Available")
+    assert unseen(world) == (
+        "Whether the records of status.dnsInstructions are in place is not known: VerifyDnsConfiguration: "
+        "AccessDenied: not authorized to verify. Permit it in the IAM policy of these credentials "
+        "(docs/iam.md). Looked at again within an hour; at once where the annotation "
+        "crossplane.io/reconcile-requested-at is set to anything new."
+    )
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_what_is_not_permitted_is_not_asked_at_each_poll(restarts):
+    world, asked = refused_world(), 0
+    for _ in range(60):
+        if restarts:
+            world.restart()
+        world.clock.advance(POLL)
+        asked += world.reconcile().count("VerifyDnsConfiguration")
+        assert "not authorized to verify" in unseen(world)
+    # A process that is restarted again and again comes to no turn.
+    assert asked == 0 if restarts else 5 <= asked <= 7
+
+
+def test_a_permission_that_is_given_takes_the_words_away():
+    world = refused_world()
+    del world.cloudfront.refuse["VerifyDnsConfiguration"]
+    for _ in range(11):
+        world.clock.advance(POLL)
+        world.reconcile()
+    assert unseen(world) == ""
+    assert {each["state"] for each in world.status["dnsInstructions"]} == {"Missing"}
+
+
+def test_a_failure_that_passes_is_left_to_the_log():
+    world = World()
+    world.cloudfront.refuse["VerifyDnsConfiguration"] = AwsError(
+        "VerifyDnsConfiguration", "Throttling", "Rate exceeded", status=400
+    )
+    world.settle()
+    assert unseen(world) == ""
+
+
+def test_who_may_not_see_the_connection_group_reads_why_there_are_no_records():
+    world = World()
+    for call in ("ListConnectionGroups", "GetConnectionGroup"):
+        world.cloudfront.refuse[call] = AwsError(call, "AccessDenied", "no", status=403)
+    world.reconcile()
+    assert unseen(world).startswith(
+        "Where the domains must lead is not known, so status.dnsInstructions has no records: "
+    )
+    world.settle()
+    assert "GetConnectionGroup: AccessDenied: no. Permit it in the IAM policy" in unseen(world)
+    world.cloudfront.refuse.clear()
+    world.clock.advance(3600)
+    world.reconcile()
+    assert unseen(world) == ""
+    assert world.status["dnsInstructions"]

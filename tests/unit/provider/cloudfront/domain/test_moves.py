@@ -1,0 +1,319 @@
+"""Domains that are moved from one tenant of ours to another: asked for, between our own, and to the end."""
+
+from __future__ import annotations
+
+import pytest
+
+from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.domain.moves import GIVE_ANNOTATION, TAKE_ANNOTATION
+from provider.cloudfront.rehearsal.recorder import Recorder, rehearse
+from provider.cloudfront.state.identity import OWNER_TAG
+from tests.unit.provider.fake_cloudfront import DISTRIBUTION, FakeCloudFront, Killed
+from tests.unit.provider.world import World, managed
+
+OWN, MOVED = "www.example.com", "old.example.com"
+OURS = "cluster-1/DistributionTenant/shop/shop.source"
+ELSEWHERE = "cluster-1/DistributionTenant/other/shop.source"
+THEIRS = "cluster-2/DistributionTenant/shop/shop.source"
+MOVE = "UpdateDomainAssociation"
+
+
+def source(cloudfront: FakeCloudFront, owner: str | None = OURS):
+    """The tenant that has the domain, and one more."""
+    return cloudfront.add(
+        name="shop.source",
+        domains={MOVED: "active", "kept.example.com": "active"},
+        tags={OWNER_TAG: owner} if owner else {},
+    )
+
+
+def receiving(
+    owner: str | None = OURS, *, take: str | None = "dt_1", sources: tuple[dict, ...] = (), **more
+) -> World:
+    """A tenant of its own, which is Ready, and another that has a domain."""
+    cloudfront = FakeCloudFront()
+    source(cloudfront, owner)
+    annotations = {TAKE_ANNOTATION: take} if take else {}
+    obj = managed({"distributionId": DISTRIBUTION, "domains": [OWN]}, annotations=annotations, **more)
+    world = World(obj, cloudfront)
+    world.context["everyone"] = lambda: [world.mr, *(World(each).mr for each in sources)]
+    world.settle()
+    return world
+
+
+def source_mr(namespace: str = "other", spec: dict | None = None, **annotations: str) -> dict:
+    """The resource that has the domain, as its status says."""
+    named = {"crossplane.io/external-name": "shop.source", **annotations}
+    obj = managed(annotations=named, uid="source", **(spec or {}))
+    obj["metadata"]["namespace"] = namespace
+    obj["status"] = {"atProvider": {"id": "dt_1"}, "applied": {"hash": "1"}}
+    return obj
+
+
+def holders(world: World) -> list[str]:
+    return [t.name for t in world.cloudfront.tenants.values() if MOVED in t.domains]
+
+
+def test_a_domain_is_moved_in_one_step():
+    world = receiving()
+    world.edit(domains=[OWN, MOVED])
+    calls = world.reconcile()
+    assert MOVE in calls
+    assert "UpdateDistributionTenant" not in calls, "there is nothing left to update"
+    assert world.events[-1] == f"update: moved domain {MOVED} from tenant shop.source to tenant shop.acme"
+    world.settle()
+    assert holders(world) == ["shop.acme"]
+    assert "kept.example.com" in world.cloudfront.tenants["dt_1"].domains
+    assert world.condition("InSync")[0] == "True"
+    assert world.ready() == ("True", "Available")
+    assert world.cloudfront.journal.count(MOVE) == 1
+
+
+def test_a_domain_of_a_tenant_that_is_going_is_waited_for_and_released_by_nobody():
+    """As after a confirmed change of isolation."""
+    going = source_mr("shop")
+    going["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z"
+    world = receiving(take=None, sources=(going,))
+    world.edit(domains=[OWN, MOVED])
+    world.reconcile()
+    told = world.error.message
+    assert "That tenant is being deleted, and the domain is free then. Nobody needs to act" in told
+    assert "Release it there" not in told
+
+
+def test_what_else_changed_is_updated_after_the_move():
+    world = receiving()
+    world.edit(domains=[OWN, MOVED, "new.example.com"], parameters={"tenantName": "b"})
+    calls = world.reconcile()
+    assert [c for c in calls if c in (MOVE, "UpdateDistributionTenant")] == [MOVE, "UpdateDistributionTenant"]
+    world.settle()
+    tenant = world.cloudfront.tenants["dt_2"]
+    assert set(tenant.domains) == {OWN, MOVED, "new.example.com"}
+    assert tenant.parameters == {"tenantName": "b"}
+
+
+@pytest.mark.parametrize(
+    ("owner", "take", "sources", "words"),
+    [
+        pytest.param(OURS, None, (), f"{TAKE_ANNOTATION} to dt_1", id="nobody asked for it"),
+        pytest.param(OURS, "dt_9", (), f"{TAKE_ANNOTATION} to dt_1", id="another tenant's were asked for"),
+        pytest.param(None, "dt_1", (), "Release it there, or remove it here", id="it has no owner"),
+        pytest.param(THEIRS, "dt_1", (), "Release it there, or remove it here", id="another cluster's"),
+        pytest.param(
+            "cluster-1/ConnectionGroup/shop/x", "dt_1", (), "Release it there", id="another kind's identity"
+        ),
+        pytest.param(
+            "cluster-11/DistributionTenant/shop/x", "dt_1", (), "Release it there", id="a longer name of one"
+        ),
+        pytest.param(
+            ELSEWHERE, "dt_1", (), f"{GIVE_ANNOTATION} of the resource that has it", id="another namespace's"
+        ),
+        pytest.param(
+            ELSEWHERE,
+            "dt_1",
+            (source_mr(**{GIVE_ANNOTATION: "shop/shop.acme2, x"}),),
+            f"{GIVE_ANNOTATION} of the resource that has it to shop/shop.acme",
+            id="which gives to others",
+        ),
+        pytest.param(
+            ELSEWHERE,
+            "dt_1",
+            (source_mr(**{GIVE_ANNOTATION: "shop.acme, sales/shop.acme"}),),
+            f"{GIVE_ANNOTATION} of the resource that has it to shop/shop.acme",
+            id="which gives to a name, whosever it is",
+        ),
+        pytest.param(
+            OURS,
+            "dt_1",
+            (source_mr("shop", **{TAKE_ANNOTATION: "dt_2"}),),
+            "Each of the two would take the other's",
+            id="both would take the other's",
+        ),
+    ],
+)
+def test_it_stays_where_it_is_and_the_message_says_how(owner, take, sources, words):
+    world = receiving(owner, take=take, sources=sources)
+    world.edit(domains=[OWN, MOVED])
+    world.reconcile()
+    assert words in world.error.message
+    assert "Release it there" in world.error.message or "Each of" in world.error.message
+    assert MOVE not in world.cloudfront.journal
+    assert holders(world) == ["shop.source"]
+
+
+@pytest.mark.parametrize("owner", [None, THEIRS])
+def test_strangers_give_nothing_whatever_they_say(owner):
+    world = receiving(owner, sources=(source_mr(**{GIVE_ANNOTATION: "shop/shop.acme"}),))
+    world.edit(domains=[OWN, MOVED])
+    world.reconcile()
+    assert "have it moved" not in world.error.message
+    assert holders(world) == ["shop.source"]
+
+
+GIVES = {GIVE_ANNOTATION: "shop/shop.acme"}
+
+
+@pytest.mark.parametrize(
+    "impostor",
+    [
+        pytest.param(source_mr("shop", **GIVES), id="of another namespace than the owner's"),
+        pytest.param(
+            source_mr("shop", {"managementPolicies": ["Observe"]}, **GIVES), id="which may only look"
+        ),
+        pytest.param(
+            source_mr("other", {"managementPolicies": ["Observe"]}, **GIVES),
+            id="of the owner's namespace, which may only look",
+        ),
+    ],
+)
+def test_only_the_owner_gives_and_not_whoever_looks_at_the_tenant(impostor):
+    world = receiving(ELSEWHERE, sources=(impostor, source_mr()))
+    world.edit(domains=[OWN, MOVED])
+    world.reconcile()
+    assert f"{GIVE_ANNOTATION} of the resource that has it to shop/shop.acme" in world.error.message
+    assert holders(world) == ["shop.source"]
+
+
+def test_the_owner_gives_whoever_else_looks_at_the_tenant():
+    looks = source_mr("shop", {"managementPolicies": ["Observe"]})
+    world = receiving(ELSEWHERE, sources=(looks, source_mr(**GIVES)))
+    world.edit(domains=[OWN, MOVED])
+    world.settle()
+    assert holders(world) == ["shop.acme"]
+
+
+def test_a_receiver_that_was_handed_over_meanwhile_takes_nothing():
+    world = receiving()
+    world.cloudfront.tenants["dt_2"].tags[OWNER_TAG] = THEIRS
+    world.edit(domains=[OWN, MOVED])
+    world.reconcile()
+    assert "its owner tag in AWS says another namespace or installation" in world.error.message
+    assert THEIRS not in world.error.message
+    assert holders(world) == ["shop.source"]
+
+
+def test_another_namespace_may_give_it():
+    world = receiving(ELSEWHERE, sources=(source_mr(**{GIVE_ANNOTATION: "shop/shop.x, shop/shop.acme"}),))
+    world.edit(domains=[OWN, MOVED])
+    world.settle()
+    assert holders(world) == ["shop.acme"]
+
+
+def test_what_is_being_deleted_gives_nothing():
+    """Another may have come in its place, and have agreed to nothing."""
+    going = source_mr(**GIVES)
+    going["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z"
+    world = receiving(ELSEWHERE, sources=(going,))
+    world.edit(domains=[OWN, MOVED])
+    world.reconcile()
+    assert f"{GIVE_ANNOTATION} of the resource that has it" in world.error.message
+    assert holders(world) == ["shop.source"]
+
+
+def test_a_new_tenant_is_made_first_and_given_its_domains_then():
+    cloudfront = FakeCloudFront()
+    source(cloudfront)
+    asked = {"distributionId": DISTRIBUTION, "domains": [OWN, MOVED]}
+    world = World(managed(asked, annotations={TAKE_ANNOTATION: "dt_1"}), cloudfront)
+    world.reconcile()
+    assert set(cloudfront.tenants["dt_2"].domains) == {OWN}
+    assert world.condition("InSync")[1] == "UpdatePending", "what waits is no drift"
+    world.settle()
+    assert holders(world) == ["shop.acme"]
+    assert not any("drift" in event for event in world.events)
+
+
+def test_a_tenant_cannot_be_made_of_moved_domains_alone():
+    cloudfront = FakeCloudFront()
+    source(cloudfront)
+    asked = {"distributionId": DISTRIBUTION, "domains": [MOVED]}
+    world = World(managed(asked, annotations={TAKE_ANNOTATION: "dt_1"}), cloudfront)
+    world.reconcile()
+    assert "Add one of its own" in world.error.message
+    assert len(cloudfront.tenants) == 1
+
+
+def test_a_domain_that_no_certificate_covers_is_not_moved():
+    world = receiving()
+    world.cloudfront.edit("dt_1", domains={"www.other.test": "active"})
+    request = {"validationTokenHost": "cloudfront"}
+    world.edit(domains=[OWN, "www.other.test"], managedCertificateRequest=request)
+    world.reconcile()
+    assert "no certificate covers www.other.test" in world.error.message
+    assert MOVE not in world.cloudfront.journal
+
+
+def test_cloudfront_may_want_the_source_disabled_first():
+    world = receiving()
+    world.cloudfront.refuse[MOVE] = AwsError(MOVE, "IllegalUpdate", "must be disabled first", status=400)
+    world.edit(domains=[OWN, MOVED])
+    world.reconcile()
+    assert "IllegalUpdate: must be disabled first" in world.error.message
+    assert "set spec.forProvider.enabled to false there" in world.error.message
+    assert world.error.retry.mode.name == "POLL"
+    del world.cloudfront.refuse[MOVE]
+    world.settle()
+    assert holders(world) == ["shop.acme"]
+
+
+def test_the_source_does_not_take_it_back():
+    world = receiving()
+    other = World(
+        managed(
+            {"distributionId": DISTRIBUTION, "domains": [MOVED, "kept.example.com"]},
+            annotations={"crossplane.io/external-name": "shop.source"},
+            uid="other",
+        ),
+        world.cloudfront,
+    )
+    other.settle()
+    world.edit(domains=[OWN, MOVED])
+    world.settle()
+    other.reconcile()
+    assert f"{MOVED} is served by tenant shop.acme (dt_2)" in other.error.message
+    assert other.condition("Ready")[0] == "False"
+    other.edit(domains=["kept.example.com"])
+    other.settle()
+    assert other.ready() == ("True", "Available")
+    assert holders(world) == ["shop.acme"]
+
+
+def test_a_rehearsal_shows_it_and_does_not_do_it():
+    world = receiving()
+    world.edit(domains=[OWN, MOVED])
+    recorder = Recorder(world.cloudfront)
+    world.cloudfront = recorder.as_cloudfront
+    told = rehearse(world.client, world.mr, recorder).to_status()
+    assert [(t["action"], t["operation"]) for t in told] == [("MoveDomain", f"cloudfront:{MOVE}")]
+    assert MOVED in told[0]["details"]
+    assert MOVE not in recorder.inner.journal
+
+
+CALLS = 20
+"""More than a creation with a move takes; a death that never comes ends well too."""
+
+
+def fresh() -> World:
+    cloudfront = FakeCloudFront()
+    source(cloudfront)
+    asked = {"distributionId": DISTRIBUTION, "domains": [OWN, MOVED], "tags": {"team": "shop"}}
+    return World(managed(asked, annotations={TAKE_ANNOTATION: "dt_1"}), cloudfront)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("call", range(CALLS))
+def test_a_death_anywhere_ends_as_asked(call, when):
+    world = fresh()
+    world.cloudfront.die = (call, when)
+    try:
+        world.settle()
+    except Killed:
+        world.restart()
+        world.settle()
+    assert holders(world) == ["shop.acme"]
+    assert set(world.cloudfront.tenants["dt_2"].domains) == {OWN, MOVED}
+    assert set(world.cloudfront.tenants["dt_1"].domains) == {"kept.example.com"}
+    assert len(world.cloudfront.tenants) == 2
+    assert world.ready() == ("True", "Available")
+    assert len(world.cloudfront.journal) > 2
+    assert world.cloudfront.journal.index(MOVE) < CALLS

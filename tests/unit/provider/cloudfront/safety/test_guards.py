@@ -1,0 +1,190 @@
+"""What stops the provider before it writes: each with its condition and its way out."""
+
+from __future__ import annotations
+
+import pytest
+
+from apis.conditions import InSyncReason, TenantReadyReason
+from tests.unit.provider.fake_cloudfront import FakeCloudFront
+from tests.unit.provider.world import World, managed
+
+WRITES = {"CreateDistributionTenant", "UpdateDistributionTenant", "DeleteDistributionTenant", "TagResource"}
+LEFT = ". The drift policy leaves it so: change it back in AWS, or set spec.driftPolicy to Enforce"
+
+
+def settled(**spec) -> World:
+    world = World(managed(**spec))
+    world.settle()
+    world.cloudfront.journal.clear()
+    return world
+
+
+def protected() -> World:
+    world = settled(deletionProtection=True)
+    world.delete()
+    return world
+
+
+def frozen() -> World:
+    return World(frozen="ClusterProviderConfig default has spec.writes Frozen")
+
+
+def read_only() -> World:
+    return World(frozen="the provider runs with --read-only")
+
+
+def astray() -> World:
+    world = settled()
+    world.cloudfront.edit("dt_1", enabled=False)
+    world.reconcile()
+    world.cloudfront.edit("dt_1", enabled=False)
+    world.obj["status"]["conditions"] = []
+    world.cloudfront.journal.clear()
+    world.context["account"] = "999999999999"
+    return world
+
+
+def somebody_elses() -> World:
+    cloudfront = FakeCloudFront()
+    cloudfront.add(tags={"edgetenants.io/owner": "other/DistributionTenant/shop/shop.acme"})
+    return World(cloudfront=cloudfront)
+
+
+def nobodys() -> World:
+    cloudfront = FakeCloudFront()
+    cloudfront.add(tags={})
+    return World(cloudfront=cloudfront)
+
+
+@pytest.mark.parametrize(
+    ("stage", "reason", "way_out"),
+    [
+        pytest.param(protected, TenantReadyReason.DELETION_HELD, "edgetenants.io/confirm to 0a1b2c3d"),
+        pytest.param(frozen, TenantReadyReason.FROZEN, "has spec.writes Frozen"),
+        pytest.param(read_only, TenantReadyReason.FROZEN, "--read-only"),
+        pytest.param(astray, TenantReadyReason.ACCOUNT_MISMATCH, "Use credentials of account 123456789012"),
+        pytest.param(somebody_elses, TenantReadyReason.ADOPTION_REFUSED, "Choose another name"),
+        pytest.param(nobodys, TenantReadyReason.ADOPTION_REFUSED, "edgetenants.io/adopt to dt_1"),
+    ],
+)
+def test_a_guard_says_what_it_is_and_how_to_go_on(stage, reason, way_out):
+    world = stage()
+    world.reconcile()
+    status, told, message = world.condition("Ready")
+    assert (status, told) == ("False", reason)
+    assert way_out in message
+    assert not WRITES & set(world.cloudfront.journal)
+
+
+def test_a_changed_external_name_says_how_to_revert_and_how_to_let_go():
+    world = settled()
+    world.obj["metadata"]["annotations"]["crossplane.io/external-name"] = "shop.other"
+    world.reconcile()
+    assert "Set it back to shop.acme" in world.error.message
+    assert "managementPolicies that lack Delete" in world.error.message
+    assert world.ready() == ("True", "Available"), "it goes on to serve"
+    assert not world.cloudfront.journal
+
+
+@pytest.mark.parametrize(
+    ("ineffective", "ready"),
+    [
+        pytest.param("enabled", ("False", TenantReadyReason.UPDATE_INEFFECTIVE), id="it would serve by it"),
+        pytest.param("parameters", ("True", "Available"), id="it serves all the same"),
+    ],
+)
+def test_an_update_that_changes_nothing_is_why_a_tenant_does_not_serve(ineffective, ready):
+    world = settled()
+    world.cloudfront.keeps_ineffective = frozenset({ineffective})
+    world.cloudfront.edit("dt_1", **{ineffective: {"enabled": False, "parameters": {}}[ineffective]})
+    for _ in range(4):
+        world.reconcile()
+    assert world.condition("InSync")[:2] == ("False", InSyncReason.UPDATE_INEFFECTIVE)
+    assert ineffective in world.condition("InSync")[2]
+    assert world.ready() == ready
+
+
+@pytest.mark.parametrize("default", ["Enforce", "Report", "Suspend"])
+@pytest.mark.parametrize("own", [None, "Enforce", "Report", "Suspend"])
+def test_a_resource_has_its_own_drift_policy_or_the_providers(default, own):
+    world = World(managed(**({"driftPolicy": own} if own else {})), drift_policy=default)
+    world.settle()
+    world.cloudfront.edit("dt_1", parameters={"tenantName": "theirs"})
+    world.reconcile()
+    policy = own or default
+    repaired = world.cloudfront.only.parameters == {"tenantName": "acme"}
+    assert repaired is (policy == "Enforce")
+    shown = world.status.get("drift") or []
+    assert [(d["field"], d["desired"], d["observed"]) for d in shown] == (
+        [("parameters.tenantName", "acme", "theirs")] if policy == "Report" else []
+    )
+    if policy == "Report":
+        differs = "parameters.tenantName: asked acme, AWS has theirs"
+        assert world.condition("InSync")[2] == f"{differs}{LEFT}"
+        writes = world.status_writes
+        world.reconcile()
+        assert world.status_writes == writes, "told once"
+    # A change of the spec is rolled out in any case, and takes nothing else along.
+    world.edit(tags={"stage": "live"})
+    world.reconcile()
+    assert world.cloudfront.only.tags["stage"] == "live"
+
+
+def test_drift_is_told_once_and_again_when_it_moves():
+    world = settled(driftPolicy="Report")
+    told = []
+    for values in (["a"], ["a"], ["b"], ["b"], ["acme"], ["acme"], ["b"]):
+        if world.cloudfront.only.parameters != {"tenantName": values[0]}:
+            world.cloudfront.edit("dt_1", parameters={"tenantName": values[0]})
+        told.append(world.client.observe(world.mr).drifted)
+        world.reconcile()
+    a, b = (f"parameters.tenantName: asked acme, AWS has {value}{LEFT}" for value in "ab")
+    assert told == [a, "", b, "", "", "", b]
+
+
+@pytest.mark.parametrize(
+    ("ignored", "changed"),
+    [
+        ("parameters", {"parameters": {"tenantName": "x"}}),
+        ("parameters.tenantName", {"parameters": {"tenantName": "x"}}),
+        ("enabled", {"enabled": False}),
+        ("domains", {"domains": {"acme.example.com": "active"}}),
+    ],
+)
+def test_what_is_ignored_is_neither_shown_nor_repaired(ignored, changed):
+    world = settled(ignoreDrift=[ignored])
+    world.cloudfront.edit("dt_1", **changed)
+    world.settle()
+    assert not WRITES & set(world.cloudfront.journal)
+    assert "drift" not in world.status
+    assert world.condition("InSync")[0] == "True"
+
+
+@pytest.mark.parametrize("cluster", [False, True])
+def test_a_restored_cluster_finds_its_tenant_again_and_updates_nothing(cluster):
+    before = settled()
+    world = World(managed(uid="another-uid", cluster=cluster), before.cloudfront)
+    world.settle()
+    assert world.ready() == ("True", "Available")
+    assert "UpdateDistributionTenant" not in world.cloudfront.journal
+    assert "CreateDistributionTenant" not in world.cloudfront.journal
+    assert len(world.cloudfront.tenants) == 1
+
+
+def test_a_tenant_is_looked_at_first_and_taken_over_then():
+    cloudfront = FakeCloudFront()
+    cloudfront.add(tags={}, domains={"acme.example.com": "active", "shop.acme.com": "active"},
+                   parameters={"tenantName": "acme"})  # fmt: skip
+    world = World(managed({}, managementPolicies=["Observe"]), cloudfront)
+    world.settle()
+    assert world.ready() == ("True", "Available")
+    seen = world.status["atProvider"]
+    world.obj["spec"]["managementPolicies"] = ["*"]
+    world.edit(distributionId=seen["distributionId"], domains=[d["domain"] for d in seen["domains"]])
+    world.reconcile()
+    assert "edgetenants.io/adopt to dt_1" in world.error.message
+    world.obj["metadata"]["annotations"]["edgetenants.io/adopt"] = "dt_1"
+    world.settle()
+    assert "UpdateDistributionTenant" not in cloudfront.journal
+    assert cloudfront.only.parameters == {"tenantName": "acme"}
+    assert cloudfront.only.tags["crossplane-name"] == "acme"
