@@ -134,7 +134,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "a request beside an old certificate is repeated at each look",
-        "cloudfront/certificate/look.py",
+        "cloudfront/certificate/requests.py",
         "memory.requested_lately(mr.uid, mr.generation)",
         "False",
         "a request every five seconds, each of which may open another",

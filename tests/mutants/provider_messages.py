@@ -145,7 +145,7 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "who asks for a reconcile waits for the certificate like everybody",
-        "cloudfront/certificate/look.py",
+        "cloudfront/certificate/requests.py",
         "(waited or is_requested(mr))",
         "waited",
         "a cause that is removed is tried again hours later",
@@ -233,7 +233,7 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "each touch asks for another certificate",
-        "cloudfront/certificate/look.py",
+        "cloudfront/certificate/requests.py",
         "(waited or is_requested(mr)) and too_often_until(mr, memory) is None",
         "waited or is_requested(mr)",
         "one resource uses up ACM's quota, and no team gets a managed certificate",

@@ -4,8 +4,6 @@ tell."""
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
-from typing import Final
 
 import structlog
 
@@ -16,16 +14,11 @@ from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.state import applied, certificates
 from provider.cloudfront.state.certificates import Certificate
 from provider.cloudfront.state.desired import Tenant
-from provider.cloudfront.state.look_requested import is_requested
 from provider.cloudfront.state.observed import ObservedTenant
 
-__all__ = ["MOST_IN_AN_HOUR", "look", "may_request", "too_often_until"]
+__all__ = ["look"]
 
 _log = structlog.get_logger("provider.cloudfront.certificatelook")
-
-_HOUR: Final = 3600.0
-MOST_IN_AN_HOUR: Final = 3
-"""Requests for a certificate, for one resource after its creation."""
 
 
 def look(
@@ -71,24 +64,6 @@ def _look(
     now = certificates.news(cloudfront.managed_certificate(seen.id), before, serves=serves)
     known = before and (now.arn, now.status) == (before.arn, before.status)
     return now if known and not deep else _with_acm(now, cloudfront)
-
-
-def may_request(mr: Managed, certificate: Certificate | None, memory: Memory) -> bool:
-    """Whether enough time has passed since the last request that came to nothing, or somebody says that its
-    cause is gone."""
-    if certificate and certificate.issued and memory.requested_lately(mr.uid, mr.generation):
-        # The one before, as nothing is to be seen of the next.
-        return False
-    requests = certificate.requests if certificate else 0
-    what = (certificate.arn, certificate.status, requests) if certificate else None
-    waited = memory.waited(mr.uid, what, mr.generation, certificates.delay(requests))
-    return (waited or is_requested(mr)) and too_often_until(mr, memory) is None
-
-
-def too_often_until(mr: Managed, memory: Memory) -> datetime | None:
-    """Before that time none is asked for, whatever anybody says, new domains included: ACM keeps what failed,
-    and counts all for the whole account. None where one may be asked for."""
-    return memory.too_often_until(mr.uid, MOST_IN_AN_HOUR, _HOUR)
 
 
 def _settled(certificate: Certificate, seen: ObservedTenant) -> bool:

@@ -30,6 +30,7 @@ from provider.cloudfront.adoption.owner_look import Looked
 from provider.cloudfront.aws.errors import AwsError, before_creation, explain
 from provider.cloudfront.certificate import conditions as certificate_conditions
 from provider.cloudfront.certificate import look as certificate_look
+from provider.cloudfront.certificate import requests as certificate_requests
 from provider.cloudfront.checks import preflight
 from provider.cloudfront.checks.refusals import Checks
 from provider.cloudfront.domain import dns_instructions
@@ -177,7 +178,7 @@ class TenantClient:
         self, mr: Managed, asked: desired.Tenant, seen: ObservedTenant, certificate: Certificate | None
     ) -> Assessment:
         wanted = asked.certificate_request is not None
-        may_request = wanted and certificate_look.may_request(mr, certificate, self._memory)
+        may_request = wanted and certificate_requests.may_request(mr, certificate, self._memory)
         return assessment.assess(
             mr,
             asked,
@@ -185,7 +186,7 @@ class TenantClient:
             self._with.drift_policy,
             certificate,
             may_request=may_request,
-            not_before=certificate_look.too_often_until(mr, self._memory) if wanted else None,
+            not_before=certificate_requests.too_often_until(mr, self._memory) if wanted else None,
         )
 
     def _look_at_certificate(
@@ -327,7 +328,7 @@ class TenantClient:
         if effects.requested and request:
             certificate = certificates.requested(certificate, request)
             self._note_request(mr, certificate.requests)
-        not_before = certificate_look.too_often_until(mr, self._memory) if request else None
+        not_before = certificate_requests.too_often_until(mr, self._memory) if request else None
         return assessment.assess(
             mr, before.asked, _there(effects), self._with.drift_policy, certificate, not_before=not_before
         )
