@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from edgetenants_emulator import emulator_admin
-from edgetenants_emulator.emulator_admin import Fault
+from edgetenants_emulator.admin import client
+from edgetenants_emulator.admin.client import Fault
 from sandbox.errors import WorldError
 
 __all__ = ["EmulatorAdmin", "Fault"]
 
 
-class EmulatorAdmin(emulator_admin.EmulatorAdmin):
+class EmulatorAdmin(client.EmulatorAdmin):
     """A client of a sandbox's emulator; what it cannot do is a WorldError."""
 
     def _failed(self, message: str) -> Exception:

@@ -10,15 +10,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from edgetenants_emulator.emulator_admin import AdminError, EmulatorAdmin
+    from edgetenants_emulator.admin.client import AdminError, EmulatorAdmin
     from edgetenants_emulator.server import EmulatorServer
     from edgetenants_emulator.settings import Settings
 
 __all__ = ["AdminError", "EmulatorAdmin", "EmulatorServer", "Settings"]
 
 _HOMES = {
-    "AdminError": "emulator_admin",
-    "EmulatorAdmin": "emulator_admin",
+    "AdminError": "admin.client",
+    "EmulatorAdmin": "admin.client",
     "EmulatorServer": "server",
     "Settings": "settings",
 }

@@ -7,27 +7,31 @@ import sys
 import traceback
 from dataclasses import replace
 
-from edgetenants_emulator import (
-    call_parameters,
-    certificate_users,
-    cloudfront,
-    identifiers,
-    managed_certificates,
-    restxml,
-    role_sessions,
-    route53,
-    session_ends,
-)
-from edgetenants_emulator.calls import Call, CallLog
+from edgetenants_emulator.calls import parameters as call_parameters
+from edgetenants_emulator.calls.faults import Faults, When
+from edgetenants_emulator.calls.log import Call, CallLog
+from edgetenants_emulator.calls.rate_limits import RateLimits, of_settings
+from edgetenants_emulator.certificates import managed as managed_certificates
+from edgetenants_emulator.certificates import users as certificate_users
+from edgetenants_emulator.cloudfront import handlers
+from edgetenants_emulator.dns import route53
+from edgetenants_emulator.dns.resolver import Resolver
 from edgetenants_emulator.errors import AwsError, ConnectionDropped, ErrorCode
-from edgetenants_emulator.exchange import Request, Response
-from edgetenants_emulator.faults import Faults, When
 from edgetenants_emulator.moto_services import Accounts, MotoServices, check_has, error_code
-from edgetenants_emulator.operations import CLOUDFRONT, ROUTE53, Operation, resolve, scope_of, service_model
-from edgetenants_emulator.rate_limits import RateLimits, of_settings
-from edgetenants_emulator.resolver import Resolver
-from edgetenants_emulator.world import DEFAULT_ACCOUNT, World
-from edgetenants_emulator.zone_changes import ZonesAtWork
+from edgetenants_emulator.protocol import restxml
+from edgetenants_emulator.protocol.exchange import Request, Response
+from edgetenants_emulator.protocol.operations import (
+    CLOUDFRONT,
+    ROUTE53,
+    Operation,
+    resolve,
+    scope_of,
+    service_model,
+)
+from edgetenants_emulator.state import identifiers
+from edgetenants_emulator.state.world import DEFAULT_ACCOUNT, World
+from edgetenants_emulator.sts import role_sessions, session_ends
+from edgetenants_emulator.zones.zone_changes import ZonesAtWork
 
 __all__ = ["Application"]
 
@@ -139,7 +143,7 @@ class Application:
         except AwsError:
             self._keep_parameters(call, request, operation)
             raise
-        if cloudfront.is_ours(operation, request):
+        if handlers.is_ours(operation, request):
             return self._ours(request, operation, call, request_id)
         if operation.service == CLOUDFRONT:
             _refuse_unknown(operation, request)
@@ -147,15 +151,15 @@ class Application:
 
     def _ours(self, request: Request, operation: Operation, call: Call, request_id: str) -> Response:
         try:
-            params = cloudfront.read(operation, request, self.world.settings)
+            params = handlers.read(operation, request, self.world.settings)
         except AwsError:
             self._keep_parameters(call, request, operation)
             raise
         # None of these operations takes a secret.
         if call.parameters is None:
             self.calls.keep(call, params, len(request.body))
-        call.target = cloudfront.target_of(params) or call.target
-        return cloudfront.answer(self.world, call.account, operation, params, request_id)
+        call.target = handlers.target_of(params) or call.target
+        return handlers.answer(self.world, call.account, operation, params, request_id)
 
     def _check_session(self, access_key: str, request: Request, operation: Operation, call: Call) -> None:
         try:
@@ -173,7 +177,7 @@ class Application:
         if operation.service == CLOUDFRONT:
             check_has(operation)
             # moto takes what it cannot read, and fails at it.
-            cloudfront.check(operation, request, self.world.settings)
+            handlers.check(operation, request, self.world.settings)
             self._tell_moto(operation, call.account)
         begins_session = operation.service == "sts" and operation.name in role_sessions.GUARDED
         if begins_session:

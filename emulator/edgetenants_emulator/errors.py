@@ -4,7 +4,7 @@
     ConnectionDropped   nothing is answered: the connection ends with a reset
 
 Codes and statuses are those of botocore's model of CloudFront 2020-05-31; the last group stands in no model.
-Those that only a distribution's configuration brings are in `config_errors`.
+Those that only a distribution's configuration brings are in `configuration.config_errors`.
 """
 
 from __future__ import annotations

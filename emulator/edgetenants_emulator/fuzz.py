@@ -27,14 +27,16 @@ from botocore.model import OperationModel, StructureShape
 from botocore.parsers import ResponseParserError, create_parser
 from botocore.validate import ParamValidator
 
-from edgetenants_emulator import cloudfront, managed_certificates, seed, tenants
-from edgetenants_emulator.cloudfront import HANDLERS
+from edgetenants_emulator.admin import seed
+from edgetenants_emulator.certificates import managed as managed_certificates
+from edgetenants_emulator.cloudfront import handlers, tenants
+from edgetenants_emulator.cloudfront.handlers import HANDLERS
 from edgetenants_emulator.errors import ErrorCode
 from edgetenants_emulator.fuzz_requests import Known, RawRequest, by_chance
-from edgetenants_emulator.operations import CLOUDFRONT, service_model
-from edgetenants_emulator.records import Distribution
+from edgetenants_emulator.protocol.operations import CLOUDFRONT, service_model
 from edgetenants_emulator.server import EmulatorServer
-from edgetenants_emulator.world import DEFAULT_ACCOUNT
+from edgetenants_emulator.state.records import Distribution
+from edgetenants_emulator.state.world import DEFAULT_ACCOUNT
 
 __all__ = ["COMMON", "Finding", "Report", "main", "run"]
 
@@ -133,7 +135,7 @@ class _Life:
         for _ in range(count):
             if self.chance.random() < 0.1:
                 self.world.clock.step(self.chance.choice((1.0, 60.0, 86_400.0)))
-            self._ask(cloudfront.operation_model(self.chance.choice(names)))
+            self._ask(handlers.operation_model(self.chance.choice(names)))
         self.connection.close()
 
     def _ask(self, operation: OperationModel) -> None:

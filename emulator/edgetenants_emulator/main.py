@@ -13,9 +13,10 @@ from types import FrameType
 
 import click
 
-from edgetenants_emulator import snapshot, unknowns
+from edgetenants_emulator.admin import snapshot
 from edgetenants_emulator.server import DnsPortError, EmulatorServer
 from edgetenants_emulator.settings import ENVIRONMENT_PREFIX, Settings
+from edgetenants_emulator.unknowns import catalog
 
 __all__ = ["main"]
 
@@ -50,7 +51,7 @@ def main(
 @main.command("unknowns")
 def list_unknowns() -> None:
     """List what AWS does not say: how it is read here, what switches it, where that comes from."""
-    click.echo(unknowns.as_text(_settings()), nl=False)
+    click.echo(catalog.as_text(_settings()), nl=False)
 
 
 def _serve(host: str, port: int, rate: float, dns_port: int | None, state: Path | None) -> None:

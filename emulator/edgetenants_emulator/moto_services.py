@@ -17,10 +17,10 @@ from moto.iam.models import get_account_id_from
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
 from edgetenants_emulator.errors import AwsError, ErrorCode
-from edgetenants_emulator.exchange import Request, Response
-from edgetenants_emulator.operations import Operation, service_model
-from edgetenants_emulator.records import Distribution
-from edgetenants_emulator.world import DEFAULT_ACCOUNT
+from edgetenants_emulator.protocol.exchange import Request, Response
+from edgetenants_emulator.protocol.operations import Operation, service_model
+from edgetenants_emulator.state.records import Distribution
+from edgetenants_emulator.state.world import DEFAULT_ACCOUNT
 
 __all__ = ["Accounts", "MotoServices", "check_has", "error_code"]
 

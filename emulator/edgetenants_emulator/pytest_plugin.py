@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from edgetenants_emulator.emulator_admin import EmulatorAdmin
+from edgetenants_emulator.admin.client import EmulatorAdmin
 
 __all__ = ["TenantDistribution", "cloudfront_emulator", "tenant_distribution"]
 

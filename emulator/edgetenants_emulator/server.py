@@ -15,17 +15,17 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NoReturn
 
-from edgetenants_emulator.admin import PREFIX, Admin
+from edgetenants_emulator.admin.api import PREFIX, Admin
+from edgetenants_emulator.admin.client import EmulatorAdmin
 from edgetenants_emulator.application import Application
 from edgetenants_emulator.clock import VirtualClock
-from edgetenants_emulator.dns_server import DnsServer
-from edgetenants_emulator.emulator_admin import EmulatorAdmin
+from edgetenants_emulator.dns.server import DnsServer
 from edgetenants_emulator.errors import AwsError, ConnectionDropped, ErrorCode
-from edgetenants_emulator.exchange import Request, Response
-from edgetenants_emulator.request_body import read_body
+from edgetenants_emulator.protocol.exchange import Request, Response
+from edgetenants_emulator.protocol.request_body import read_body
+from edgetenants_emulator.protocol.timed_stream import TimedStream
 from edgetenants_emulator.settings import Settings
-from edgetenants_emulator.timed_stream import TimedStream
-from edgetenants_emulator.world import World
+from edgetenants_emulator.state.world import World
 
 __all__ = ["DnsPortError", "EmulatorServer"]
 

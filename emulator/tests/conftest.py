@@ -17,9 +17,10 @@ from botocore.exceptions import ClientError
 from moto.acm.models import acm_backends
 from moto.route53.models import route53_backends
 
-from edgetenants_emulator import EmulatorServer, certificates
-from edgetenants_emulator.cloudfront import HANDLERS
-from edgetenants_emulator.operations import service_model
+from edgetenants_emulator import EmulatorServer
+from edgetenants_emulator.certificates import acm
+from edgetenants_emulator.cloudfront.handlers import HANDLERS
+from edgetenants_emulator.protocol.operations import service_model
 
 ACCOUNT = "123456789012"
 OTHER_ACCOUNT = "210987654321"
@@ -93,7 +94,7 @@ class Aws:
         )
 
     def certificate(self, *names: str) -> str:
-        return certificates.issue(self.account, names)
+        return acm.issue(self.account, names)
 
     def distribution(
         self, reference: str = "one", certificate: str = "", parameters: Any = (), **config: Any
@@ -167,7 +168,7 @@ def multi_tenant_config(reference: str, certificate: str, parameters: Any, **cha
 @pytest.fixture(scope="session")
 def issued() -> dict[str, Any]:
     """A certificate for each account, made once: keys are slow."""
-    arns = {account: certificates.issue(account, COVERED) for account in (ACCOUNT, OTHER_ACCOUNT)}
+    arns = {account: acm.issue(account, COVERED) for account in (ACCOUNT, OTHER_ACCOUNT)}
     return {account: acm_backends[account]["us-east-1"].get_certificate(arn) for account, arn in arns.items()}
 
 
@@ -197,7 +198,7 @@ def nothing_left():
         backends["aws"].zones.clear()
     for backends in acm_backends.values():
         held = backends["us-east-1"]._certificates
-        for arn in [arn for arn, each in held.items() if isinstance(each, certificates.ManagedBundle)]:
+        for arn in [arn for arn, each in held.items() if isinstance(each, acm.ManagedBundle)]:
             del held[arn]
 
 

@@ -5,8 +5,9 @@ More of them: python -m edgetenants_emulator.fuzz --count 100000 --seed 7
 
 import http.client
 
-from edgetenants_emulator import fuzz, tenants
-from edgetenants_emulator.cloudfront import HANDLERS
+from edgetenants_emulator import fuzz
+from edgetenants_emulator.cloudfront import tenants
+from edgetenants_emulator.cloudfront.handlers import HANDLERS
 
 COUNT = 5000
 """About ten seconds on an idle machine."""

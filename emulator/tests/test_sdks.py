@@ -17,9 +17,11 @@ import pytest
 from moto.acm.models import acm_backends
 from moto.cloudfront.models import cloudfront_backends
 
-from edgetenants_emulator import EmulatorServer, certificates, restxml
-from edgetenants_emulator.cloudfront import HANDLERS
-from edgetenants_emulator.operations import service_model
+from edgetenants_emulator import EmulatorServer
+from edgetenants_emulator.certificates import acm
+from edgetenants_emulator.cloudfront.handlers import HANDLERS
+from edgetenants_emulator.protocol import restxml
+from edgetenants_emulator.protocol.operations import service_model
 
 HERE = Path(__file__).resolve().parent
 CACHE = Path(os.environ.get("EDGETENANTS_CACHE", HERE.parents[1] / ".cache")).resolve()
@@ -125,7 +127,7 @@ def program(request, emulator):
     """A program as it is called for the emulator."""
     if request.param == "go":
         return [*go_program(), emulator.url]
-    arn = certificates.issue(JAVASCRIPT_ACCOUNT, ("example.com", "*.example.com"))
+    arn = acm.issue(JAVASCRIPT_ACCOUNT, ("example.com", "*.example.com"))
     return [*javascript_program(), emulator.url, arn]
 
 

@@ -8,7 +8,7 @@ import urllib.request
 
 import pytest
 
-from edgetenants_emulator import certificates
+from edgetenants_emulator.certificates import acm as certificates
 from edgetenants_emulator.server import EmulatorServer
 from tests.contract import ministack
 from tests.contract.account import SESSION, Account

@@ -11,7 +11,7 @@ from typing import Any
 import botocore.session
 from boto3 import Session
 
-from edgetenants_emulator import certificates
+from edgetenants_emulator.certificates import acm
 from edgetenants_emulator.settings import Settings
 from provider.cloudfront.aws.calls import CloudFrontCalls
 from provider.cloudfront.clients.connection_group import GroupClient
@@ -42,7 +42,7 @@ class Recorded:
         names = ["*.example.com"]
         seed = {"id": DISTRIBUTION, "certificateDomains": names, "parameters": [{"name": "tenantName"}]}
         self.admin("POST", "seed", {"account": ACCOUNT, "distributions": [seed]})
-        self.own_certificate = certificates.issue(ACCOUNT, ["*.custom.test"])
+        self.own_certificate = acm.issue(ACCOUNT, ["*.custom.test"])
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.calls, name)

@@ -10,7 +10,7 @@ from dataclasses import fields
 from typing import Any
 
 from edgetenants_emulator.settings import Settings
-from edgetenants_emulator.unknowns import UNKNOWNS
+from edgetenants_emulator.unknowns.catalog import UNKNOWNS
 
 SEED = int(os.environ.get("EDGETENANTS_SEED", "20250428"))
 """Of the combinations; another one by EDGETENANTS_SEED."""

@@ -17,7 +17,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, seed, settings
 from hypothesis import strategies as some
 
-from edgetenants_emulator import EmulatorServer, certificates
+from edgetenants_emulator import EmulatorServer
+from edgetenants_emulator.certificates import acm
 from provider.cloudfront.domain.moves import TAKE_ANNOTATION
 from provider.cloudfront.state.certificates import covers
 from tests.contract.lives import ACCOUNT, DISTRIBUTION, GEO, WEB_ACL, GroupLife, Life, Recorded
@@ -113,8 +114,8 @@ class Account:
         names, parameters = [INHERITED[OTHER]], [{"name": "tenantName"}]
         seeded = {"id": OTHER, "certificateDomains": names, "parameters": parameters}
         self.aws.admin("POST", "seed", {"account": ACCOUNT, "distributions": [seeded]})
-        self.custom = {name: certificates.issue(ACCOUNT, list(of)) for name, of in CUSTOM.items()}
-        self.everything = certificates.issue(ACCOUNT, [f"*.{zone}" for zone in ZONES])
+        self.custom = {name: acm.issue(ACCOUNT, list(of)) for name, of in CUSTOM.items()}
+        self.everything = acm.issue(ACCOUNT, [f"*.{zone}" for zone in ZONES])
         group = GroupLife(manifest(name="shop.edits"), self.aws)
         group.settle()
         self.group = group.status["atProvider"]

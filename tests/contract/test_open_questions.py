@@ -14,7 +14,7 @@ import pytest
 
 from edgetenants_emulator import EmulatorServer
 from edgetenants_emulator.settings import Settings
-from edgetenants_emulator.unknowns import UNKNOWNS
+from edgetenants_emulator.unknowns.catalog import UNKNOWNS
 from tests.contract import readings
 from tests.contract.lives import DISTRIBUTION, Life, Recorded, with_every_field, with_managed_certificate
 from tests.unit.provider.world import managed

@@ -1,0 +1,162 @@
+"""ACM certificates as CloudFront sees them: issued, in us-east-1, and the names that they cover.
+
+The certificates themselves are moto's: `acm` is the real thing for whoever asks ACM's API.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any
+
+from cryptography import x509
+from moto.acm.exceptions import CertificateNotFound
+from moto.acm.models import CertBundle, acm_backends
+
+from edgetenants_emulator.clock import VirtualClock
+from edgetenants_emulator.state import identifiers
+from edgetenants_emulator.state.records import ManagedCertificate, Renewal
+
+__all__ = ["count", "covers", "exists", "issue", "issued_names", "redirect", "request_managed", "show_users"]
+
+REGION = "us-east-1"
+
+
+def covers(names: Iterable[str], domain: str) -> bool:
+    """Whether a certificate's names cover a domain; a wildcard stands for exactly one label.
+
+    >>> covers(["*.example.com"], "a.example.com"), covers(["*.example.com"], "a.b.example.com")
+    (True, False)
+    """
+    wildcard = "*." + domain.partition(".")[2]
+    return any(name.lower() in (domain, wildcard) for name in names)
+
+
+def issued_names(account: str, arn: str | None) -> tuple[str, ...] | None:
+    """The names on an issued certificate in us-east-1; None when the account has no such one."""
+    if not arn:
+        return None
+    try:
+        certificate = acm_backends[account][REGION].get_certificate(arn)
+    except CertificateNotFound:
+        return None
+    if certificate.status != "ISSUED":
+        return None
+    return _names(certificate.cert)
+
+
+@lru_cache(maxsize=1024)
+def _names(pem: bytes) -> tuple[str, ...]:
+    """The names on a certificate, read from itself: moto 5 has them at one place in some versions."""
+    certificate = x509.load_pem_x509_certificate(pem)
+    common = certificate.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
+    names = [str(each.value) for each in common]
+    with suppress(x509.ExtensionNotFound):
+        extension = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+        names += [str(each.value) for each in extension.value]
+    return tuple(dict.fromkeys(names))
+
+
+def issue(account: str, names: Sequence[str]) -> str:
+    """A new certificate for these names, issued at once; its ARN."""
+    backend = acm_backends[account][REGION]
+    arn = backend.request_certificate(
+        domain_name=names[0],
+        idempotency_token=identifiers.request_id(),
+        subject_alt_names=list(names[1:]),
+        tags=[],
+    )
+    backend.get_certificate(arn).status = "ISSUED"
+    return arn
+
+
+class ManagedBundle(CertBundle):
+    """A managed certificate as ACM shows it: its status is CloudFront's, on the virtual clock."""
+
+    managed: ManagedCertificate
+    clock: VirtualClock
+
+    def check(self) -> None:
+        """Take the status over; moto's own would be issued after a minute of real time."""
+        self.status = self.managed.status.upper().replace("-", "_")
+
+    def describe(self) -> dict[str, Any]:
+        """moto's description, with what ACM says of managed certificates."""
+        described: dict[str, Any] = super().describe()
+        detail = described["Certificate"]
+        detail["ManagedBy"] = "CLOUDFRONT"
+        detail["DomainValidationOptions"] = [self._option(domain) for domain in self.managed.tokens]
+        if self.managed.failure_reason:
+            detail["FailureReason"] = self.managed.failure_reason
+        detail |= self._dates()
+        if not self.managed.validity:
+            del detail["IssuedAt"], detail["NotBefore"], detail["NotAfter"]
+        eligible = self.status == "ISSUED" and detail["InUseBy"]
+        detail["RenewalEligibility"] = "ELIGIBLE" if eligible else "INELIGIBLE"
+        if self.managed.renewal:
+            detail["RenewalSummary"] = self._renewal(self.managed.renewal)
+        return described
+
+    def _dates(self) -> dict[str, float]:
+        managed = self.managed
+        times = {"CreatedAt": managed.requested, "IssuedAt": managed.issued}
+        if managed.validity:
+            times |= {"NotBefore": managed.validity.not_before, "NotAfter": managed.validity.not_after}
+        return {name: self.clock.unix(at) for name, at in times.items() if at is not None}
+
+    def _renewal(self, renewal: Renewal) -> dict[str, Any]:
+        options = [{**self._option(name), "ValidationStatus": renewal.status} for name in self.managed.tokens]
+        summary = {
+            "RenewalStatus": renewal.status,
+            "UpdatedAt": self.clock.unix(renewal.updated),
+            "DomainValidationOptions": options,
+        }
+        return {**summary, "RenewalStatusReason": renewal.reason} if renewal.reason else summary
+
+    def _option(self, domain: str) -> dict[str, Any]:
+        source, target = redirect(self.managed, domain)
+        status = {"ISSUED": "SUCCESS", "PENDING_VALIDATION": "PENDING_VALIDATION"}.get(self.status, "FAILED")
+        return {
+            "DomainName": domain,
+            "ValidationDomain": domain,
+            "ValidationStatus": status,
+            "ValidationMethod": "HTTP",
+            "HttpRedirect": {"RedirectFrom": source, "RedirectTo": target},
+        }
+
+
+def request_managed(certificate: ManagedCertificate, transparency_logging: str, clock: VirtualClock) -> None:
+    """Put a managed certificate into its account's ACM and give it its ARN."""
+    primary, *others = certificate.tokens
+    bundle = ManagedBundle.generate_cert(primary, certificate.account, REGION, sans=others)
+    assert isinstance(bundle, ManagedBundle)  # noqa: S101 - `generate_cert` makes what it is called on
+    bundle.managed, bundle.clock = certificate, clock
+    bundle.cert_options["CertificateTransparencyLoggingPreference"] = transparency_logging
+    certificate.arn = bundle.arn
+    # moto's API only takes requests of its own making.
+    acm_backends[certificate.account][REGION]._certificates[bundle.arn] = bundle  # noqa: SLF001
+
+
+def exists(certificate: ManagedCertificate) -> bool:
+    """Whether ACM still has it."""
+    return certificate.arn in acm_backends[certificate.account][REGION]._certificates  # noqa: SLF001
+
+
+def show_users(account: str, users: Mapping[str, list[str]]) -> None:
+    """Let ACM say what uses an account's certificates: ARNs by a certificate's."""
+    for arn, bundle in list(acm_backends[account][REGION]._certificates.items()):  # noqa: SLF001
+        bundle.in_use_by = users.get(arn, [])
+
+
+def count(account: str, *, with_managed: bool) -> int:
+    """How many certificates an account has in us-east-1, whatever their status."""
+    held = list(acm_backends[account][REGION]._certificates.values())  # noqa: SLF001
+    return sum(with_managed or not isinstance(each, ManagedBundle) for each in held)
+
+
+def redirect(certificate: ManagedCertificate, domain: str) -> tuple[str, str]:
+    """From where to where the token's path is redirected; without a scheme, as the API has them."""
+    path = f".well-known/pki-validation/{certificate.tokens[domain]}.txt"
+    target = f"validation.{REGION}.acm-validations.aws/{certificate.account}/{path}"
+    return f"{domain}/{path}", target

@@ -1,0 +1,39 @@
+"""What control of a certificate's domains hangs on: its tenant, its endpoint, where the domains point."""
+
+from __future__ import annotations
+
+from edgetenants_emulator.dns import pointing
+from edgetenants_emulator.state.records import ManagedCertificate, Tenant
+from edgetenants_emulator.state.world import World
+
+__all__ = ["NOT_OWNED", "endpoint", "points", "proven", "tenant_of"]
+
+NOT_OWNED = (
+    "The provided Domain Name is not valid. Could not verify Domain Name ownership. "
+    "It may not be pointing to a valid CloudFront resource."
+)
+
+
+def tenant_of(world: World, certificate: ManagedCertificate) -> Tenant | None:
+    """The tenant whose certificate this still is."""
+    tenant = world.tenants.get(certificate.account, certificate.tenant_id)
+    return tenant if tenant and tenant.certificate is certificate else None
+
+
+def endpoint(world: World, group_id: str) -> str:
+    """The routing endpoint of a connection group; empty where there is no such group."""
+    group = world.groups.anywhere(group_id)
+    return group.routing_endpoint if group else ""
+
+
+def points(world: World, domain: str, routing_endpoint: str) -> bool:
+    """Whether CloudFront sees a domain point to an endpoint."""
+    if not routing_endpoint:
+        return False
+    return pointing.verdict(world.lookup, domain, routing_endpoint).status is pointing.DnsStatus.VALID
+
+
+def proven(world: World, certificate: ManagedCertificate, tenant: Tenant | None) -> bool:
+    """Whether every domain of a certificate points to the tenant's endpoint or has its token served."""
+    here = endpoint(world, tenant.group_id) if tenant else ""
+    return all(domain in certificate.served or points(world, domain, here) for domain in certificate.tokens)

@@ -1,0 +1,67 @@
+"""A distribution's configuration on its way in, as the rules look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from edgetenants_emulator.errors import AwsError, ErrorCode
+from edgetenants_emulator.state.world import World
+
+__all__ = ["Config", "Submitted", "items", "texts"]
+
+Config = Mapping[str, Any]
+
+
+def items(structure: Config | None) -> list[Any]:
+    """The Items of AWS's `{"Quantity", "Items"}`; none where there is no such structure."""
+    return list((structure or {}).get("Items") or ())
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """A completed config, and who sends it."""
+
+    world: World
+    account: str
+    config: Config
+    updated_id: str | None = None
+    """The distribution that it is an update of; None for a new one."""
+
+    @property
+    def tenant_only(self) -> bool:
+        """Whether it is of a multi-tenant distribution."""
+        return bool(self.config["ConnectionMode"] == "tenant-only")
+
+    @property
+    def behaviors(self) -> list[Config]:
+        """The default cache behavior and the others."""
+        return [self.config["DefaultCacheBehavior"], *items(self.config.get("CacheBehaviors"))]
+
+    @property
+    def origins(self) -> list[Config]:
+        """Its origins."""
+        return items(self.config["Origins"])
+
+    def others(self, fits: Callable[[Config], bool]) -> int:
+        """How many of the account's other distributions have a config that fits."""
+        own = self.world.distributions.of(self.account)
+        return sum(each.id != self.updated_id and fits(each.config) for each in own)
+
+    def illegal(self, message: str) -> AwsError:
+        """InvalidArgument, which AWS calls IllegalUpdate where it refuses an update as a whole."""
+        code = ErrorCode.ILLEGAL_UPDATE if self.updated_id else ErrorCode.INVALID_ARGUMENT
+        return AwsError(code, message)
+
+
+def texts(value: Any) -> Iterator[str]:
+    """Every string inside a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for inside in value.values():
+            yield from texts(inside)
+    elif isinstance(value, list):
+        for inside in value:
+            yield from texts(inside)

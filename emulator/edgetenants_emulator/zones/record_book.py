@@ -1,0 +1,59 @@
+"""The records set by hand: a part of the state, saved and loaded with it."""
+
+from __future__ import annotations
+
+import threading
+
+from edgetenants_emulator.zones.authority import RecordSet
+from edgetenants_emulator.zones.late_views import Former, History
+
+__all__ = ["Entry", "RecordBook"]
+
+
+Entry = tuple[str, RecordSet]
+"""A zone and records in it."""
+
+
+class RecordBook:
+    """Records set by hand, for zones that Route 53 does not have."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._records: dict[tuple[str, str], Entry] = {}
+        self.history: History[tuple[str, str], Entry] = History()
+        self.changes = 0
+        """Moves with every change."""
+
+    def put(self, record: RecordSet, zone: str, now: float = 0.0, lag: float | None = None) -> None:
+        """Set the records of a name and type, to be seen after `lag` virtual seconds, or after the setting's.
+
+        Raises ValueError beside a CNAME, which stands alone.
+        """
+        with self._lock:
+            others = {kind for name, kind in self._records if name == record.name} - {record.type}
+            if others and "CNAME" in others | {record.type}:
+                raise ValueError(f"{record.name} has {', '.join(sorted(others))}: a CNAME stands alone")
+            key = (record.name, record.type)
+            self.history.note(key, Former(now, self._records.get(key), lag))
+            self._records[key] = (zone, record)
+            self.changes += 1
+
+    def remove(self, name: str = "", record_type: str = "", now: float = 0.0) -> int:
+        """Take away what has this name and type, where they are given; how many sets that were."""
+        with self._lock:
+            gone = [key for key in self._records if name in ("", key[0]) and record_type in ("", key[1])]
+            for key in gone:
+                self.history.note(key, Former(now, self._records.pop(key)))
+            self.changes += len(gone)
+            return len(gone)
+
+    def seen(self, now: float, lag: float) -> list[Entry]:
+        """Zone and records, as somebody sees them to whom changes come so late."""
+        with self._lock:
+            present = dict(self._records)
+        return list(self.history.seen(present, now, lag).values())
+
+    def listed(self) -> list[Entry]:
+        """Zone and records, in the order of their setting."""
+        with self._lock:
+            return list(self._records.values())
