@@ -178,7 +178,6 @@ class Application:
             check_has(operation)
             # moto takes what it cannot read, and fails at it.
             handlers.check(operation, request, self.world.settings)
-            self._tell_moto(operation, call.account)
         begins_session = operation.service == "sts" and operation.name in role_sessions.GUARDED
         if begins_session:
             scope = scope_of(request)
@@ -211,13 +210,6 @@ class Application:
             with self.world.lock:
                 managed_certificates.advance(self.world)
 
-    def _tell_moto(self, operation: Operation, account: str) -> None:
-        distribution_id = operation.labels.get("DistributionId", "")
-        with self.world.lock:
-            distribution = self.world.distributions.get(account, distribution_id)
-        if distribution:
-            self.moto.remember(distribution)
-
 
 def _refuse_unknown(operation: Operation, request: Request) -> None:
     if not operation.name:
@@ -243,4 +235,12 @@ def _error(operation: Operation, error: AwsError, request_id: str) -> Response:
         return Response(error.status, headers, body)
     headers["Content-Type"] = "text/xml"
     sender = "Sender" if error.status < 500 else "Receiver"
-    return Response(error.status, headers, restxml.error_body(error.code, error.message, request_id, sender))
+    body = restxml.error_body(error.code, error.message, request_id, sender, _namespace(operation.service))
+    return Response(error.status, headers, body)
+
+
+def _namespace(service: str) -> str:
+    if service == ROUTE53:
+        return route53.NAMESPACE
+    model = service_model(service)
+    return (model and model.metadata.get("xmlNamespace")) or restxml.NAMESPACE

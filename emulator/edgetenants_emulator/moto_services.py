@@ -5,11 +5,9 @@ from __future__ import annotations
 import io
 import json
 import threading
-from types import SimpleNamespace
 from typing import Any
 from urllib.parse import unquote
 
-from moto.cloudfront.models import cloudfront_backends
 from moto.cloudfront.responses import CloudFrontResponse
 from moto.core.base_backend import BackendDict
 from moto.core.utils import camelcase_to_underscores
@@ -19,7 +17,6 @@ from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_ba
 from edgetenants_emulator.errors import AwsError, ErrorCode
 from edgetenants_emulator.protocol.exchange import Request, Response
 from edgetenants_emulator.protocol.operations import Operation, service_model
-from edgetenants_emulator.state.records import Distribution
 from edgetenants_emulator.state.world import DEFAULT_ACCOUNT
 
 __all__ = ["Accounts", "MotoServices", "check_has", "error_code"]
@@ -73,15 +70,6 @@ class MotoServices:
         if response.status == 404 and response.headers.get("Content-Type", "").startswith("text/html"):
             raise not_implemented(operation)
         return response
-
-    def remember(self, distribution: Distribution) -> None:
-        """Let moto know a distribution: its own operations on one (invalidations) look it up."""
-        location = f"https://cloudfront.amazonaws.com/2020-05-31/distribution/{distribution.id}"
-        known: Any = SimpleNamespace(
-            distribution_id=distribution.id, location=location, etag=distribution.etag, advance=lambda: None
-        )
-        with self._lock:
-            cloudfront_backends[distribution.account]["aws"].distributions[distribution.id] = known
 
     def reset(self) -> None:
         """Empty all of moto's backends in this process."""

@@ -25,6 +25,7 @@ from edgetenants_emulator.zones.zone_changes import Change, prior_request_not_co
 
 __all__ = [
     "MEMBERS",
+    "NAMESPACE",
     "answer",
     "check_at_rest",
     "is_ours",
@@ -50,7 +51,7 @@ MEMBERS: Mapping[str, str] = {
     "MultiValueAnswer": "multi_value_answer",
 }
 """The members of a record set, and how moto calls them."""
-_NAMESPACE = "https://route53.amazonaws.com/doc/2013-04-01/"
+NAMESPACE = "https://route53.amazonaws.com/doc/2013-04-01/"
 # Operations that Route 53 does one at a time for a zone; those of tags and of traffic policies are left out.
 _SERIAL = frozenset(
     {
@@ -93,7 +94,7 @@ def answer(world: World, account: str, operation: Operation, request: Request, r
     model = services.operation_model(operation.name)
     params = restxml.parse(model, request, operation.labels)
     result = _HANDLERS[operation.name](world, account, params)
-    return restxml.serialize(model, result, request_id, _NAMESPACE)
+    return restxml.serialize(model, result, request_id, NAMESPACE)
 
 
 def with_change(world: World, account: str, operation: Operation, response: Response) -> Response:

@@ -182,10 +182,12 @@ def _text(value: str) -> str:
     return escape(NOT_IN_XML.sub("\ufffd", value), _ESCAPED)
 
 
-def error_body(code: str, message: str, request_id: str, sender: str = "Sender") -> bytes:
-    """An error as CloudFront writes it."""
+def error_body(
+    code: str, message: str, request_id: str, sender: str = "Sender", namespace: str = NAMESPACE
+) -> bytes:
+    """An error as CloudFront, Route 53 and the services of the query protocol write it."""
     return (
-        f'<?xml version="1.0"?>\n<ErrorResponse xmlns="{NAMESPACE}"><Error><Type>{sender}</Type>'
+        f'<?xml version="1.0"?>\n<ErrorResponse xmlns="{namespace}"><Error><Type>{sender}</Type>'
         f"<Code>{_text(code)}</Code><Message>{_text(message)}</Message></Error>"
         f"<RequestId>{request_id}</RequestId></ErrorResponse>"
     ).encode()

@@ -362,3 +362,34 @@ def test_moments_are_written_as_the_protocol_has_them(aws, send):
     for name in ("CreatedTime", "LastModifiedTime"):
         text = root.findtext(f"{{{NAMESPACE}}}{name}")
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", text)
+
+
+@pytest.mark.parametrize(
+    ("call", "namespace"),
+    [
+        (("GetDistributionTenant", "GET", "/2020-05-31/distribution-tenant/dt_none"), NAMESPACE),
+        (
+            ("GetHostedZone", "GET", "/2013-04-01/hostedzone/ZNONE"),
+            "https://route53.amazonaws.com/doc/2013-04-01/",
+        ),
+        (("GetCallerIdentity", "POST", "2011-06-15"), "https://sts.amazonaws.com/doc/2011-06-15/"),
+        (("ListUsers", "POST", "2010-05-08"), "https://iam.amazonaws.com/doc/2010-05-08/"),
+    ],
+    ids=["cloudfront", "route53", "sts", "iam"],
+)
+def test_an_error_has_the_namespace_of_its_service(emulator, admin, request, call, namespace):
+    operation, method, where = call
+    service = request.node.callspec.id
+    admin("POST", "faults", {"operation": operation, "error": {"code": "AccessDenied"}})
+    headers = {"Authorization": SIGNED["Authorization"].replace("/cloudfront/", f"/{service}/")}
+    body = None
+    if method == "POST":
+        body, where = f"Action={operation}&Version={where}", "/"
+        headers["Content-Type"] = "application/x-www-form-urlencoded"
+    connection = http.client.HTTPConnection(urlsplit(emulator.url).netloc, timeout=10)
+    connection.request(method, where, body, headers)
+    answered = connection.getresponse()
+    root = ET.fromstring(answered.read())
+    connection.close()
+    assert answered.status == 403
+    assert root.tag == f"{{{namespace}}}ErrorResponse"

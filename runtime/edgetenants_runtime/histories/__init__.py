@@ -8,8 +8,8 @@ write that the policies forbid, never two external resources, no orphan that was
 that was to be kept, no write in the steady state, everything as asked in the end.
 
 A history prints as the script that plays it, so a failing one becomes a test by pasting it.
-`histories.drawing` makes them up, `python -m edgetenants_runtime.histories` runs many; both need the distribution's
-extra `histories`.
+`histories.drawing` makes them up, `python -m edgetenants_runtime.histories` runs many; both need the extra
+`histories` of the distribution.
 """
 
 from edgetenants_runtime.histories.actions import (
