@@ -1,33 +1,63 @@
-"""`edgetenants`: what people run. Wires; what is done stands in `function` and `sandbox`."""
+"""`edgetenants`: what people run. Wires; what is done stands in `function` and `sandbox`.
+
+A command's module is imported when the command runs: each needs a part of the project that takes a second to
+import, and `--version`, `-h` and shell completion need none.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Final
 
 import click
-
-from cli.demo import demo
-from cli.importing import import_
-from cli.plan import plan
-from cli.render import render
-from cli.sandbox import sandbox
-from cli.validate import validate
+from click.shell_completion import CompletionItem
 
 __all__ = ["cli", "main"]
 
+_COMMANDS: Final[Mapping[str, tuple[str, str, str]]] = {
+    "demo": ("cli.demo", "demo", "Watch a claim become a live tenant, be changed, drift, be deleted."),
+    "import": ("cli.importing", "import_", "Write a DistributionTenant for every tenant of a distribution."),
+    "plan": ("cli.plan", "plan", "Show the calls to AWS that the provider would make."),
+    "render": ("cli.render", "render", "Print what claims become: their status and their resources."),
+    "sandbox": ("cli.sandbox", "sandbox", "A whole local world: Crossplane, CloudFront, the provider."),
+    "validate": ("cli.validate", "validate", "Say what is wrong with claims, plans and resources."),
+}
+"""By name: the module, the command in it, and what the list of commands says of it."""
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+
+class _Commands(click.Group):
+    """A group whose commands are imported when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
+        if cmd_name not in _COMMANDS:
+            return None
+        module, name, _ = _COMMANDS[cmd_name]
+        command: click.Command = getattr(import_module(module), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, says) for name, (_, _, says) in sorted(_COMMANDS.items())])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        names = ((name, says) for name, (_, _, says) in sorted(_COMMANDS.items()))
+        commands = [CompletionItem(name, help=says) for name, says in names if name.startswith(incomplete)]
+        # The options of the group, but not the group's own way to its commands, which imports each.
+        return [*commands, *super(click.Group, self).shell_complete(ctx, incomplete)]
+
+
+_SETTINGS: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
+
+
+@click.group(cls=_Commands, context_settings=_SETTINGS)
 @click.version_option(package_name="edgetenants")
 def cli() -> None:
     """A domain of its own for each customer of a SaaS, from one small Kubernetes object."""
-
-
-cli.add_command(render)
-cli.add_command(validate)
-cli.add_command(plan)
-cli.add_command(import_)
-cli.add_command(sandbox)
-cli.add_command(demo)
 
 
 def main() -> None:
