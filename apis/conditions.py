@@ -115,8 +115,9 @@ class TenantReadyReason(StrEnum):
     lifts it; clears by itself then."""
     DELETION_HELD = "DeletionHeld"
     """Nothing is deleted in AWS: deletionProtection is on, AWS does not tell whether a connection group has
-    tenants, the kind's CRD is itself being deleted, or the provider runs with --hold-deletions. Whoever is
-    sure confirms as the message says; does not clear by itself. Of a new resource: the one that had the
+    tenants or of which account the credentials are, the provider may have lost its installation id, the
+    kind's CRD is itself being deleted, or the provider runs with --hold-deletions. To proceed, set the
+    annotation shown in the message; does not clear by itself. Of a new resource: the one that had the
     tenant before is being deleted, and is held so or paused; whoever paused it ends that."""
     RECREATION_HELD = "RecreationHeld"
     """The tenant or connection group is gone from AWS, and is not made anew: for one poll interval, as others

@@ -1,7 +1,8 @@
-"""Write docs/iam.md from the calls that the code makes; run as `python -m provider.iampage [--check]`.
+"""Write docs/iam.md and an example policy from the calls that the code makes; run as
+`python -m provider.iampage [--check]`.
 
 Which operations are called is read from the code itself: each call stands in a `failing("Operation")` block.
-With --check nothing is written: the exit code is 1 where the page is stale.
+With --check nothing is written: the exit code is 1 where one of the two is stale.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from typing import Any, Final
 
 from provider.cloudfront.aws.operations import OPERATIONS, Feature, Grant, Operation, Resource
 
-__all__ = ["called", "main", "page", "policy"]
+__all__ = ["called", "example", "main", "page", "policy"]
 
 PAGE: Final = Path(__file__).parent.parent / "docs/iam.md"
+EXAMPLE: Final = Path(__file__).parent.parent / "examples/provider/iam-policy.json"
+"""One policy for all features but the command line's and roles, for a first try."""
 _CODE: Final = Path(__file__).parent
 _BY_BOTOCORE: Final = ("AssumeRole", "AssumeRoleWithWebIdentity")
 """Calls that botocore makes by itself, for provider configs with roles."""
@@ -39,7 +42,8 @@ The policies below are made from the calls that the code makes, and are no wider
 stands beside it. An action that is missing shows as `AccessDenied` with the name of the call in the message
 of `Synced`, and is tried again by itself.
 
-To let the provider look and never write, take the last policy alone, with `--read-only` or `writes: Frozen`.
+To let the provider look and never write, take the policy [Only to look](#only-to-look) alone, with
+`--read-only` or `writes: Frozen`.
 """
 
 
@@ -101,6 +105,21 @@ def policy(granted: Iterable[Grant], sid: str) -> dict[str, Any]:
 def page() -> str:
     """The whole page."""
     return _HEADER + "\n".join((_INTRODUCTION, *_sections(), _table(), _reading(), _roles()))
+
+
+def example() -> str:
+    """One policy with a statement for each feature."""
+    statements = [
+        {
+            "Sid": _sid(feature),
+            "Effect": "Allow",
+            "Action": sorted({grant.action for grant in grants(feature)}),
+            "Resource": "*",
+        }
+        for feature in Feature
+        if feature not in (Feature.IMPORT, Feature.IDENTITY) and grants(feature)
+    ]
+    return json.dumps({"Version": "2012-10-17", "Statement": statements}, indent=2) + "\n"
 
 
 def _sections() -> Iterator[str]:
@@ -165,18 +184,19 @@ def _sid(feature: Feature) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the page, or with --check say whether it is stale; the exit code."""
+    """Write both files, or with --check say which is stale; the exit code."""
     parser = argparse.ArgumentParser(prog="python -m provider.iampage", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if it is stale")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if one is stale")
     options = parser.parse_args(arguments)
-    text = page()
+    files = {PAGE: page(), EXAMPLE: example()}
     if not options.check:
-        PAGE.write_text(text, encoding="utf-8")
+        for path, text in files.items():
+            path.write_text(text, encoding="utf-8")
         return 0
-    if PAGE.is_file() and PAGE.read_text(encoding="utf-8") == text:
-        return 0
-    print("stale: docs/iam.md (run `make generate`)", file=sys.stderr)
-    return 1
+    stale = [path for path, text in files.items() if not path.is_file() or path.read_text("utf-8") != text]
+    for path in stale:
+        print(f"stale: {path.parent.name}/{path.name} (run `make generate`)", file=sys.stderr)
+    return 1 if stale else 0
 
 
 if __name__ == "__main__":

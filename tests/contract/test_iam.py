@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from provider import iampage
@@ -84,8 +86,20 @@ def test_what_does_not_write_is_named_so(name):
 
 
 def test_a_stale_page_is_told(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(iampage, "PAGE", tmp_path / "iam.md")
+    monkeypatch.setattr(iampage, "PAGE", tmp_path / "docs" / "iam.md")
+    monkeypatch.setattr(iampage, "EXAMPLE", tmp_path / "docs" / "policy.json")
+    (tmp_path / "docs").mkdir()
     assert iampage.main(["--check"]) == 1
-    assert "stale: docs/iam.md" in capsys.readouterr().err
+    assert "stale: docs/iam.md" in (told := capsys.readouterr().err)
+    assert "stale: docs/policy.json" in told
     assert iampage.main([]) == 0
     assert iampage.main(["--check"]) == 0
+
+
+def test_the_example_permits_what_the_page_does():
+    example = json.loads(iampage.example())
+    actions = {action for statement in example["Statement"] for action in statement["Action"]}
+    features = [each for each in Feature if each not in (Feature.IMPORT, Feature.IDENTITY)]
+    assert actions == {grant.action for feature in features for grant in iampage.grants(feature)}
+    assert "cloudfront:VerifyDnsConfiguration" in actions
+    assert not [action for action in actions if action.startswith("sts:")]
