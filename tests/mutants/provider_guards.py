@@ -101,8 +101,8 @@ PROVIDER_GUARDS = (
     Mutation(
         "those that nobody wants still count",
         "cloudfront/safety/guards.py",
-        "        having.memory.let_go(mr.uid)\n",
-        "        pass\n",
+        "    having.memory.let_go(mr.uid)\n",
+        "    pass\n",
         "a fleet that was deleted holds up what stays",
         _VANISHING,
     ),

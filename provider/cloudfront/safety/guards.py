@@ -356,8 +356,6 @@ def check_vanished(mr: Managed, having: Context) -> None:
         NotYet: its drift policy leaves it so, others have to be looked at first, or somebody has to confirm.
     """
     id_, vanished = mr.at_provider.get("id"), having.memory.vanished
-    if mr.deleted:
-        having.memory.let_go(mr.uid)
     if mr.deleted or not id_:
         return
     if _recreates(mr, having.drift_policy):
