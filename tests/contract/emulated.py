@@ -10,6 +10,7 @@ from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.config.resolved import ResolvedConfig
 from edgetenants_runtime.managed import ProviderConfigKey
 from provider.cloudfront.account.sessions import Accounts
+from provider.cloudfront.state.group import Group
 
 ACCOUNT = "123456789012"
 DISTRIBUTION = "E1EDGETENANTS"
@@ -94,7 +95,7 @@ class Emulated:
         self.admin("PATCH", f"distribution-tenants/{name}", fields)
 
     def empty(self) -> None:
-        """Take away all tenants and faults."""
+        """Take away all tenants, connection groups and faults."""
         self.clock.advance(3600)
         self.admin("DELETE", "faults")
         for tenant in self.tenants:
@@ -102,6 +103,17 @@ class Emulated:
             self.deploy()
             seen = self.calls.get_tenant(tenant["Id"])
             self.calls.delete_tenant(seen.id, seen.etag)
+        for group in self.groups:
+            seen = self.calls.get_group(group["Id"])
+            if seen.enabled:
+                seen = self.calls.update_group(seen.id, seen.etag, Group(name=seen.name, enabled=False))
+                self.deploy()
+            self.calls.delete_group(seen.id, self.calls.get_group(seen.id).etag)
+
+    @property
+    def groups(self):
+        """Every connection group that somebody made."""
+        return [each for each in self.admin("GET", "state")["connectionGroups"] if not each.get("IsDefault")]
 
     @property
     def tenants(self):
