@@ -211,7 +211,7 @@ class ClaimConditionType(StrEnum):
     DEGRADED = "Degraded"
     """Something needs attention, though domains may be served."""
     SUSPENDED = "Suspended"
-    """The claim's tenants are disabled, as asked."""
+    """The claim's tenants are disabled in AWS, as asked."""
     BLOCKED = "Blocked"
     """Nothing goes on until somebody acts."""
     NEEDS_REVIEW = "NeedsReview"
@@ -291,9 +291,10 @@ class SuspendedReason(StrEnum):
     """Reasons of type Suspended."""
 
     MANUALLY_SUSPENDED = "ManuallySuspended"
-    """The claim says `suspended: true`. Whoever wants it served sets it to false."""
+    """The claim says `suspended: true`, and AWS has its tenants disabled. Whoever wants it served sets it to
+    false."""
     ACTIVE = "Active"
-    """The claim is not suspended."""
+    """The claim is not suspended, or AWS still has one of its tenants enabled."""
 
 
 class BlockedReason(StrEnum):

@@ -106,7 +106,7 @@ def derive(
     return (
         _reconciling(tenants),
         _degraded(tenants, live, reached=reached),
-        _suspended(suspended=suspended),
+        _suspended((each.seen for each in tenants), suspended=suspended),
         _blocked(tenants, waiting),
     )
 
@@ -164,13 +164,16 @@ REVIEWED: Final = Told(
 """What is told of a claim that had something to review."""
 
 
-def of_refused(refusal: Refused, live: Finding, *, suspended: bool) -> tuple[Told, ...]:
+def of_refused(
+    refusal: Refused, live: Finding, tenants: Iterable[ObservedTenant], *, suspended: bool
+) -> tuple[Told, ...]:
     """The conditions of a claim of which nothing is composed: a FATAL result makes those unknown that are not
     set with it.
 
     Args:
         refusal: why nothing is.
         live: what Live says; why nothing is composed, it says only of a claim that is not served.
+        tenants: those that exist.
         suspended: the claim asks for nothing to be served.
     """
     why = refusal.message if live.live else "Live says why."
@@ -181,7 +184,7 @@ def of_refused(refusal: Refused, live: Finding, *, suspended: bool) -> tuple[Tol
         f"The claim cannot be composed as it stands, and what exists stays as it is. {why}",
     )
     teller = ClaimConditionType.DEGRADED if live.live else ClaimConditionType.LIVE
-    return (_stable(), degraded, _suspended(suspended=suspended), _blocked_by(refusal, teller))
+    return (_stable(), degraded, _suspended(tenants, suspended=suspended), _blocked_by(refusal, teller))
 
 
 def unreadable(refusal: Refused) -> Told:
@@ -316,14 +319,20 @@ def _trouble(tenant: Looked) -> tuple[DegradedReason, str] | None:
     return None
 
 
-def _suspended(*, suspended: bool) -> Told:
-    if suspended:
+def _suspended(tenants: Iterable[ObservedTenant | None], *, suspended: bool) -> Told:
+    """As AWS has it, not as the claim asks: whoever stops a customer's site looks here whether it stopped."""
+    if not suspended:
+        message = "The claim is not suspended."
+        return Told(ClaimConditionType.SUSPENDED, False, SuspendedReason.ACTIVE, message)
+    serving = sorted(each.name for each in tenants if each is not None and each.enabled)
+    if serving:
         message = (
-            "The tenants are disabled and kept, as asked. Set spec.suspended to false to have them serve."
+            "spec.suspended is true, and these tenants are not disabled yet: "
+            f"{_names(serving)}. Live says what holds that up."
         )
-        return Told(ClaimConditionType.SUSPENDED, True, SuspendedReason.MANUALLY_SUSPENDED, message)
-    message = "The claim is not suspended."
-    return Told(ClaimConditionType.SUSPENDED, False, SuspendedReason.ACTIVE, message)
+        return Told(ClaimConditionType.SUSPENDED, False, SuspendedReason.ACTIVE, message)
+    message = "The tenants are disabled and kept, as asked. Set spec.suspended to false to have them serve."
+    return Told(ClaimConditionType.SUSPENDED, True, SuspendedReason.MANUALLY_SUSPENDED, message)
 
 
 def _blocked(tenants: Iterable[Looked], waiting: Sequence[Move]) -> Told:

@@ -133,8 +133,10 @@ def _refuse(
 ) -> Answer:
     asked = req.observed.composite.resource
     suspended = structs.flag(asked, "spec", "suspended") or False
-    finding = live.refused(refusal, claim.asked_domains(asked), _observed(req).values())
-    told = conditions.of_refused(refusal, finding, suspended=suspended)
+    seen = _observed(req)
+    finding = live.refused(refusal, claim.asked_domains(asked), seen.values())
+    tenants = (each for name, each in seen.items() if name != compose.CONNECTION_GROUP)
+    told = conditions.of_refused(refusal, finding, tenants, suspended=suspended)
     response.refuse(rsp, composite, refusal, conditions.pointing(finding, told), told)
     return _answer(rsp, composite, finding.reason, refusal.message, refused=True)
 

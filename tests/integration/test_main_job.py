@@ -109,3 +109,41 @@ def test_what_people_read(claims: Claims, world: World) -> None:
     )
     assert "distributionId" in explained
     assert "<empty>" not in explained
+
+
+def test_a_suspension_does_not_wait_for_a_domain_that_another_tenant_has(claims: Claims) -> None:
+    claims.apply(claims.claim("holder"), claims.claim("stopped", domains=["stopped.example.com"]))
+    claims.wait_ready("holder")
+    claims.wait_ready("stopped")
+    claims.patch("stopped", {"domains": ["stopped.example.com", "holder.example.com"], "suspended": True})
+
+    claims.wait("the tenant to be disabled", lambda: not claims.tenants("stopped")[0]["Enabled"])
+    claims.wait("the suspension to be told", lambda: is_true(claims.get("stopped"), "Suspended"))
+    claims.wait(
+        "the conflict to be told",
+        lambda: condition(claims.get("stopped"), "Live")["reason"] == "DomainConflict",
+    )
+
+
+def domains_of(first: str, second: str) -> list[str]:
+    return [f"{first}.example.com", f"{second}-2.example.com"]
+
+
+def test_two_claims_swap_domains(claims: Claims) -> None:
+    names = ("left", "right")
+    claims.apply(*(claims.claim(name, domains=domains_of(name, name)) for name in names))
+    for name in names:
+        claims.wait_ready(name)
+    after = {"left": domains_of("left", "right"), "right": domains_of("right", "left")}
+    for name in names:
+        claims.patch(name, {"domains": after[name]})
+
+    def swapped() -> bool:
+        return all(
+            sorted(d["Domain"] for d in claims.tenants(name)[0]["Domains"]) == sorted(after[name])
+            for name in names
+        )
+
+    claims.wait("the swap", swapped)
+    for name in names:
+        claims.wait_ready(name)

@@ -4,6 +4,14 @@ from tests.mutants.mutation import Mutation
 
 FUNCTION_CONTRACT: tuple[Mutation, ...] = (
     Mutation(
+        "a claim is suspended as soon as it asks for it",
+        "conditions.py",
+        "    if serving:\n",
+        "    if False:\n",
+        "whoever stops a site believes that it stopped",
+        ("unit/function/test_cases.py",),
+    ),
+    Mutation(
         "a claim that is under way is looked at after an hour",
         "fn.py",
         "min(asked.ttl, composed.ttl)",

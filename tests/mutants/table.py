@@ -20,6 +20,7 @@ from tests.mutants.provider_leftovers import FUNCTION_LEFTOVERS, PROVIDER_LEFTOV
 from tests.mutants.provider_messages import PROVIDER_MESSAGES
 from tests.mutants.provider_owner_proof import PROVIDER_OWNER_PROOF
 from tests.mutants.provider_ownership import PROVIDER_OWNERSHIP
+from tests.mutants.provider_parts import PROVIDER_PARTS
 from tests.mutants.provider_plan import PROVIDER_PLAN
 from tests.mutants.provider_readings import PROVIDER_READINGS
 from tests.mutants.runtime import RUNTIME
@@ -64,6 +65,7 @@ TARGETS: Mapping[str, Target] = {
             *PROVIDER_MESSAGES,
             *PROVIDER_OWNER_PROOF,
             *PROVIDER_OWNERSHIP,
+            *PROVIDER_PARTS,
             *PROVIDER_PLAN,
             *PROVIDER_READINGS,
         ),

@@ -98,6 +98,7 @@ class Memory:
         self._holders = Answers(clock)
         self._deep_checks: dict[str, float] = {}
         self._attempts: dict[str, Attempt] = {}
+        self._parts: dict[str, Hashable] = {}
         self._refusals: dict[str, tuple[str, str]] = {}
         self._waits: dict[str, tuple[Hashable, int, float]] = {}
         self._verified: dict[str, float] = {}
@@ -327,6 +328,16 @@ class Memory:
             count = before.count + 1 if before and same else 1
             self._attempts[uid] = Attempt(attempt.asked, attempt.left, attempt.etag, count)
 
+    def part(self, uid: str) -> Hashable:
+        """The part of a refused change that was made last, and the version of the tenant after it."""
+        with self._lock:
+            return self._parts.get(uid)
+
+    def note_part(self, uid: str, part: Hashable) -> None:
+        """Remember it."""
+        with self._lock:
+            self._parts[uid] = part
+
     def note_refusal(self, uid: str, id_: str, etag: str) -> None:
         """The deletion of this version was refused."""
         with self._lock:
@@ -395,6 +406,7 @@ class Memory:
         return (
             self._deep_checks,
             self._attempts,
+            self._parts,
             self._refusals,
             self._waits,
             self._verified,

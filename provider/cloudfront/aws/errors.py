@@ -270,6 +270,13 @@ class AwsError(Frozen):
         return self.code in ("PreconditionFailed", "InvalidIfMatchVersion")
 
     @property
+    def about_request(self) -> bool:
+        """AWS refuses what it is asked for, and may take something else: neither the credentials, nor the
+        time, nor the version that was named."""
+        other = self.throttled or self.conflict or self.verdict.reason == Reason.ACCESS_DENIED
+        return self.sent and self.status in _REFUSALS and not other
+
+    @property
     def absent(self) -> bool:
         """What was named does not exist."""
         return self.code in (

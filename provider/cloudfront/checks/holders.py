@@ -39,6 +39,7 @@ _log = structlog.get_logger("provider.cloudfront.holders")
 _FIELD: Final = "spec.forProvider.domains"
 _MOST_SOURCES: Final = 200
 """Twice as many as a tenant may have domains."""
+_LONGEST_ID: Final = 128
 _READS_OF_SOURCES: Final = 10
 """Tenants that domains are taken from, which one reconcile reads."""
 _SEARCHES: Final = 20
@@ -84,6 +85,10 @@ class Holders:
         ids = taken_from(self.mover.mr)
         if len(ids) > _MOST_SOURCES:
             words = f"expected at most {_MOST_SOURCES} ids, got {len(ids)}"
+            yield Problem(Reason.VALIDATION_FAILED, f"metadata.annotations[{TAKE_ANNOTATION}]: {words}")
+            return
+        if long := next((each for each in sorted(ids) if len(each) > _LONGEST_ID), ""):
+            words = f"expected ids of at most {_LONGEST_ID} characters, got one of {len(long)}"
             yield Problem(Reason.VALIDATION_FAILED, f"metadata.annotations[{TAKE_ANNOTATION}]: {words}")
             return
         others, wanted = sorted(ids - {tenant}), set(domains)

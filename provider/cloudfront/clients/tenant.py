@@ -20,7 +20,7 @@ import structlog
 
 from apis.errors import InvalidInput
 from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType
-from edgetenants_runtime.errors import ExternalError, NotYet
+from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.external import Change, Observation
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.account import group_look
@@ -43,7 +43,7 @@ from provider.cloudfront.state import certificates, desired
 from provider.cloudfront.state.certificates import Certificate
 from provider.cloudfront.state.look_requested import is_requested
 from provider.cloudfront.state.observed import ObservedTenant
-from provider.cloudfront.tenant import apply, assessment, conditions, late_init, plan, report
+from provider.cloudfront.tenant import apply, assessment, conditions, late_init, parts, plan, report
 from provider.cloudfront.tenant.actions import MoveDomain, Wait
 from provider.cloudfront.tenant.apply import ActionFailed, Effects
 from provider.cloudfront.tenant.assessment import Assessment
@@ -292,20 +292,28 @@ class TenantClient:
     # Update.
 
     def update(self, mr: Managed, seen: Observation) -> Change:
-        """Write what differs. A tenant that moved meanwhile is looked at again, once.
+        """Write what differs. A tenant that moved meanwhile is looked at again, once. Where a part cannot be
+        written, the rest is.
 
         Raises:
             ExternalError: the tenant cannot be so, or AWS refuses.
         """
         state: Assessment = seen.state
         serving = _serves(seen.conditions)
-        passed = self._checks.change(mr, state, serving=serving)
+        try:
+            passed = self._checks.change(mr, state, serving=serving)
+        except (ExternalError, NotYet) as refusal:
+            raise self._but_the_rest(mr, state, refusal) from refusal
         state = self._owned(mr, state, afresh=bool(passed.moves.sources))
         self._keeper.before_loss(mr, state.seen, _lost(state))
         try:
             effects = self._converge(mr, state, passed.moves)
         except ActionFailed as failure:
-            raise self._update_failed(mr, state, failure, serving=serving) from failure
+            error = self._update_failed(mr, state, failure, serving=serving)
+            if failure.cause.about_request:
+                left = replace(state, seen=failure.effects.tenant or state.seen)
+                error = self._but_the_rest(mr, left, error)
+            raise error from failure
         after = self._after(mr, state, effects)
         self._memory.note_attempt(mr.uid, assessment.attempt(after))
         drift = "repaired drift: " if state.drift and not state.pending else ""
@@ -366,9 +374,41 @@ class TenantClient:
         certificate = self._look_at_certificate(mr, before.asked, seen, deep=False)
         return self._compare(mr, before.asked, seen, certificate)
 
+    def _but_the_rest(
+        self, mr: Managed, state: Assessment, refusal: ExternalError | NotYet
+    ) -> ExternalError | NotYet:
+        """The refusal of a change, once what else there is to it is made."""
+        if not (state.marked or self._memory.proofs.held(mr.uid, state.seen.id)):
+            # Nothing is taken over for a spec that is refused.
+            return refusal
+        try:
+            state = self._owned(mr, state, afresh=False)
+        except (ExternalError, NotYet):
+            return refusal
+        for part in parts.of(state.todo, state.seen):
+            effects = self._made(mr, replace(state, todo=part, request=None))
+            if effects is not None:
+                return _refused_after(effects, refusal)
+        return refusal
+
+    def _made(self, mr: Managed, part: Assessment) -> Effects | None:
+        """A part of a change is written; None where it cannot be, or was taken without effect before."""
+        if self._memory.part(mr.uid) == (part.todo.all, part.seen.etag):
+            return None
+        try:
+            self._checks.change(mr, part, serving=conditions.was_ready(mr))
+            self._keeper.before_loss(mr, part.seen, _lost(part))
+            actions = plan.converge(part.todo, part.seen, uncertain=part.uncertain)
+            effects = apply.run(actions, part.seen, self._cloudfront)
+        except (ExternalError, NotYet, ActionFailed) as error:
+            _log.info("a part of a refused change is refused, too", tenant=part.seen.name, error=str(error))
+            return None
+        self._memory.note_part(mr.uid, (part.todo.all, _there(effects).etag))
+        return effects
+
     def _update_failed(
         self, mr: Managed, state: Assessment, failure: ActionFailed, *, serving: bool
-    ) -> Exception:
+    ) -> ExternalError | NotYet:
         moved = {d.field for d in state.todo.fields} & {"distributionId", "connectionGroupId"}
         if failure.cause.absent and moved:
             return preflight.missing_parent(state.todo.target, failure.cause, serving=serving)
@@ -451,6 +491,15 @@ def _unseen(group: GroupLook, records: Records = _NO_RECORDS) -> str:
     if group.refused and group.endpoint is None:
         return dns_instructions.nowhere(group.refused)
     return records.unseen
+
+
+def _refused_after(effects: Effects, refusal: ExternalError | NotYet) -> ExternalError | NotYet:
+    """What is shown of the rest is seen by the next look, which comes soon."""
+    if isinstance(refusal, NotYet):
+        words = f"{effects.message}. The rest waits: {refusal.message}"
+        return NotYet(words, after=min(refusal.after, plan.LOOK_AGAIN), conditions=refusal.conditions)
+    words = f"{effects.message}. The rest is refused: {refusal.message}"
+    return ExternalError(words, conditions=refusal.conditions, retry=Retry.after(plan.LOOK_AGAIN))
 
 
 def _gone_already() -> Change:

@@ -15,6 +15,7 @@ from provider.cloudfront.state.applied import Applied
 from provider.cloudfront.state.certificates import Certificate, Request
 from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.diff import Diff
+from provider.cloudfront.state.identity import OWNER_TAG
 from provider.cloudfront.state.observed import ObservedTenant
 
 __all__ = ["Assessment", "assess", "attempt", "is_ineffective"]
@@ -51,6 +52,12 @@ class Assessment:
         if attached is None or own is None:
             return False
         return own.lost if own.arn == attached else self.asked.certificate_request is not None
+
+    @property
+    def marked(self) -> bool:
+        """Its owner tag, as far as its tags are known, says that it is this resource's."""
+        seen, asked = self.seen.tags or {}, self.asked.tags or {}
+        return OWNER_TAG in seen and seen[OWNER_TAG] == asked.get(OWNER_TAG)
 
     @property
     def differs(self) -> bool:

@@ -158,12 +158,15 @@ def gone() -> tuple[Condition, ...]:
 
 
 def _disabled(world: World) -> Finding | None:
+    if world.seen.enabled:
+        # Also where it is to be disabled: visitors are served until it is.
+        return None
     if world.asked.enabled is False:
         return Finding(
             TenantReadyReason.DISABLED,
             "The tenant is disabled, as spec.forProvider.enabled asks. Set it to true to have it served.",
         )
-    if world.seen.enabled or world.ineffective:
+    if world.ineffective:
         return None
     return Finding(TenantReadyReason.DISABLED, f"The tenant is disabled in AWS{_enabling(world)}.")
 

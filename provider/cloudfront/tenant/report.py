@@ -12,7 +12,6 @@ from provider.cloudfront.account.group_look import GroupLook
 from provider.cloudfront.domain import dns_instructions
 from provider.cloudfront.domain.dns_instructions import State
 from provider.cloudfront.state import applied, certificates, observed
-from provider.cloudfront.state.identity import OWNER_TAG
 from provider.cloudfront.tenant import conditions
 from provider.cloudfront.tenant.assessment import Assessment
 from provider.cloudfront.tenant.conditions import World
@@ -113,16 +112,11 @@ def _applied(state: Assessment, *, written: bool) -> dict[str, Any]:
 
     Its being there says that the tenant is ours, so none is made for one that is only looked at.
     """
-    if not (written or state.applied.known or _marked(state)):
+    if not (written or state.applied.known or state.marked):
         return {}
     left = frozenset(applied.field_of(d.field) for d in (*state.drift, *state.pending))
     record = applied.record(state.asked, state.seen.etag, state.applied, left)
     return {"applied": record} if written or record["hash"] != state.applied.hash else {}
-
-
-def _marked(state: Assessment) -> bool:
-    seen, asked = state.seen.tags or {}, state.asked.tags or {}
-    return OWNER_TAG in seen and seen[OWNER_TAG] == asked.get(OWNER_TAG)
 
 
 def _details(state: Assessment, endpoint: str | None) -> dict[str, bytes]:

@@ -33,6 +33,8 @@ __all__ = ["Reconciler"]
 
 _log = structlog.get_logger("edgetenants_runtime.reconciler")
 
+_UNANSWERED = "The answer to its creation was lost"
+_RESTARTED = "The provider was restarted since it tried to create this, and does not know how that ended"
 _CREATION_UNCERTAIN = (
     f"cannot determine creation result - remove the {names.EXTERNAL_CREATE_PENDING} annotation "
     "if it is safe to proceed"
@@ -305,11 +307,12 @@ class _Pass(Telling):
     def await_existence(self) -> Outcome:
         self.tell(EventReason.PENDING, "Waiting for external resource existence to be confirmed")
         if self.mr.deleted:
+            why = _UNANSWERED if self.known.of(self.mr.uid).unanswered_at else _RESTARTED
             # Not Ready with the reason Deleting: that says that what was made is known.
             self.report(
                 synced=conditions.reconcile_success(
-                    "The answer to its creation was lost, and what was asked for may come yet. This resource "
-                    f"goes after {self.having.pace.uncertain_grace:.0f} s without it. Nobody needs to act."
+                    f"{why}, so what was asked for may come yet. This resource goes after "
+                    f"{self.having.pace.uncertain_grace:.0f} s without it. Nobody needs to act."
                 )
             )
         return Outcome(Next.REAL_BACKOFF)

@@ -254,6 +254,14 @@ def test_a_domain_that_is_only_added_waits_for_the_last_portion():
     assert set(cloudfront.tenants["dt_31"].domains) == {"new.example.com", *wanted}
 
 
+def test_a_source_that_is_no_id_is_refused_before_aws_is_asked():
+    cloudfront = FakeCloudFront()
+    tried = taking(cloudfront, ["www.example.com"], "dt_" + "x" * 200_000)
+    assert "GetDistributionTenant" not in tried.reconcile()[1:]
+    assert "expected ids of at most 128 characters, got one of 200003" in tried.error.message
+    assert len(tried.error.message) < 500
+
+
 def test_too_many_sources_are_refused():
     tried = taking(FakeCloudFront(), ["www.example.com"], *(f"dt_{n}" for n in range(201)))
     tried.reconcile()

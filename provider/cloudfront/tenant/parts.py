@@ -1,0 +1,46 @@
+"""What can be made of a change while another part of it is refused (pure).
+
+AWS takes an update whole or not at all. A domain that another tenant has would hold up a suspension, the
+domains that are given up (which may be just what the other one waits for) and everything else in the same
+edit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from provider.cloudfront.state.diff import Diff, compare
+from provider.cloudfront.state.observed import ObservedTenant
+
+__all__ = ["of"]
+
+
+def of(whole: Diff, seen: ObservedTenant) -> Iterator[Diff]:
+    """Smaller changes, the largest first. Each leaves the tenant closer to what is asked; none adds a domain,
+    and the last ones only take away: domains, and serving.
+
+    Args:
+        whole: the change that was refused, or of which a part was.
+        seen: the tenant as it is now.
+    """
+    target = replace(whole.target, certificate_request=None)
+    # A tenant must have a domain: where none of its own stays, all do.
+    fewer = (target.domains or frozenset()) & seen.domains.keys() or frozenset(seen.domains)
+    less = replace(
+        target,
+        domains=fewer,
+        enabled=seen.enabled and target.enabled,
+        distribution_id=seen.distribution_id,
+        connection_group_id=seen.connection_group_id,
+        parameters=seen.parameters,
+        customizations=seen.customizations,
+        tags=seen.tags,
+        attached=None,
+    )
+    tried: list[Diff] = []
+    for part in (replace(target, domains=fewer), less, replace(less, domains=frozenset(seen.domains))):
+        change = compare(part, seen)
+        if change.all and change not in tried and change.all != whole.all:
+            tried.append(change)
+            yield change
