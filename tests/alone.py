@@ -10,9 +10,11 @@ import shutil
 import subprocess
 import sys
 import venv
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+_AT_ONCE = 2
 
 
 def environment(cache: Path, name: str) -> Path:
@@ -33,7 +35,7 @@ def environment(cache: Path, name: str) -> Path:
 
 def test_alone(cache: Path, name: str) -> int:
     """Install NAME as a wheel, so that a file missing from the package shows, and test it outside the
-    checkout's path."""
+    checkout's path. What pytest says is shown once it ended, as others run beside it."""
     python = environment(cache, name)
     install = [
         python,
@@ -48,14 +50,17 @@ def test_alone(cache: Path, name: str) -> int:
     ]
     subprocess.run(install, check=True)
     tests = [python, "-P", "-m", "pytest", "-c", ROOT / name / "pyproject.toml", ROOT / name / "tests"]
-    return subprocess.run(tests, cwd=cache, check=False).returncode
+    done = subprocess.run(tests, cwd=cache, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    print(f"{name}/ alone:\n{done.stdout.decode(errors='replace')}", flush=True)
+    return done.returncode
 
 
 def main() -> int:
     """Return the number of distributions whose tests failed."""
     cache = Path(sys.argv[1]).resolve()
     cache.mkdir(parents=True, exist_ok=True)
-    return sum(test_alone(cache, name) != 0 for name in sys.argv[2:])
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return sum(code != 0 for code in pool.map(lambda name: test_alone(cache, name), sys.argv[2:]))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ A mutation is made in a copy of the package in a temporary folder, never in plac
 """
 
 import argparse
-import os
 import shutil
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from pathlib import Path
 from time import monotonic
 
 from tests.mutants.mutation import Mutation
+from tests.mutants.run import passes, preload
 from tests.mutants.table import TARGETS, Target
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,16 +29,25 @@ def main() -> int:
     parser.add_argument("--only", default="", help="mutations whose name has these words")
     parser.add_argument("targets", nargs="*", default=[], metavar="TARGET", help=f"of {', '.join(TARGETS)}")
     asked = parser.parse_args()
-    began, faults, tried = monotonic(), [], 0
-    for name in asked.targets or TARGETS:
-        target = TARGETS[name]
-        mutations = [m for m in target.mutations if asked.only in m.name]
-        tried += len(mutations)
-        faults += stale(target) or survivors(target, mutations)
+    if len(asked.targets) == 1:
+        return tried(TARGETS[asked.targets[0]], asked.only)
+    # Each in a process of its own, as what may be imported beforehand differs.
+    each = [sys.executable, "-m", "tests.mutants", "--only", asked.only]
+    ended = [subprocess.run([*each, name], check=False) for name in asked.targets or TARGETS]
+    return max(run.returncode for run in ended)
+
+
+def tried(target: Target, only: str) -> int:
+    """Try the mutations of one package whose name has the words."""
+    began, mutations = monotonic(), [m for m in target.mutations if only in m.name]
+    preload(target.beside)
+    faults = stale(target) or survivors(target, mutations)
+    print()
     for fault in faults:
         print(f"  {fault}")
     verdict = f"{len(faults)} faults" if faults else "all noticed"
-    print(f"{tried} mutations in {monotonic() - began:.0f} s: {verdict}")
+    seconds = f"{monotonic() - began:.0f} s"
+    print(f"{target.package}: {len(mutations)} mutations in {seconds}: {verdict}", flush=True)
     return 1 if faults else 0
 
 
@@ -57,58 +66,32 @@ def survivors(target: Target, mutations: Iterable[Mutation]) -> list[str]:
     """What is wrong with the unchanged package, else the mutations that no test notices."""
     mutations = list(mutations)
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder, ThreadPoolExecutor(WORKERS) as pool:
-        whole = tuple(sorted({test for mutation in mutations for test in mutation.tests}))
-        unchanged = passes(copied(target, Path(folder) / "unchanged"), target, whole)
-        if unchanged:
-            return [f"the unchanged package fails:\n{unchanged}"]
-        tried = [pool.submit(noticed, Path(folder) / str(n), target, m) for n, m in enumerate(mutations)]
+        whole = Path(folder) / "unchanged"
+        shutil.copytree(ROOT / target.root / target.package, whole / target.package)
+        every = sorted({test for mutation in mutations for test in mutation.tests})
+        if failure := passes(whole, *_where(target, every), keep_bytecode=True):
+            return [f"the unchanged package fails:\n{failure}"]
+        tried = [
+            pool.submit(noticed, whole, Path(folder) / str(n), target, m) for n, m in enumerate(mutations)
+        ]
         return [fault for fault in (future.result() for future in tried) if fault]
 
 
-def noticed(folder: Path, target: Target, mutation: Mutation) -> str:
+def noticed(whole: Path, folder: Path, target: Target, mutation: Mutation) -> str:
     """ "" when a test fails, as it should."""
-    path = copied(target, folder) / target.package / mutation.file
+    # With the bytecode of what is not changed, which Python knows by a file's time and size.
+    shutil.copytree(whole / target.package, folder / target.package)
+    path = folder / target.package / mutation.file
     path.write_text(path.read_text().replace(mutation.old, mutation.new))
     compile(path.read_text(), mutation.file, "exec")
-    failure = passes(folder, target, mutation.tests)
+    failure = passes(folder, *_where(target, mutation.tests))
     shutil.rmtree(folder)
     print("." if failure else "S", end="", flush=True)
     return "" if failure else f"survives: {mutation.name} ({mutation.file}; {mutation.why})"
 
 
-def copied(target: Target, folder: Path) -> Path:
-    """A copy of the package below the folder, which it returns."""
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / target.root / target.package, folder / target.package, ignore=ignored)
-    return folder
-
-
-def passes(folder: Path, target: Target, tests: tuple[str, ...]) -> str:
-    """Run the tests over the copy: "" when all pass, else what pytest says."""
-    path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
-    environment = os.environ | {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
-    # Plugins cost more than the tests.
-    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-x",
-        "-q",
-        "--tb=line",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "pytest_timeout",
-    ]
-    command += ["-c", str(ROOT / target.root / "pyproject.toml"), "--timeout=30"]
-    command += [str(ROOT / target.tests / test) for test in tests]
-    done = subprocess.run(
-        command, cwd=folder, env=environment, check=False, capture_output=True, text=True, timeout=300
-    )
-    if done.returncode not in (0, 1):
-        raise RuntimeError(f"pytest could not run:\n{done.stdout}{done.stderr}")
-    return done.stdout if done.returncode else ""
+def _where(target: Target, tests: Iterable[str]) -> tuple[Path, list[Path]]:
+    return ROOT / target.root / "pyproject.toml", [ROOT / target.tests / test for test in tests]
 
 
 if __name__ == "__main__":

@@ -40,7 +40,12 @@ class Target:
     tests: str
     """Folder of its tests, which a mutation names its own below."""
     mutations: tuple[Mutation, ...]
+    beside: tuple[str, ...] = ()
+    """Modules that its tests import and that import nothing of it."""
 
+
+_APIS = ("apis.kinds", "apis.tenantclaim", "apis.distributiontenant", "apis.connectiongroup")
+_RUNTIME = ("edgetenants_runtime.testing",)
 
 TARGETS: Mapping[str, Target] = {
     "runtime": Target(
@@ -69,6 +74,7 @@ TARGETS: Mapping[str, Target] = {
             *PROVIDER_PLAN,
             *PROVIDER_READINGS,
         ),
+        beside=(*_APIS, *_RUNTIME),
     ),
     "function": Target(
         ".",
@@ -82,7 +88,8 @@ TARGETS: Mapping[str, Target] = {
             *FUNCTION_SPEED,
             *CLI_CONTRACT_OF_FUNCTION,
         ),
+        beside=_APIS,
     ),
-    "cli": Target(".", "cli", "tests", CLI_CONTRACT),
+    "cli": Target(".", "cli", "tests", CLI_CONTRACT, beside=(*_APIS, *_RUNTIME)),
     "apis": Target(".", "apis", "tests", (*APIS_CONTRACT, *APIS_SPEED, *CLI_CONTRACT_OF_APIS)),
 }

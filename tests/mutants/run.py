@@ -1,0 +1,83 @@
+"""One run of tests over a copy of a package, in a process that has imported what they need beside it.
+
+Python and the libraries take longer to start than most of these tests to run, so each run is forked from a
+server that has imported them (multiprocessing's forkserver).
+"""
+
+import multiprocessing
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+__all__ = ["passes", "preload"]
+
+_LIBRARIES = (
+    "boto3",
+    "botocore.session",
+    "google.protobuf.json_format",
+    "grpc",
+    "hypothesis",
+    "pydantic",
+    "pytest",
+    "structlog",
+    "urllib3",
+    "yaml",
+)
+_SECONDS = 300.0
+_FAILED = 1
+"""pytest's exit code for tests that failed; other codes say that none could run."""
+
+_forked = multiprocessing.get_context("forkserver")
+
+
+def preload(ours: Sequence[str]) -> None:
+    """Have the server import these modules of ours, too: of other packages than the one that is copied. To be
+    called before the first run; the server imports once."""
+    _forked.set_forkserver_preload([*_LIBRARIES, *ours])
+
+
+def passes(folder: Path, settings: Path, tests: Sequence[Path], *, keep_bytecode: bool = False) -> str:
+    """Run the tests with the packages in `folder` before all others: "" when all pass, else what pytest says.
+
+    Args:
+        folder: holds copies of packages.
+        settings: the pyproject.toml with pytest's settings.
+        tests: files, or tests in them.
+        keep_bytecode: the next runs may read what this one compiled.
+
+    Raises:
+        RuntimeError: pytest could not run, or did not end.
+    """
+    told = folder / "pytest.out"
+    arguments = ["-x", "-q", "--tb=line", "-p", "no:cacheprovider", "-p", "pytest_timeout", "--timeout=30"]
+    arguments += ["-c", str(settings), *map(str, tests)]
+    run = _forked.Process(target=_run, args=(folder, told, arguments, keep_bytecode))
+    run.start()
+    run.join(_SECONDS)
+    if run.is_alive():
+        run.kill()
+        run.join()
+    said = told.read_text() if told.exists() else ""
+    if run.exitcode not in (0, _FAILED):
+        raise RuntimeError(f"pytest could not run (exit code {run.exitcode}):\n{said}")
+    return said if run.exitcode else ""
+
+
+def _run(folder: Path, told: Path, arguments: list[str], keep_bytecode: bool) -> None:
+    with told.open("wb") as out:
+        os.dup2(out.fileno(), 1)
+        os.dup2(out.fileno(), 2)
+    # Plugins cost more than the tests.
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    os.chdir(folder)
+    sys.dont_write_bytecode = not keep_bytecode
+    sys.path.insert(0, str(folder))
+    copied = [each.name for each in folder.iterdir() if each.is_dir()]
+    if known := [name for name in copied if name in sys.modules]:
+        raise RuntimeError(f"imported before its copy could be: {', '.join(known)}")
+    import pytest  # noqa: PLC0415 - in the server already
+
+    sys.exit(pytest.main(arguments))
