@@ -147,3 +147,23 @@ def test_two_claims_swap_domains(claims: Claims) -> None:
     claims.wait("the swap", swapped)
     for name in names:
         claims.wait_ready(name)
+
+
+def test_a_tenant_comes_back_though_a_domain_that_was_added_is_refused(claims: Claims, world: World) -> None:
+    claims.apply(claims.claim("keeper"), claims.claim("back"))
+    claims.wait_ready("keeper")
+    claims.wait_ready("back")
+    claims.patch("back", {"domains": ["back.example.com", "keeper.example.com"]})
+    claims.wait(
+        "the conflict", lambda: condition(claims.get("back"), "Live").get("reason") == "DomainConflict"
+    )
+    [before] = claims.tenants("back")
+    world.emulator.remove_tenant(before["Id"])
+
+    def served() -> list[str]:
+        return [d["Domain"] for tenant in claims.tenants("back") for d in tenant["Domains"]]
+
+    claims.wait("the tenant to come back", lambda: served() == ["back.example.com"])
+    claims.wait(
+        "the conflict again", lambda: condition(claims.get("back"), "Live").get("reason") == "DomainConflict"
+    )

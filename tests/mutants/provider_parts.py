@@ -4,7 +4,65 @@ from tests.mutants.mutation import Mutation
 
 _PARTS = ("unit/provider/cloudfront/tenant/test_parts.py",)
 
+_CREATIONS = ("unit/provider/cloudfront/clients/test_refused_creations.py",)
+
 PROVIDER_PARTS = (
+    Mutation(
+        "a domain that is refused keeps a tenant from coming back",
+        "cloudfront/clients/tenant.py",
+        "            if not (had and refusal.made_nothing and _about_domains(refusal)):\n",
+        "            if True:\n",
+        "whoever has it decides how long other sites stay dark",
+        _CREATIONS,
+    ),
+    Mutation(
+        "whatever is refused, a creation is tried with fewer domains",
+        "cloudfront/clients/tenant.py",
+        "if not (had and refusal.made_nothing and _about_domains(refusal)):",
+        "if not had:",
+        "a creation whose answer was lost is sent once more",
+        _CREATIONS,
+    ),
+    Mutation(
+        "domains that are kept for a namespace are not what it had",
+        "cloudfront/clients/tenant.py",
+        "had = self._keeper.held(mr, wanted) | (",
+        "had = frozenset() | (",
+        "a claim that is made again with one domain more stays dark",
+        _CREATIONS,
+    ),
+    Mutation(
+        "domains of the status are not what a resource had",
+        "cloudfront/clients/tenant.py",
+        " | (wanted & observed.domains_in(mr.at_provider))\n",
+        "\n",
+        "without records a tenant that was deleted in the console stays dark",
+        _CREATIONS,
+    ),
+    Mutation(
+        "a certificate is asked for by a domain that is left out",
+        "cloudfront/clients/tenant.py",
+        "        if request and request.primary_domain not in had:\n",
+        "        if False:\n",
+        "AWS refuses the creation",
+        _CREATIONS,
+    ),
+    Mutation(
+        "a tenant that is gone is shown as serving",
+        "cloudfront/clients/tenant.py",
+        "            at_provider=observed.without_tenant(mr.at_provider),\n",
+        "",
+        "the claim names one dark domain of three",
+        _CREATIONS,
+    ),
+    Mutation(
+        "why the rest fails is not told",
+        "cloudfront/clients/tenant.py",
+        "return _refused_with(failed, state, refusal) if failed else refusal",
+        "return refusal",
+        "a suspension fails, and the message speaks of a domain",
+        _PARTS,
+    ),
     Mutation(
         "nothing is made of a change that a check refuses",
         "cloudfront/clients/tenant.py",

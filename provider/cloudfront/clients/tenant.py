@@ -18,6 +18,7 @@ from typing import Final
 
 import structlog
 
+from apis.conditions import TenantReadyReason as Reason
 from apis.errors import InvalidInput
 from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
@@ -39,7 +40,7 @@ from provider.cloudfront.ownership import judgement
 from provider.cloudfront.safety import advice, guards, kept_names
 from provider.cloudfront.safety.context import Context
 from provider.cloudfront.safety.kept_domains import Keeper
-from provider.cloudfront.state import certificates, desired
+from provider.cloudfront.state import certificates, desired, observed
 from provider.cloudfront.state.certificates import Certificate
 from provider.cloudfront.state.look_requested import is_requested
 from provider.cloudfront.state.observed import ObservedTenant
@@ -56,6 +57,15 @@ _log = structlog.get_logger("provider.cloudfront.tenant")
 
 _CONFLICT_TRIES = 2
 _NO_RECORDS: Final = Records()
+_OF_DOMAINS: Final = frozenset(
+    {
+        Reason.CERTIFICATE_SAN_MISMATCH,
+        Reason.DOMAIN_CONFLICT,
+        Reason.DOMAIN_VALIDATION_PENDING,
+        Reason.VALIDATION_FAILED,
+    }
+)
+"""Reasons for which a creation may be refused that would not be with fewer domains."""
 
 
 class TenantClient:
@@ -128,7 +138,8 @@ class TenantClient:
                 *((certificate_conditions.requested(request),) if request else ()),
                 conditions.dns(asked, _unseen(group)),
             ),
-            status=report.instructions(asked.domains or (), Dns(group.endpoint)),
+            at_provider=observed.without_tenant(mr.at_provider),
+            status=report.without_tenant(mr, asked.domains or (), Dns(group.endpoint)),
         )
 
     def _observation(self, mr: Managed, state: Assessment) -> Observation:
@@ -245,10 +256,20 @@ class TenantClient:
             ExternalError: the spec cannot work, its name is kept for another namespace, or AWS refuses it.
         """
         guards.check_frozen(mr, self._with.frozen)
-        name = str(mr.external_name)
         with before_creation():
-            asked = self._asked_first(mr, name)
+            asked = self._asked_first(mr, str(mr.external_name))
             kept_names.check_creation(mr, self._with)
+        try:
+            return self._create(mr, asked)
+        except (ExternalError, NotYet) as refusal:
+            had = self._had(mr, asked)
+            if not (had and refusal.made_nothing and _about_domains(refusal)):
+                raise
+            change = self._create_without(mr, asked, had, refusal)
+        return change
+
+    def _create(self, mr: Managed, asked: desired.Tenant) -> Change:
+        with before_creation():
             passed = self._checks.creation(mr, asked)
         # Other tenants' domains are moved once there is something to move them to.
         asked = replace(asked, domains=(asked.domains or frozenset()) - passed.moves.sources.keys())
@@ -261,10 +282,33 @@ class TenantClient:
         request = asked.certificate_request
         certificate = certificates.requested(None, request) if request else None
         state = assessment.assess(
-            mr, self._asked(mr, name), _there(effects), self._with.drift_policy, certificate
+            mr, self._asked(mr, asked.name), _there(effects), self._with.drift_policy, certificate
         )
         shown = self._shown(mr, state, written=True)
         return _change(shown, plan.LOOK_AGAIN, f"{effects.message} ({state.seen.id}){passed.unchecked}")
+
+    def _had(self, mr: Managed, asked: desired.Tenant) -> frozenset[str]:
+        """Those of the domains that this resource or its namespace served before; none where it is all."""
+        wanted = asked.domains or frozenset()
+        had = self._keeper.held(mr, wanted) | (wanted & observed.domains_in(mr.at_provider))
+        return frozenset() if had == wanted else had
+
+    def _create_without(
+        self, mr: Managed, asked: desired.Tenant, had: frozenset[str], refusal: ExternalError | NotYet
+    ) -> Change:
+        """A domain that is refused must not keep dark what was served before: it is asked for once the tenant
+        is there, and refused alone."""
+        request = asked.certificate_request
+        if request and request.primary_domain not in had:
+            request = replace(request, primary_domain=None)
+        try:
+            change = self._create(mr, replace(asked, domains=had, certificate_request=request))
+        except (ExternalError, NotYet) as again:
+            if again.made_nothing:
+                raise refusal from again
+            raise
+        without = conditions.named(sorted((asked.domains or frozenset()) - had))
+        return replace(change, message=f"{change.message}, without {without}: {refusal.message}")
 
     def _asked_first(self, mr: Managed, name: str) -> desired.Tenant:
         try:
@@ -385,24 +429,33 @@ class TenantClient:
             state = self._owned(mr, state, afresh=False)
         except (ExternalError, NotYet):
             return refusal
+        failed: AwsError | None = None
         for part in parts.of(state.todo, state.seen):
-            effects = self._made(mr, replace(state, todo=part, request=None))
+            try:
+                effects = self._made(mr, replace(state, todo=part, request=None))
+            except (ExternalError, NotYet):
+                # A check refuses more of it: less is tried.
+                continue
+            except ActionFailed as failure:
+                failed = failure.cause
+                continue
             if effects is not None:
                 return _refused_after(effects, refusal)
-        return refusal
+        return _refused_with(failed, state, refusal) if failed else refusal
 
     def _made(self, mr: Managed, part: Assessment) -> Effects | None:
-        """A part of a change is written; None where it cannot be, or was taken without effect before."""
+        """A part of a change is written; None where it was taken without effect before.
+
+        Raises:
+            ExternalError, NotYet: a check refuses it, or its domains cannot be recorded.
+            ActionFailed: AWS does.
+        """
         if self._memory.part(mr.uid) == (part.todo.all, part.seen.etag):
             return None
-        try:
-            self._checks.change(mr, part, serving=conditions.was_ready(mr))
-            self._keeper.before_loss(mr, part.seen, _lost(part))
-            actions = plan.converge(part.todo, part.seen, uncertain=part.uncertain)
-            effects = apply.run(actions, part.seen, self._cloudfront)
-        except (ExternalError, NotYet, ActionFailed) as error:
-            _log.info("a part of a refused change is refused, too", tenant=part.seen.name, error=str(error))
-            return None
+        self._checks.change(mr, part, serving=conditions.was_ready(mr))
+        self._keeper.before_loss(mr, part.seen, _lost(part))
+        actions = plan.converge(part.todo, part.seen, uncertain=part.uncertain)
+        effects = apply.run(actions, part.seen, self._cloudfront)
         self._memory.note_part(mr.uid, (part.todo.all, _there(effects).etag))
         return effects
 
@@ -493,6 +546,10 @@ def _unseen(group: GroupLook, records: Records = _NO_RECORDS) -> str:
     return records.unseen
 
 
+def _about_domains(refusal: ExternalError | NotYet) -> bool:
+    return any(each.type == ConditionType.READY and each.reason in _OF_DOMAINS for each in refusal.conditions)
+
+
 def _refused_after(effects: Effects, refusal: ExternalError | NotYet) -> ExternalError | NotYet:
     """What is shown of the rest is seen by the next look, which comes soon."""
     if isinstance(refusal, NotYet):
@@ -500,6 +557,23 @@ def _refused_after(effects: Effects, refusal: ExternalError | NotYet) -> Externa
         return NotYet(words, after=min(refusal.after, plan.LOOK_AGAIN), conditions=refusal.conditions)
     words = f"{effects.message}. The rest is refused: {refusal.message}"
     return ExternalError(words, conditions=refusal.conditions, retry=Retry.after(plan.LOOK_AGAIN))
+
+
+def _refused_with(
+    failed: AwsError, state: Assessment, refusal: ExternalError | NotYet
+) -> ExternalError | NotYet:
+    """Neither the change nor the rest of it could be made, each for a reason of its own."""
+    rest = explain(failed, f"update tenant {state.seen.name} with the rest", serving=True)
+    words = f"{_stable(refusal)}. The rest fails, too: {_stable(rest)}"
+    ready = tuple(each.model_copy(update={"message": words}) for each in refusal.conditions)
+    if isinstance(refusal, NotYet):
+        return NotYet(words, after=refusal.after, conditions=ready)
+    return ExternalError(words, conditions=ready, retry=Retry.backoff(), request_id=failed.request_id)
+
+
+def _stable(error: ExternalError | NotYet) -> str:
+    """What it says, without the id of a request, which is another one each time."""
+    return error.message.partition(" (request id: ")[0]
 
 
 def _gone_already() -> Change:

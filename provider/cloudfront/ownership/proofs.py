@@ -3,7 +3,7 @@
 Status is written by others too, so that it proves nothing. What stands here nobody can forge: it lasts as
 long as the process, and a new process reads a tag before it writes.
 
-    owner tag read ─▶ proven for an hour ─▶ read again before the next write
+    owner tag read ─▶ proven for ten seconds ─▶ read again before the next write
     owner tag set  ─▶ read again after a pause ─▶ proven, or lost to whoever set it last
 """
 
@@ -17,8 +17,9 @@ from edgetenants_runtime.clock import Clock
 
 __all__ = ["CONFIRM_SECONDS", "PROVEN_SECONDS", "OwnerProofs", "Proof", "Resource"]
 
-PROVEN_SECONDS: Final = 3600.0
-"""After that long an owner tag is read again before the next write: somebody may have handed it over."""
+PROVEN_SECONDS: Final = 10.0
+"""After that long an owner tag is read again before the next write: somebody may have handed the resource
+over, and whoever had it would still disable it, or give its domains up and have them elsewhere."""
 CONFIRM_SECONDS: Final = 10.0
 """Between setting an owner tag and reading it again: TagResource takes no condition, so that of two providers
 that set it at the same time the last one wins, and the other must see that before it writes."""

@@ -263,6 +263,13 @@ class Keeper:
         """The provider deleted it."""
         self._kept.deleted(mr, self._name(mr, seen))
 
+    def held(self, mr: Managed, domains: Iterable[str]) -> frozenset[str]:
+        """Those of the domains that are kept for this resource's namespace."""
+        if not self._kept.known:
+            return frozenset()
+        namespace = identity.namespace_of(mr)
+        return frozenset(domain for domain in domains if self._kept.holder(domain) == namespace)
+
     # Before a write.
 
     def before_loss(self, mr: Managed, seen: ObservedTenant, domains: Iterable[str]) -> None:

@@ -10,7 +10,15 @@ from typing import Any
 
 from provider.cloudfront.state.customizations import INHERITED, Customizations, GeoRestrictions, WebAcl
 
-__all__ = ["DEPLOYED", "ObservedTenant", "account_of", "at_provider", "tenant"]
+__all__ = [
+    "DEPLOYED",
+    "ObservedTenant",
+    "account_of",
+    "at_provider",
+    "domains_in",
+    "tenant",
+    "without_tenant",
+]
 
 DEPLOYED = "Deployed"
 """The status after a roll-out; every other one is taken for one that is under way."""
@@ -109,6 +117,23 @@ def at_provider(seen: ObservedTenant, routing_endpoint: str | None) -> dict[str,
         "createdTime": seen.created_time,
     }
     return {key: value for key, value in shown.items() if value is not None}
+
+
+def domains_in(at_provider: Mapping[str, Any]) -> frozenset[str]:
+    """The domains that status.atProvider names. Who may write the status may have written them."""
+    listed = at_provider.get("domains")
+    each_of = listed if isinstance(listed, list) else ()
+    named = (each.get("domain") for each in each_of if isinstance(each, Mapping))
+    return frozenset(name for name in named if isinstance(name, str))
+
+
+def without_tenant(at_provider: Mapping[str, Any]) -> dict[str, Any] | None:
+    """status.atProvider of a tenant that is gone: what is remembered of it, and that it serves nothing. None
+    where nothing is."""
+    names = sorted(domains_in(at_provider))
+    if not names:
+        return None
+    return {**at_provider, "domains": [{"domain": name, "status": "inactive"} for name in names]}
 
 
 def _customizations(answer: Mapping[str, Any]) -> Customizations:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from edgetenants_runtime.api.conditions import Condition
+from edgetenants_runtime.managed import Managed
 from provider.cloudfront.account import group_look
 from provider.cloudfront.account.group_look import GroupLook
 from provider.cloudfront.domain import dns_instructions
@@ -16,7 +17,7 @@ from provider.cloudfront.tenant import conditions
 from provider.cloudfront.tenant.assessment import Assessment
 from provider.cloudfront.tenant.conditions import World
 
-__all__ = ["Dns", "Shown", "instructions", "show"]
+__all__ = ["Dns", "Shown", "instructions", "show", "without_tenant"]
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,14 @@ def instructions(domains: Iterable[str], dns: Dns) -> dict[str, Any]:
     """status.dnsInstructions; none while it is not known where the domains must lead."""
     records = dns_instructions.records(domains, dns.endpoint, dns.state) if dns.endpoint else ()
     return {"dnsInstructions": [record.to_json() for record in records] or None}
+
+
+def without_tenant(mr: Managed, domains: Iterable[str], dns: Dns) -> dict[str, Any]:
+    """The status of a tenant that is not there: the records that its domains will need, and where it was
+    there before, that none is served."""
+    known = "domainsReady" in mr.status
+    asked = tuple(domains)
+    return {**instructions(asked, dns), **({"domainsReady": f"0/{len(asked)}"} if known else {})}
 
 
 def _status(state: Assessment, dns: Dns) -> dict[str, Any]:

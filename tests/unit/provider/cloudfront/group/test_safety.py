@@ -150,7 +150,7 @@ def test_a_resource_beside_it_that_asks_for_the_group_keeps_it(made):
     world.delete()
     calls = world.looks()
     assert "waits for its tenants to be deleted or moved: DistributionTenant acme" in world.error.message
-    assert calls == ["GetConnectionGroup", "ListDistributionTenants"]
+    assert calls == ["GetConnectionGroup", "ListTagsForResource", "ListDistributionTenants"]
 
 
 def test_a_resource_of_another_namespace_counts_when_aws_says_so():

@@ -352,6 +352,16 @@ def test_a_hand_over_is_seen_before_tags_are_written(kind):
     assert kind.there(world).tags[OWNER_TAG] == kind.theirs
 
 
+def test_whose_it_was_changes_nothing_of_it_any_more(kind):
+    """Disabled, or without its domains, it would be of no use to whom it was given."""
+    world = settled(kind)
+    world.clock.advance(60)
+    kind.put(world, tags={**kind.there(world).tags, OWNER_TAG: kind.theirs})
+    world.edit(**kind.edit, enabled=False)
+    assert writes(reconciled(world)) == []
+    assert kind.there(world).enabled
+
+
 def test_a_lost_installation_id_is_told_as_that_and_not_as_another_owner():
     """As after a restore without its ConfigMap: nobody is to delete resources for that."""
     world = World()

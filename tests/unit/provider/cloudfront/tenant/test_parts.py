@@ -193,3 +193,20 @@ def test_nothing_is_taken_over_for_a_spec_that_is_refused(cloudfront):
         adopting.clock.advance(60)
     assert there(foreign).enabled
     assert there(foreign).tags == {}
+
+
+@pytest.mark.parametrize("serving", [True, False])
+def test_both_causes_are_told_where_the_rest_fails_too(world, serving):
+    world.edit(
+        enabled=False, parameters={"unheard": "of"}, **({} if serving else {"domains": ["new.example.com"]})
+    )
+    denied = AwsError("UpdateDistributionTenant", "AccessDenied", "no", status=403, request_id="r1")
+    world.cloudfront.refuse["UpdateDistributionTenant"] = denied
+    world.reconcile()
+    told, _, request = world.error.message.partition(" (request id: ")
+    assert request == "r1)"
+    assert told.startswith("spec.forProvider.parameters.unheard: ")
+    assert "The rest fails, too: update tenant shop.acme with the rest: " in told
+    assert "AccessDenied: no. Permit it in the IAM policy" in told
+    assert [each.message for each in world.error.conditions] == ([] if serving else [told])
+    assert world.error.retry.mode == "Backoff"

@@ -1,0 +1,140 @@
+"""A domain that is refused at a creation keeps dark nothing that the namespace served before."""
+
+from __future__ import annotations
+
+import pytest
+
+from edgetenants_runtime.clock import FakeClock
+from edgetenants_runtime.testing import FakeObjects, Journal
+from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.state import observed
+from provider.records.config_maps import DomainRecords
+from provider.records.use import Looks
+from tests.unit.provider.fake_cloudfront import DISTRIBUTION, FakeCloudFront
+from tests.unit.provider.world import World, managed
+
+OURS = ["acme.example.com", "shop.acme.com"]
+TAKEN = "taken.example.com"
+CREATE = "CreateDistributionTenant"
+
+
+@pytest.fixture
+def kept() -> DomainRecords:
+    records = DomainRecords(FakeObjects(Journal()), "crossplane-system", Looks(FakeClock(), 60))
+    records.load()
+    return records
+
+
+@pytest.fixture
+def cloudfront() -> FakeCloudFront:
+    """Somebody has one domain."""
+    cloudfront = FakeCloudFront()
+    cloudfront.add(name="other.has-it", domains={TAKEN: "active"})
+    return cloudfront
+
+
+def tenant(cloudfront: FakeCloudFront, *domains: str, kept=None, uid: str = "first", **asked) -> World:
+    obj = managed({"distributionId": DISTRIBUTION, "domains": list(domains), **asked}, uid=uid)
+    return World(obj, cloudfront, **({"kept": kept} if kept else {}))
+
+
+def passes(world: World, number: int = 4) -> None:
+    for _ in range(number):
+        world.reconcile()
+        world.cloudfront.deploy()
+        world.clock.advance(600)
+
+
+def there(world: World) -> set[str]:
+    found = [t for t in world.cloudfront.tenants.values() if t.name == world.mr.external_name]
+    return {domain for t in found for domain in t.domains}
+
+
+def lose(world: World) -> None:
+    [id_] = [t.id for t in world.cloudfront.tenants.values() if t.name == world.mr.external_name]
+    del world.cloudfront.tenants[id_]
+
+
+def test_a_tenant_that_is_gone_comes_back_without_the_domain_that_is_refused(cloudfront):
+    world = tenant(cloudfront, *OURS)
+    world.settle()
+    world.edit(domains=[*OURS, TAKEN])
+    passes(world)
+    lose(world)
+    passes(world)
+    assert there(world) == set(OURS)
+    assert world.ready() == ("False", "DomainConflict")
+    assert TAKEN in world.error.message
+
+
+def test_a_claim_that_is_made_again_with_one_more_gets_what_its_namespace_had(cloudfront, kept):
+    before = tenant(cloudfront, *OURS, kept=kept)
+    before.settle()
+    before.delete()
+    before.settle()
+    assert before.gone
+    again = tenant(cloudfront, *OURS, TAKEN, kept=kept, uid="second")
+    passes(again)
+    assert there(again) == set(OURS)
+    assert again.ready() == ("False", "DomainConflict")
+
+
+def test_the_story_says_what_is_left_out(cloudfront, kept):
+    tenant(cloudfront, *OURS, kept=kept).settle()
+    world = tenant(cloudfront, *OURS, TAKEN, kept=kept, uid="second")
+    cloudfront.tenants = {id_: t for id_, t in cloudfront.tenants.items() if t.name == "other.has-it"}
+    seen = world.client.observe(world.mr)
+    assert f", without {TAKEN}: spec.forProvider.domains: " in world.client.create(world.mr, seen).message
+
+
+@pytest.mark.parametrize("primary", [TAKEN, OURS[0]])
+def test_a_certificate_is_asked_for_what_it_comes_back_with(cloudfront, kept, primary):
+    tenant(cloudfront, *OURS, kept=kept).settle()
+    cloudfront.tenants = {id_: t for id_, t in cloudfront.tenants.items() if t.name == "other.has-it"}
+    cloudfront.pointing.update([*OURS, TAKEN])
+    request = {"validationTokenHost": "cloudfront", "primaryDomainName": primary}
+    world = tenant(cloudfront, *OURS, TAKEN, kept=kept, uid="second", managedCertificateRequest=request)
+    world.reconcile()
+    assert there(world) == set(OURS)
+
+
+def test_a_first_creation_is_made_whole_or_not_at_all(cloudfront, kept):
+    world = tenant(cloudfront, *OURS, TAKEN, kept=kept)
+    passes(world)
+    assert there(world) == set()
+    assert world.ready() == ("False", "DomainConflict")
+
+
+@pytest.mark.parametrize("code", ["AccessDenied", "EntityLimitExceeded", "InternalFailure"])
+def test_what_fewer_domains_do_not_help_is_met_once(cloudfront, code):
+    world = tenant(cloudfront, *OURS)
+    world.settle()
+    world.edit(domains=[*OURS, "new.example.com"])
+    lose(world)
+    status = 500 if code == "InternalFailure" else 403
+    cloudfront.refuse[CREATE] = AwsError(CREATE, code, "no", status=status)
+    calls = []
+    while CREATE not in calls:
+        calls = world.reconcile()
+        world.clock.advance(600)
+    assert calls.count(CREATE) == 1
+
+
+def test_a_tenant_that_is_gone_serves_nothing(cloudfront):
+    world = tenant(cloudfront, *OURS)
+    world.settle()
+    assert world.status["domainsReady"] == "2/2"
+    lose(world)
+    cloudfront.refuse[CREATE] = AwsError(CREATE, "AccessDenied", "no", status=403)
+    for _ in range(3):
+        world.clock.advance(600)
+        world.reconcile()
+    assert {each["status"] for each in world.status["atProvider"]["domains"]} == {"inactive"}
+    assert world.status["domainsReady"] == "0/2"
+    assert world.status["atProvider"]["id"], "by which it is known that it was there"
+
+
+@pytest.mark.parametrize("domains", [None, 3, "a", [3], [{"domain": 3}], [{}], {"domain": "a"}])
+def test_a_status_that_somebody_forged_names_no_domain(domains):
+    assert observed.domains_in({"domains": domains}) == frozenset()
+    assert observed.without_tenant({"id": "dt_1", "domains": domains}) is None
