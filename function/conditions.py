@@ -106,7 +106,7 @@ def derive(
     return (
         _reconciling(tenants),
         _degraded(tenants, live, reached=reached),
-        _suspended((each.seen for each in tenants), suspended=suspended),
+        _suspended([each.seen for each in tenants], suspended=suspended),
         _blocked(tenants, waiting),
     )
 
@@ -165,7 +165,7 @@ REVIEWED: Final = Told(
 
 
 def of_refused(
-    refusal: Refused, live: Finding, tenants: Iterable[ObservedTenant], *, suspended: bool
+    refusal: Refused, live: Finding, tenants: Sequence[ObservedTenant], *, suspended: bool
 ) -> tuple[Told, ...]:
     """The conditions of a claim of which nothing is composed: a FATAL result makes those unknown that are not
     set with it.
@@ -319,7 +319,7 @@ def _trouble(tenant: Looked) -> tuple[DegradedReason, str] | None:
     return None
 
 
-def _suspended(tenants: Iterable[ObservedTenant | None], *, suspended: bool) -> Told:
+def _suspended(tenants: Sequence[ObservedTenant | None], *, suspended: bool) -> Told:
     """As AWS has it, not as the claim asks: whoever stops a customer's site looks here whether it stopped."""
     if not suspended:
         message = "The claim is not suspended."
@@ -332,7 +332,15 @@ def _suspended(tenants: Iterable[ObservedTenant | None], *, suspended: bool) -> 
         )
         return Told(ClaimConditionType.SUSPENDED, False, SuspendedReason.ACTIVE, message)
     message = "The tenants are disabled and kept, as asked. Set spec.suspended to false to have them serve."
+    if not all(map(_is_there, tenants)):
+        message = "Nothing is served, as asked. A tenant does not exist in AWS; Live says why."
     return Told(ClaimConditionType.SUSPENDED, True, SuspendedReason.MANUALLY_SUSPENDED, message)
+
+
+def _is_there(seen: ObservedTenant | None) -> bool:
+    """It is in AWS, as far as the provider tells; one that is gone keeps its id in the status."""
+    deployed = seen.condition(TenantConditionType.DEPLOYED) if seen else None
+    return deployed is not None and bool(seen and seen.exists) and deployed.reason != DeployedReason.CREATING
 
 
 def _blocked(tenants: Iterable[Looked], waiting: Sequence[Move]) -> Told:

@@ -135,7 +135,7 @@ def _refuse(
     suspended = structs.flag(asked, "spec", "suspended") or False
     seen = _observed(req)
     finding = live.refused(refusal, claim.asked_domains(asked), seen.values())
-    tenants = (each for name, each in seen.items() if name != compose.CONNECTION_GROUP)
+    tenants = [each for name, each in seen.items() if name != compose.CONNECTION_GROUP]
     told = conditions.of_refused(refusal, finding, tenants, suspended=suspended)
     response.refuse(rsp, composite, refusal, conditions.pointing(finding, told), told)
     return _answer(rsp, composite, finding.reason, refusal.message, refused=True)

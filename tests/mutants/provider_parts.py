@@ -10,7 +10,7 @@ PROVIDER_PARTS = (
     Mutation(
         "a domain that is refused keeps a tenant from coming back",
         "cloudfront/clients/tenant.py",
-        "            if not (had and refusal.made_nothing and _about_domains(refusal)):\n",
+        "            if not had:\n",
         "            if True:\n",
         "whoever has it decides how long other sites stay dark",
         _CREATIONS,
@@ -18,8 +18,8 @@ PROVIDER_PARTS = (
     Mutation(
         "whatever is refused, a creation is tried with fewer domains",
         "cloudfront/clients/tenant.py",
-        "if not (had and refusal.made_nothing and _about_domains(refusal)):",
-        "if not had:",
+        " if refusal.made_nothing and _about_domains(refusal) else None\n",
+        "\n",
         "a creation whose answer was lost is sent once more",
         _CREATIONS,
     ),
@@ -29,6 +29,14 @@ PROVIDER_PARTS = (
         "had = self._keeper.held(mr, wanted) | (",
         "had = frozenset() | (",
         "a claim that is made again with one domain more stays dark",
+        _CREATIONS,
+    ),
+    Mutation(
+        "what others have by now counts as what it had",
+        "cloudfront/clients/tenant.py",
+        "had - self._checks.had_by_others(mr, asked) if had else had",
+        "had",
+        "a domain of another tenant of the namespace keeps this one dark",
         _CREATIONS,
     ),
     Mutation(

@@ -167,6 +167,17 @@ class Checks:
         searched = _unchecked(holders.permitted.denied) or "; none of this account's tenants has it"
         return _unnamed(error, sorted(added), searched, serving=serving)
 
+    def had_by_others(self, mr: Managed, asked: Tenant) -> frozenset[str]:
+        """Those of the domains of a refused creation that another tenant or distribution is found to have, as
+        far as a few calls tell."""
+        holders = Holders(self.cloudfront, self.memory, self._mover(mr))
+        domains, parent = sorted(asked.domains or ()), _inherited(asked)
+        try:
+            return frozenset(d for d in domains if tuple(holders.conflicts(asked.name, (d,), None, parent)))
+        except AwsError as error:
+            _log.warning("cannot look for who has a domain", tenant=asked.name, error=str(error))
+            return frozenset()
+
     def _mover(self, mr: Managed) -> Mover:
         return Mover(mr, self.installation, self.everyone)
 

@@ -262,8 +262,8 @@ class TenantClient:
         try:
             return self._create(mr, asked)
         except (ExternalError, NotYet) as refusal:
-            had = self._had(mr, asked)
-            if not (had and refusal.made_nothing and _about_domains(refusal)):
+            had = self._had(mr, asked) if refusal.made_nothing and _about_domains(refusal) else None
+            if not had:
                 raise
             change = self._create_without(mr, asked, had, refusal)
         return change
@@ -288,10 +288,12 @@ class TenantClient:
         return _change(shown, plan.LOOK_AGAIN, f"{effects.message} ({state.seen.id}){passed.unchecked}")
 
     def _had(self, mr: Managed, asked: desired.Tenant) -> frozenset[str]:
-        """Those of the domains that this resource or its namespace served before; none where it is all."""
+        """Those of the domains that this resource or its namespace served before and nobody else has by now;
+        none where it is all."""
         wanted = asked.domains or frozenset()
         had = self._keeper.held(mr, wanted) | (wanted & observed.domains_in(mr.at_provider))
-        return frozenset() if had == wanted else had
+        left = had - self._checks.had_by_others(mr, asked) if had else had
+        return frozenset() if left == wanted else left
 
     def _create_without(
         self, mr: Managed, asked: desired.Tenant, had: frozenset[str], refusal: ExternalError | NotYet

@@ -133,7 +133,8 @@ def without_tenant(at_provider: Mapping[str, Any]) -> dict[str, Any] | None:
     names = sorted(domains_in(at_provider))
     if not names:
         return None
-    return {**at_provider, "domains": [{"domain": name, "status": "inactive"} for name in names]}
+    left = {key: value for key, value in at_provider.items() if key not in ("enabled", "status")}
+    return {**left, "domains": [{"domain": name, "status": "inactive"} for name in names]}
 
 
 def _customizations(answer: Mapping[str, Any]) -> Customizations:

@@ -98,6 +98,19 @@ def test_a_certificate_is_asked_for_what_it_comes_back_with(cloudfront, kept, pr
     assert there(world) == set(OURS)
 
 
+def test_a_domain_that_another_tenant_of_the_namespace_has_is_none_that_this_one_had(cloudfront, kept):
+    other = tenant(cloudfront, "second.example.com", kept=kept, uid="other")
+    other.obj["metadata"]["annotations"]["crossplane.io/external-name"] = "shop.second"
+    other.settle()
+    world = tenant(cloudfront, *OURS, kept=kept)
+    world.settle()
+    world.edit(domains=[*OURS, "second.example.com"])
+    passes(world)
+    lose(world)
+    passes(world)
+    assert there(world) == set(OURS)
+
+
 def test_a_first_creation_is_made_whole_or_not_at_all(cloudfront, kept):
     world = tenant(cloudfront, *OURS, TAKEN, kept=kept)
     passes(world)
