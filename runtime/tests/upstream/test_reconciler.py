@@ -376,7 +376,7 @@ NOTHING_TO_TEST = {
     "UnpublishConnectionDetailsDeletionPolicyDeleteOrpahn": "CannotUnpublishConnectionDetails: not recorded",
     "UnpublishConnectionDetailsDeletionPolicyOrphan": "CannotUnpublishConnectionDetails: not recorded",
     "UnpublishConnectionDetailsDeletionPolicyDeleteError": "CannotUnpublishConnectionDetails: not recorded",
-    "InitializeError": "It is written with the finalizer and not by itself",
+    "InitializeError": "The runtime writes it together with the finalizer",
     "ExternalResourceUpToDateWithPollIntervalHook": "Hooks for the poll interval",
     "ExternalResourceUpToDateWithMultiplePollIntervalHooks": "Hooks for the poll interval",
     "ManagementPoliciesUsedButNotEnabled": "Management policies are always enabled",
@@ -501,7 +501,7 @@ def test_critical_annotations_that_can_never_be_written_are_told_at_once(answer:
     with pytest.raises(type(answer)):
         writer.set_critical_annotations(mr, NAMED)
     assert world.journal == ["metadata external-name"]
-    why = "A write that no other try can mend (invalid, too large) is told at once"
+    why = "It reports a write that no retry can fix (invalid, too large) at once"
     assert not CONTRACT.exists() or why in CONTRACT.read_text()
 
 
