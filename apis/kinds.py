@@ -112,10 +112,11 @@ _GROUP_COLUMNS = (
     Column("ID", ".status.atProvider.id", priority=1),
 )
 _CONFIG_COLUMNS = (
+    Column("ACCOUNT", ".status.accountId"),
+    Column("USERS", ".status.users", "integer"),
+    Column("WRITES", ".spec.writes"),
     _AGE,
     Column("SECRET-NAME", ".spec.credentials.secretRef.name", priority=1),
-    Column("ACCOUNT", ".status.accountId", priority=1),
-    Column("USERS", ".status.users", "integer", 1),
 )
 _USAGE_COLUMNS = (
     _AGE,
@@ -275,7 +276,9 @@ _CLAIM_TEXT = (
     "team offers."
 )
 _CLAIM_COLUMNS = (
+    Column("PLAN", ".spec.plan"),
     _condition("LIVE", "Live", "reason"),
+    Column("DOMAINS", ".status.domainsReady"),
     Column("URL", ".status.url"),
     # Conditions and no field of the status: core writes no fields while a claim is refused.
     _condition("MESSAGE", "Live", "message", 1),
@@ -291,6 +294,7 @@ TENANT_CLAIM: Final = Kind(
     description=_CLAIM_TEXT,
     spec=TenantClaimSpec,
     status=TenantClaimStatus,
+    short_names=("tc",),
     categories=("edgetenants",),
     columns=_CLAIM_COLUMNS,
 )
@@ -302,6 +306,7 @@ LEGACY_TENANT_CLAIM: Final = Kind(
     description=_CLAIM_TEXT,
     spec=TenantClaimSpec,
     status=TenantClaimStatus,
+    short_names=("xtc",),
     categories=("edgetenants",),
     columns=_CLAIM_COLUMNS,
 )

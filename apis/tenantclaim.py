@@ -145,6 +145,8 @@ class TenantClaimStatus(ApiModel):
     """Where the first domain is served. Unset: nowhere yet, or DNS does not lead visitors there."""
     routing_endpoint: Annotated[str | None, Field(max_length=253)] = None
     """Name of the endpoint in CloudFront to which the domains must lead."""
+    domains_ready: Annotated[str | None, Field(max_length=16)] = None
+    """How many of the domains CloudFront serves, such as `2/3`."""
     domains: Annotated[
         tuple[DomainState, ...] | None, Field(max_length=500), Kube(list_type="map", keys=("domain",))
     ] = None

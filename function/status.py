@@ -31,7 +31,9 @@ def derive(
     tenants = tuple(tenants)
     # Of two tenants that know a domain the first is asked.
     serving = {domain: each for each in reversed(tenants) for domain in each.domain_states}
+    active = {domain for each in tenants if answers(each) for domain in each.active}
     fields = {
+        "domainsReady": f"{len(active.intersection(served))}/{len(served)}",
         "phase": phase(finding.reason),
         "url": _url(served, tenants),
         "routingEndpoint": next((each.routing_endpoint for each in tenants if each.routing_endpoint), None),

@@ -64,6 +64,7 @@ USAGE = "AGE CONFIG-NAME RESOURCE-KIND RESOURCE-NAME"
         ("crds-legacy/cloudfront.edgetenants.io_distributiontenants", "Cluster", ["ledt"], TENANT),
         ("crds-legacy/cloudfront.edgetenants.io_connectiongroups", "Cluster", ["lecg"], GROUP),
         ("crds/m.edgetenants.io_providerconfigusages", "Namespaced", None, USAGE),
+        ("crds/m.edgetenants.io_clusterproviderconfigs", "Cluster", None, "ACCOUNT USERS WRITES AGE"),
     ],
 )
 def test_names_and_columns(name: str, scope: str, short: list[str] | None, columns: str) -> None:
@@ -85,7 +86,8 @@ def test_the_xrds_leave_to_crossplane_what_is_its() -> None:
         properties = version["schema"]["openAPIV3Schema"]["properties"]
         assert "conditions" not in properties["status"]["properties"]
         columns = [(each["name"], each.get("priority", 0)) for each in version["additionalPrinterColumns"]]
-        assert columns == [("LIVE", 0), ("URL", 0), ("MESSAGE", 1), ("BLOCKED", 1), ("DEGRADED", 1)]
+        narrow, wide = ("PLAN", "LIVE", "DOMAINS", "URL"), ("MESSAGE", "BLOCKED", "DEGRADED")
+        assert columns == [*((name, 0) for name in narrow), *((name, 1) for name in wide)]
         assert properties["spec"]["required"] == ["domains"]
 
 
