@@ -15,6 +15,7 @@ from apis.errors import visible
 from cli import output
 from cli.aws import NoConfig, Reach
 from cli.documents import UnreadableFile, read_all
+from cli.output import Form, takes_form
 from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.errors import ExternalError, NotYet
 from provider.cloudfront.adoption import inventory, manifests
@@ -56,6 +57,7 @@ _EVERY = 100
     "--rate", type=click.FloatRange(0.1, 1000), default=5.0, show_default=True,
     metavar="NUMBER", help="Requests a second to CloudFront.",
 )  # fmt: skip
+@takes_form(Form.YAML, Form.JSON)
 def import_(distribution: str, config_files: tuple[Path, ...], **chosen: Any) -> None:
     """Write a DistributionTenant for every tenant of a distribution. Changes nothing in AWS.
 
@@ -69,7 +71,7 @@ def import_(distribution: str, config_files: tuple[Path, ...], **chosen: Any) ->
         key = config.key if config_files else manifests.DEFAULT_CONFIG
         key = replace(key, name=chosen["config_name"] or key.name)
         shape = Shape("" if chosen["legacy"] else chosen["namespace"], key, chosen["full"])
-        work = _Work(account.cloudfront, reach.accounts.clock, shape, chosen["skip_managed"])
+        work = _Work(account.cloudfront, reach.accounts.clock, shape, chosen["skip_managed"], chosen["form"])
         _write(work, distribution, chosen["out"])
     except (UnreadableFile, NoConfig) as error:
         raise click.UsageError(visible(str(error))) from error
@@ -85,12 +87,13 @@ class _Work:
     clock: Clock
     shape: Shape
     skip_managed: bool
+    form: Form
     counts: Counter[str] = field(default_factory=Counter)
     blind: bool = False
     """Tags cannot be read, which was told."""
 
     def manifest(self, listed: ObservedTenant) -> str | None:
-        """The manifest of a tenant as YAML; None for one that is left out, or gone meanwhile."""
+        """The manifest of a tenant as text; None for one that is left out, or gone meanwhile."""
         try:
             tenant = self._look(listed)
         except AwsError as error:
@@ -103,8 +106,16 @@ class _Work:
         if self.skip_managed and holder is not Holder.NOBODY:
             return None
         made = manifests.manifest(tenant, self.shape)
-        told = output.comment(f"managed by {holder.value}: {tag}") if tag else ""
-        return told + output.manifest(made)
+        who = f"managed by {holder.value}: {tag}" if tag else ""
+        if self.form is Form.YAML:
+            return f"---\n{output.comment(who) if who else ''}{output.manifest(made)}"
+        if who:
+            _tell(f"{tenant.name} is {who}")
+        return output.structured(made, self.form)
+
+    def file(self, tenant: ObservedTenant) -> str:
+        """The name of the file for a tenant's manifest."""
+        return f"{manifests.object_name(tenant)}.{self.form.value}"
 
     def _look(self, listed: ObservedTenant) -> ObservedTenant:
         tenant = listed
@@ -135,9 +146,9 @@ def _write(work: _Work, distribution: str, out: Path | None) -> None:
         out.mkdir(parents=True, exist_ok=True)
     for tenant, text in _made(work, found, out):
         if out is None:
-            click.echo(f"---\n{text}", nl=False)
+            click.echo(text, nl=False)
         else:
-            _place(out / _file(tenant), text)
+            _place(out / work.file(tenant), text.removeprefix("---\n"))
     told = ", ".join(f"{number} {what}" for what, number in sorted(work.counts.items()))
     _tell(f"done: {len(found)} tenants of {distribution}" + (f": {told}" if told else ""))
 
@@ -146,16 +157,12 @@ def _made(
     work: _Work, found: Sequence[ObservedTenant], out: Path | None
 ) -> Iterator[tuple[ObservedTenant, str]]:
     for number, tenant in enumerate(found, 1):
-        if out is not None and (out / _file(tenant)).exists():
+        if out is not None and (out / work.file(tenant)).exists():
             work.counts["there already"] += 1
         elif (text := work.manifest(tenant)) is not None:
             yield tenant, text
         if number % _EVERY == 0:
             _tell(f"{number} of {len(found)}")
-
-
-def _file(tenant: ObservedTenant) -> str:
-    return f"{manifests.object_name(tenant)}.yaml"
 
 
 def _place(path: Path, text: str) -> None:

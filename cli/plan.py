@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from cli.cluster import NoCluster, connect, look
 from cli.documents import Document, UnreadableFile, read_all
 from cli.files import takes_files
 from cli.logs import to_stderr
+from cli.output import Form, takes_form
 from edgetenants_runtime.api.annotations import EXTERNAL_NAME
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import ExternalClient
@@ -113,7 +113,7 @@ class _Row:
     help="Whose cluster is read for the other resources. Without it, the one that kubectl would use.",
 )  # fmt: skip
 @click.option("--context", help="The context of the kubeconfig to use.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@takes_form(Form.TEXT, Form.JSON, Form.YAML)
 def plan(  # noqa: PLR0913, PLR0917 - one for each option
     files: tuple[Path, ...],
     config_files: tuple[Path, ...],
@@ -121,7 +121,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one for each option
     drift_policy: str,
     kubeconfig: Path | None,
     context: str | None,
-    as_json: bool,
+    form: Form,
 ) -> None:
     """Show the calls to AWS that the provider would make, with their parameters and why. Makes none that
     writes.
@@ -145,11 +145,11 @@ def plan(  # noqa: PLR0913, PLR0917 - one for each option
     rows = list(plans.of(documents))
     if not rows:
         raise click.UsageError(f"expected at least one {' or '.join(_CLIENTS)} in -f")
-    if as_json:
-        click.echo(json.dumps([row.to_json() for row in rows], indent=2))
-    else:
+    if form is Form.TEXT:
         for row in rows:
             _show(row)
+    else:
+        click.echo(output.structured([row.to_json() for row in rows], form), nl=False)
     sys.exit(1 if any(row.refusal for row in rows) else 0)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from apis.errors import InvalidInput, shown, visible
 from cli import output
 from cli.documents import Document, UnreadableFile, read_all
 from cli.files import takes_files
+from cli.output import Form, structured, takes_form
 from function import explain, fn, offline, structs
 from function.errors import Refused
 from function.offline import Pricelist
@@ -41,6 +42,7 @@ _STATUS = {fnv1.STATUS_CONDITION_TRUE: "True", fnv1.STATUS_CONDITION_FALSE: "Fal
     help=f"Composed resources as they stand in a cluster, with the annotation {offline.COMPOSED_NAME}; "
     "each goes to its own claim.",
 )  # fmt: skip
+@takes_form(Form.YAML, Form.JSON)
 @click.option(
     "--why/--no-why", default=True, show_default=True, help="Say who made each choice, in comments."
 )
@@ -49,11 +51,13 @@ def render(
     plan_files: tuple[Path, ...],
     required_files: tuple[Path, ...],
     observed_files: tuple[Path, ...],
+    form: Form,
     why: bool,
 ) -> None:
     """Print what claims become: status and conditions of each, its managed resources, and why they are so.
 
-    The output is YAML; what is not an object stands in comments. Exits with 1 when a claim is refused.
+    YAML has what is not an object in comments. JSON is one List of the objects; what else there is to tell
+    goes to standard error, without the reasons. Exits with 1 when a claim is refused.
     """
     try:
         asked = read_all(files)
@@ -62,24 +66,33 @@ def render(
             raise click.UsageError(
                 f"expected a {kinds.TENANT_CLAIM.kind} in the files; found {_found(asked)}"
             )
-        offered = _offered(asked, read_all(plan_files), read_all(required_files))
+        tell = _comment if form is Form.YAML else _aside
+        offered = _offered(asked, read_all(plan_files), read_all(required_files), tell)
         observed = [document.value for document in read_all(observed_files)]
         answers = [_answer(document, offered, observed) for document in claims]
     except (UnreadableFile, InvalidInput) as error:
         raise click.UsageError(visible(str(error))) from error
-    for document, answer in zip(claims, answers, strict=True):
-        _show(document, answer, why=_why(document, offered, observed) if why else ())
+    if form is Form.JSON:
+        for answer in answers:
+            _results(answer, _aside)
+        items = [each for pair in zip(claims, answers, strict=True) for each in _objects(*pair)]
+        click.echo(structured({"apiVersion": "v1", "kind": "List", "items": items}, form), nl=False)
+    else:
+        for document, answer in zip(claims, answers, strict=True):
+            _show(document, answer, why=_why(document, offered, observed) if why else ())
     sys.exit(1 if any(answer.refused for answer in answers) else 0)
 
 
-def _offered(asked: list[Document], named: list[Document], required: list[Document]) -> Pricelist:
+def _offered(
+    asked: list[Document], named: list[Document], required: list[Document], tell: Callable[[str], None]
+) -> Pricelist:
     """The plans: of --plans, else those among the files, else those that come with edgetenants."""
     others = [
         document.value for document in (*asked, *named, *required) if offline.is_required(document.value)
     ]
     inputs = _with_plans(named) or _with_plans(asked)
     if not (inputs or named):
-        _comment("plans: of the Composition that comes with edgetenants; name others by --plans")
+        tell("plans: of the Composition that comes with edgetenants; name others by --plans")
         inputs = [crds.composition(kinds.TENANT_CLAIM, "tenantclaims")]
     return Pricelist.of([*inputs, *others])
 
@@ -108,9 +121,7 @@ def _answer(document: Document, offered: Pricelist, observed: list[dict[str, Any
 
 def _show(document: Document, answer: fn.Answer, *, why: Iterable[str]) -> None:
     rsp = answer.response
-    for result in rsp.results:
-        severity = fnv1.Severity.Name(result.severity).removeprefix("SEVERITY_").lower()
-        _comment(f"{severity}: {result.reason}: {result.message}")
+    _results(answer, _comment)
     _print(_claim(document, rsp))
     if answer.refused:
         return
@@ -121,6 +132,20 @@ def _show(document: Document, answer: fn.Answer, *, why: Iterable[str]) -> None:
         _comment(f"composed resource {name}, {ready}")
         composed = structs.plain_object(resource.resource)
         _print(_ordered(offline.composed(name, composed, document.value)))
+
+
+def _results(answer: fn.Answer, tell: Callable[[str], None]) -> None:
+    for result in answer.response.results:
+        severity = fnv1.Severity.Name(result.severity).removeprefix("SEVERITY_").lower()
+        tell(f"{severity}: {result.reason}: {result.message}")
+
+
+def _objects(document: Document, answer: fn.Answer) -> Iterator[dict[str, Any]]:
+    yield _claim(document, answer.response)
+    if not answer.refused:
+        for name, resource in sorted(answer.response.desired.resources.items()):
+            composed = structs.plain_object(resource.resource)
+            yield _ordered(offline.composed(name, composed, document.value))
 
 
 def _claim(document: Document, rsp: fnv1.RunFunctionResponse) -> dict[str, Any]:
@@ -168,3 +193,7 @@ def _print(value: dict[str, Any]) -> None:
 
 def _comment(text: str) -> None:
     click.echo(output.comment(text), nl=False)
+
+
+def _aside(text: str) -> None:
+    click.echo(visible(text), err=True)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import click
 
+from cli.output import Form, structured, takes_form
 from sandbox import inventory as stock
 from sandbox import logs as log_files
 from sandbox import report
@@ -38,7 +40,7 @@ def told(command: Command) -> Command:
 name_option = click.option(
     "--name", default="default", show_default=True, help="Which sandbox; several run side by side."
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="As JSON.")
+form_option = takes_form(Form.TEXT, Form.JSON, Form.YAML)
 
 
 @click.group()
@@ -101,12 +103,12 @@ def down(name: str, everyone: bool, forget_cluster: bool) -> None:
 
 @sandbox.command()
 @name_option
-@json_option
+@form_option
 @told
-def status(name: str, as_json: bool) -> None:
+def status(name: str, form: Form) -> None:
     """Show the processes. Exits with 1 when one died, and shows its last lines."""
     found = report.status(World.load(name))
-    click.echo(found.to_json() if as_json else found.text())
+    _print(found, form)
     sys.exit(0 if found.healthy else 1)
 
 
@@ -132,12 +134,12 @@ def logs(process: str, name: str, follow: bool, tail: int | None) -> None:
 
 @sandbox.command()
 @name_option
-@json_option
+@form_option
 @told
-def inventory(name: str, as_json: bool) -> None:
+def inventory(name: str, form: Form) -> None:
     """Show what `up` made and what lives in it now: processes, objects, claims, tenants."""
     found = stock.take(World.load(name))
-    click.echo(found.to_json() if as_json else found.text())
+    _print(found, form)
 
 
 @sandbox.command()
@@ -176,6 +178,19 @@ def start(process: str, name: str) -> None:
 def kill(process: str, name: str) -> None:
     """SIGKILL a process, to see what comes of it."""
     World.load(name).processes.kill(process)
+
+
+class _Found(Protocol):
+    def text(self) -> str: ...
+
+    def to_json(self) -> str: ...
+
+
+def _print(found: _Found, form: Form) -> None:
+    if form is Form.TEXT:
+        click.echo(found.text())
+    else:
+        click.echo(structured(json.loads(found.to_json()), form), nl=False)
 
 
 def _pinned(ports: tuple[str, ...]) -> dict[str, int]:

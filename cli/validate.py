@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,6 +13,7 @@ from apis.errors import InvalidInput, visible
 from cli.checks import Checked, check
 from cli.documents import UnreadableFile, gather, read_all
 from cli.files import takes_files
+from cli.output import Form, structured, takes_form
 
 __all__ = ["validate"]
 
@@ -26,8 +27,8 @@ __all__ = ["validate"]
     type=click.Path(path_type=Path),
     help="Plans that claims are held against: a Composition or TenantPlans; EnvironmentConfigs beside them.",
 )
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
-def validate(files: tuple[Path, ...], plan_files: tuple[Path, ...], as_json: bool) -> None:
+@takes_form(Form.TEXT, Form.JSON, Form.YAML)
+def validate(files: tuple[Path, ...], plan_files: tuple[Path, ...], form: Form) -> None:
     """Say what is wrong with claims, plans, managed resources and provider configs, without any server.
 
     FILES are YAML files, folders with all that is below them, or - for standard input. Kinds that are not
@@ -39,7 +40,10 @@ def validate(files: tuple[Path, ...], plan_files: tuple[Path, ...], as_json: boo
         checked = check(documents, read_all(plan_files))
     except (UnreadableFile, InvalidInput) as error:
         raise click.UsageError(visible(f"--plans: {error}")) from error
-    (_tell_json if as_json else _tell)(checked, unreadable)
+    if form is Form.TEXT:
+        _tell(checked, unreadable)
+    else:
+        click.echo(structured(_found(checked, unreadable), form), nl=False)
     if unreadable or not checked:
         sys.exit(2)
     sys.exit(1 if any(each.problems for each in checked) else 0)
@@ -57,7 +61,7 @@ def _tell(checked: Sequence[Checked], unreadable: Sequence[UnreadableFile]) -> N
         click.echo("Error: expected claims, plans, managed resources or provider configs, got none", err=True)
 
 
-def _tell_json(checked: Sequence[Checked], unreadable: Sequence[UnreadableFile]) -> None:
+def _found(checked: Sequence[Checked], unreadable: Sequence[UnreadableFile]) -> dict[str, Any]:
     problems = [
         {
             "file": each.document.file,
@@ -69,5 +73,4 @@ def _tell_json(checked: Sequence[Checked], unreadable: Sequence[UnreadableFile])
         for each in checked
         for problem in each.problems
     ]
-    told = {"objects": len(checked), "problems": problems, "unreadable": [str(each) for each in unreadable]}
-    click.echo(json.dumps(told, indent=2))
+    return {"objects": len(checked), "problems": problems, "unreadable": [str(each) for each in unreadable]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -215,3 +216,16 @@ def test_a_full_manifest_changes_nothing_but_the_owner(many):
     world.reconcile()
     assert "UpdateDistributionTenant" not in many.journal
     assert "TagResource" in many.journal
+
+
+def test_json_has_the_same_objects(run, tmp_path):
+    yaml_ = [each for each in yaml.safe_load_all(run().stdout) if each]
+    decoder, text, found = json.JSONDecoder(), run("-o", "json").stdout.strip(), []
+    while text:
+        value, end = decoder.raw_decode(text)
+        found, text = [*found, value], text[end:].lstrip()
+    assert found == yaml_
+    run("-o", "json", "--out", str(tmp_path / "made"))
+    files = sorted((tmp_path / "made").iterdir())
+    assert {path.suffix for path in files} == {".json"}
+    assert len(files) == len(yaml_)

@@ -295,7 +295,7 @@ def test_the_command_believes_the_owner_on_the_tenant(aws, config_file):
 
 def test_the_command_tells_what_stops_it(aws, config_file):
     World(managed(), aws).settle()
-    result = plan(config_file, managed(), flags=["--installation-id", "another", "--json"])
+    result = plan(config_file, managed(), flags=["--installation-id", "another", "-o", "json"])
     assert result.exit_code == 1
     (row,) = json.loads(result.stdout)
     assert "it belongs to another namespace or installation" in row["refusal"]
@@ -309,7 +309,7 @@ def test_a_deletion_is_planned_too(aws, config_file):
     world = DryWorld(aws, managed())
     world.settle()
     world.delete()
-    row = json.loads(plan(config_file, world.obj, flags=["--json"]).stdout)[0]
+    row = json.loads(plan(config_file, world.obj, flags=["-o", "json"]).stdout)[0]
     assert [call["action"] for call in row["calls"]] == ["DisableTenant", "DeleteTenant"]
     assert Managed(world.obj).deleted
     (tenant,) = aws.tenants

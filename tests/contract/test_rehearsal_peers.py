@@ -30,7 +30,16 @@ def plan(aws, tmp_path):
     file.write_text(CONFIG.format(url=aws.url))
 
     def run(obj, kubeconfig="/no/such/file", *flags):
-        arguments = ["-f", "-", "--provider-config", str(file), "--installation-id", INSTALLATION, "--json"]
+        arguments = [
+            "-f",
+            "-",
+            "--provider-config",
+            str(file),
+            "--installation-id",
+            INSTALLATION,
+            "-o",
+            "json",
+        ]
         result = CliRunner().invoke(
             cli, ["plan", *arguments, *flags], input=yaml.safe_dump(obj), env={"KUBECONFIG": str(kubeconfig)}
         )

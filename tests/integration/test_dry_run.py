@@ -94,7 +94,7 @@ def test_the_command_plans_what_kubectl_shows(claims: Claims, name: str, world: 
     world.emulator.edit_tenant(name, {"Enabled": False})
     shown = managed(claims, name)
     result = subprocess.run(
-        [sys.executable, "-m", "cli.main", "plan", "-f", "-", "--json"],
+        [sys.executable, "-m", "cli.main", "plan", "-f", "-", "-o", "json"],
         input=json.dumps(shown),
         env={**os.environ, **world.environment()},
         capture_output=True,
@@ -142,7 +142,7 @@ def test_the_command_sees_the_owner_that_lives_and_says_what_it_could_not_see(
 
     def plan(**environment: str) -> tuple[dict[str, Any], str]:
         result = subprocess.run(
-            [sys.executable, "-m", "cli.main", "plan", "-", "--json", "--installation-id", installation],
+            [sys.executable, "-m", "cli.main", "plan", "-", "-o", "json", "--installation-id", installation],
             input=json.dumps(taking),
             env={**os.environ, **world.environment(), **environment},
             capture_output=True,

@@ -43,12 +43,12 @@ def test_a_second_world_runs_beside_the_first_names_its_dead_and_leaves_nothing(
 ) -> None:
     up = edgetenants("sandbox", "up", "--name", second)
     assert up.returncode == 0, up.stdout + up.stderr
-    status = json.loads(edgetenants("sandbox", "status", "--name", second, "--json").stdout)
+    status = json.loads(edgetenants("sandbox", "status", "--name", second, "-o", "json").stdout)
     processes = {p["name"]: p for p in status["processes"]}
     assert {"apiserver", "crossplane", "emulator", "function", "provider"} <= set(processes)
     other_ports = {
         p
-        for q in json.loads(edgetenants("sandbox", "status", "--name", world.name, "--json").stdout)[
+        for q in json.loads(edgetenants("sandbox", "status", "--name", world.name, "-o", "json").stdout)[
             "processes"
         ]
         for p in q["ports"]

@@ -49,7 +49,7 @@ def test_commands_and_options_are_completed() -> None:
     completing = ShellComplete(cli, {}, "edgetenants", "_COMPLETE")
     assert [each.value for each in completing.get_completions([], "pl")] == ["plan"]
     assert [each.value for each in completing.get_completions([], "--v")] == ["--version"]
-    assert "--json" in [each.value for each in completing.get_completions(["plan"], "--")]
+    assert "--output" in [each.value for each in completing.get_completions(["plan"], "--")]
 
 
 def test_completing_a_command_imports_none() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -160,3 +161,25 @@ def test_no_text_fakes_a_line_of_validate(tmp_path: Path) -> None:
     assert [line.startswith(f"{file}:") for line in done.stdout.splitlines()] == [True] * done.stdout.count(
         "\n"
     )
+
+
+@quick
+@given(st.lists(st.dictionaries(texts, values, max_size=3), max_size=3))
+def test_a_list_is_the_same_in_both_forms(value: list[Any]) -> None:
+    assert parsed(output.structured(value, output.Form.YAML)) == [value]
+    assert json.loads(output.structured(value, output.Form.JSON)) == value
+    assert output.structured(value, output.Form.JSON).isascii()
+
+
+PRINT = [["plan"], ["render"], ["validate"], ["import"], ["sandbox", "status"], ["sandbox", "inventory"]]
+
+
+@pytest.mark.parametrize("command", PRINT, ids=" ".join)
+def test_what_prints_objects_prints_them_as_json_and_yaml(command: list[str]) -> None:
+    shown = CliRunner().invoke(cli, [*command, "-h"]).output
+    assert "-o, --output [" in shown
+    assert "json" in shown
+    assert "yaml" in shown
+    refused = CliRunner().invoke(cli, [*command, "-o", "xml"])
+    assert refused.exit_code == 2
+    assert "'xml' is not one of" in refused.output

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -202,3 +203,11 @@ def test_a_file_that_is_missing(put: Any) -> None:
 
     assert done.exit_code == 2
     assert "nowhere.yaml: No such file" in done.output
+
+
+def test_json_is_one_list_of_the_objects_and_nothing_else(put: Any) -> None:
+    file = put("claim.yaml", CLAIM)
+    listed = json.loads(run(file, "-o", "json").stdout)
+    assert (listed["apiVersion"], listed["kind"]) == ("v1", "List")
+    assert listed["items"] == objects(run(file))
+    assert "plans: of the Composition" in run(file, "-o", "json").stderr

@@ -116,7 +116,7 @@ def test_managed_resources_and_lists(put: Any) -> None:
 
 
 def test_json(put: Any) -> None:
-    found = json.loads(run(put("claim.yaml", CLAIM), "--json").output)
+    found = json.loads(run(put("claim.yaml", CLAIM), "-o", "json").output)
 
     assert found["objects"] == 1
     assert [each["path"] for each in found["problems"]] == ["spec.domains[1]", "spec.sspended"]
@@ -209,7 +209,7 @@ def test_what_is_below_a_folder_is_looked_at(put: Any, tmp_path: Path) -> None:
 def test_nothing_to_look_at_is_no_success(put: Any, tmp_path: Path, text: str) -> None:
     put("file.yaml", text)
 
-    for files in ((tmp_path,), (tmp_path, "--json")):
+    for files in ((tmp_path,), (tmp_path, "-o", "json")):
         done = run(*files)
         assert done.exit_code == 2
     assert json.loads(done.stdout)["objects"] == 0
@@ -225,7 +225,7 @@ def test_what_cannot_be_read_hides_no_problem(put: Any, tmp_path: Path) -> None:
     assert done.exit_code == 2
     assert "a.yaml:1:5: no YAML" in done.stderr
     assert done.stdout.count("TenantClaim acme: ") == 2
-    told = json.loads(run(tmp_path, "--json").stdout)
+    told = json.loads(run(tmp_path, "-o", "json").stdout)
     assert (len(told["problems"]), len(told["unreadable"])) == (2, 1)
 
 

@@ -77,13 +77,13 @@ def sandbox(layout, processes):
 def test_a_sandbox_is_looked_at_handled_and_taken_down(run, sandbox, spec):
     sandbox.launch(spec("apiserver"))
     of = ("--name", "test")
-    assert json.loads(run("status", *of, "--json").stdout)["processes"][0]["name"] == "apiserver"
+    assert json.loads(run("status", *of, "-o", "json").stdout)["processes"][0]["name"] == "apiserver"
     assert "apiserver runs, with pid" in run("restart", "apiserver", *of).output
     assert run("kill", "apiserver", *of).exit_code == 0
     assert run("status", *of).exit_code == 0
     assert run("start", "apiserver", *of).exit_code == 0
     assert run("stop", "apiserver", *of).exit_code == 0
-    stock = json.loads(run("inventory", *of, "--json").stdout)
+    stock = json.loads(run("inventory", *of, "-o", "json").stdout)
     assert stock["processes"][0]["state"] == "stopped"
     assert "Objects that up made" in run("inventory", *of).output
     assert run("logs", "apiserver", *of).exit_code == 0
