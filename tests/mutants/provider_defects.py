@@ -51,7 +51,7 @@ LIFE = (
     ),
     Mutation(
         "of a resource only Enforce is read",
-        "cloudfront/tenant/assessment.py",
+        "cloudfront/lifecycle/assessment.py",
         'policy = DriftPolicy(mr.spec.get("driftPolicy") or default)',
         "policy = default",
         "one tenant cannot be left alone",
@@ -78,9 +78,9 @@ LIFE = (
 EDITS = (
     Mutation(
         "edits of tags do nothing",
-        "cloudfront/tenant/plan.py",
-        "tagging = _tagging(diff.target, seen)",
-        "tagging: tuple[Action, ...] = ()",
+        "cloudfront/lifecycle/actions.py",
+        "    if wanted is None or there is None:\n",
+        "    if True:\n",
         "the resource says that it is in sync, and AWS has other tags",
         (f"{_TENANT}::test_tags_of_the_spec_are_set_and_removed_by_their_own_calls",),
     ),
@@ -161,9 +161,9 @@ CERTIFICATES = (
     ),
     Mutation(
         "an attached certificate is filled into the spec",
-        "cloudfront/tenant/late_init.py",
+        "cloudfront/tenant/report.py",
         '"enabled": enabled}',
-        '"enabled": enabled, "customizations": {"certificate": seen.customizations.certificate_arn}}',
+        '"enabled": enabled, "customizations": {"certificate": state.seen.customizations.certificate_arn}}',
         "GitOps puts the spec back, and the certificate is detached",
         (f"{_DEFECTS}::test_an_attached_certificate_is_never_filled_into_the_spec",),
     ),
@@ -177,9 +177,9 @@ CERTIFICATES = (
     ),
     Mutation(
         "a policy that leaves drift leaves everything",
-        "cloudfront/tenant/assessment.py",
-        "left = ignored | {d.field for d in drift}",
-        "left = ignored | {d.field for d in todo.all}",
+        "cloudfront/lifecycle/assessment.py",
+        "todo = compare(ignored | {d.field for d in drift})",
+        "todo = compare(ignored | {d.field for d in todo.all})",
         "no certificate is attached while there is drift",
         (
             f"{_DEFECTS}::test_drift_that_is_left_holds_up_neither_certificate_nor_ready",

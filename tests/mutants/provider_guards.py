@@ -204,7 +204,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "a reported difference is repaired",
-        "cloudfront/tenant/assessment.py",
+        "cloudfront/lifecycle/assessment.py",
         "    if policy is not DriftPolicy.ENFORCE:",
         "    if False:",
         "what somebody changed in an emergency is taken back",
@@ -212,7 +212,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "what is suspended is shown",
-        "cloudfront/tenant/assessment.py",
+        "cloudfront/lifecycle/assessment.py",
         "() if policy is DriftPolicy.SUSPEND else drift",
         "drift",
         "a field that others look after is told as drift for ever",
@@ -220,7 +220,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "what is ignored is shown",
-        "cloudfront/tenant/assessment.py",
+        "cloudfront/lifecycle/assessment.py",
         'frozenset(mr.spec.get("ignoreDrift") or ())',
         "frozenset[str]()",
         "ignoreDrift has no effect",
@@ -244,7 +244,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "an update that changes nothing is made for ever",
-        "cloudfront/tenant/assessment.py",
+        "cloudfront/lifecycle/assessment.py",
         "last is None or current is None or last.count < _TRIES",
         "True",
         "a field that AWS writes otherwise costs an update at each look",

@@ -125,7 +125,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "an update that takes a domain away does not wait for the record",
         "cloudfront/clients/tenant.py",
-        "        self._keeper.before_loss(mr, state.seen, _lost(state))\n",
+        "        self._keeper.before_loss(mr, state.seen, state.lost)\n",
         "",
         "a domain that goes from one tenant of a claim to another is lost on the way",
         _KEPT,

@@ -138,7 +138,7 @@ PROVIDER_MESSAGES = (
     Mutation(
         "a disabled tenant is told as deleted",
         "cloudfront/clients/tenant.py",
-        "        raise NotYet(waiting, after=plan.LOOK_AGAIN, conditions=conditions.removing(tenant))\n",
+        "        raise NotYet(waiting, after=LOOK_AGAIN, conditions=conditions.removing(tenant))\n",
         "        return Change(conditions=conditions.removing(tenant), requeue_after=5.0, message=waiting)\n",
         "an event says DeletedExternalResource of what is there",
         (_WAITING,),

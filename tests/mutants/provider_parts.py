@@ -40,7 +40,7 @@ PROVIDER_PARTS = (
     Mutation(
         "a part that AWS takes without effect is made again and again",
         "cloudfront/clients/tenant.py",
-        "        self._memory.note_part(mr.uid, (part.todo.all, _there(effects).etag))\n",
+        "        self._memory.note_part(mr.uid, (part.todo.all, effects.there.etag))\n",
         "",
         "a write every five seconds, for ever",
         _PARTS,
@@ -48,7 +48,7 @@ PROVIDER_PARTS = (
     Mutation(
         "the rest waits for the poll interval once a part is made",
         "cloudfront/clients/tenant.py",
-        "retry=Retry.after(plan.LOOK_AGAIN))\n",
+        "retry=Retry.after(LOOK_AGAIN))\n",
         "retry=refusal.retry)\n",
         "two tenants that swap domains are dark for a minute",
         _PARTS,

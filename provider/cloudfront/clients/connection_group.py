@@ -7,7 +7,7 @@ A group that has tenants is not even disabled: they would be served no more.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 
 import structlog
@@ -20,31 +20,22 @@ from edgetenants_runtime.managed import Managed
 from provider.cloudfront.account import group_look
 from provider.cloudfront.adoption import owner_look
 from provider.cloudfront.adoption.owner_look import Looked
-from provider.cloudfront.aws.disabling import Said, first_taken
 from provider.cloudfront.aws.errors import AwsError, before_creation, explain
 from provider.cloudfront.group import plan as group_plan
 from provider.cloudfront.group import report as group_report
 from provider.cloudfront.group import use as group_use
-from provider.cloudfront.group.plan import (
-    CreateGroup,
-    DeleteGroup,
-    DisableGroup,
-    EnableGroup,
-    GroupAction,
-    GroupState,
-    TagGroup,
-    UntagGroup,
-    UpdateGroup,
-)
+from provider.cloudfront.group.actions import CreateGroup
+from provider.cloudfront.group.plan import GroupState
+from provider.cloudfront.lifecycle.actions import LOOK_AGAIN, ActionFailed, Effects, Wait, run
+from provider.cloudfront.lifecycle.assessment import attempt, is_ineffective
+from provider.cloudfront.lifecycle.report import Shown, offered
 from provider.cloudfront.ownership import judgement
 from provider.cloudfront.safety import advice, guards, kept_names
 from provider.cloudfront.safety.context import Context
 from provider.cloudfront.safety.kept_domains import Keeper
-from provider.cloudfront.state import applied
 from provider.cloudfront.state import group as group_state
 from provider.cloudfront.state.group import Group, ObservedGroup
-from provider.cloudfront.tenant import conditions, plan
-from provider.cloudfront.tenant.report import Shown
+from provider.cloudfront.tenant import conditions
 
 __all__ = ["GroupClient"]
 
@@ -55,12 +46,8 @@ _IN_USE = frozenset({"CannotDeleteEntityWhileInUse", "ResourceInUse"})
 _ITS_TENANTS = "for its tenants to be deleted or moved"
 
 
-@dataclass
-class _Effects:
-    group: ObservedGroup | None
-    story: list[str] = field(default_factory=list)
-    said: Said | None = None
-    """What AWS was told when it took a disabling."""
+_Effects = Effects[ObservedGroup]
+_Failed = ActionFailed[ObservedGroup]
 
 
 class GroupClient:
@@ -126,7 +113,7 @@ class GroupClient:
             guards.check_default_group(mr, disables=seen.enabled and asked.enabled is False)
         due = self._memory.deep_check_due(mr.uid)
         state = group_plan.assess(mr, asked, seen, self._with.drift_policy)
-        wanted = due or seen.tags is None or bool(state.tags)
+        wanted = due or seen.tags is None or bool(state.todo.tags)
         if looked.fresh or not (wanted and judgement.writes(mr)):
             return state
         try:
@@ -145,26 +132,26 @@ class GroupClient:
             raise guards.invalid(str(error)) from error
 
     def _observation(self, mr: Managed, state: GroupState) -> Observation:
-        ineffective = group_plan.is_ineffective(state, self._memory.attempt(mr.uid))
+        ineffective = is_ineffective(state, self._memory.attempt(mr.uid))
         frozen = self._with.frozen
         served = conditions.was_ready(mr)
         shown = group_report.show(state, served=served, ineffective=ineffective, frozen=frozen)
-        if not state.todo:
+        if not state.differs:
             shown = self._with_contention(mr, shown)
         if not group_use.disables(state):
             # Whoever once asked for that and took it back has the first look still before them.
             self._memory.unused(mr.uid, state.seen.id, used=True)
         return Observation(
             exists=True,
-            up_to_date=not state.todo or ineffective or bool(frozen),
-            diff=state.todo,
+            up_to_date=not state.differs or ineffective or bool(frozen),
+            diff=state.todo.all,
             drifted=conditions.drifted(mr, shown.conditions),
             conditions=shown.conditions,
             at_provider=shown.at_provider,
             status=shown.status,
-            late_initialized=_late(mr, state),
+            late_initialized=offered(mr, state, group_report.late(state)),
             connection_details=shown.connection_details,
-            poll_after=None if state.seen.deployed else plan.LOOK_AGAIN,
+            poll_after=None if state.seen.deployed else LOOK_AGAIN,
             state=state,
         )
 
@@ -182,21 +169,21 @@ class GroupClient:
         with before_creation():
             asked = self._asked_first(mr, name)
             kept_names.check_creation(mr, self._with)
-        effects = _Effects(None)
         try:
-            self._run((CreateGroup(asked),), effects)
-        except AwsError as error:
+            effects: _Effects = run((CreateGroup(asked),), None, self._cloudfront)
+        except ActionFailed as failure:
+            error = failure.cause
             if error.code == "EntityAlreadyExists":
                 words = f"connection group {name} exists already; looking whose it is"
                 raise NotYet(words, after=self._memory.unseen(mr.uid), made_nothing=False) from error
             what = f"create connection group {name}"
             way_out = advice.correcting(mr, error)
             raise explain(error, what, serving=False, creating=True, advice=way_out) from error
-        owner_look.made(mr, _there(effects), self._with)
-        self._keeper.made(mr, _there(effects))
-        state = group_plan.assess(mr, self._asked(mr, name), _there(effects), self._with.drift_policy)
+        owner_look.made(mr, effects.there, self._with)
+        self._keeper.made(mr, effects.there)
+        state = group_plan.assess(mr, self._asked(mr, name), effects.there, self._with.drift_policy)
         shown = group_report.show(state, served=False, written=True)
-        return _change(shown, f"{', '.join(effects.story)} ({state.seen.id})")
+        return _change(shown, f"{effects.message} ({state.seen.id})")
 
     def _asked_first(self, mr: Managed, name: str) -> Group:
         try:
@@ -217,16 +204,17 @@ class GroupClient:
         group_use.check_change(mr, state, self._with)
         try:
             effects = self._converge(mr, state)
-        except AwsError as error:
+        except (ActionFailed, AwsError) as failure:
+            error = failure.cause if isinstance(failure, ActionFailed) else failure
             what = f"update connection group {state.seen.name}"
             raise explain(error, what, serving=serving, advice=advice.correcting(mr, error)) from error
-        after = group_plan.assess(mr, state.asked, _there(effects), self._with.drift_policy)
-        self._memory.note_attempt(mr.uid, group_plan.attempt(after))
+        after = group_plan.assess(mr, state.asked, effects.there, self._with.drift_policy)
+        self._memory.note_attempt(mr.uid, attempt(after))
         drift = "repaired drift: " if state.drift and not state.pending else ""
         if drift:
             self._memory.note_contention(mr.uid)
         shown = self._with_contention(mr, group_report.show(after, served=serving, written=True))
-        change = _change(shown, f"{drift}{', '.join(effects.story)}")
+        change = _change(shown, f"{drift}{effects.message}")
         return replace(change, drifted=guards.contended(mr, self._with) if drift else "")
 
     def _with_contention(self, mr: Managed, shown: Shown) -> Shown:
@@ -247,17 +235,14 @@ class GroupClient:
 
     def _converge(self, mr: Managed, state: GroupState) -> _Effects:
         for tries_left in reversed(range(_CONFLICT_TRIES)):
-            effects = _Effects(state.seen)
             try:
-                self._run(group_plan.converge(state), effects)
-            except AwsError as error:
-                if not error.conflict or not tries_left:
+                return run(group_plan.converge(state.todo, state.seen), state.seen, self._cloudfront)
+            except ActionFailed as failure:
+                if not failure.cause.conflict or not tries_left:
                     raise
                 self._memory.note_contention(mr.uid)
                 seen = replace(self._cloudfront.get_group(state.seen.id), tags=state.seen.tags)
                 state = group_plan.assess(mr, state.asked, seen, self._with.drift_policy)
-            else:
-                return effects
         raise AssertionError("unreachable: the last try returns or raises")
 
     # Delete.
@@ -275,24 +260,25 @@ class GroupClient:
         looked: Looked[ObservedGroup] = seen.state
         group = looked.seen
         self._wait_for_tenants(mr, looked)
-        if self._memory.refused(mr.uid, group.id, group.etag) and not group.deployed:
-            raise group_use.waiting(group, "for CloudFront before deleting it")
+        refused = self._memory.refused(mr.uid, group.id, group.etag)
+        actions = group_plan.remove(group, refused=refused, said=self._memory.said(mr.kind))
+        if isinstance(actions[0], Wait):
+            raise NotYet(actions[0].reason, after=actions[0].seconds, conditions=group_report.removing(group))
         if not owner_look.before_deletion(mr, looked, self._with):
             return _gone_already()
-        effects = _Effects(group)
         if group.enabled:
             # Before it is sent: the answer may be lost.
             self._memory.note_disabled(mr.uid, group.id)
         try:
-            self._run(group_plan.remove(group, self._memory.said(mr.kind)), effects)
-        except AwsError as error:
-            self._memory.note_said(mr.kind, effects.said)
-            return self._deletion_failed(mr, effects, error)
+            effects = run(actions, group, self._cloudfront)
+        except ActionFailed as failure:
+            self._memory.note_said(mr.kind, failure.effects.said)
+            return self._deletion_failed(mr, failure)
         self._memory.note_said(mr.kind, effects.said)
         self._memory.forget(mr.uid)
         self._memory.vanished.removed(group.id)
         self._keeper.deleted(mr, group)
-        return Change(conditions=group_report.gone(), requeue_after=1.0, message=", ".join(effects.story))
+        return Change(conditions=group_report.gone(), requeue_after=1.0, message=effects.message)
 
     def _wait_for_tenants(self, mr: Managed, looked: Looked[ObservedGroup]) -> None:
         group = looked.seen
@@ -310,20 +296,21 @@ class GroupClient:
             return
         _log.warning("enabling again, as it has tenants", connection_group=group.name)
         try:
-            self._run(group_plan.enable_again(group, self._memory.said(mr.kind)), _Effects(group))
-        except AwsError as error:
+            run(group_plan.enable_again(group, self._memory.said(mr.kind)), group, self._cloudfront)
+        except ActionFailed as failure:
             what, still = f"enable connection group {group.name} again", group_report.removing(group)
-            raise explain(error, what, serving=False, meanwhile=still) from error
+            raise explain(failure.cause, what, serving=False, meanwhile=still) from failure
 
     def _disabled_here(self, mr: Managed, group: ObservedGroup) -> bool:
         """It was enabled until its deletion began, by what this process did or the one before wrote down."""
         there = mr.at_provider.get("id") == group.id and mr.at_provider.get("enabled") is True
         return not group.enabled and (there or self._memory.disabled(mr.uid, group.id))
 
-    def _deletion_failed(self, mr: Managed, effects: _Effects, error: AwsError) -> Change:
+    def _deletion_failed(self, mr: Managed, failure: _Failed) -> Change:
+        error, effects = failure.cause, failure.effects
         if error.absent:
             return _gone_already()
-        group = _there(effects)
+        group = effects.there
         if error.code in _IN_USE:
             self._memory.unused(mr.uid, group.id, used=True)
             self._enable_again(mr, group)
@@ -335,63 +322,15 @@ class GroupClient:
         if not effects.story:
             raise group_use.waiting(group, "for CloudFront before deleting it") from error
         # No Change, as of tenants.
-        message = f"{', '.join(effects.story)}, waiting for CloudFront before deleting it"
-        raise NotYet(message, after=plan.LOOK_AGAIN, conditions=group_report.removing(group)) from error
-
-    # Doing.
-
-    def _run(self, actions: tuple[GroupAction, ...], effects: _Effects) -> None:
-        """Do the actions in order; what was done is in `effects` even when a later one fails."""
-        for action in actions:
-            effects.group = self._one(action, effects)
-            effects.story.append(str(action))
-
-    def _one(self, action: GroupAction, effects: _Effects) -> ObservedGroup | None:
-        group = effects.group
-        etag, tags = (group.etag, group.tags) if group else ("", None)
-        match action:
-            case CreateGroup(wanted):
-                return replace(self._cloudfront.create_group(wanted), tags=wanted.tags)
-            case UpdateGroup(id_, wanted, _, emptied):
-                return replace(self._cloudfront.update_group(id_, etag, wanted, emptied=emptied), tags=tags)
-            case DisableGroup(id_, _, ways) | EnableGroup(id_, _, ways):
-                effects.said, switched = self._switched(id_, etag, dict(ways))
-                return replace(switched, tags=tags)
-            case DeleteGroup(id_, _):
-                self._cloudfront.delete_group(id_, etag)
-                return None
-            case TagGroup(arn, wanted_tags):
-                self._cloudfront.tag(arn, wanted_tags)
-                return group and replace(group, tags={**(tags or {}), **wanted_tags})
-            case UntagGroup(arn, keys):
-                self._cloudfront.untag(arn, keys)
-                left = {key: value for key, value in (tags or {}).items() if key not in keys}
-                return group and replace(group, tags=left)
-
-    def _switched(self, id_: str, etag: str, ways: dict[Said, Group]) -> tuple[Said, ObservedGroup]:
-        return first_taken(tuple(ways), lambda way: self._cloudfront.update_group(id_, etag, ways[way]))
+        message = f"{effects.message}, waiting for CloudFront before deleting it"
+        raise NotYet(message, after=LOOK_AGAIN, conditions=group_report.removing(group)) from error
 
     def _explained(self, mr: Managed, error: AwsError, what: str) -> ExternalError | NotYet:
         return explain(error, what, serving=conditions.was_ready(mr))
 
 
-def _late(mr: Managed, state: GroupState) -> dict[str, bool]:
-    """What late initialization may fill in; what was once said and is said no more was cleared on purpose."""
-    values = {"enabled": state.seen.enabled, "ipv6Enabled": state.seen.ipv6_enabled}
-    record = applied.read(mr.status, group_state.FIELDS)
-    if not record.known:
-        return {} if mr.at_provider.get("id") else values
-    return {field_: value for field_, value in values.items() if not record.was_said(field_)}
-
-
 def _gone_already() -> Change:
     return Change(conditions=group_report.gone(), requeue_after=1.0, message="it was gone already")
-
-
-def _there(effects: _Effects) -> ObservedGroup:
-    if effects.group is None:
-        raise AssertionError("the plan left no connection group")
-    return effects.group
 
 
 def _change(shown: Shown, message: str) -> Change:
@@ -400,6 +339,6 @@ def _change(shown: Shown, message: str) -> Change:
         at_provider=shown.at_provider,
         status=shown.status,
         connection_details=shown.connection_details,
-        requeue_after=plan.LOOK_AGAIN,
+        requeue_after=LOOK_AGAIN,
         message=message,
     )

@@ -35,6 +35,9 @@ from provider.cloudfront.checks import preflight
 from provider.cloudfront.checks.refusals import Checks
 from provider.cloudfront.domain import dns_instructions
 from provider.cloudfront.domain.dns_look import DnsLook, Records
+from provider.cloudfront.lifecycle.actions import LOOK_AGAIN, ActionFailed, Effects, Wait, run
+from provider.cloudfront.lifecycle.assessment import attempt, is_ineffective
+from provider.cloudfront.lifecycle.report import Shown, offered
 from provider.cloudfront.ownership import judgement
 from provider.cloudfront.safety import advice, guards, kept_names
 from provider.cloudfront.safety.context import Context
@@ -43,12 +46,11 @@ from provider.cloudfront.state import certificates, desired
 from provider.cloudfront.state.certificates import Certificate
 from provider.cloudfront.state.look_requested import is_requested
 from provider.cloudfront.state.observed import ObservedTenant
-from provider.cloudfront.tenant import apply, assessment, conditions, late_init, parts, plan, report
-from provider.cloudfront.tenant.actions import MoveDomain, Wait
-from provider.cloudfront.tenant.apply import ActionFailed, Effects
+from provider.cloudfront.tenant import assessment, conditions, parts, plan, report
+from provider.cloudfront.tenant.actions import CreateTenant, MoveDomain
 from provider.cloudfront.tenant.assessment import Assessment
 from provider.cloudfront.tenant.plan import Moves
-from provider.cloudfront.tenant.report import Dns, Shown
+from provider.cloudfront.tenant.report import Dns
 
 __all__ = ["TenantClient"]
 
@@ -56,6 +58,9 @@ _log = structlog.get_logger("provider.cloudfront.tenant")
 
 _CONFLICT_TRIES = 2
 _NO_RECORDS: Final = Records()
+
+_Effects = Effects[ObservedTenant]
+_Failed = ActionFailed[ObservedTenant]
 
 
 class TenantClient:
@@ -132,7 +137,7 @@ class TenantClient:
         )
 
     def _observation(self, mr: Managed, state: Assessment) -> Observation:
-        ineffective = assessment.is_ineffective(state, self._memory.attempt(mr.uid))
+        ineffective = is_ineffective(state, self._memory.attempt(mr.uid))
         shown = self._shown(mr, state, served=conditions.was_ready(mr), ineffective=ineffective)
         return Observation(
             exists=True,
@@ -142,7 +147,7 @@ class TenantClient:
             conditions=shown.conditions,
             at_provider=shown.at_provider,
             status=shown.status,
-            late_initialized=late_init.offered(mr, state),
+            late_initialized=offered(mr, state, report.late(state)),
             connection_details=shown.connection_details,
             poll_after=plan.look_after(state.seen, state.certificate),
             state=state,
@@ -253,18 +258,18 @@ class TenantClient:
         # Other tenants' domains are moved once there is something to move them to.
         asked = replace(asked, domains=(asked.domains or frozenset()) - passed.moves.sources.keys())
         try:
-            effects = apply.run(plan.create(asked), None, self._cloudfront)
+            effects: _Effects = run((CreateTenant(asked),), None, self._cloudfront)
         except ActionFailed as failure:
             raise self._creation_failed(mr, asked, failure.cause) from failure
-        owner_look.made(mr, _there(effects), self._with)
-        self._keeper.made(mr, _there(effects), _there(effects).active_domains)
+        owner_look.made(mr, effects.there, self._with)
+        self._keeper.made(mr, effects.there, effects.there.active_domains)
         request = asked.certificate_request
         certificate = certificates.requested(None, request) if request else None
         state = assessment.assess(
-            mr, self._asked(mr, name), _there(effects), self._with.drift_policy, certificate
+            mr, self._asked(mr, name), effects.there, self._with.drift_policy, certificate
         )
         shown = self._shown(mr, state, written=True)
-        return _change(shown, plan.LOOK_AGAIN, f"{effects.message} ({state.seen.id}){passed.unchecked}")
+        return _change(shown, LOOK_AGAIN, f"{effects.message} ({state.seen.id}){passed.unchecked}")
 
     def _asked_first(self, mr: Managed, name: str) -> desired.Tenant:
         try:
@@ -305,23 +310,23 @@ class TenantClient:
         except (ExternalError, NotYet) as refusal:
             raise self._but_the_rest(mr, state, refusal) from refusal
         state = self._owned(mr, state, afresh=bool(passed.moves.sources))
-        self._keeper.before_loss(mr, state.seen, _lost(state))
+        self._keeper.before_loss(mr, state.seen, state.lost)
         try:
             effects = self._converge(mr, state, passed.moves)
         except ActionFailed as failure:
             error = self._update_failed(mr, state, failure, serving=serving)
             if failure.cause.about_request:
-                left = replace(state, seen=failure.effects.tenant or state.seen)
+                left = replace(state, seen=failure.effects.seen or state.seen)
                 error = self._but_the_rest(mr, left, error)
             raise error from failure
         after = self._after(mr, state, effects)
-        self._memory.note_attempt(mr.uid, assessment.attempt(after))
+        self._memory.note_attempt(mr.uid, attempt(after))
         drift = "repaired drift: " if state.drift and not state.pending else ""
         if drift:
             self._memory.note_contention(mr.uid)
         # Not by what was last written down: a tenant that was found disabled does not serve yet.
         shown = self._shown(mr, after, served=serving, written=True)
-        change = _change(shown, plan.LOOK_AGAIN, f"{drift}{effects.message}{passed.unchecked}")
+        change = _change(shown, LOOK_AGAIN, f"{drift}{effects.message}{passed.unchecked}")
         return replace(change, drifted=guards.contended(mr, self._with) if drift else "")
 
     def _owned(self, mr: Managed, state: Assessment, *, afresh: bool) -> Assessment:
@@ -331,23 +336,23 @@ class TenantClient:
         seen = owner_look.before_writing(mr, state.seen, self._with, afresh=afresh, taking=taking)
         return state if seen is state.seen else self._compare(mr, state.asked, seen, state.certificate)
 
-    def _after(self, mr: Managed, before: Assessment, effects: Effects) -> Assessment:
+    def _after(self, mr: Managed, before: Assessment, effects: _Effects) -> Assessment:
         certificate, request = before.certificate, before.asked.certificate_request
         if effects.requested and request:
             certificate = certificates.requested(certificate, request)
             self._note_request(mr, certificate.requests)
         not_before = certificate_requests.too_often_until(mr, self._memory) if request else None
         return assessment.assess(
-            mr, before.asked, _there(effects), self._with.drift_policy, certificate, not_before=not_before
+            mr, before.asked, effects.there, self._with.drift_policy, certificate, not_before=not_before
         )
 
-    def _converge(self, mr: Managed, state: Assessment, moves: Moves) -> Effects:
+    def _converge(self, mr: Managed, state: Assessment, moves: Moves) -> _Effects:
         for tries_left in reversed(range(_CONFLICT_TRIES)):
             try:
                 actions = plan.converge(
                     state.todo, state.seen, state.request, uncertain=state.uncertain, moves=moves
                 )
-                return apply.run(actions, state.seen, self._cloudfront)
+                return run(actions, state.seen, self._cloudfront)
             except ActionFailed as failure:
                 if failure.effects.requested:
                     # Whatever fails after it: AWS counts it.
@@ -391,23 +396,23 @@ class TenantClient:
                 return _refused_after(effects, refusal)
         return refusal
 
-    def _made(self, mr: Managed, part: Assessment) -> Effects | None:
+    def _made(self, mr: Managed, part: Assessment) -> _Effects | None:
         """A part of a change is written; None where it cannot be, or was taken without effect before."""
         if self._memory.part(mr.uid) == (part.todo.all, part.seen.etag):
             return None
         try:
             self._checks.change(mr, part, serving=conditions.was_ready(mr))
-            self._keeper.before_loss(mr, part.seen, _lost(part))
+            self._keeper.before_loss(mr, part.seen, part.lost)
             actions = plan.converge(part.todo, part.seen, uncertain=part.uncertain)
-            effects = apply.run(actions, part.seen, self._cloudfront)
+            effects = run(actions, part.seen, self._cloudfront)
         except (ExternalError, NotYet, ActionFailed) as error:
             _log.info("a part of a refused change is refused, too", tenant=part.seen.name, error=str(error))
             return None
-        self._memory.note_part(mr.uid, (part.todo.all, _there(effects).etag))
+        self._memory.note_part(mr.uid, (part.todo.all, effects.there.etag))
         return effects
 
     def _update_failed(
-        self, mr: Managed, state: Assessment, failure: ActionFailed, *, serving: bool
+        self, mr: Managed, state: Assessment, failure: _Failed, *, serving: bool
     ) -> ExternalError | NotYet:
         moved = {d.field for d in state.todo.fields} & {"distributionId", "connectionGroupId"}
         if failure.cause.absent and moved:
@@ -415,7 +420,7 @@ class TenantClient:
         if isinstance(failure.action, MoveDomain):
             return preflight.not_moved(mr, failure.action, failure.cause, serving=serving)
         if failure.cause.code == "CNAMEAlreadyExists":
-            target, seen = state.todo.target, failure.effects.tenant or state.seen
+            target, seen = state.todo.target, failure.effects.seen or state.seen
             taken = self._checks.taken(mr, target, seen, failure.cause, serving=serving)
             return taken or explain(failure.cause, f"update tenant {target.name}", serving=serving)
         way_out = advice.correcting(mr, failure.cause)
@@ -444,7 +449,7 @@ class TenantClient:
             # Before it is sent: the answer may be lost.
             self._memory.note_disabled(mr.uid, tenant.id)
         try:
-            effects = apply.run(actions, tenant, self._cloudfront)
+            effects = run(actions, tenant, self._cloudfront)
         except ActionFailed as failure:
             self._memory.note_said(mr.kind, failure.effects.said)
             return self._deletion_failed(mr, failure)
@@ -457,18 +462,18 @@ class TenantClient:
         self._keeper.deleted(mr, tenant)
         return Change(conditions=conditions.gone(), requeue_after=1.0, message=effects.message)
 
-    def _deletion_failed(self, mr: Managed, failure: ActionFailed) -> Change:
+    def _deletion_failed(self, mr: Managed, failure: _Failed) -> Change:
         error, effects = failure.cause, failure.effects
         if error.absent:
             return _gone_already()
-        tenant = _there(effects)
+        tenant = effects.there
         if error.code != "ResourceNotDisabled" and not error.conflict:
             what, still = f"delete tenant {tenant.name}", conditions.removing(tenant)
             raise explain(error, what, serving=False, meanwhile=still) from failure
         self._memory.note_refusal(mr.uid, tenant.id, tenant.etag)
         # No Change, even where it was disabled just now: nobody shall read that it is deleted.
         waiting = f"{effects.message or 'tenant ' + tenant.name}, waiting for CloudFront before deleting it"
-        raise NotYet(waiting, after=plan.LOOK_AGAIN, conditions=conditions.removing(tenant))
+        raise NotYet(waiting, after=LOOK_AGAIN, conditions=conditions.removing(tenant))
 
     def _explained(self, mr: Managed, error: AwsError, what: str) -> ExternalError | NotYet:
         """For a failure that tells nothing of the tenant: Ready stays True where it was."""
@@ -493,29 +498,17 @@ def _unseen(group: GroupLook, records: Records = _NO_RECORDS) -> str:
     return records.unseen
 
 
-def _refused_after(effects: Effects, refusal: ExternalError | NotYet) -> ExternalError | NotYet:
+def _refused_after(effects: _Effects, refusal: ExternalError | NotYet) -> ExternalError | NotYet:
     """What is shown of the rest is seen by the next look, which comes soon."""
     if isinstance(refusal, NotYet):
         words = f"{effects.message}. The rest waits: {refusal.message}"
-        return NotYet(words, after=min(refusal.after, plan.LOOK_AGAIN), conditions=refusal.conditions)
+        return NotYet(words, after=min(refusal.after, LOOK_AGAIN), conditions=refusal.conditions)
     words = f"{effects.message}. The rest is refused: {refusal.message}"
-    return ExternalError(words, conditions=refusal.conditions, retry=Retry.after(plan.LOOK_AGAIN))
+    return ExternalError(words, conditions=refusal.conditions, retry=Retry.after(LOOK_AGAIN))
 
 
 def _gone_already() -> Change:
     return Change(conditions=conditions.gone(), requeue_after=1.0, message="it was gone already")
-
-
-def _there(effects: Effects) -> ObservedTenant:
-    if effects.tenant is None:
-        raise AssertionError("the plan left no tenant")
-    return effects.tenant
-
-
-def _lost(state: Assessment) -> frozenset[str]:
-    """The domains that an update takes away."""
-    target = state.todo.target.domains
-    return frozenset() if target is None else frozenset(state.seen.domains) - target
 
 
 def _serves(said: tuple[Condition, ...]) -> bool:

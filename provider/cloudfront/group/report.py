@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from apis.conditions import DeployedReason, InSyncReason, TenantConditionType, TenantReadyReason
 from edgetenants_runtime.api.conditions import Condition, ConditionStatus, available
 from edgetenants_runtime.api.conditions import deleting as ready_deleting
 from provider.cloudfront.aws.errors import not_ready
 from provider.cloudfront.group.plan import GroupState
-from provider.cloudfront.state import applied
+from provider.cloudfront.lifecycle import report
+from provider.cloudfront.lifecycle.report import Shown
 from provider.cloudfront.state import group as group_state
 from provider.cloudfront.state.group import ObservedGroup
-from provider.cloudfront.state.identity import OWNER_TAG
 from provider.cloudfront.tenant.conditions import NOBODY, UNLESS_REFUSED, difference
-from provider.cloudfront.tenant.report import Shown
 
-__all__ = ["absent", "gone", "removing", "show"]
+__all__ = ["absent", "gone", "late", "removing", "show"]
 
 
 def show(
@@ -31,14 +28,20 @@ def show(
         ineffective: the same update was made twice and changed nothing.
         frozen: what forbids every write, in words.
     """
-    drift = [{"field": d.field, "desired": d.desired, "observed": d.observed} for d in state.drift]
     in_sync = _in_sync(state, ineffective=ineffective, frozen=frozen)
     return Shown(
         conditions=(_ready(state, served=served), _deployed(state.seen), in_sync),
         at_provider=group_state.at_provider(state.seen),
-        status={"drift": drift or None} | _applied(state, written=written),
-        connection_details=_details(state.seen),
+        status=report.status(state, written=written),
+        connection_details=report.details(
+            {"connectionGroupId": state.seen.id, "endpoint": state.seen.routing_endpoint}
+        ),
     )
+
+
+def late(state: GroupState) -> dict[str, bool]:
+    """What AWS has in the fields that late initialization may fill in."""
+    return {"enabled": state.seen.enabled, "ipv6Enabled": state.seen.ipv6_enabled}
 
 
 def absent() -> tuple[Condition, ...]:
@@ -98,25 +101,9 @@ def _in_sync(state: GroupState, *, ineffective: bool, frozen: str) -> Condition:
     if not differing:
         words = f"AWS has what was asked and is rolling it out. {NOBODY}"
         return _condition(TenantConditionType.IN_SYNC, InSyncReason.UPDATE_PENDING, words)
-    left = bool(state.drift) and not state.todo
-    reason, why = difference(drift=bool(state.drift), left=left, ineffective=ineffective, frozen=frozen)
+    reason, why = difference(drift=bool(state.drift), left=state.left, ineffective=ineffective, frozen=frozen)
     words = "; ".join(f"{d.field}: asked {d.desired}, AWS has {d.observed}" for d in differing)
     return _condition(TenantConditionType.IN_SYNC, reason, words + why)
-
-
-def _applied(state: GroupState, *, written: bool) -> dict[str, Any]:
-    owner = (state.asked.tags or {}).get(OWNER_TAG)
-    marked = owner is not None and (state.seen.tags or {}).get(OWNER_TAG) == owner
-    if not (written or state.applied.known or marked):
-        return {}
-    left = frozenset(applied.field_of(d.field) for d in (*state.drift, *state.pending))
-    record = applied.record(state.asked, state.seen.etag, state.applied, left)
-    return {"applied": record} if written or record["hash"] != state.applied.hash else {}
-
-
-def _details(seen: ObservedGroup) -> dict[str, bytes]:
-    details = {"connectionGroupId": seen.id, "endpoint": seen.routing_endpoint}
-    return {key: value.encode() for key, value in details.items() if value}
 
 
 def _condition(

@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from provider.cloudfront.lifecycle.assessment import smaller
+from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.diff import Diff, compare
 from provider.cloudfront.state.observed import ObservedTenant
 
 __all__ = ["of"]
 
 
-def of(whole: Diff, seen: ObservedTenant) -> Iterator[Diff]:
+def of(whole: Diff[Tenant], seen: ObservedTenant) -> Iterator[Diff[Tenant]]:
     """Smaller changes, the largest first. Each leaves the tenant closer to what is asked; none adds a domain,
     and the last ones only take away: domains, and serving.
 
@@ -38,9 +40,5 @@ def of(whole: Diff, seen: ObservedTenant) -> Iterator[Diff]:
         tags=seen.tags,
         attached=None,
     )
-    tried: list[Diff] = []
-    for part in (replace(target, domains=fewer), less, replace(less, domains=frozenset(seen.domains))):
-        change = compare(part, seen)
-        if change.all and change not in tried and change.all != whole.all:
-            tried.append(change)
-            yield change
+    parts = (replace(target, domains=fewer), less, replace(less, domains=frozenset(seen.domains)))
+    return smaller(whole, (compare(part, seen) for part in parts))
