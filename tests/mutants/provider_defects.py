@@ -18,10 +18,14 @@ LIFE = (
     ),
     Mutation(
         "a tenant is known by its status alone",
-        "cloudfront/clients/tenant.py",
-        "        try:\n            seen = self._cloudfront.get_tenant(name)",
-        '        if not mr.at_provider.get("id"):\n            return None\n'
-        "        try:\n            seen = self._cloudfront.get_tenant(name)",
+        "cloudfront/clients/skeleton.py",
+        "        try:\n            return owner_look.with_known_tags(",
+        (
+            '        if not mr.at_provider.get("id"):\n'
+            "            return None\n"
+            "        try:\n"
+            "            return owner_look.with_known_tags("
+        ),
         "a lost status leaves a live tenant that nobody manages, and its resource is stuck",
         (f"{_DEFECTS}::test_what_a_lost_creation_made_is_deleted_with_its_resource",),
     ),

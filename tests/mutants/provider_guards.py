@@ -84,7 +84,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "those that are back still count",
-        "cloudfront/clients/tenant.py",
+        "cloudfront/clients/skeleton.py",
         "        self._memory.note_seen(mr.uid, owned.seen.id)\n",
         "",
         "tenants that go one by one over a year are held in the end",
@@ -92,9 +92,9 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "a connection group is made anew at once",
-        "cloudfront/clients/connection_group.py",
-        "        guards.check_vanished(mr, self._with)\n",
-        "",
+        "cloudfront/clients/skeleton.py",
+        "            guards.check_vanished(mr, self._with)\n",
+        ('            if noun(mr) == "tenant":\n                guards.check_vanished(mr, self._with)\n'),
         "in an emptied account it gets another endpoint, and DNS leads to the old one",
         _VANISHING,
     ),

@@ -137,9 +137,9 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "a disabled tenant is told as deleted",
-        "cloudfront/clients/tenant.py",
-        "        raise NotYet(waiting, after=LOOK_AGAIN, conditions=conditions.removing(tenant))\n",
-        "        return Change(conditions=conditions.removing(tenant), requeue_after=5.0, message=waiting)\n",
+        "cloudfront/clients/skeleton.py",
+        "        raise self._waiting(there, words) from failure\n",
+        "        return Change(conditions=self._kind.removing(there), requeue_after=5.0, message=words)\n",
         "an event says DeletedExternalResource of what is there",
         (_WAITING,),
     ),
@@ -169,7 +169,7 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "a fight over a tenant is told in the story of an update alone",
-        "cloudfront/clients/tenant.py",
+        "cloudfront/clients/skeleton.py",
         'drifted=guards.contended(mr, self._with) if drift else ""',
         'drifted=""',
         "it is a Normal event, which nobody looks for",
@@ -266,8 +266,8 @@ PROVIDER_MESSAGES = (
     Mutation(
         "a request after which something fails does not count",
         "cloudfront/clients/tenant.py",
-        "                if failure.effects.requested:\n",
-        "                if False:\n",
+        "        if effects.requested:\n",
+        "        if False:\n",
         "with tags that AWS refuses, one resource uses up ACM's quota all the same",
         ("unit/provider/cloudfront/certificate/test_certificates.py",),
     ),

@@ -7,7 +7,7 @@ _PARTS = ("unit/provider/cloudfront/tenant/test_parts.py",)
 PROVIDER_PARTS = (
     Mutation(
         "nothing is made of a change that a check refuses",
-        "cloudfront/clients/tenant.py",
+        "cloudfront/clients/skeleton.py",
         "            raise self._but_the_rest(mr, state, refusal) from refusal\n",
         "            raise\n",
         "a parameter that is misspelt holds up an emergency stop",
@@ -15,23 +15,23 @@ PROVIDER_PARTS = (
     ),
     Mutation(
         "nothing is made of a change that AWS refuses",
-        "cloudfront/clients/tenant.py",
-        "            if failure.cause.about_request:\n",
-        "            if False:\n",
+        "cloudfront/clients/skeleton.py",
+        "        if not failure.cause.about_request:\n",
+        "        if True:\n",
         "whoever has a domain decides whether another team's suspension happens",
         _PARTS,
     ),
     Mutation(
         "parts are tried whatever fails",
-        "cloudfront/clients/tenant.py",
-        "            if failure.cause.about_request:\n",
-        "            if True:\n",
+        "cloudfront/clients/skeleton.py",
+        "        if not failure.cause.about_request:\n",
+        "        if False:\n",
         "each refusal of credentials costs four calls",
         _PARTS,
     ),
     Mutation(
         "a tenant is taken over for a spec that is refused",
-        "cloudfront/clients/tenant.py",
+        "cloudfront/clients/skeleton.py",
         "        if not (state.marked or self._memory.proofs.held(mr.uid, state.seen.id)):\n",
         "        if False:\n",
         "adoption happens for a resource that cannot be",
@@ -39,7 +39,7 @@ PROVIDER_PARTS = (
     ),
     Mutation(
         "a part that AWS takes without effect is made again and again",
-        "cloudfront/clients/tenant.py",
+        "cloudfront/clients/skeleton.py",
         "        self._memory.note_part(mr.uid, (part.todo.all, effects.there.etag))\n",
         "",
         "a write every five seconds, for ever",
@@ -47,7 +47,7 @@ PROVIDER_PARTS = (
     ),
     Mutation(
         "the rest waits for the poll interval once a part is made",
-        "cloudfront/clients/tenant.py",
+        "cloudfront/clients/skeleton.py",
         "retry=Retry.after(LOOK_AGAIN))\n",
         "retry=refusal.retry)\n",
         "two tenants that swap domains are dark for a minute",

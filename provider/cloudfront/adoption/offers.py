@@ -35,7 +35,7 @@ def check(mr: Managed, seen: Observed, having: Context) -> None:
 def _check_kept(mr: Managed, seen: Observed, having: Context) -> None:
     keeper = Keeper(having.kept, having.cloudfront, having.memory, having.installation, having.account)
     try:
-        kept = keeper.not_for(mr, seen, seen.domains)
+        kept = keeper.not_for(mr, seen)
     except NotYet:
         return
     if (name := next(filter(name_keys.is_name, kept), None)) is not None:

@@ -8,12 +8,13 @@ from edgetenants_runtime.api.conditions import deleting as ready_deleting
 from provider.cloudfront.aws.errors import not_ready
 from provider.cloudfront.group.plan import GroupState
 from provider.cloudfront.lifecycle import report
+from provider.cloudfront.lifecycle.actions import LOOK_AGAIN
 from provider.cloudfront.lifecycle.report import Shown
 from provider.cloudfront.state import group as group_state
 from provider.cloudfront.state.group import ObservedGroup
 from provider.cloudfront.tenant.conditions import NOBODY, UNLESS_REFUSED, difference
 
-__all__ = ["absent", "gone", "late", "removing", "show"]
+__all__ = ["absent", "gone", "removing", "show"]
 
 
 def show(
@@ -36,12 +37,9 @@ def show(
         connection_details=report.details(
             {"connectionGroupId": state.seen.id, "endpoint": state.seen.routing_endpoint}
         ),
+        late={"enabled": state.seen.enabled, "ipv6Enabled": state.seen.ipv6_enabled},
+        look_after=None if state.seen.deployed else LOOK_AGAIN,
     )
-
-
-def late(state: GroupState) -> dict[str, bool]:
-    """What AWS has in the fields that late initialization may fill in."""
-    return {"enabled": state.seen.enabled, "ipv6Enabled": state.seen.ipv6_enabled}
 
 
 def absent() -> tuple[Condition, ...]:

@@ -34,7 +34,6 @@ class Effects(Generic[Seen]):
     """The external resource as the last answer has it; None before its creation and after its deletion."""
     story: list[str] = field(default_factory=list)
     """What was done, in words, in order."""
-    wait: Wait | None = None
     requested: bool = False
     """A certificate was asked for."""
     said: Said | None = None
@@ -147,15 +146,12 @@ class Wait:
     """Nothing can be done for the moment; look again."""
 
     reason: str
-    seconds: float = LOOK_AGAIN
-    """Of the injected clock."""
 
     def __str__(self) -> str:
         return self.reason
 
-    def do(self, effects: Effects[Any], cloudfront: CloudFront) -> None:  # noqa: ARG002 - no call is made
-        """See Action."""
-        effects.wait = self
+    def do(self, effects: Effects[Any], cloudfront: CloudFront) -> None:
+        """No call is made."""
 
 
 def with_tags(changing: tuple[Action, ...], diff: Diff[Any], seen: Observed) -> tuple[Action, ...]:

@@ -23,6 +23,10 @@ class Shown:
     at_provider: Mapping[str, Any]
     status: Mapping[str, Any]
     connection_details: Mapping[str, bytes] = field(repr=False)
+    late: Mapping[str, Any] = field(default_factory=dict)
+    """What AWS has in the fields that late initialization may fill in."""
+    look_after: float | None = None
+    """Seconds to the next look where there is nothing to do; None for the poll interval."""
 
 
 def status(state: Assessed[Any, Any], *, written: bool) -> dict[str, Any]:

@@ -16,8 +16,9 @@ from provider.cloudfront.state import certificates, observed
 from provider.cloudfront.tenant import conditions
 from provider.cloudfront.tenant.assessment import Assessment
 from provider.cloudfront.tenant.conditions import World
+from provider.cloudfront.tenant.plan import look_after
 
-__all__ = ["Dns", "instructions", "late", "show"]
+__all__ = ["Dns", "instructions", "show"]
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,8 @@ def show(
         at_provider=at_provider | ({"certificate": certificate} if certificate else {}),
         status=report.status(state, written=written) | _status(state, dns),
         connection_details=_details(state, dns.endpoint),
+        late=_late(state),
+        look_after=look_after(state.seen, state.certificate),
     )
 
 
@@ -84,8 +87,7 @@ def instructions(domains: Iterable[str], dns: Dns) -> dict[str, Any]:
     return {"dnsInstructions": [record.to_json() for record in records] or None}
 
 
-def late(state: Assessment) -> dict[str, Any]:
-    """What AWS has in the fields that late initialization may fill in."""
+def _late(state: Assessment) -> dict[str, Any]:
     enabled = state.seen.enabled if state.asked.enabled is None else state.asked.enabled
     return {"domains": sorted(state.seen.domains), "enabled": enabled}
 
