@@ -94,7 +94,7 @@ PROVIDER_GUARDS = (
         "a connection group is made anew at once",
         "cloudfront/clients/skeleton.py",
         "            guards.check_vanished(mr, self._with)\n",
-        ('            if noun(mr) == "tenant":\n                guards.check_vanished(mr, self._with)\n'),
+        '            if noun(mr) == "tenant":\n                guards.check_vanished(mr, self._with)\n',
         "in an emptied account it gets another endpoint, and DNS leads to the old one",
         _VANISHING,
     ),

@@ -329,7 +329,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
         "a connection group's name is not looked at",
         "cloudfront/clients/skeleton.py",
         "            kept_names.check_creation(mr, self._with)\n",
-        ('            if noun(mr) == "tenant":\n                kept_names.check_creation(mr, self._with)\n'),
+        '            if noun(mr) == "tenant":\n                kept_names.check_creation(mr, self._with)\n',
         "a claim's connection group is another's",
         _NAMES,
     ),

@@ -3,6 +3,7 @@
 from tests.mutants.mutation import Mutation
 
 _PARTS = ("unit/provider/cloudfront/tenant/test_parts.py",)
+_GROUP = ("unit/provider/cloudfront/group/test_parts.py",)
 
 PROVIDER_PARTS = (
     Mutation(
@@ -76,6 +77,38 @@ PROVIDER_PARTS = (
         "        enabled=target.enabled,\n",
         "a tenant is served with what it was to be changed from",
         _PARTS,
+    ),
+    Mutation(
+        "nothing is made of a change of a group that AWS refuses",
+        "cloudfront/clients/connection_group.py",
+        "        return (replace(state, todo=part) for part in parts.of(state.todo, state.seen))\n",
+        "        return ()\n",
+        "an Anycast list that is not there holds up an emergency stop",
+        _GROUP,
+    ),
+    Mutation(
+        "a part of a change of a group keeps its Anycast list",
+        "cloudfront/group/parts.py",
+        "        replace(target, anycast_ip_list_id=seen.anycast_ip_list_id),\n",
+        "",
+        "tags and IPv6 wait for a list that is not there",
+        _GROUP,
+    ),
+    Mutation(
+        "a part enables a group",
+        "cloudfront/group/parts.py",
+        "        enabled=seen.enabled and target.enabled,\n",
+        "        enabled=target.enabled,\n",
+        "its tenants are served with what it was to be changed from",
+        _GROUP,
+    ),
+    Mutation(
+        "what is not disabled is not changed",
+        "cloudfront/group/parts.py",
+        "        replace(target, enabled=seen.enabled),\n",
+        "",
+        "the rest of an edit waits until the last tenant of a group is gone",
+        _GROUP,
     ),
     Mutation(
         "a tenant that is to be disabled is said to be",

@@ -7,6 +7,8 @@ A group that has tenants is not even disabled: they would be served no more.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
 import structlog
@@ -18,7 +20,7 @@ from provider.cloudfront.adoption import owner_look
 from provider.cloudfront.adoption.owner_look import Looked
 from provider.cloudfront.aws.errors import AwsError, explain
 from provider.cloudfront.clients.skeleton import Kind, Skeleton
-from provider.cloudfront.group import plan, report, use
+from provider.cloudfront.group import parts, plan, report, use
 from provider.cloudfront.group.actions import CreateGroup
 from provider.cloudfront.group.plan import GroupState
 from provider.cloudfront.lifecycle.actions import Action, ActionFailed, run
@@ -94,6 +96,9 @@ class GroupClient(Skeleton[Group, ObservedGroup, GroupState]):
 
     def _plan(self, state: GroupState) -> tuple[Action, ...]:
         return plan.converge(state.todo, state.seen)
+
+    def _parts(self, state: GroupState) -> Iterable[GroupState]:
+        return (replace(state, todo=part) for part in parts.of(state.todo, state.seen))
 
     # Delete.
 

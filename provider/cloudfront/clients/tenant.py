@@ -7,7 +7,7 @@ are to be moved to it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -179,7 +179,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             state.todo, state.seen, state.request, uncertain=state.uncertain, moves=state.moves
         )
 
-    def _parts(self, state: Assessment) -> Iterator[Assessment]:
+    def _parts(self, state: Assessment) -> Iterable[Assessment]:
         found = parts.of(state.todo, state.seen)
         return (replace(state, todo=part, request=None, moves=NO_MOVES) for part in found)
 

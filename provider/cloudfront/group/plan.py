@@ -21,7 +21,7 @@ from provider.cloudfront.state.applied import Applied
 from provider.cloudfront.state.diff import Diff
 from provider.cloudfront.state.group import Group, ObservedGroup
 
-__all__ = ["GroupState", "assess", "converge", "enable_again", "remove", "waiting"]
+__all__ = ["GroupState", "assess", "compare", "converge", "enable_again", "remove", "waiting"]
 
 GroupState = Assessed[Group, ObservedGroup]
 
@@ -30,7 +30,7 @@ def assess(mr: Managed, asked: Group, seen: ObservedGroup, default: DriftPolicy)
     """Compare. `default` is the drift policy of resources that say none."""
     applied = records.read(mr.status, group_state.FIELDS)
     todo, drift, pending = told_apart(
-        mr, asked, applied, default, lambda ignored: _compare(_target(asked, applied, seen, ignored), seen)
+        mr, asked, applied, default, lambda ignored: compare(_target(asked, applied, seen, ignored), seen)
     )
     return GroupState(asked, applied, seen, todo, drift, pending)
 
@@ -104,7 +104,8 @@ def _tags(asked: Group, applied: Applied, seen: ObservedGroup, ignored: frozense
     return diff.merge_tags(kept, applied, seen.tags or {}, ignored)
 
 
-def _compare(target: Group, seen: ObservedGroup) -> Diff[Group]:
+def compare(target: Group, seen: ObservedGroup) -> Diff[Group]:
+    """Compare the group as it should be, whole, with what is there."""
     fields = tuple(_fields(target, seen))
     if target.tags is None or seen.tags is None:
         return Diff(target, fields)
