@@ -17,7 +17,6 @@ from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import Observation
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.account import group_look
-from provider.cloudfront.account.group_look import GroupLook
 from provider.cloudfront.aws.errors import AwsError, explain
 from provider.cloudfront.certificate import conditions as certificate_conditions
 from provider.cloudfront.certificate import look as certificate_look
@@ -26,7 +25,7 @@ from provider.cloudfront.checks import preflight
 from provider.cloudfront.checks.refusals import Checks
 from provider.cloudfront.clients.skeleton import Kind, Skeleton
 from provider.cloudfront.domain import dns_instructions
-from provider.cloudfront.domain.dns_look import DnsLook, Records
+from provider.cloudfront.domain.dns_look import DnsLook, unseen
 from provider.cloudfront.lifecycle.actions import Action, ActionFailed, Effects
 from provider.cloudfront.lifecycle.report import Shown
 from provider.cloudfront.safety.context import Context
@@ -43,7 +42,6 @@ from provider.cloudfront.tenant.report import Dns
 
 __all__ = ["TenantClient"]
 
-_NO_RECORDS: Final = Records()
 _KIND: Final = Kind[Tenant, ObservedTenant](
     get=lambda cloudfront: cloudfront.get_tenant,
     held=desired.held,
@@ -80,7 +78,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             conditions=(
                 *conditions.absent(),
                 *((certificate_conditions.requested(request),) if request else ()),
-                conditions.dns(asked, _unseen(group)),
+                conditions.dns(asked, unseen(group)),
             ),
             status=report.instructions(asked.domains or (), Dns(group.endpoint)),
         )
@@ -144,7 +142,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
     def _where(self, mr: Managed, seen: ObservedTenant, *, moving: bool) -> Dns:
         records = self._dns.records(mr, seen, moving=moving)
         group = self._dns.group(mr, seen.connection_group_id)
-        return Dns(group.endpoint, records.state, group, _unseen(group, records))
+        return Dns(group.endpoint, records.state, group, unseen(group, records))
 
     # Create.
 
@@ -233,10 +231,3 @@ def _led_away(mr: Managed, shown: Shown) -> str:
         f"DNS does not lead {conditions.named(lost)} to CloudFront any more, so no visitor gets there. Make "
         "the records of status.dnsInstructions again"
     )
-
-
-def _unseen(group: GroupLook, records: Records = _NO_RECORDS) -> str:
-    """What may not be looked at of where the domains lead."""
-    if group.refused and group.endpoint is None:
-        return dns_instructions.nowhere(group.refused)
-    return records.unseen
