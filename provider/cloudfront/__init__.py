@@ -11,7 +11,7 @@ Each room imports those below it only (import-linter, in pyproject.toml):
     tenant        assessment → plan → actions → conditions → report
     certificate   looks, requests, conditions
     domain        DNS, moves
-    lifecycle     what is the same for every kind: actions, assessment, report
+    lifecycle     what is the same for every kind: actions, assessment, report, conditions
     account       sessions, credentials, memory
     aws           calls, pace, errors: the only place beside account that knows boto3
     ownership     whose a tenant is (pure)

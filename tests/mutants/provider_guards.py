@@ -188,7 +188,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "drift is told at each look",
-        "cloudfront/tenant/conditions.py",
+        "cloudfront/lifecycle/conditions.py",
         'return "" if known else now.message',
         "return now.message",
         "a tenant that is left as it is has an event a minute",

@@ -138,8 +138,11 @@ PROVIDER_MESSAGES = (
     Mutation(
         "a disabled tenant is told as deleted",
         "cloudfront/clients/skeleton.py",
-        "        raise self._waiting(there, words) from failure\n",
-        "        return Change(conditions=self._kind.removing(there), requeue_after=5.0, message=words)\n",
+        "        raise _waiting(mr, there, words) from failure\n",
+        (
+            "        still = conditions.removing(noun(mr), there)\n"
+            "        return Change(conditions=still, requeue_after=5.0, message=words)\n"
+        ),
         "an event says DeletedExternalResource of what is there",
         (_WAITING,),
     ),

@@ -21,6 +21,7 @@ from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.adoption import offers
 from provider.cloudfront.aws.errors import AwsError, explain
+from provider.cloudfront.lifecycle import conditions
 from provider.cloudfront.ownership import judgement
 from provider.cloudfront.ownership.judgement import Ownership
 from provider.cloudfront.ownership.proofs import CONFIRM_SECONDS
@@ -28,7 +29,6 @@ from provider.cloudfront.safety import guards
 from provider.cloudfront.safety.context import Context
 from provider.cloudfront.state import identity
 from provider.cloudfront.state.observed import Observed
-from provider.cloudfront.tenant import conditions
 
 __all__ = ["Looked", "before_deletion", "before_writing", "look", "made", "verified", "with_known_tags"]
 

@@ -23,12 +23,14 @@ from provider.cloudfront.clients.skeleton import Kind, Skeleton
 from provider.cloudfront.group import parts, plan, report, use
 from provider.cloudfront.group.actions import CreateGroup
 from provider.cloudfront.group.plan import GroupState
+from provider.cloudfront.lifecycle import conditions
 from provider.cloudfront.lifecycle.actions import Action, ActionFailed, run
 from provider.cloudfront.lifecycle.report import Shown
 from provider.cloudfront.safety import guards
 from provider.cloudfront.safety.context import Context
 from provider.cloudfront.state import group
 from provider.cloudfront.state.group import Group, ObservedGroup
+from provider.cloudfront.state.identity import noun
 
 __all__ = ["GroupClient"]
 
@@ -43,8 +45,6 @@ _KIND: Final = Kind[Group, ObservedGroup](
     create=CreateGroup,
     remove=plan.remove,
     absent=report.absent,
-    removing=report.removing,
-    gone=report.gone,
     log=_log,
 )
 
@@ -120,7 +120,7 @@ class GroupClient(Skeleton[Group, ObservedGroup, GroupState]):
         try:
             run(plan.enable_again(seen, self._memory.said(mr.kind)), seen, self._cloudfront)
         except ActionFailed as failure:
-            what, still = f"enable connection group {seen.name} again", report.removing(seen)
+            what, still = f"enable connection group {seen.name} again", conditions.removing(noun(mr), seen)
             raise explain(failure.cause, what, serving=False, meanwhile=still) from failure
 
     def _disabled_here(self, mr: Managed, seen: ObservedGroup) -> bool:

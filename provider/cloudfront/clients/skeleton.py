@@ -31,6 +31,7 @@ from provider.cloudfront.adoption.owner_look import Looked
 from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.aws.disabling import Said
 from provider.cloudfront.aws.errors import AwsError, before_creation, explain
+from provider.cloudfront.lifecycle import conditions
 from provider.cloudfront.lifecycle.actions import LOOK_AGAIN, Action, ActionFailed, Effects, Wait, run
 from provider.cloudfront.lifecycle.assessment import Assessed, attempt, is_ineffective
 from provider.cloudfront.lifecycle.report import Shown, offered
@@ -41,7 +42,6 @@ from provider.cloudfront.safety.kept_domains import Keeper
 from provider.cloudfront.state.applied import Asked
 from provider.cloudfront.state.identity import noun
 from provider.cloudfront.state.observed import Observed
-from provider.cloudfront.tenant import conditions
 
 __all__ = ["Kind", "Skeleton"]
 
@@ -86,10 +86,6 @@ class Kind(Generic[Wanted, Seen]):
     """The plan of its deletion."""
     absent: Callable[[], tuple[Condition, ...]]
     """What is said before it is created."""
-    removing: Callable[[Seen], tuple[Condition, ...]]
-    """What is said while it is to be deleted and still there."""
-    gone: Callable[[], tuple[Condition, ...]]
-    """What is said once it was deleted."""
     log: Any
 
 
@@ -125,7 +121,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             return Observation(exists=False) if mr.deleted else self._absent(mr)
         self._memory.note_seen(mr.uid, owned.seen.id)
         if mr.deleted:
-            return Observation(exists=True, conditions=self._kind.removing(owned.seen), state=owned)
+            return Observation(exists=True, conditions=conditions.removing(noun(mr), owned.seen), state=owned)
         self._keeper.saw(mr, owned.seen)
         return self._observation(mr, self._assessed(mr, owned))
 
@@ -429,10 +425,10 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         actions = self._kind.remove(there, refused=refused, said=self._memory.said(mr.kind))
         waits = next((each for each in actions if isinstance(each, Wait)), None)
         if not waits and not owner_look.before_deletion(mr, looked, self._with):
-            return self._gone_already()
+            return _gone_already(mr)
         self._keeper.before_loss(mr, there, there.domains)
         if waits:
-            raise self._waiting(there, waits.reason)
+            raise _waiting(mr, there, waits.reason)
         if there.enabled:
             # Before it is sent: the answer may be lost.
             self._memory.note_disabled(mr.uid, there.id)
@@ -445,7 +441,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         self._memory.forget(mr.uid)
         self._memory.vanished.removed(there.id)
         self._keeper.deleted(mr, there)
-        return Change(conditions=self._kind.gone(), requeue_after=1.0, message=effects.message)
+        return Change(conditions=conditions.gone(noun(mr)), requeue_after=1.0, message=effects.message)
 
     def _check_unused(self, mr: Managed, looked: Looked[Seen]) -> None:
         """It is about to be deleted. Raises NotYet where something uses it."""
@@ -453,16 +449,16 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
     def _deletion_failed(self, mr: Managed, failure: ActionFailed[Seen]) -> Change:
         error = failure.cause
         if error.absent:
-            return self._gone_already()
+            return _gone_already(mr)
         there, story = failure.effects.there, failure.effects.message
         self._check_refused_deletion(mr, there, error)
         if error.code != "ResourceNotDisabled" and not error.conflict:
-            what, still = f"delete {noun(mr)} {there.name}", self._kind.removing(there)
+            what, still = f"delete {noun(mr)} {there.name}", conditions.removing(noun(mr), there)
             raise explain(error, what, serving=False, meanwhile=still) from failure
         self._memory.note_refusal(mr.uid, there.id, there.etag)
         # No Change, even where it was disabled just now: nobody shall read that it is deleted.
         words = f"{story}, waiting for CloudFront before deleting it" if story else self._awaiting(mr, there)
-        raise self._waiting(there, words) from failure
+        raise _waiting(mr, there, words) from failure
 
     def _check_refused_deletion(self, mr: Managed, seen: Seen, error: AwsError) -> None:
         """AWS refused to disable or to delete it. Raises where the kind knows why."""
@@ -470,12 +466,6 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
     def _awaiting(self, mr: Managed, seen: Seen) -> str:
         """Nothing can be done for its deletion for the moment, in words."""
         return f"{noun(mr)} {seen.name}, waiting for CloudFront before deleting it"
-
-    def _waiting(self, seen: Seen, words: str) -> NotYet:
-        return NotYet(words, after=LOOK_AGAIN, conditions=self._kind.removing(seen))
-
-    def _gone_already(self) -> Change:
-        return Change(conditions=self._kind.gone(), requeue_after=1.0, message="it was gone already")
 
     def _explained(self, mr: Managed, error: AwsError, what: str) -> ExternalError | NotYet:
         """For a failure that tells nothing of it: Ready stays True where it was."""
@@ -485,6 +475,14 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
 def _named(mr: Managed, seen: Observed) -> dict[str, str]:
     """The name for a line of the log, under its noun."""
     return {noun(mr).replace(" ", "_"): seen.name}
+
+
+def _waiting(mr: Managed, seen: Observed, words: str) -> NotYet:
+    return NotYet(words, after=LOOK_AGAIN, conditions=conditions.removing(noun(mr), seen))
+
+
+def _gone_already(mr: Managed) -> Change:
+    return Change(conditions=conditions.gone(noun(mr)), requeue_after=1.0, message="it was gone already")
 
 
 def _serves(said: tuple[Condition, ...]) -> bool:

@@ -49,8 +49,6 @@ _KIND: Final = Kind[Tenant, ObservedTenant](
     create=CreateTenant,
     remove=plan.remove,
     absent=conditions.absent,
-    removing=conditions.removing,
-    gone=conditions.gone,
     log=structlog.get_logger("provider.cloudfront.tenant"),
 )
 

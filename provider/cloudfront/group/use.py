@@ -20,8 +20,8 @@ from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.errors import AwsError, ErrorClass, explain, not_ready
-from provider.cloudfront.group import report as group_report
 from provider.cloudfront.group.plan import GroupState
+from provider.cloudfront.lifecycle import conditions
 from provider.cloudfront.lifecycle.actions import LOOK_AGAIN
 from provider.cloudfront.ownership import disclosure
 from provider.cloudfront.safety import guards, name_keys
@@ -30,7 +30,6 @@ from provider.cloudfront.safety.kept_domains import RecordsFailed
 from provider.cloudfront.state import identity
 from provider.cloudfront.state.group import ObservedGroup
 from provider.cloudfront.state.observed import ObservedTenant
-from provider.cloudfront.tenant import conditions
 
 __all__ = [
     "check_change",
@@ -179,7 +178,7 @@ def _is_others(mr: Managed, tenant: ObservedTenant, having: Context) -> bool:
 def waiting(group: ObservedGroup, what: str, seconds: float = LOOK_AGAIN) -> NotYet:
     """The deletion of the group waits."""
     words = f"connection group {group.name} waits {what}"
-    return NotYet(words, after=seconds, conditions=group_report.removing(group))
+    return NotYet(words, after=seconds, conditions=conditions.removing("connection group", group))
 
 
 def _listed(mr: Managed, group: ObservedGroup, having: Context) -> tuple[ObservedTenant, ...]:
@@ -206,7 +205,7 @@ def _held(mr: Managed, group: ObservedGroup, error: AwsError) -> NotYet:
     held = not_ready(Reason.DELETION_HELD, words)
     # One that is gone is seen to be at the next look.
     after = LOOK_AGAIN if error.absent else _HELD_SECONDS
-    return NotYet(words, after=after, conditions=(*group_report.removing(group), held))
+    return NotYet(words, after=after, conditions=(*conditions.removing("connection group", group), held))
 
 
 def _told(mr: Managed, names: set[str], having: Context) -> str:

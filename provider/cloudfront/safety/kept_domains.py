@@ -25,12 +25,12 @@ from edgetenants_runtime.managed import Managed
 from provider.cloudfront.account.memory import Memory
 from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.aws.errors import AwsError, explain, not_ready
+from provider.cloudfront.lifecycle.conditions import was_ready
 from provider.cloudfront.ownership import judgement
 from provider.cloudfront.ownership.judgement import Resource
 from provider.cloudfront.safety import name_keys
 from provider.cloudfront.state import identity
 from provider.cloudfront.state.observed import Observed
-from provider.cloudfront.tenant.conditions import was_ready
 
 __all__ = ["NOTHING", "Keeper", "KeptDomains", "OnlyLooks", "OnlyRead", "RecordsFailed"]
 
