@@ -87,6 +87,7 @@ class Kind(Generic[Wanted, Seen]):
     absent: Callable[[], tuple[Condition, ...]]
     """What is said before it is created."""
     log: Any
+    """Of structlog, by the name that people filter logs by."""
 
 
 class Skeleton(ABC, Generic[Wanted, Seen, State]):
