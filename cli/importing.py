@@ -108,7 +108,8 @@ class _Work:
         made = manifests.manifest(tenant, self.shape)
         who = f"managed by {holder.value}: {tag}" if tag else ""
         if self.form is Form.YAML:
-            return f"---\n{output.comment(who) if who else ''}{output.manifest(made)}"
+            told = output.comment(who) if who else ""
+            return f"---\n{told}{output.manifest(made)}"
         if who:
             _tell(f"{tenant.name} is {who}")
         return output.structured(made, self.form)

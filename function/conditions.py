@@ -106,7 +106,7 @@ def derive(
     return (
         _reconciling(tenants),
         _degraded(tenants, live, reached=reached),
-        _suspended([each.seen for each in tenants], suspended=suspended),
+        _suspended([each.seen for each in tenants], ClaimConditionType.LIVE, suspended=suspended),
         _blocked(tenants, waiting),
     )
 
@@ -184,7 +184,12 @@ def of_refused(
         f"The claim cannot be composed as it stands, and what exists stays as it is. {why}",
     )
     teller = ClaimConditionType.DEGRADED if live.live else ClaimConditionType.LIVE
-    return (_stable(), degraded, _suspended(tenants, suspended=suspended), _blocked_by(refusal, teller))
+    return (
+        _stable(),
+        degraded,
+        _suspended(tenants, teller, suspended=suspended),
+        _blocked_by(refusal, teller),
+    )
 
 
 def unreadable(refusal: Refused) -> Told:
@@ -319,7 +324,9 @@ def _trouble(tenant: Looked) -> tuple[DegradedReason, str] | None:
     return None
 
 
-def _suspended(tenants: Sequence[ObservedTenant | None], *, suspended: bool) -> Told:
+def _suspended(
+    tenants: Sequence[ObservedTenant | None], teller: ClaimConditionType, *, suspended: bool
+) -> Told:
     """As AWS has it, not as the claim asks: whoever stops a customer's site looks here whether it stopped."""
     if not suspended:
         message = "The claim is not suspended."
@@ -328,19 +335,20 @@ def _suspended(tenants: Sequence[ObservedTenant | None], *, suspended: bool) -> 
     if serving:
         message = (
             "spec.suspended is true, and these tenants are not disabled yet: "
-            f"{_names(serving)}. Live says what holds that up."
+            f"{_names(serving)}. {teller} says what holds that up."
         )
         return Told(ClaimConditionType.SUSPENDED, False, SuspendedReason.ACTIVE, message)
     message = "The tenants are disabled and kept, as asked. Set spec.suspended to false to have them serve."
     if not all(map(_is_there, tenants)):
-        message = "Nothing is served, as asked. A tenant does not exist in AWS; Live says why."
+        message = f"Nothing is served, as asked. A tenant does not exist in AWS; {teller} says why."
     return Told(ClaimConditionType.SUSPENDED, True, SuspendedReason.MANUALLY_SUSPENDED, message)
 
 
 def _is_there(seen: ObservedTenant | None) -> bool:
     """It is in AWS, as far as the provider tells; one that is gone keeps its id in the status."""
-    deployed = seen.condition(TenantConditionType.DEPLOYED) if seen else None
-    return deployed is not None and bool(seen and seen.exists) and deployed.reason != DeployedReason.CREATING
+    if seen is None or not seen.exists or seen.ready.reason == TenantReadyReason.RECREATION_HELD:
+        return False
+    return seen.condition(TenantConditionType.DEPLOYED).reason != DeployedReason.CREATING
 
 
 def _blocked(tenants: Iterable[Looked], waiting: Sequence[Move]) -> Told:

@@ -329,8 +329,16 @@ def _changing(view: View) -> Finding | None:
     ready = view.seen.ready
     if not ready.holds and (not ready.denied or view.current(ready)):
         return None
+    if ready.holds and view.current(ready) and not view.wanted.enabled:
+        return Finding(LiveReason.DEPLOYING, _STILL_ENABLED)
     change = "change" if view.wanted.enabled else "suspension"
     return Finding(LiveReason.DEPLOYING, f"The {change} is on its way to CloudFront. Nobody needs to act.")
+
+
+_STILL_ENABLED: Final = (
+    "The tenant is still enabled in AWS. If that stays for more than a minute, the drift policy of the plan "
+    "leaves it so: disable the tenant in AWS, or have the platform team set driftPolicy to Enforce."
+)
 
 
 def _parent_missing(view: View) -> Finding | None:

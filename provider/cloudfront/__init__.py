@@ -8,9 +8,10 @@ Each room imports those below it only (import-linter, in pyproject.toml):
     adoption      what exists: lists, manifests, whose it is, taking it over
     group         a connection group: plan, report, use
     safety        what stops the provider before it writes
-    tenant        assessment → plan → apply → conditions → report    (pure but for apply)
+    tenant        assessment → plan → actions → conditions → report
     certificate   looks, requests, conditions
     domain        DNS, moves
+    lifecycle     what is the same for every kind: actions, assessment, report, conditions
     account       sessions, credentials, memory
     aws           calls, pace, errors: the only place beside account that knows boto3
     ownership     whose a tenant is (pure)

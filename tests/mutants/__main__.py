@@ -41,7 +41,7 @@ def tried(target: Target, only: str) -> int:
     """Try the mutations of one package whose name has the words."""
     began, mutations = monotonic(), [m for m in target.mutations if only in m.name]
     preload(target.beside)
-    faults = stale(target) or survivors(target, mutations)
+    faults = stale(target) or (survivors(target, mutations) if mutations else [])
     print()
     for fault in faults:
         print(f"  {fault}")

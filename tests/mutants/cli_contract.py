@@ -34,8 +34,8 @@ CLI_CONTRACT = (
     Mutation(
         "the comment of import has the tag as it is in AWS",
         "importing.py",
-        'told = output.comment(f"managed by {holder.value}: {tag}") if tag else ""',
-        'told = f"# managed by {holder.value}: {tag}\\n" if tag else ""',
+        "output.comment(who) if who",
+        'f"# {who}\\n" if who',
         "whoever may tag in AWS writes objects of Kubernetes",
         ("contract/test_import_holders.py",),
     ),

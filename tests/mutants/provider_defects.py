@@ -18,10 +18,14 @@ LIFE = (
     ),
     Mutation(
         "a tenant is known by its status alone",
-        "cloudfront/clients/tenant.py",
-        "        try:\n            seen = self._cloudfront.get_tenant(name)",
-        '        if not mr.at_provider.get("id"):\n            return None\n'
-        "        try:\n            seen = self._cloudfront.get_tenant(name)",
+        "cloudfront/clients/skeleton.py",
+        "        try:\n            return owner_look.with_known_tags(",
+        (
+            '        if not mr.at_provider.get("id"):\n'
+            "            return None\n"
+            "        try:\n"
+            "            return owner_look.with_known_tags("
+        ),
         "a lost status leaves a live tenant that nobody manages, and its resource is stuck",
         (f"{_DEFECTS}::test_what_a_lost_creation_made_is_deleted_with_its_resource",),
     ),
@@ -51,7 +55,7 @@ LIFE = (
     ),
     Mutation(
         "of a resource only Enforce is read",
-        "cloudfront/tenant/assessment.py",
+        "cloudfront/lifecycle/assessment.py",
         'policy = DriftPolicy(mr.spec.get("driftPolicy") or default)',
         "policy = default",
         "one tenant cannot be left alone",
@@ -78,9 +82,9 @@ LIFE = (
 EDITS = (
     Mutation(
         "edits of tags do nothing",
-        "cloudfront/tenant/plan.py",
-        "tagging = _tagging(diff.target, seen)",
-        "tagging: tuple[Action, ...] = ()",
+        "cloudfront/lifecycle/actions.py",
+        "    if wanted is None or there is None:\n",
+        "    if True:\n",
         "the resource says that it is in sync, and AWS has other tags",
         (f"{_TENANT}::test_tags_of_the_spec_are_set_and_removed_by_their_own_calls",),
     ),
@@ -161,9 +165,9 @@ CERTIFICATES = (
     ),
     Mutation(
         "an attached certificate is filled into the spec",
-        "cloudfront/tenant/late_init.py",
+        "cloudfront/tenant/report.py",
         '"enabled": enabled}',
-        '"enabled": enabled, "customizations": {"certificate": seen.customizations.certificate_arn}}',
+        '"enabled": enabled, "customizations": {"certificate": state.seen.customizations.certificate_arn}}',
         "GitOps puts the spec back, and the certificate is detached",
         (f"{_DEFECTS}::test_an_attached_certificate_is_never_filled_into_the_spec",),
     ),
@@ -177,9 +181,9 @@ CERTIFICATES = (
     ),
     Mutation(
         "a policy that leaves drift leaves everything",
-        "cloudfront/tenant/assessment.py",
-        "left = ignored | {d.field for d in drift}",
-        "left = ignored | {d.field for d in todo.all}",
+        "cloudfront/lifecycle/assessment.py",
+        "todo = compare(ignored | {d.field for d in drift})",
+        "todo = compare(ignored | {d.field for d in todo.all})",
         "no certificate is attached while there is drift",
         (
             f"{_DEFECTS}::test_drift_that_is_left_holds_up_neither_certificate_nor_ready",
@@ -189,8 +193,8 @@ CERTIFICATES = (
     Mutation(
         "what the certificates cover is looked at only where records are made",
         "cloudfront/checks/preflight.py",
-        "*checks.parents(asked), *checks.coverage(asked, asked.domains)]",
-        "*checks.parents(asked), *(checks.coverage(asked, asked.domains) if asked.records else ())]",
+        "found += checks.coverage(asked, asked.domains)\n",
+        "found += checks.coverage(asked, asked.domains) if asked.records else ()\n",
         "a tenant is made that cannot serve",
         ("unit/provider/cloudfront/checks/test_preflight.py",),
     ),

@@ -17,7 +17,7 @@ _DELETION = (
     Mutation(
         "a look of before counts",
         "cloudfront/clients/connection_group.py",
-        "        if not group_use.disables(state):\n",
+        "        if not use.disables(state):\n",
         "        if False:\n",
         "a group is disabled at the first look, as it was once to be disabled before",
         (f"{_SAFETY}::test_a_look_of_before_is_no_first_look",),
@@ -129,15 +129,15 @@ _DELETION = (
     Mutation(
         "what the process before disabled stays so",
         "cloudfront/clients/connection_group.py",
-        "(there or self._memory.disabled(mr.uid, group.id))",
-        "self._memory.disabled(mr.uid, group.id)",
+        "(there or self._memory.disabled(mr.uid, seen.id))",
+        "self._memory.disabled(mr.uid, seen.id)",
         "a tenant that turns up while the provider is started again is served by nobody",
         (f"{_SAFETY}::test_so_does_one_that_turns_up_while_the_provider_is_started_again",),
     ),
     Mutation(
         "what may have been disabled is forgotten",
-        "cloudfront/clients/connection_group.py",
-        "            self._memory.note_disabled(mr.uid, group.id)",
+        "cloudfront/clients/skeleton.py",
+        "            self._memory.note_disabled(mr.uid, there.id)",
         "            pass",
         "a group whose disabling was not answered stays disabled under its tenants",
         (f"{_SAFETY}::test_a_group_whose_disabling_was_not_answered_is_enabled_again",),
@@ -153,7 +153,7 @@ _DELETION = (
     Mutation(
         "what was disabled by mistake stays so",
         "cloudfront/clients/connection_group.py",
-        "if not self._disabled_here(mr, group):\n            return",
+        "if not self._disabled_here(mr, seen):\n            return",
         "if mr:\n            return",
         "AWS says that the group has tenants, and nobody gives them back",
         (
@@ -253,7 +253,7 @@ _TAKING = (
     Mutation(
         "a group is disabled under the tenants of others",
         "cloudfront/clients/connection_group.py",
-        "        group_use.check_change(mr, state, self._with)\n",
+        "        use.check_change(mr, state, self._with)\n",
         "",
         "who takes over the group of a plan before anybody uses it takes everybody down later",
         (_SAFETY,),

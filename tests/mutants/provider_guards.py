@@ -84,7 +84,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "those that are back still count",
-        "cloudfront/clients/tenant.py",
+        "cloudfront/clients/skeleton.py",
         "        self._memory.note_seen(mr.uid, owned.seen.id)\n",
         "",
         "tenants that go one by one over a year are held in the end",
@@ -92,9 +92,9 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "a connection group is made anew at once",
-        "cloudfront/clients/connection_group.py",
-        "        guards.check_vanished(mr, self._with)\n",
-        "",
+        "cloudfront/clients/skeleton.py",
+        "            guards.check_vanished(mr, self._with)\n",
+        '            if noun(mr) == "tenant":\n                guards.check_vanished(mr, self._with)\n',
         "in an emptied account it gets another endpoint, and DNS leads to the old one",
         _VANISHING,
     ),
@@ -188,7 +188,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "drift is told at each look",
-        "cloudfront/tenant/conditions.py",
+        "cloudfront/lifecycle/conditions.py",
         'return "" if known else now.message',
         "return now.message",
         "a tenant that is left as it is has an event a minute",
@@ -204,7 +204,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "a reported difference is repaired",
-        "cloudfront/tenant/assessment.py",
+        "cloudfront/lifecycle/assessment.py",
         "    if policy is not DriftPolicy.ENFORCE:",
         "    if False:",
         "what somebody changed in an emergency is taken back",
@@ -212,7 +212,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "what is suspended is shown",
-        "cloudfront/tenant/assessment.py",
+        "cloudfront/lifecycle/assessment.py",
         "() if policy is DriftPolicy.SUSPEND else drift",
         "drift",
         "a field that others look after is told as drift for ever",
@@ -220,7 +220,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "what is ignored is shown",
-        "cloudfront/tenant/assessment.py",
+        "cloudfront/lifecycle/assessment.py",
         'frozenset(mr.spec.get("ignoreDrift") or ())',
         "frozenset[str]()",
         "ignoreDrift has no effect",
@@ -244,7 +244,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "an update that changes nothing is made for ever",
-        "cloudfront/tenant/assessment.py",
+        "cloudfront/lifecycle/assessment.py",
         "last is None or current is None or last.count < _TRIES",
         "True",
         "a field that AWS writes otherwise costs an update at each look",

@@ -76,9 +76,12 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "an adoption does not wait for the records",
-        "cloudfront/clients/tenant.py",
-        "            self._keeper.before_taking(mr, state.seen, state.seen.domains)\n",
-        "            pass\n",
+        "cloudfront/clients/skeleton.py",
+        "            self._keeper.before_taking(mr, state.seen)\n",
+        (
+            '            if noun(mr) != "tenant":\n'
+            "                self._keeper.before_taking(mr, state.seen)\n"
+        ),
         "a domain is taken with its tenant while a provider starts",
         _KEPT,
     ),
@@ -109,23 +112,23 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "domains are recorded that are not active",
         "cloudfront/safety/kept_domains.py",
-        "        has = self._has(mr, seen, seen.active_domains)\n",
-        "        has = self._has(mr, seen, seen.domains)\n",
+        "frozenset(seen.active_domains) | self._name",
+        "frozenset(seen.domains) | self._name",
         "a name is blocked by a tenant that can never serve it",
         _KEPT,
     ),
     Mutation(
         "a deletion does not wait for the record",
-        "cloudfront/clients/tenant.py",
-        "        self._keeper.before_loss(mr, tenant, tenant.domains)\n",
+        "cloudfront/clients/skeleton.py",
+        "        self._keeper.before_loss(mr, there, there.domains)\n",
         "",
         "a tenant from before the records loses its domains",
         _KEPT,
     ),
     Mutation(
         "an update that takes a domain away does not wait for the record",
-        "cloudfront/clients/tenant.py",
-        "        self._keeper.before_loss(mr, state.seen, _lost(state))\n",
+        "cloudfront/clients/skeleton.py",
+        "        self._keeper.before_loss(mr, state.seen, state.lost)\n",
         "",
         "a domain that goes from one tenant of a claim to another is lost on the way",
         _KEPT,
@@ -324,9 +327,9 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a connection group's name is not looked at",
-        "cloudfront/clients/connection_group.py",
+        "cloudfront/clients/skeleton.py",
         "            kept_names.check_creation(mr, self._with)\n",
-        "",
+        '            if noun(mr) == "tenant":\n                kept_names.check_creation(mr, self._with)\n',
         "a claim's connection group is another's",
         _NAMES,
     ),
@@ -357,16 +360,19 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "a tenant is adopted whosever name it has",
         "cloudfront/safety/kept_domains.py",
-        "        kept = self.not_for(mr, seen, domains)\n",
-        "        kept = self.refusals(mr, domains)\n",
+        "        kept = self.not_for(mr, seen)\n",
+        "        kept = self.refusals(mr, seen.domains)\n",
         "what lost its tags is adopted by another namespace after a restart",
         _NAMES,
     ),
     Mutation(
         "a connection group is adopted whosever name it has",
-        "cloudfront/clients/connection_group.py",
+        "cloudfront/clients/skeleton.py",
         "            self._keeper.before_taking(mr, state.seen)\n",
-        "            pass\n",
+        (
+            '            if noun(mr) == "tenant":\n'
+            "                self._keeper.before_taking(mr, state.seen)\n"
+        ),
         "a group that lost its tags is adopted by another namespace after a restart, and disabled",
         _NAMES,
     ),
@@ -504,9 +510,9 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "what is gone is not noted where its id is named",
-        "cloudfront/clients/tenant.py",
-        "            self._keeper.gone(mr)\n            guards.check_import(mr)\n",
-        "            guards.check_import(mr)\n",
+        "cloudfront/clients/skeleton.py",
+        "        self._keeper.gone(mr)\n        guards.check_import(mr)\n",
+        "        guards.check_import(mr)\n",
         "its domains are kept a day longer than others",
         _HISTORIES,
     ),

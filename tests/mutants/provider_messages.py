@@ -137,9 +137,12 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "a disabled tenant is told as deleted",
-        "cloudfront/clients/tenant.py",
-        "        raise NotYet(waiting, after=plan.LOOK_AGAIN, conditions=conditions.removing(tenant))\n",
-        "        return Change(conditions=conditions.removing(tenant), requeue_after=5.0, message=waiting)\n",
+        "cloudfront/clients/skeleton.py",
+        "        raise _waiting(mr, there, words) from failure\n",
+        (
+            "        still = conditions.removing(noun(mr), there)\n"
+            "        return Change(conditions=still, requeue_after=5.0, message=words)\n"
+        ),
         "an event says DeletedExternalResource of what is there",
         (_WAITING,),
     ),
@@ -169,7 +172,7 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "a fight over a tenant is told in the story of an update alone",
-        "cloudfront/clients/tenant.py",
+        "cloudfront/clients/skeleton.py",
         'drifted=guards.contended(mr, self._with) if drift else ""',
         'drifted=""',
         "it is a Normal event, which nobody looks for",
@@ -226,9 +229,17 @@ PROVIDER_MESSAGES = (
     Mutation(
         "a domain of a tenant that is going is to be released",
         "cloudfront/domain/moves.py",
-        "        if agreed and any(mr.deleted for mr in self._sources(holder, owner)):\n",
+        "        if self.leaves(holder, owner):\n",
         "        if False:\n",
         "people release by hand what was confirmed to go",
+        ("unit/provider/cloudfront/domain/test_moves.py",),
+    ),
+    Mutation(
+        "a domain of a tenant that is going is asked for at the poll interval",
+        "cloudfront/checks/holders.py",
+        "            passing = self.mover.leaves(holder, owner)\n",
+        "            passing = False\n",
+        "a change of isolation is dark for a minute longer",
         ("unit/provider/cloudfront/domain/test_moves.py",),
     ),
     Mutation(
@@ -266,8 +277,8 @@ PROVIDER_MESSAGES = (
     Mutation(
         "a request after which something fails does not count",
         "cloudfront/clients/tenant.py",
-        "                if failure.effects.requested:\n",
-        "                if False:\n",
+        "        if effects.requested:\n",
+        "        if False:\n",
         "with tags that AWS refuses, one resource uses up ACM's quota all the same",
         ("unit/provider/cloudfront/certificate/test_certificates.py",),
     ),

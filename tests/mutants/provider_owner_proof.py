@@ -238,8 +238,8 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a domain is moved by what was proven before",
-        "cloudfront/clients/tenant.py",
-        "        state = self._owned(mr, state, afresh=bool(passed.moves.sources))\n",
+        "cloudfront/clients/skeleton.py",
+        "        state = self._owned(mr, state, afresh=state.proven_afresh)\n",
         "        state = self._owned(mr, state, afresh=False)\n",
         "a domain is moved to a tenant that is another's by now",
         (f"{_MOVES}::test_a_receiver_that_was_handed_over_meanwhile_takes_nothing",),

@@ -124,7 +124,8 @@ class Answers:
             seconds = lasts(answer)
             question.answer = _Kept(answer, self._clock.now() + seconds)
             if seconds > 0:
-                self.note(what, answer, seconds)
+                with self._lock:
+                    self._keep(what, question.answer)
             return answer
         finally:
             with self._lock:

@@ -14,12 +14,12 @@ from provider.cloudfront.safety.context import Context
 from provider.cloudfront.safety.kept_domains import Keeper
 from provider.cloudfront.state import identity
 from provider.cloudfront.state.group import ObservedGroup
-from provider.cloudfront.state.observed import ObservedTenant
+from provider.cloudfront.state.observed import Observed
 
 __all__ = ["check"]
 
 
-def check(mr: Managed, seen: ObservedTenant | ObservedGroup, having: Context) -> None:
+def check(mr: Managed, seen: Observed, having: Context) -> None:
     """A tenant or connection group is nobody's, and its adoption is about to be offered. Where it cannot be
     told now whether that would be refused, it is offered: the adoption waits for the answer.
 
@@ -32,11 +32,10 @@ def check(mr: Managed, seen: ObservedTenant | ObservedGroup, having: Context) ->
         raise group_use.not_taken(mr, seen, having)
 
 
-def _check_kept(mr: Managed, seen: ObservedTenant | ObservedGroup, having: Context) -> None:
+def _check_kept(mr: Managed, seen: Observed, having: Context) -> None:
     keeper = Keeper(having.kept, having.cloudfront, having.memory, having.installation, having.account)
-    domains = seen.domains if isinstance(seen, ObservedTenant) else ()
     try:
-        kept = keeper.not_for(mr, seen, domains)
+        kept = keeper.not_for(mr, seen)
     except NotYet:
         return
     if (name := next(filter(name_keys.is_name, kept), None)) is not None:

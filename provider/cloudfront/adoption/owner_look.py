@@ -21,15 +21,14 @@ from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.adoption import offers
 from provider.cloudfront.aws.errors import AwsError, explain
+from provider.cloudfront.lifecycle import conditions
 from provider.cloudfront.ownership import judgement
 from provider.cloudfront.ownership.judgement import Ownership
 from provider.cloudfront.ownership.proofs import CONFIRM_SECONDS
 from provider.cloudfront.safety import guards
 from provider.cloudfront.safety.context import Context
 from provider.cloudfront.state import identity
-from provider.cloudfront.state.group import ObservedGroup
-from provider.cloudfront.state.observed import ObservedTenant
-from provider.cloudfront.tenant import conditions
+from provider.cloudfront.state.observed import Observed
 
 __all__ = ["Looked", "before_deletion", "before_writing", "look", "made", "verified", "with_known_tags"]
 
@@ -38,7 +37,7 @@ _log = structlog.get_logger("provider.cloudfront.ownerlook")
 _FREE: Final = frozenset({Ownership.GIVEN, Ownership.NOBODYS, Ownership.LEFT})
 """Somebody may take it over, or has said so."""
 
-Seen = TypeVar("Seen", ObservedTenant, ObservedGroup)
+Seen = TypeVar("Seen", bound=Observed)
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ not asked beforehand (see holders.py).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Final, TypeVar
+from functools import partial
+from typing import Final
 
 from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
@@ -49,8 +50,6 @@ _ONLY_MOVED: Final = (
     "tenant's. Add one of its own, at least until the others are moved"
 )
 
-Answer = TypeVar("Answer")
-
 
 def of_creation(
     asked: Tenant, mover: Mover, cloudfront: CloudFront, memory: Memory, *, rehearsed: bool = False
@@ -65,7 +64,8 @@ def of_creation(
     if asked.distribution_id is None or not asked.domains:
         return Result(problems)
     checks = Preflight(cloudfront, memory, mover)
-    found = [*problems, *checks.parents(asked), *checks.coverage(asked, asked.domains)]
+    found = [*problems, *checks.distribution(asked), *checks.group(asked)]
+    found += checks.coverage(asked, asked.domains)
     holders = checks.holders
     found += holders.sources(asked.domains, None)
     if rehearsed:
@@ -195,10 +195,6 @@ class Preflight:
             unread=self.holders.unread,
         )
 
-    def parents(self, asked: Tenant) -> list[Problem]:
-        """Distribution and connection group."""
-        return [*self.distribution(asked), *self.group(asked)]
-
     def distribution(self, asked: Tenant) -> Iterator[Problem]:
         """The distribution is there, can have tenants, and its parameters are given."""
         id_ = asked.distribution_id or ""
@@ -287,27 +283,26 @@ class Preflight:
 
     def _distribution(self, id_: str) -> tuple[bool, Distribution | None]:
         """Whether it is known, and the distribution; tenants that are made together share one call."""
-        return self._answer(f"distribution {id_}", lambda: self.cloudfront.distribution(id_))
+        read = partial(self.cloudfront.distribution, id_)
+        return self.permitted.ask(lambda: self.memory.shared(f"distribution {id_}", read))
 
     def _certificate(self, arn: str) -> tuple[bool, Certificate | None]:
-        return self._answer(f"certificate {arn}", lambda: self.cloudfront.certificate(arn))
-
-    def _answer(self, what: str, ask: Callable[[], Answer | None]) -> tuple[bool, Answer | None]:
-        return self.permitted.ask(lambda: self.memory.shared(what, ask))
+        read = partial(self.cloudfront.certificate, arn)
+        return self.permitted.ask(lambda: self.memory.shared(f"certificate {arn}", read))
 
 
 def _parameters(mr: Managed, asked: Tenant, distribution: Distribution) -> Iterator[Problem]:
-    where = advice.wanting(mr, "parameters")
     given, defined = set(asked.parameters), set(distribution.parameters)
     missing = sorted(name for name, must in distribution.parameters.items() if must and name not in given)
     if missing:
         words = (
             f"{_FIELD}parameters: distribution {distribution.id} requires {', '.join(missing)}. Add what is "
-            f"missing to {where}"
+            f"missing to {advice.wanting(mr, 'parameters')}"
         )
         yield Problem(Reason.MISSING_PARAMETERS, words)
     for name in sorted(given - defined):
         known = f"defines {', '.join(sorted(defined))}" if defined else "defines none"
+        where = advice.wanting(mr, "parameters")
         words = f"{_FIELD}parameters.{name}: distribution {distribution.id} {known}. Remove it from {where}"
         yield _invalid(words)
 

@@ -158,8 +158,9 @@ class Checks:
             return _unnamed(error, sorted(added), searched, serving=serving)
         if problems:
             more = "; other domains may be taken, too" if holders.unfinished else ""
-            words = Result(problems).message + more
-            return guards.invalid(words, Reason.DOMAIN_CONFLICT, serving=serving)
+            found = Result(problems)
+            words = found.message + more
+            return guards.invalid(words, Reason.DOMAIN_CONFLICT, serving=serving, passing=found.passing)
         if holders.ours:
             return None
         if holders.unfinished or holders.moves:
@@ -167,16 +168,22 @@ class Checks:
         searched = _unchecked(holders.permitted.denied) or "; none of this account's tenants has it"
         return _unnamed(error, sorted(added), searched, serving=serving)
 
-    def had_by_others(self, mr: Managed, asked: Tenant) -> frozenset[str]:
-        """Those of the domains of a refused creation that another tenant or distribution is found to have, as
-        far as a few calls tell."""
+    def had_by_others(
+        self, mr: Managed, asked: Tenant, domains: Iterable[str], seen: ObservedTenant | None = None
+    ) -> frozenset[str]:
+        """Those of the domains of a refused creation or change that another tenant or distribution is found
+        to have, or that are kept for another namespace; as far as a few calls tell."""
+        domains, own = sorted(domains), seen.id if seen else None
         holders = Holders(self.cloudfront, self.memory, self._mover(mr))
-        domains, parent = sorted(asked.domains or ()), _inherited(asked)
+        parent = None if seen else _inherited(asked)
         try:
-            return frozenset(d for d in domains if tuple(holders.conflicts(asked.name, (d,), None, parent)))
+            found = {d for d in domains if tuple(holders.conflicts(asked.name, (d,), own, parent))}
+            return frozenset(found) | (self.keeper.refusals(mr, domains).keys() if self.keeper else set())
         except AwsError as error:
             _log.warning("cannot look for who has a domain", tenant=asked.name, error=str(error))
-            return frozenset()
+        except NotYet as error:
+            _log.warning("cannot read for whom a domain is kept", tenant=asked.name, error=str(error))
+        return frozenset()
 
     def _mover(self, mr: Managed) -> Mover:
         return Mover(mr, self.installation, self.everyone)
@@ -184,7 +191,7 @@ class Checks:
 
 def _passed(result: Result, *, serving: bool) -> Passed:
     if result.problems:
-        raise guards.invalid(result.message, result.reason, serving=serving)
+        raise guards.invalid(result.message, result.reason, serving=serving, passing=result.passing)
     moves = Moves(result.moves, covered_later=result.covered_later, more=result.unfinished)
     if result.unchecked:
         _log.warning("not checked for lack of permission", operations=result.unchecked)

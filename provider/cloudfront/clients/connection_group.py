@@ -1,4 +1,4 @@
-"""The external client of ConnectionGroup: as that of tenants (tenant.py), for a smaller thing.
+"""The external client of ConnectionGroup: what the skeleton (skeleton.py) leaves to the kind.
 
     deletion   wait for its tenants (group/use.py) ──▶ disable ──▶ delete; the default group is let go instead
 
@@ -7,399 +7,132 @@ A group that has tenants is not even disabled: they would be served no more.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
 
 import structlog
 
-from apis.errors import InvalidInput
-from edgetenants_runtime.api.conditions import ConditionStatus, ConditionType
-from edgetenants_runtime.errors import ExternalError, NotYet
-from edgetenants_runtime.external import Change, Observation
+from edgetenants_runtime.external import Observation
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.account import group_look
 from provider.cloudfront.adoption import owner_look
 from provider.cloudfront.adoption.owner_look import Looked
-from provider.cloudfront.aws.disabling import Said, first_taken
-from provider.cloudfront.aws.errors import AwsError, before_creation, explain
-from provider.cloudfront.group import plan as group_plan
-from provider.cloudfront.group import report as group_report
-from provider.cloudfront.group import use as group_use
-from provider.cloudfront.group.plan import (
-    CreateGroup,
-    DeleteGroup,
-    DisableGroup,
-    EnableGroup,
-    GroupAction,
-    GroupState,
-    TagGroup,
-    UntagGroup,
-    UpdateGroup,
-)
-from provider.cloudfront.ownership import judgement
-from provider.cloudfront.safety import advice, guards, kept_names
+from provider.cloudfront.aws.errors import AwsError, explain
+from provider.cloudfront.clients.skeleton import Kind, Skeleton
+from provider.cloudfront.group import parts, plan, report, use
+from provider.cloudfront.group.actions import CreateGroup
+from provider.cloudfront.group.plan import GroupState
+from provider.cloudfront.lifecycle import conditions
+from provider.cloudfront.lifecycle.actions import Action, ActionFailed, run
+from provider.cloudfront.lifecycle.report import Shown
+from provider.cloudfront.safety import guards
 from provider.cloudfront.safety.context import Context
-from provider.cloudfront.safety.kept_domains import Keeper
-from provider.cloudfront.state import applied
-from provider.cloudfront.state import group as group_state
+from provider.cloudfront.state import group
 from provider.cloudfront.state.group import Group, ObservedGroup
-from provider.cloudfront.tenant import conditions, plan
-from provider.cloudfront.tenant.report import Shown
+from provider.cloudfront.state.identity import noun
 
 __all__ = ["GroupClient"]
 
 _log = structlog.get_logger("provider.cloudfront.connectiongroup")
 
-_CONFLICT_TRIES = 2
-_IN_USE = frozenset({"CannotDeleteEntityWhileInUse", "ResourceInUse"})
-_ITS_TENANTS = "for its tenants to be deleted or moved"
+_IN_USE: Final = frozenset({"CannotDeleteEntityWhileInUse", "ResourceInUse"})
+_ITS_TENANTS: Final = "for its tenants to be deleted or moved"
+_KIND: Final = Kind[Group, ObservedGroup](
+    get=lambda cloudfront: cloudfront.get_group,
+    held=group.held,
+    at_creation=group.at_creation,
+    create=CreateGroup,
+    remove=plan.remove,
+    absent=report.absent,
+    log=_log,
+)
 
 
-@dataclass
-class _Effects:
-    group: ObservedGroup | None
-    story: list[str] = field(default_factory=list)
-    said: Said | None = None
-    """What AWS was told when it took a disabling."""
-
-
-class GroupClient:
+class GroupClient(Skeleton[Group, ObservedGroup, GroupState]):
     """Implements edgetenants_runtime.external.ExternalClient."""
 
     def __init__(self, context: Context) -> None:
-        self._with = context
-        self._cloudfront = context.cloudfront
-        self._memory = context.memory
-        self._keeper = Keeper(
-            context.kept, context.cloudfront, context.memory, context.installation, context.account
-        )
+        super().__init__(context, _KIND)
 
     # Observe.
 
-    def observe(self, mr: Managed) -> Observation:
-        """Get the group that the external name leads to, and see whether it is ours and as asked.
-
-        Raises:
-            ExternalError: it is not ours, or AWS refused the call, or the spec cannot be read.
-        """
-        guards.check_identity(mr, self._with)
-        seen = self._get(mr)
-        if seen is None:
-            return self._absent(mr)
-        # The default group is the account's, and CloudFront lets nobody delete it.
-        owned = None if mr.deleted and seen.is_default else owner_look.look(mr, seen, self._with)
-        if owned is None:
-            return self._absent(mr)
-        self._memory.note_seen(mr.uid, owned.seen.id)
-        if mr.deleted:
-            return Observation(exists=True, conditions=group_report.removing(owned.seen), state=owned)
-        self._keeper.saw_group(mr, owned.seen)
-        return self._observation(mr, self._assess(mr, owned))
-
-    def _get(self, mr: Managed) -> ObservedGroup | None:
-        if guards.leads_nowhere(mr):
-            return None
-        name = str(mr.external_name)
-        try:
-            seen = self._cloudfront.get_group(name)
-        except AwsError as error:
-            if not error.absent:
-                raise self._explained(mr, error, f"get connection group {name}") from error
-            # Whatever is made of that: the time of its records begins.
-            self._keeper.gone(mr)
-            guards.check_import(mr)
-            guards.check_gone(mr, self._with)
-            return None
+    def _own(self, mr: Managed, seen: ObservedGroup) -> Looked[ObservedGroup] | None:
         self._memory.note_group(seen.id, group_look.of(seen))
-        return owner_look.with_known_tags(mr, seen)
-
-    def _absent(self, mr: Managed) -> Observation:
-        self._memory.forget(mr.uid)
-        self._keeper.gone(mr)
-        guards.check_vanished(mr, self._with)
-        return Observation(exists=False, conditions=() if mr.deleted else group_report.absent())
-
-    def _assess(self, mr: Managed, looked: Looked[ObservedGroup]) -> GroupState:
-        seen = looked.seen
-        asked = self._asked(mr, seen.name)
-        if seen.is_default:
-            guards.check_default_group(mr, disables=seen.enabled and asked.enabled is False)
-        due = self._memory.deep_check_due(mr.uid)
-        state = group_plan.assess(mr, asked, seen, self._with.drift_policy)
-        wanted = due or seen.tags is None or bool(state.tags)
-        if looked.fresh or not (wanted and judgement.writes(mr)):
-            return state
-        try:
-            tagged = replace(seen, tags=self._cloudfront.tags(seen.arn))
-        except AwsError as error:
-            # As for tenants: what the spec asks for is written by what is known of them.
-            _log.warning("cannot read tags", connection_group=seen.name, error=str(error))
-            return state
-        owned = owner_look.verified(mr, tagged, self._with)
-        return group_plan.assess(mr, asked, owned, self._with.drift_policy)
-
-    def _asked(self, mr: Managed, name: str) -> Group:
-        try:
-            return group_state.held(mr, installation=self._with.installation, name=name)
-        except InvalidInput as error:
-            raise guards.invalid(str(error)) from error
+        # The default group is the account's, and CloudFront lets nobody delete it.
+        return None if mr.deleted and seen.is_default else super()._own(mr, seen)
 
     def _observation(self, mr: Managed, state: GroupState) -> Observation:
-        ineffective = group_plan.is_ineffective(state, self._memory.attempt(mr.uid))
-        frozen = self._with.frozen
-        served = conditions.was_ready(mr)
-        shown = group_report.show(state, served=served, ineffective=ineffective, frozen=frozen)
-        if not state.todo:
-            shown = self._with_contention(mr, shown)
-        if not group_use.disables(state):
+        if not use.disables(state):
             # Whoever once asked for that and took it back has the first look still before them.
             self._memory.unused(mr.uid, state.seen.id, used=True)
-        return Observation(
-            exists=True,
-            up_to_date=not state.todo or ineffective or bool(frozen),
-            diff=state.todo,
-            drifted=conditions.drifted(mr, shown.conditions),
-            conditions=shown.conditions,
-            at_provider=shown.at_provider,
-            status=shown.status,
-            late_initialized=_late(mr, state),
-            connection_details=shown.connection_details,
-            poll_after=None if state.seen.deployed else plan.LOOK_AGAIN,
-            state=state,
-        )
+        return super()._observation(mr, state)
 
-    # Create and update.
+    # What it should be.
 
-    def create(self, mr: Managed, seen: Observation) -> Change:  # noqa: ARG002 - there is nothing to see yet
-        """Create the group, with its owner among its tags.
+    def _held(self, mr: Managed, asked: Group, seen: ObservedGroup) -> Group:
+        if seen.is_default:
+            guards.check_default_group(mr, disables=seen.enabled and asked.enabled is False)
+        return asked
 
-        Raises:
-            NotYet: it was made meanwhile.
-            ExternalError: its name is kept for another namespace, or AWS refuses it.
-        """
-        guards.check_frozen(mr, self._with.frozen)
-        name = str(mr.external_name)
-        with before_creation():
-            asked = self._asked_first(mr, name)
-            kept_names.check_creation(mr, self._with)
-        effects = _Effects(None)
-        try:
-            self._run((CreateGroup(asked),), effects)
-        except AwsError as error:
-            if error.code == "EntityAlreadyExists":
-                words = f"connection group {name} exists already; looking whose it is"
-                raise NotYet(words, after=self._memory.unseen(mr.uid), made_nothing=False) from error
-            what = f"create connection group {name}"
-            way_out = advice.correcting(mr, error)
-            raise explain(error, what, serving=False, creating=True, advice=way_out) from error
-        owner_look.made(mr, _there(effects), self._with)
-        self._keeper.made(mr, _there(effects))
-        state = group_plan.assess(mr, self._asked(mr, name), _there(effects), self._with.drift_policy)
-        shown = group_report.show(state, served=False, written=True)
-        return _change(shown, f"{', '.join(effects.story)} ({state.seen.id})")
+    def _compare(self, mr: Managed, asked: Group, seen: ObservedGroup) -> GroupState:
+        return plan.assess(mr, asked, seen, self._with.drift_policy)
 
-    def _asked_first(self, mr: Managed, name: str) -> Group:
-        try:
-            return group_state.at_creation(mr, installation=self._with.installation, name=name)
-        except InvalidInput as error:
-            raise guards.invalid(str(error)) from error
+    def _show(
+        self, mr: Managed, state: GroupState, *, served: bool, written: bool, ineffective: bool
+    ) -> Shown:
+        frozen = self._with.frozen
+        return report.show(state, served=served, written=written, ineffective=ineffective, frozen=frozen)
 
-    def update(self, mr: Managed, seen: Observation) -> Change:
-        """Write what differs. A group that moved meanwhile is looked at again, once.
+    # Update.
 
-        Raises:
-            ExternalError: the group cannot be so, or AWS refuses.
-        """
-        state: GroupState = seen.state
-        ready = [c for c in seen.conditions if c.type == ConditionType.READY]
-        serving = any(c.status is ConditionStatus.TRUE for c in ready)
-        state = self._owned(mr, state)
-        group_use.check_change(mr, state, self._with)
-        try:
-            effects = self._converge(mr, state)
-        except AwsError as error:
-            what = f"update connection group {state.seen.name}"
-            raise explain(error, what, serving=serving, advice=advice.correcting(mr, error)) from error
-        after = group_plan.assess(mr, state.asked, _there(effects), self._with.drift_policy)
-        self._memory.note_attempt(mr.uid, group_plan.attempt(after))
-        drift = "repaired drift: " if state.drift and not state.pending else ""
-        if drift:
-            self._memory.note_contention(mr.uid)
-        shown = self._with_contention(mr, group_report.show(after, served=serving, written=True))
-        change = _change(shown, f"{drift}{', '.join(effects.story)}")
-        return replace(change, drifted=guards.contended(mr, self._with) if drift else "")
+    def _check_taking(self, mr: Managed, seen: ObservedGroup) -> None:
+        super()._check_taking(mr, seen)
+        use.check_taking(mr, seen, self._with)
 
-    def _with_contention(self, mr: Managed, shown: Shown) -> Shown:
-        return replace(shown, conditions=guards.with_contention(mr, shown.conditions, self._with))
+    def _before_writing(self, mr: Managed, state: GroupState) -> None:
+        super()._before_writing(mr, state)
+        use.check_change(mr, state, self._with)
 
-    def _owned(self, mr: Managed, state: GroupState) -> GroupState:
-        if not self._memory.proofs.held(mr.uid, state.seen.id):
-            self._keeper.before_taking(mr, state.seen)
-        taking = partial(self._check_taking, mr, state.seen)
-        seen = owner_look.before_writing(mr, state.seen, self._with, taking=taking)
-        if seen is state.seen:
-            return state
-        return group_plan.assess(mr, state.asked, seen, self._with.drift_policy)
+    def _plan(self, state: GroupState) -> tuple[Action, ...]:
+        return plan.converge(state.todo, state.seen)
 
-    def _check_taking(self, mr: Managed, group: ObservedGroup) -> None:
-        kept_names.check_taking(mr, group, self._with)
-        group_use.check_taking(mr, group, self._with)
-
-    def _converge(self, mr: Managed, state: GroupState) -> _Effects:
-        for tries_left in reversed(range(_CONFLICT_TRIES)):
-            effects = _Effects(state.seen)
-            try:
-                self._run(group_plan.converge(state), effects)
-            except AwsError as error:
-                if not error.conflict or not tries_left:
-                    raise
-                self._memory.note_contention(mr.uid)
-                seen = replace(self._cloudfront.get_group(state.seen.id), tags=state.seen.tags)
-                state = group_plan.assess(mr, state.asked, seen, self._with.drift_policy)
-            else:
-                return effects
-        raise AssertionError("unreachable: the last try returns or raises")
+    def _parts(self, mr: Managed, state: GroupState) -> Iterable[GroupState]:
+        return (replace(state, todo=part) for part in parts.of(state.todo, state.seen))
 
     # Delete.
 
-    def delete(self, mr: Managed, seen: Observation) -> Change:
-        """Once it has no tenants, disable the group and delete it at once; where CloudFront refuses that
-        until the group is rolled out, look again.
-
-        Raises:
-            NotYet: it waits for its tenants, for CloudFront, or for somebody to confirm.
-            ExternalError: AWS refuses.
-        """
-        guards.check_frozen(mr, self._with.frozen)
-        guards.check_protection(mr)
-        looked: Looked[ObservedGroup] = seen.state
-        group = looked.seen
-        self._wait_for_tenants(mr, looked)
-        if self._memory.refused(mr.uid, group.id, group.etag) and not group.deployed:
-            raise group_use.waiting(group, "for CloudFront before deleting it")
-        if not owner_look.before_deletion(mr, looked, self._with):
-            return _gone_already()
-        effects = _Effects(group)
-        if group.enabled:
-            # Before it is sent: the answer may be lost.
-            self._memory.note_disabled(mr.uid, group.id)
-        try:
-            self._run(group_plan.remove(group, self._memory.said(mr.kind)), effects)
-        except AwsError as error:
-            self._memory.note_said(mr.kind, effects.said)
-            return self._deletion_failed(mr, effects, error)
-        self._memory.note_said(mr.kind, effects.said)
-        self._memory.forget(mr.uid)
-        self._memory.vanished.removed(group.id)
-        self._keeper.deleted(mr, group)
-        return Change(conditions=group_report.gone(), requeue_after=1.0, message=", ".join(effects.story))
-
-    def _wait_for_tenants(self, mr: Managed, looked: Looked[ObservedGroup]) -> None:
-        group = looked.seen
-        found = group_use.users(mr, group, self._with)
-        group_use.check_known(mr, group, self._with, used=bool(found))
+    def _check_unused(self, mr: Managed, looked: Looked[ObservedGroup]) -> None:
+        seen = looked.seen
+        found = use.users(mr, seen, self._with)
+        use.check_known(mr, seen, self._with, used=bool(found))
         if found:
-            if self._disabled_here(mr, group):
+            if self._disabled_here(mr, seen):
                 owner_look.before_deletion(mr, looked, self._with)
-            self._enable_again(mr, group)
-            raise group_use.waiting(group, f"{_ITS_TENANTS}: {found}", self._memory.used(mr.uid))
+            self._enable_again(mr, seen)
+            raise use.waiting(seen, f"{_ITS_TENANTS}: {found}", self._memory.used(mr.uid))
 
-    def _enable_again(self, mr: Managed, group: ObservedGroup) -> None:
+    def _enable_again(self, mr: Managed, seen: ObservedGroup) -> None:
         """A tenant has turned up in a group that was disabled here: it is served again at once."""
-        if not self._disabled_here(mr, group):
+        if not self._disabled_here(mr, seen):
             return
-        _log.warning("enabling again, as it has tenants", connection_group=group.name)
+        _log.warning("enabling again, as it has tenants", connection_group=seen.name)
         try:
-            self._run(group_plan.enable_again(group, self._memory.said(mr.kind)), _Effects(group))
-        except AwsError as error:
-            what, still = f"enable connection group {group.name} again", group_report.removing(group)
-            raise explain(error, what, serving=False, meanwhile=still) from error
+            run(plan.enable_again(seen, self._memory.said(mr.kind)), seen, self._cloudfront)
+        except ActionFailed as failure:
+            what, still = f"enable connection group {seen.name} again", conditions.removing(noun(mr), seen)
+            raise explain(failure.cause, what, serving=False, meanwhile=still) from failure
 
-    def _disabled_here(self, mr: Managed, group: ObservedGroup) -> bool:
+    def _disabled_here(self, mr: Managed, seen: ObservedGroup) -> bool:
         """It was enabled until its deletion began, by what this process did or the one before wrote down."""
-        there = mr.at_provider.get("id") == group.id and mr.at_provider.get("enabled") is True
-        return not group.enabled and (there or self._memory.disabled(mr.uid, group.id))
+        there = mr.at_provider.get("id") == seen.id and mr.at_provider.get("enabled") is True
+        return not seen.enabled and (there or self._memory.disabled(mr.uid, seen.id))
 
-    def _deletion_failed(self, mr: Managed, effects: _Effects, error: AwsError) -> Change:
-        if error.absent:
-            return _gone_already()
-        group = _there(effects)
+    def _check_refused_deletion(self, mr: Managed, seen: ObservedGroup, error: AwsError) -> None:
         if error.code in _IN_USE:
-            self._memory.unused(mr.uid, group.id, used=True)
-            self._enable_again(mr, group)
-            raise group_use.waiting(group, _ITS_TENANTS, self._memory.used(mr.uid)) from error
-        if error.code != "ResourceNotDisabled" and not error.conflict:
-            what, still = f"delete connection group {group.name}", group_report.removing(group)
-            raise explain(error, what, serving=False, meanwhile=still) from error
-        self._memory.note_refusal(mr.uid, group.id, group.etag)
-        if not effects.story:
-            raise group_use.waiting(group, "for CloudFront before deleting it") from error
-        # No Change, as of tenants.
-        message = f"{', '.join(effects.story)}, waiting for CloudFront before deleting it"
-        raise NotYet(message, after=plan.LOOK_AGAIN, conditions=group_report.removing(group)) from error
+            self._memory.unused(mr.uid, seen.id, used=True)
+            self._enable_again(mr, seen)
+            raise use.waiting(seen, _ITS_TENANTS, self._memory.used(mr.uid)) from error
 
-    # Doing.
-
-    def _run(self, actions: tuple[GroupAction, ...], effects: _Effects) -> None:
-        """Do the actions in order; what was done is in `effects` even when a later one fails."""
-        for action in actions:
-            effects.group = self._one(action, effects)
-            effects.story.append(str(action))
-
-    def _one(self, action: GroupAction, effects: _Effects) -> ObservedGroup | None:
-        group = effects.group
-        etag, tags = (group.etag, group.tags) if group else ("", None)
-        match action:
-            case CreateGroup(wanted):
-                return replace(self._cloudfront.create_group(wanted), tags=wanted.tags)
-            case UpdateGroup(id_, wanted, _, emptied):
-                return replace(self._cloudfront.update_group(id_, etag, wanted, emptied=emptied), tags=tags)
-            case DisableGroup(id_, _, ways) | EnableGroup(id_, _, ways):
-                effects.said, switched = self._switched(id_, etag, dict(ways))
-                return replace(switched, tags=tags)
-            case DeleteGroup(id_, _):
-                self._cloudfront.delete_group(id_, etag)
-                return None
-            case TagGroup(arn, wanted_tags):
-                self._cloudfront.tag(arn, wanted_tags)
-                return group and replace(group, tags={**(tags or {}), **wanted_tags})
-            case UntagGroup(arn, keys):
-                self._cloudfront.untag(arn, keys)
-                left = {key: value for key, value in (tags or {}).items() if key not in keys}
-                return group and replace(group, tags=left)
-
-    def _switched(self, id_: str, etag: str, ways: dict[Said, Group]) -> tuple[Said, ObservedGroup]:
-        return first_taken(tuple(ways), lambda way: self._cloudfront.update_group(id_, etag, ways[way]))
-
-    def _explained(self, mr: Managed, error: AwsError, what: str) -> ExternalError | NotYet:
-        return explain(error, what, serving=conditions.was_ready(mr))
-
-
-def _late(mr: Managed, state: GroupState) -> dict[str, bool]:
-    """What late initialization may fill in; what was once said and is said no more was cleared on purpose."""
-    values = {"enabled": state.seen.enabled, "ipv6Enabled": state.seen.ipv6_enabled}
-    record = applied.read(mr.status, group_state.FIELDS)
-    if not record.known:
-        return {} if mr.at_provider.get("id") else values
-    return {field_: value for field_, value in values.items() if not record.was_said(field_)}
-
-
-def _gone_already() -> Change:
-    return Change(conditions=group_report.gone(), requeue_after=1.0, message="it was gone already")
-
-
-def _there(effects: _Effects) -> ObservedGroup:
-    if effects.group is None:
-        raise AssertionError("the plan left no connection group")
-    return effects.group
-
-
-def _change(shown: Shown, message: str) -> Change:
-    return Change(
-        conditions=shown.conditions,
-        at_provider=shown.at_provider,
-        status=shown.status,
-        connection_details=shown.connection_details,
-        requeue_after=plan.LOOK_AGAIN,
-        message=message,
-    )
+    def _awaiting(self, mr: Managed, seen: ObservedGroup) -> str:
+        return plan.waiting(seen)

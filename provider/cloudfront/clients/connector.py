@@ -17,13 +17,13 @@ from provider.cloudfront.clients.connection_group import GroupClient
 from provider.cloudfront.clients.measured import MeasuredClient
 from provider.cloudfront.clients.progress import ProgressClient, held_up, waiting
 from provider.cloudfront.clients.tenant import TenantClient
+from provider.cloudfront.lifecycle.conditions import was_ready
 from provider.cloudfront.rehearsal.dry_run import DryRunClient
 from provider.cloudfront.rehearsal.recorder import Recorder
 from provider.cloudfront.safety.context import Context, Peers
 from provider.cloudfront.safety.guards import CONFIRM_ANNOTATION, DRY_RUN_ANNOTATION, is_dry_run
 from provider.cloudfront.safety.kept_domains import NOTHING, KeptDomains, OnlyLooks, OnlyRead
 from provider.cloudfront.safety.patience import Patience, PatientClient
-from provider.cloudfront.tenant.conditions import was_ready
 
 __all__ = ["GroupConnector", "TenantConnector"]
 

@@ -10,8 +10,7 @@ from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.external import Change, ExternalClient, FieldDiff, Observation
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.metrics import TenantMetrics
-from provider.cloudfront.group.plan import GroupState
-from provider.cloudfront.tenant.assessment import Assessment
+from provider.cloudfront.lifecycle.assessment import Assessed
 
 __all__ = ["MeasuredClient"]
 
@@ -57,4 +56,4 @@ class MeasuredClient:
 
 
 def _drift(seen: Observation) -> tuple[FieldDiff, ...]:
-    return seen.state.drift if isinstance(seen.state, Assessment | GroupState) else ()
+    return seen.state.drift if isinstance(seen.state, Assessed) else ()

@@ -1,62 +1,60 @@
-"""The external client of DistributionTenant: look, assess, plan, apply, show.
+"""The external client of DistributionTenant: what the skeleton (skeleton.py) leaves to the kind.
 
-                     ┌─ absent ──────────────▶ create
-    observe ─ Get ───┤              ┌─ ours ──▶ as asked, or update, or delete
-                     └─ there ─ own ┤
-                                    └─ not ours ──▶ AdoptionRefused; nothing is touched
-
-A look at a tenant in its steady state is one GetDistributionTenant; its certificate, its DNS and its tags are
-looked at while it does not serve every domain, and once a day. Every method may be cut off after any
-call: the next look starts from what is there, and finds a tenant made by an earlier attempt by its owner tag.
+A tenant's certificate, its DNS and its tags are looked at while it does not serve every domain, and once a
+day. Before it is created or changed, what is wrong with that is looked for, and domains of other tenants that
+are to be moved to it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 import structlog
 
 from apis.conditions import TenantReadyReason as Reason
-from apis.errors import InvalidInput
-from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType
-from edgetenants_runtime.errors import ExternalError, NotYet, Retry
-from edgetenants_runtime.external import Change, Observation
+from edgetenants_runtime.api.conditions import ConditionType
+from edgetenants_runtime.errors import ExternalError, NotYet
+from edgetenants_runtime.external import Observation
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.account import group_look
-from provider.cloudfront.account.group_look import GroupLook
-from provider.cloudfront.adoption import owner_look
-from provider.cloudfront.adoption.owner_look import Looked
-from provider.cloudfront.aws.errors import AwsError, before_creation, explain
+from provider.cloudfront.aws.errors import AwsError, explain
 from provider.cloudfront.certificate import conditions as certificate_conditions
 from provider.cloudfront.certificate import look as certificate_look
 from provider.cloudfront.certificate import requests as certificate_requests
 from provider.cloudfront.checks import preflight
 from provider.cloudfront.checks.refusals import Checks
+from provider.cloudfront.clients.skeleton import Kind, Skeleton
 from provider.cloudfront.domain import dns_instructions
-from provider.cloudfront.domain.dns_look import DnsLook, Records
-from provider.cloudfront.ownership import judgement
-from provider.cloudfront.safety import advice, guards, kept_names
+from provider.cloudfront.domain.dns_look import DnsLook, unseen
+from provider.cloudfront.lifecycle.actions import Action, ActionFailed, Effects
+from provider.cloudfront.lifecycle.report import Shown
 from provider.cloudfront.safety.context import Context
-from provider.cloudfront.safety.kept_domains import Keeper
 from provider.cloudfront.state import certificates, desired, observed
-from provider.cloudfront.state.certificates import Certificate
+from provider.cloudfront.state.certificates import Certificate, Request
+from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.look_requested import is_requested
 from provider.cloudfront.state.observed import ObservedTenant
-from provider.cloudfront.tenant import apply, assessment, conditions, late_init, parts, plan, report
-from provider.cloudfront.tenant.actions import MoveDomain, Wait
-from provider.cloudfront.tenant.apply import ActionFailed, Effects
+from provider.cloudfront.tenant import assessment, conditions, parts, plan, report
+from provider.cloudfront.tenant.actions import CreateTenant, MoveDomain
 from provider.cloudfront.tenant.assessment import Assessment
-from provider.cloudfront.tenant.plan import Moves
-from provider.cloudfront.tenant.report import Dns, Shown
+from provider.cloudfront.tenant.plan import NO_MOVES
+from provider.cloudfront.tenant.report import Dns
 
 __all__ = ["TenantClient"]
 
-_log = structlog.get_logger("provider.cloudfront.tenant")
+_KIND: Final = Kind[Tenant, ObservedTenant](
+    get=lambda cloudfront: cloudfront.get_tenant,
+    held=desired.held,
+    at_creation=desired.at_creation,
+    create=CreateTenant,
+    remove=plan.remove,
+    absent=conditions.absent,
+    log=structlog.get_logger("provider.cloudfront.tenant"),
+)
 
-_CONFLICT_TRIES = 2
-_NO_RECORDS: Final = Records()
+
 _OF_DOMAINS: Final = frozenset(
     {
         Reason.CERTIFICATE_SAN_MISMATCH,
@@ -68,67 +66,22 @@ _OF_DOMAINS: Final = frozenset(
 """Reasons for which a creation may be refused that would not be with fewer domains."""
 
 
-class TenantClient:
+class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
     """Implements edgetenants_runtime.external.ExternalClient."""
 
     def __init__(self, context: Context) -> None:
-        self._with = context
-        self._cloudfront = context.cloudfront
-        self._memory = context.memory
+        super().__init__(context, _KIND)
         self._dns = DnsLook(context.cloudfront, context.memory)
-        self._keeper = Keeper(
-            context.kept, context.cloudfront, context.memory, context.installation, context.account
-        )
         self._checks = Checks(
             context.cloudfront, context.memory, context.installation, context.everyone, self._keeper
         )
 
     # Observe.
 
-    def observe(self, mr: Managed) -> Observation:
-        """Get the tenant that the external name leads to, and see whether it is ours and as asked.
-
-        Raises:
-            ExternalError: it is not ours, or AWS refused the call, or the spec cannot be read.
-        """
-        guards.check_identity(mr, self._with)
-        seen = self._get(mr)
-        if seen is None:
-            return self._absent(mr)
-        owned = owner_look.look(mr, seen, self._with)
-        if owned is None:
-            return self._absent(mr)
-        self._memory.note_seen(mr.uid, owned.seen.id)
-        if mr.deleted:
-            return Observation(exists=True, conditions=conditions.removing(owned.seen), state=owned)
-        self._keeper.saw(mr, owned.seen)
-        return self._observation(mr, self._assess(mr, owned))
-
-    def _get(self, mr: Managed) -> ObservedTenant | None:
-        if guards.leads_nowhere(mr):
-            return None
-        name = str(mr.external_name)
-        try:
-            seen = self._cloudfront.get_tenant(name)
-        except AwsError as error:
-            if not error.absent:
-                raise self._explained(mr, error, f"get tenant {name}") from error
-            # Whatever is made of that: the time of its records begins.
-            self._keeper.gone(mr)
-            guards.check_import(mr)
-            guards.check_gone(mr, self._with)
-            return None
-        return owner_look.with_known_tags(mr, seen)
-
     def _absent(self, mr: Managed) -> Observation:
-        self._memory.forget(mr.uid)
-        self._keeper.gone(mr)
-        guards.check_vanished(mr, self._with)
-        if mr.deleted:
-            return Observation(exists=False)
         # Where the domains must lead is said beforehand: CloudFront may refuse to create the tenant until
         # they do.
-        asked = self._asked(mr, str(mr.external_name))
+        asked = self._asked(mr, desired.held, str(mr.external_name))
         group = self._dns.group(mr, asked.connection_group_id) if asked.domains else group_look.UNKNOWN
         request = asked.certificate_request
         return Observation(
@@ -136,57 +89,35 @@ class TenantClient:
             conditions=(
                 *conditions.absent(),
                 *((certificate_conditions.requested(request),) if request else ()),
-                conditions.dns(asked, _unseen(group)),
+                conditions.dns(asked, unseen(group)),
             ),
             at_provider=observed.without_tenant(mr.at_provider),
             status=report.without_tenant(mr, asked.domains or (), Dns(group.endpoint)),
         )
 
-    def _observation(self, mr: Managed, state: Assessment) -> Observation:
-        ineffective = assessment.is_ineffective(state, self._memory.attempt(mr.uid))
-        shown = self._shown(mr, state, served=conditions.was_ready(mr), ineffective=ineffective)
-        return Observation(
-            exists=True,
-            up_to_date=not state.differs or ineffective or bool(self._with.frozen),
-            diff=state.todo.all,
-            drifted=". ".join(filter(None, (conditions.drifted(mr, shown.conditions), _led_away(mr, shown)))),
-            conditions=shown.conditions,
-            at_provider=shown.at_provider,
-            status=shown.status,
-            late_initialized=late_init.offered(mr, state),
-            connection_details=shown.connection_details,
-            poll_after=plan.look_after(state.seen, state.certificate),
-            state=state,
-        )
+    def _news(self, mr: Managed, shown: Shown) -> str:
+        return ". ".join(filter(None, (super()._news(mr, shown), _led_away(mr, shown))))
 
     # What it should be.
 
-    def _assess(self, mr: Managed, looked: Looked[ObservedTenant]) -> Assessment:
-        seen = looked.seen
-        asked = self._unless_disabled_here(self._asked(mr, seen.name), seen)
-        deep = self._memory.deep_check_due(mr.uid) or is_requested(mr)
-        certificate = self._look_at_certificate(mr, asked, seen, deep=deep)
-        state = self._compare(mr, asked, seen, certificate)
-        if looked.fresh or not self._wants_fresh_tags(mr, state, due=deep):
-            return state
-        try:
-            tagged = replace(seen, tags=self._cloudfront.tags(seen.arn))
-        except AwsError as error:
-            # Tags matter less than the rest: told in the log. What the spec asks for is written by what is
-            # known of them, or a change would be lost unseen, once it is proven whose the tenant is.
-            _log.warning("cannot read tags", tenant=seen.name, error=str(error))
-            return state
-        return self._compare(mr, asked, owner_look.verified(mr, tagged, self._with), certificate)
-
-    def _unless_disabled_here(self, asked: desired.Tenant, seen: ObservedTenant) -> desired.Tenant:
+    def _held(self, mr: Managed, asked: Tenant, seen: ObservedTenant) -> Tenant:
         """Where the spec leaves it open, a tenant is as it is; but not as it is for a deletion that ended, as
         its resource was applied again."""
         if asked.enabled is None and not seen.enabled and self._memory.disabled_by_any(seen.id):
             return replace(asked, enabled=True)
         return asked
 
+    def _deep_look_due(self, mr: Managed) -> bool:
+        return super()._deep_look_due(mr) or is_requested(mr)
+
+    def _assess(self, mr: Managed, asked: Tenant, seen: ObservedTenant, *, deep: bool) -> Assessment:
+        return self._compare(mr, asked, seen, self._look_at_certificate(mr, asked, seen, deep=deep))
+
+    def _assess_again(self, mr: Managed, before: Assessment, seen: ObservedTenant) -> Assessment:
+        return replace(self._compare(mr, before.asked, seen, before.certificate), moves=before.moves)
+
     def _compare(
-        self, mr: Managed, asked: desired.Tenant, seen: ObservedTenant, certificate: Certificate | None
+        self, mr: Managed, asked: Tenant, seen: ObservedTenant, certificate: Certificate | None = None
     ) -> Assessment:
         wanted = asked.certificate_request is not None
         may_request = wanted and certificate_requests.may_request(mr, certificate, self._memory)
@@ -201,35 +132,17 @@ class TenantClient:
         )
 
     def _look_at_certificate(
-        self, mr: Managed, asked: desired.Tenant, seen: ObservedTenant, *, deep: bool
+        self, mr: Managed, asked: Tenant, seen: ObservedTenant, *, deep: bool
     ) -> Certificate | None:
         try:
             return certificate_look.look(mr, asked, seen, self._cloudfront, self._memory, deep=deep)
         except AwsError as error:
             raise self._explained(mr, error, f"look at the certificate of tenant {seen.name}") from error
 
-    def _wants_fresh_tags(self, mr: Managed, state: Assessment, *, due: bool) -> bool:
-        """Tags are read when they would be written by what is known of them, and once a day."""
-        if not judgement.writes(mr):
-            return False
-        return due or state.seen.tags is None or bool(state.todo.tags)
-
-    def _asked(self, mr: Managed, name: str) -> desired.Tenant:
-        try:
-            return desired.held(mr, installation=self._with.installation, name=name)
-        except InvalidInput as error:
-            raise guards.invalid(str(error)) from error
-
-    def _shown(
-        self,
-        mr: Managed,
-        state: Assessment,
-        *,
-        served: bool = False,
-        written: bool = False,
-        ineffective: bool = False,
+    def _show(
+        self, mr: Managed, state: Assessment, *, served: bool, written: bool, ineffective: bool
     ) -> Shown:
-        shown = report.show(
+        return report.show(
             state,
             self._where(mr, state.seen, moving=written or state.differs),
             served=served,
@@ -237,297 +150,125 @@ class TenantClient:
             ineffective=ineffective,
             frozen=self._with.frozen,
         )
-        if state.differs and not written:
-            return shown
-        return replace(shown, conditions=guards.with_contention(mr, shown.conditions, self._with))
 
     def _where(self, mr: Managed, seen: ObservedTenant, *, moving: bool) -> Dns:
         records = self._dns.records(mr, seen, moving=moving)
         group = self._dns.group(mr, seen.connection_group_id)
-        return Dns(group.endpoint, records.state, group, _unseen(group, records))
+        return Dns(group.endpoint, records.state, group, unseen(group, records))
 
     # Create.
 
-    def create(self, mr: Managed, seen: Observation) -> Change:  # noqa: ARG002 - there is nothing to see yet
-        """Create the tenant, enabled unless the spec says otherwise, with its owner among its tags.
-
-        Raises:
-            NotYet: CloudFront cannot see yet that the domains lead to it, or the tenant was made meanwhile.
-            ExternalError: the spec cannot work, its name is kept for another namespace, or AWS refuses it.
-        """
-        guards.check_frozen(mr, self._with.frozen)
-        with before_creation():
-            asked = self._asked_first(mr, str(mr.external_name))
-            kept_names.check_creation(mr, self._with)
-        try:
-            return self._create(mr, asked)
-        except (ExternalError, NotYet) as refusal:
-            had = self._had(mr, asked) if refusal.made_nothing and _about_domains(refusal) else None
-            if not had:
-                raise
-            change = self._create_without(mr, asked, had, refusal)
-        return change
-
-    def _create(self, mr: Managed, asked: desired.Tenant) -> Change:
-        with before_creation():
-            passed = self._checks.creation(mr, asked)
+    def _check_creation(self, mr: Managed, asked: Tenant) -> tuple[Tenant, str]:
+        passed = self._checks.creation(mr, asked)
         # Other tenants' domains are moved once there is something to move them to.
-        asked = replace(asked, domains=(asked.domains or frozenset()) - passed.moves.sources.keys())
-        try:
-            effects = apply.run(plan.create(asked), None, self._cloudfront)
-        except ActionFailed as failure:
-            raise self._creation_failed(mr, asked, failure.cause) from failure
-        owner_look.made(mr, _there(effects), self._with)
-        self._keeper.made(mr, _there(effects), _there(effects).active_domains)
-        request = asked.certificate_request
-        certificate = certificates.requested(None, request) if request else None
-        state = assessment.assess(
-            mr, self._asked(mr, asked.name), _there(effects), self._with.drift_policy, certificate
-        )
-        shown = self._shown(mr, state, written=True)
-        return _change(shown, plan.LOOK_AGAIN, f"{effects.message} ({state.seen.id}){passed.unchecked}")
+        own = (asked.domains or frozenset()) - passed.moves.sources.keys()
+        return replace(asked, domains=own), passed.unchecked
 
-    def _had(self, mr: Managed, asked: desired.Tenant) -> frozenset[str]:
+    def _creation_refused(self, mr: Managed, asked: Tenant, error: AwsError) -> ExternalError | NotYet | None:
+        if error.code == "CNAMEAlreadyExists":
+            taken = self._checks.taken(mr, asked, None, error, serving=False) or self._made_meanwhile(mr)
+            return taken.but(made_nothing=error.made_nothing) if isinstance(taken, ExternalError) else taken
+        if error.absent:
+            return preflight.missing_parent(asked, error).but(made_nothing=error.made_nothing)
+        return None
+
+    def _less_to_create(
+        self, mr: Managed, asked: Tenant, refusal: ExternalError | NotYet
+    ) -> tuple[Tenant, str] | None:
+        """A domain that is refused must not keep dark what was served before: it is asked for once the tenant
+        is there, and refused alone."""
+        had = self._had(mr, asked) if _about_domains(refusal) else frozenset()
+        if not had:
+            return None
+        less = replace(asked, domains=had, certificate_request=_requesting(asked.certificate_request, had))
+        return less, conditions.named(sorted((asked.domains or frozenset()) - had))
+
+    def _had(self, mr: Managed, asked: Tenant) -> frozenset[str]:
         """Those of the domains that this resource or its namespace served before and nobody else has by now;
         none where it is all."""
         wanted = asked.domains or frozenset()
         had = self._keeper.held(mr, wanted) | (wanted & observed.domains_in(mr.at_provider))
-        left = had - self._checks.had_by_others(mr, asked) if had else had
+        left = had - self._checks.had_by_others(mr, asked, had) if had else had
         return frozenset() if left == wanted else left
 
-    def _create_without(
-        self, mr: Managed, asked: desired.Tenant, had: frozenset[str], refusal: ExternalError | NotYet
-    ) -> Change:
-        """A domain that is refused must not keep dark what was served before: it is asked for once the tenant
-        is there, and refused alone."""
+    def _made(self, mr: Managed, asked: Tenant, seen: ObservedTenant) -> Assessment:
         request = asked.certificate_request
-        if request and request.primary_domain not in had:
-            request = replace(request, primary_domain=None)
-        try:
-            change = self._create(mr, replace(asked, domains=had, certificate_request=request))
-        except (ExternalError, NotYet) as again:
-            if again.made_nothing:
-                raise refusal from again
-            raise
-        without = conditions.named(sorted((asked.domains or frozenset()) - had))
-        return replace(change, message=f"{change.message}, without {without}: {refusal.message}")
-
-    def _asked_first(self, mr: Managed, name: str) -> desired.Tenant:
-        try:
-            return desired.at_creation(mr, installation=self._with.installation, name=name)
-        except InvalidInput as error:
-            raise guards.invalid(str(error)) from error
-
-    def _creation_failed(self, mr: Managed, asked: desired.Tenant, error: AwsError) -> Exception:
-        if error.code == "EntityAlreadyExists":
-            return self._made_meanwhile(mr, asked)
-        if error.code == "CNAMEAlreadyExists":
-            taken = self._checks.taken(mr, asked, None, error, serving=False)
-            if isinstance(taken, ExternalError):
-                return taken.but(made_nothing=error.made_nothing)
-            return taken or self._made_meanwhile(mr, asked)
-        if error.absent:
-            return preflight.missing_parent(asked, error).but(made_nothing=error.made_nothing)
-        words, way_out = f"create tenant {asked.name}", advice.correcting(mr, error)
-        return explain(error, words, serving=False, creating=True, advice=way_out)
-
-    def _made_meanwhile(self, mr: Managed, asked: desired.Tenant) -> NotYet:
-        words = f"tenant {asked.name} exists already; looking whose it is"
-        return NotYet(words, after=self._memory.unseen(mr.uid), made_nothing=False)
+        certificate = certificates.requested(None, request) if request else None
+        held = self._asked(mr, desired.held, str(mr.external_name))
+        return assessment.assess(mr, held, seen, self._with.drift_policy, certificate)
 
     # Update.
 
-    def update(self, mr: Managed, seen: Observation) -> Change:
-        """Write what differs. A tenant that moved meanwhile is looked at again, once. Where a part cannot be
-        written, the rest is.
+    def _check_change(self, mr: Managed, state: Assessment, *, serving: bool) -> tuple[Assessment, str]:
+        passed = self._checks.change(mr, state, serving=serving)
+        return replace(state, moves=passed.moves), passed.unchecked
 
-        Raises:
-            ExternalError: the tenant cannot be so, or AWS refuses.
-        """
-        state: Assessment = seen.state
-        serving = _serves(seen.conditions)
-        try:
-            passed = self._checks.change(mr, state, serving=serving)
-        except (ExternalError, NotYet) as refusal:
-            raise self._but_the_rest(mr, state, refusal) from refusal
-        state = self._owned(mr, state, afresh=bool(passed.moves.sources))
-        self._keeper.before_loss(mr, state.seen, _lost(state))
-        try:
-            effects = self._converge(mr, state, passed.moves)
-        except ActionFailed as failure:
-            error = self._update_failed(mr, state, failure, serving=serving)
-            if failure.cause.about_request:
-                left = replace(state, seen=failure.effects.tenant or state.seen)
-                error = self._but_the_rest(mr, left, error)
-            raise error from failure
-        after = self._after(mr, state, effects)
-        self._memory.note_attempt(mr.uid, assessment.attempt(after))
-        drift = "repaired drift: " if state.drift and not state.pending else ""
-        if drift:
-            self._memory.note_contention(mr.uid)
-        # Not by what was last written down: a tenant that was found disabled does not serve yet.
-        shown = self._shown(mr, after, served=serving, written=True)
-        change = _change(shown, plan.LOOK_AGAIN, f"{drift}{effects.message}{passed.unchecked}")
-        return replace(change, drifted=guards.contended(mr, self._with) if drift else "")
+    def _plan(self, state: Assessment) -> tuple[Action, ...]:
+        return plan.converge(
+            state.todo, state.seen, state.request, uncertain=state.uncertain, moves=state.moves
+        )
 
-    def _owned(self, mr: Managed, state: Assessment, *, afresh: bool) -> Assessment:
-        if not self._memory.proofs.held(mr.uid, state.seen.id):
-            self._keeper.before_taking(mr, state.seen, state.seen.domains)
-        taking = partial(kept_names.check_taking, mr, state.seen, self._with)
-        seen = owner_look.before_writing(mr, state.seen, self._with, afresh=afresh, taking=taking)
-        return state if seen is state.seen else self._compare(mr, state.asked, seen, state.certificate)
+    def _parts(self, mr: Managed, state: Assessment) -> Iterable[Assessment]:
+        added = (state.todo.target.domains or frozenset()) - state.seen.domains.keys()
+        others = self._checks.had_by_others(mr, state.todo.target, added, state.seen) if added else added
+        # First all that nobody else is known to have, then those that were this namespace's before.
+        adding = [added - others] if others else []
+        adding.append(self._keeper.held(mr, added - others))
+        for part in parts.of(state.todo, state.seen, adding):
+            domains = part.target.domains or frozenset()
+            request = _requesting(state.request, domains) if domains - state.seen.domains.keys() else None
+            yield replace(state, todo=part, request=request, moves=NO_MOVES)
 
-    def _after(self, mr: Managed, before: Assessment, effects: Effects) -> Assessment:
+    def _wrote(self, mr: Managed, state: Assessment, effects: Effects[ObservedTenant]) -> None:
+        if effects.requested:
+            # Whatever comes after it: AWS counts it.
+            self._note_request(mr, 1 + (state.certificate.requests if state.certificate else 0))
+
+    def _note_request(self, mr: Managed, requests: int) -> None:
+        self._memory.note_request(mr.uid, mr.generation, certificates.delay(requests))
+
+    def _look_again(self, mr: Managed, before: Assessment) -> Assessment:
+        again = super()._look_again(mr, before)
+        if again.request is None:
+            return again
+        # The request may have been what moved the tenant, its answer lost: each one sent may open another.
+        certificate = self._look_at_certificate(mr, before.asked, again.seen, deep=False)
+        return self._assess_again(mr, replace(before, certificate=certificate), again.seen)
+
+    def _after(self, mr: Managed, before: Assessment, effects: Effects[ObservedTenant]) -> Assessment:
         certificate, request = before.certificate, before.asked.certificate_request
         if effects.requested and request:
             certificate = certificates.requested(certificate, request)
             self._note_request(mr, certificate.requests)
         not_before = certificate_requests.too_often_until(mr, self._memory) if request else None
         return assessment.assess(
-            mr, before.asked, _there(effects), self._with.drift_policy, certificate, not_before=not_before
+            mr, before.asked, effects.there, self._with.drift_policy, certificate, not_before=not_before
         )
 
-    def _converge(self, mr: Managed, state: Assessment, moves: Moves) -> Effects:
-        for tries_left in reversed(range(_CONFLICT_TRIES)):
-            try:
-                actions = plan.converge(
-                    state.todo, state.seen, state.request, uncertain=state.uncertain, moves=moves
-                )
-                return apply.run(actions, state.seen, self._cloudfront)
-            except ActionFailed as failure:
-                if failure.effects.requested:
-                    # Whatever fails after it: AWS counts it.
-                    self._note_request(mr, 1 + (state.certificate.requests if state.certificate else 0))
-                if not failure.cause.conflict or not tries_left:
-                    raise
-                state = self._look_again(mr, state)
-        raise AssertionError("unreachable: the last try returns or raises")
-
-    def _note_request(self, mr: Managed, requests: int) -> None:
-        self._memory.note_request(mr.uid, mr.generation, certificates.delay(requests))
-
-    def _look_again(self, mr: Managed, before: Assessment) -> Assessment:
-        self._memory.note_contention(mr.uid)
-        try:
-            seen = self._cloudfront.get_tenant(before.seen.id)
-        except AwsError as error:
-            raise self._explained(mr, error, f"get tenant {before.seen.name}") from error
-        seen = replace(seen, tags=before.seen.tags)
-        again = self._compare(mr, before.asked, seen, before.certificate)
-        if again.request is None:
-            return again
-        # The request may have been what moved the tenant, its answer lost: each one sent may open another.
-        certificate = self._look_at_certificate(mr, before.asked, seen, deep=False)
-        return self._compare(mr, before.asked, seen, certificate)
-
-    def _but_the_rest(
-        self, mr: Managed, state: Assessment, refusal: ExternalError | NotYet
-    ) -> ExternalError | NotYet:
-        """The refusal of a change, once what else there is to it is made."""
-        if not (state.marked or self._memory.proofs.held(mr.uid, state.seen.id)):
-            # Nothing is taken over for a spec that is refused.
-            return refusal
-        try:
-            state = self._owned(mr, state, afresh=False)
-        except (ExternalError, NotYet):
-            return refusal
-        failed: AwsError | None = None
-        for part in parts.of(state.todo, state.seen):
-            try:
-                effects = self._made(mr, replace(state, todo=part, request=None))
-            except (ExternalError, NotYet):
-                # A check refuses more of it: less is tried.
-                continue
-            except ActionFailed as failure:
-                failed = failure.cause
-                continue
-            if effects is not None:
-                return _refused_after(effects, refusal)
-        return _refused_with(failed, state, refusal) if failed else refusal
-
-    def _made(self, mr: Managed, part: Assessment) -> Effects | None:
-        """A part of a change is written; None where it was taken without effect before.
-
-        Raises:
-            ExternalError, NotYet: a check refuses it, or its domains cannot be recorded.
-            ActionFailed: AWS does.
-        """
-        if self._memory.part(mr.uid) == (part.todo.all, part.seen.etag):
-            return None
-        self._checks.change(mr, part, serving=conditions.was_ready(mr))
-        self._keeper.before_loss(mr, part.seen, _lost(part))
-        actions = plan.converge(part.todo, part.seen, uncertain=part.uncertain)
-        effects = apply.run(actions, part.seen, self._cloudfront)
-        self._memory.note_part(mr.uid, (part.todo.all, _there(effects).etag))
-        return effects
-
-    def _update_failed(
-        self, mr: Managed, state: Assessment, failure: ActionFailed, *, serving: bool
-    ) -> ExternalError | NotYet:
+    def _change_refused(
+        self, mr: Managed, state: Assessment, failure: ActionFailed[ObservedTenant], *, serving: bool
+    ) -> ExternalError | NotYet | None:
+        error, target = failure.cause, state.todo.target
         moved = {d.field for d in state.todo.fields} & {"distributionId", "connectionGroupId"}
-        if failure.cause.absent and moved:
-            return preflight.missing_parent(state.todo.target, failure.cause, serving=serving)
+        if error.absent and moved:
+            return preflight.missing_parent(target, error, serving=serving)
         if isinstance(failure.action, MoveDomain):
-            return preflight.not_moved(mr, failure.action, failure.cause, serving=serving)
-        if failure.cause.code == "CNAMEAlreadyExists":
-            target, seen = state.todo.target, failure.effects.tenant or state.seen
-            taken = self._checks.taken(mr, target, seen, failure.cause, serving=serving)
-            return taken or explain(failure.cause, f"update tenant {target.name}", serving=serving)
-        way_out = advice.correcting(mr, failure.cause)
-        return explain(failure.cause, f"update tenant {state.seen.name}", serving=serving, advice=way_out)
+            return preflight.not_moved(mr, failure.action, error, serving=serving)
+        if error.code == "CNAMEAlreadyExists":
+            taken = self._checks.taken(mr, target, failure.effects.there, error, serving=serving)
+            return taken or explain(error, f"update tenant {target.name}", serving=serving)
+        return None
 
-    # Delete.
 
-    def delete(self, mr: Managed, seen: Observation) -> Change:
-        """Disable the tenant and delete it at once; where CloudFront refuses that until the tenant is rolled
-        out, look again.
+def _about_domains(refusal: ExternalError | NotYet) -> bool:
+    return any(each.type == ConditionType.READY and each.reason in _OF_DOMAINS for each in refusal.conditions)
 
-        Raises:
-            NotYet: it waits for CloudFront, or for somebody to confirm.
-            ExternalError: AWS refuses.
-        """
-        guards.check_frozen(mr, self._with.frozen)
-        guards.check_protection(mr)
-        looked: Looked[ObservedTenant] = seen.state
-        tenant = looked.seen
-        refused = self._memory.refused(mr.uid, tenant.id, tenant.etag)
-        actions = plan.remove(tenant, refused=refused, said=self._memory.said(mr.kind))
-        if not isinstance(actions[0], Wait) and not owner_look.before_deletion(mr, looked, self._with):
-            return _gone_already()
-        self._keeper.before_loss(mr, tenant, tenant.domains)
-        if tenant.enabled:
-            # Before it is sent: the answer may be lost.
-            self._memory.note_disabled(mr.uid, tenant.id)
-        try:
-            effects = apply.run(actions, tenant, self._cloudfront)
-        except ActionFailed as failure:
-            self._memory.note_said(mr.kind, failure.effects.said)
-            return self._deletion_failed(mr, failure)
-        self._memory.note_said(mr.kind, effects.said)
-        if effects.wait:
-            still = conditions.removing(tenant)
-            raise NotYet(effects.wait.reason, after=effects.wait.seconds, conditions=still)
-        self._memory.forget(mr.uid)
-        self._memory.vanished.removed(tenant.id)
-        self._keeper.deleted(mr, tenant)
-        return Change(conditions=conditions.gone(), requeue_after=1.0, message=effects.message)
 
-    def _deletion_failed(self, mr: Managed, failure: ActionFailed) -> Change:
-        error, effects = failure.cause, failure.effects
-        if error.absent:
-            return _gone_already()
-        tenant = _there(effects)
-        if error.code != "ResourceNotDisabled" and not error.conflict:
-            what, still = f"delete tenant {tenant.name}", conditions.removing(tenant)
-            raise explain(error, what, serving=False, meanwhile=still) from failure
-        self._memory.note_refusal(mr.uid, tenant.id, tenant.etag)
-        # No Change, even where it was disabled just now: nobody shall read that it is deleted.
-        waiting = f"{effects.message or 'tenant ' + tenant.name}, waiting for CloudFront before deleting it"
-        raise NotYet(waiting, after=plan.LOOK_AGAIN, conditions=conditions.removing(tenant))
-
-    def _explained(self, mr: Managed, error: AwsError, what: str) -> ExternalError | NotYet:
-        """For a failure that tells nothing of the tenant: Ready stays True where it was."""
-        return explain(error, what, serving=conditions.was_ready(mr))
+def _requesting(request: Request | None, domains: frozenset[str]) -> Request | None:
+    """The same for fewer domains."""
+    if request and request.primary_domain not in domains:
+        return replace(request, primary_domain=None)
+    return request
 
 
 def _led_away(mr: Managed, shown: Shown) -> str:
@@ -538,72 +279,4 @@ def _led_away(mr: Managed, shown: Shown) -> str:
     return (
         f"DNS does not lead {conditions.named(lost)} to CloudFront any more, so no visitor gets there. Make "
         "the records of status.dnsInstructions again"
-    )
-
-
-def _unseen(group: GroupLook, records: Records = _NO_RECORDS) -> str:
-    """What may not be looked at of where the domains lead."""
-    if group.refused and group.endpoint is None:
-        return dns_instructions.nowhere(group.refused)
-    return records.unseen
-
-
-def _about_domains(refusal: ExternalError | NotYet) -> bool:
-    return any(each.type == ConditionType.READY and each.reason in _OF_DOMAINS for each in refusal.conditions)
-
-
-def _refused_after(effects: Effects, refusal: ExternalError | NotYet) -> ExternalError | NotYet:
-    """What is shown of the rest is seen by the next look, which comes soon."""
-    if isinstance(refusal, NotYet):
-        words = f"{effects.message}. The rest waits: {refusal.message}"
-        return NotYet(words, after=min(refusal.after, plan.LOOK_AGAIN), conditions=refusal.conditions)
-    words = f"{effects.message}. The rest is refused: {refusal.message}"
-    return ExternalError(words, conditions=refusal.conditions, retry=Retry.after(plan.LOOK_AGAIN))
-
-
-def _refused_with(
-    failed: AwsError, state: Assessment, refusal: ExternalError | NotYet
-) -> ExternalError | NotYet:
-    """Neither the change nor the rest of it could be made, each for a reason of its own."""
-    rest = explain(failed, f"update tenant {state.seen.name} with the rest", serving=True)
-    words = f"{_stable(refusal)}. The rest fails, too: {_stable(rest)}"
-    ready = tuple(each.model_copy(update={"message": words}) for each in refusal.conditions)
-    if isinstance(refusal, NotYet):
-        return NotYet(words, after=refusal.after, conditions=ready)
-    return ExternalError(words, conditions=ready, retry=Retry.backoff(), request_id=failed.request_id)
-
-
-def _stable(error: ExternalError | NotYet) -> str:
-    """What it says, without the id of a request, which is another one each time."""
-    return error.message.partition(" (request id: ")[0]
-
-
-def _gone_already() -> Change:
-    return Change(conditions=conditions.gone(), requeue_after=1.0, message="it was gone already")
-
-
-def _there(effects: Effects) -> ObservedTenant:
-    if effects.tenant is None:
-        raise AssertionError("the plan left no tenant")
-    return effects.tenant
-
-
-def _lost(state: Assessment) -> frozenset[str]:
-    """The domains that an update takes away."""
-    target = state.todo.target.domains
-    return frozenset() if target is None else frozenset(state.seen.domains) - target
-
-
-def _serves(said: tuple[Condition, ...]) -> bool:
-    return any(c.type == ConditionType.READY and c.status is ConditionStatus.TRUE for c in said)
-
-
-def _change(shown: Shown, requeue_after: float, message: str) -> Change:
-    return Change(
-        conditions=shown.conditions,
-        at_provider=shown.at_provider,
-        status=shown.status,
-        connection_details=shown.connection_details,
-        requeue_after=requeue_after,
-        message=message,
     )

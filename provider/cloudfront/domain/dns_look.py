@@ -19,7 +19,7 @@ from provider.cloudfront.domain.dns_instructions import State
 from provider.cloudfront.state.look_requested import is_requested
 from provider.cloudfront.state.observed import ObservedTenant
 
-__all__ = ["DnsLook", "Records"]
+__all__ = ["DnsLook", "Records", "unseen"]
 
 _log = structlog.get_logger("provider.cloudfront.dnslook")
 
@@ -35,6 +35,16 @@ class Records:
     """Whether one is in place, as far as is known."""
     unseen: str = ""
     """Why that may not be looked at, as dns_instructions.unseen tells it."""
+
+
+_NO_RECORDS: Final = Records()
+
+
+def unseen(group: GroupLook, records: Records = _NO_RECORDS) -> str:
+    """What may not be looked at of where the domains lead."""
+    if group.refused and group.endpoint is None:
+        return dns_instructions.nowhere(group.refused)
+    return records.unseen
 
 
 @dataclass(frozen=True)

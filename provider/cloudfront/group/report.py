@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Final
 
-from apis.conditions import DeployedReason, InSyncReason, TenantConditionType, TenantReadyReason
-from edgetenants_runtime.api.conditions import Condition, ConditionStatus, available
-from edgetenants_runtime.api.conditions import deleting as ready_deleting
+from apis.conditions import DeployedReason, TenantConditionType, TenantReadyReason
+from edgetenants_runtime.api.conditions import Condition, available
 from provider.cloudfront.aws.errors import not_ready
 from provider.cloudfront.group.plan import GroupState
-from provider.cloudfront.state import applied
+from provider.cloudfront.lifecycle import report
+from provider.cloudfront.lifecycle.actions import LOOK_AGAIN
+from provider.cloudfront.lifecycle.conditions import NOBODY, condition, deployed, in_sync, told
+from provider.cloudfront.lifecycle.report import Shown
 from provider.cloudfront.state import group as group_state
-from provider.cloudfront.state.group import ObservedGroup
-from provider.cloudfront.state.identity import OWNER_TAG
-from provider.cloudfront.tenant.conditions import NOBODY, UNLESS_REFUSED, difference
-from provider.cloudfront.tenant.report import Shown
 
-__all__ = ["absent", "gone", "removing", "show"]
+__all__ = ["absent", "show"]
+
+_MOST_TOLD: Final = 100
+"""All fields, with as many tags as there may be."""
 
 
 def show(
@@ -31,43 +32,28 @@ def show(
         ineffective: the same update was made twice and changed nothing.
         frozen: what forbids every write, in words.
     """
-    drift = [{"field": d.field, "desired": d.desired, "observed": d.observed} for d in state.drift]
-    in_sync = _in_sync(state, ineffective=ineffective, frozen=frozen)
+    seen, differing = state.seen, told((*state.drift, *state.pending), _MOST_TOLD)
+    drift, left = bool(state.drift), state.left
     return Shown(
-        conditions=(_ready(state, served=served), _deployed(state.seen), in_sync),
+        conditions=(
+            _ready(state, served=served),
+            deployed(seen),
+            in_sync(seen, differing, drift=drift, left=left, ineffective=ineffective, frozen=frozen),
+        ),
         at_provider=group_state.at_provider(state.seen),
-        status={"drift": drift or None} | _applied(state, written=written),
-        connection_details=_details(state.seen),
+        status=report.status(state, written=written),
+        connection_details=report.details(
+            {"connectionGroupId": state.seen.id, "endpoint": state.seen.routing_endpoint}
+        ),
+        late={"enabled": state.seen.enabled, "ipv6Enabled": state.seen.ipv6_enabled},
+        look_after=None if state.seen.deployed else LOOK_AGAIN,
     )
 
 
 def absent() -> tuple[Condition, ...]:
     """What is known before the group exists."""
     words = "The connection group does not exist yet. Ready and Synced say what it waits for."
-    return (_condition(TenantConditionType.DEPLOYED, DeployedReason.CREATING, words),)
-
-
-def removing(seen: ObservedGroup) -> tuple[Condition, ...]:
-    """The group is to be deleted and still there. As long as it is enabled, nothing was done about that: it
-    may wait for its tenants."""
-    if seen.enabled:
-        return (_deployed(seen),)
-    if seen.deployed:
-        return gone()
-    words = (
-        f"Connection group {seen.name} is being disabled; CloudFront lets it be deleted once that is rolled "
-        f"out. {NOBODY}"
-    )
-    return (
-        not_ready(TenantReadyReason.DISABLING, words),
-        _condition(TenantConditionType.DEPLOYED, DeployedReason.DISABLING, words),
-    )
-
-
-def gone() -> tuple[Condition, ...]:
-    """The group was deleted just now, or waits for that."""
-    words = f"The connection group is disabled and is being deleted. {UNLESS_REFUSED}"
-    return (ready_deleting(), _condition(TenantConditionType.DEPLOYED, DeployedReason.DELETING, words))
+    return (condition(TenantConditionType.DEPLOYED, DeployedReason.CREATING, words),)
 
 
 def _ready(state: GroupState, *, served: bool) -> Condition:
@@ -82,49 +68,3 @@ def _ready(state: GroupState, *, served: bool) -> Condition:
         words = f"CloudFront is rolling the connection group out, which takes some minutes. {NOBODY}"
         return not_ready(TenantReadyReason.DEPLOYING, words)
     return available()
-
-
-def _deployed(seen: ObservedGroup) -> Condition:
-    if seen.deployed:
-        return _condition(TenantConditionType.DEPLOYED, DeployedReason.DEPLOYED, holds=True)
-    words = f"CloudFront says {seen.status or 'nothing'}. {NOBODY}"
-    return _condition(TenantConditionType.DEPLOYED, DeployedReason.DEPLOYING, words)
-
-
-def _in_sync(state: GroupState, *, ineffective: bool, frozen: str) -> Condition:
-    differing = (*state.drift, *state.pending)
-    if not differing and state.seen.deployed:
-        return _condition(TenantConditionType.IN_SYNC, InSyncReason.IN_SYNC, holds=True)
-    if not differing:
-        words = f"AWS has what was asked and is rolling it out. {NOBODY}"
-        return _condition(TenantConditionType.IN_SYNC, InSyncReason.UPDATE_PENDING, words)
-    left = bool(state.drift) and not state.todo
-    reason, why = difference(drift=bool(state.drift), left=left, ineffective=ineffective, frozen=frozen)
-    words = "; ".join(f"{d.field}: asked {d.desired}, AWS has {d.observed}" for d in differing)
-    return _condition(TenantConditionType.IN_SYNC, reason, words + why)
-
-
-def _applied(state: GroupState, *, written: bool) -> dict[str, Any]:
-    owner = (state.asked.tags or {}).get(OWNER_TAG)
-    marked = owner is not None and (state.seen.tags or {}).get(OWNER_TAG) == owner
-    if not (written or state.applied.known or marked):
-        return {}
-    left = frozenset(applied.field_of(d.field) for d in (*state.drift, *state.pending))
-    record = applied.record(state.asked, state.seen.etag, state.applied, left)
-    return {"applied": record} if written or record["hash"] != state.applied.hash else {}
-
-
-def _details(seen: ObservedGroup) -> dict[str, bytes]:
-    details = {"connectionGroupId": seen.id, "endpoint": seen.routing_endpoint}
-    return {key: value.encode() for key, value in details.items() if value}
-
-
-def _condition(
-    type_: TenantConditionType,
-    reason: DeployedReason | InSyncReason,
-    message: str = "",
-    *,
-    holds: bool = False,
-) -> Condition:
-    status = ConditionStatus.TRUE if holds else ConditionStatus.FALSE
-    return Condition(type=type_.value, status=status, reason=reason.value, message=message)

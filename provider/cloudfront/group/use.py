@@ -20,8 +20,9 @@ from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.errors import AwsError, ErrorClass, explain, not_ready
-from provider.cloudfront.group import report as group_report
 from provider.cloudfront.group.plan import GroupState
+from provider.cloudfront.lifecycle import conditions
+from provider.cloudfront.lifecycle.actions import LOOK_AGAIN
 from provider.cloudfront.ownership import disclosure
 from provider.cloudfront.safety import guards, name_keys
 from provider.cloudfront.safety.context import Context
@@ -29,7 +30,6 @@ from provider.cloudfront.safety.kept_domains import RecordsFailed
 from provider.cloudfront.state import identity
 from provider.cloudfront.state.group import ObservedGroup
 from provider.cloudfront.state.observed import ObservedTenant
-from provider.cloudfront.tenant import conditions, plan
 
 __all__ = [
     "check_change",
@@ -109,7 +109,7 @@ def check_change(mr: Managed, state: GroupState, having: Context) -> None:
     Raises:
         NotYet, ExternalError: it has such tenants, or AWS does not tell, or a second look has to be taken.
     """
-    group, target = state.seen, state.target
+    group, target = state.seen, state.todo.target
     less = {
         "enabled": disables(state),
         "ipv6Enabled": group.ipv6_enabled and not target.ipv6_enabled,
@@ -133,7 +133,7 @@ def check_change(mr: Managed, state: GroupState, having: Context) -> None:
 
 def disables(state: GroupState) -> bool:
     """The group serves, and is to serve no more."""
-    return state.seen.enabled and not state.target.enabled
+    return state.seen.enabled and not state.todo.target.enabled
 
 
 def has_others(
@@ -175,10 +175,10 @@ def _is_others(mr: Managed, tenant: ObservedTenant, having: Context) -> bool:
     return not disclosure.may_know(mr, having.installation, owner)
 
 
-def waiting(group: ObservedGroup, what: str, seconds: float = plan.LOOK_AGAIN) -> NotYet:
+def waiting(group: ObservedGroup, what: str, seconds: float = LOOK_AGAIN) -> NotYet:
     """The deletion of the group waits."""
     words = f"connection group {group.name} waits {what}"
-    return NotYet(words, after=seconds, conditions=group_report.removing(group))
+    return NotYet(words, after=seconds, conditions=conditions.removing("connection group", group))
 
 
 def _listed(mr: Managed, group: ObservedGroup, having: Context) -> tuple[ObservedTenant, ...]:
@@ -204,8 +204,8 @@ def _held(mr: Managed, group: ObservedGroup, error: AwsError) -> NotYet:
     )
     held = not_ready(Reason.DELETION_HELD, words)
     # One that is gone is seen to be at the next look.
-    after = plan.LOOK_AGAIN if error.absent else _HELD_SECONDS
-    return NotYet(words, after=after, conditions=(*group_report.removing(group), held))
+    after = LOOK_AGAIN if error.absent else _HELD_SECONDS
+    return NotYet(words, after=after, conditions=(*conditions.removing("connection group", group), held))
 
 
 def _told(mr: Managed, names: set[str], having: Context) -> str:

@@ -16,6 +16,7 @@ from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.rules.policies import UnsupportedPolicies, permissions
 from provider.cloudfront.account.vanishing import Census, Verdict, limit, take_census
 from provider.cloudfront.aws.errors import AwsError, explain, not_ready
+from provider.cloudfront.lifecycle.conditions import was_ready
 from provider.cloudfront.ownership import disclosure, judgement
 from provider.cloudfront.ownership.judgement import Ownership, Resource
 from provider.cloudfront.safety import advice, name_keys
@@ -23,7 +24,6 @@ from provider.cloudfront.safety.context import Context
 from provider.cloudfront.state import identity
 from provider.cloudfront.state.identity import namespace_of, noun
 from provider.cloudfront.state.observed import account_of
-from provider.cloudfront.tenant.conditions import was_ready
 
 __all__ = [
     "CONFIRM_ANNOTATION",
@@ -504,12 +504,18 @@ def is_dry_run(mr: Managed) -> bool:
 
 
 def invalid(
-    problems: str, reason: Reason = Reason.VALIDATION_FAILED, *, serving: bool = False
+    problems: str,
+    reason: Reason = Reason.VALIDATION_FAILED,
+    *,
+    serving: bool = False,
+    passing: bool = False,
 ) -> ExternalError:
-    """What is asked cannot work."""
-    return _refused(reason, problems, serving=serving)
+    """What is asked cannot work; `passing`: but may soon, without anybody."""
+    return _refused(reason, problems, serving=serving, retry=Retry.backoff() if passing else Retry.poll())
 
 
-def _refused(reason: Reason, message: str, *, serving: bool = False) -> ExternalError:
+def _refused(
+    reason: Reason, message: str, *, serving: bool = False, retry: Retry | None = None
+) -> ExternalError:
     conditions = () if serving else (not_ready(reason, message),)
-    return ExternalError(message, conditions=conditions, retry=Retry.poll())
+    return ExternalError(message, conditions=conditions, retry=retry or Retry.poll())

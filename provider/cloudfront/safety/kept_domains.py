@@ -25,12 +25,12 @@ from edgetenants_runtime.managed import Managed
 from provider.cloudfront.account.memory import Memory
 from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.aws.errors import AwsError, explain, not_ready
+from provider.cloudfront.lifecycle.conditions import was_ready
 from provider.cloudfront.ownership import judgement
 from provider.cloudfront.ownership.judgement import Resource
 from provider.cloudfront.safety import name_keys
 from provider.cloudfront.state import identity
-from provider.cloudfront.state.observed import ObservedTenant
-from provider.cloudfront.tenant.conditions import was_ready
+from provider.cloudfront.state.observed import Observed
 
 __all__ = ["NOTHING", "Keeper", "KeptDomains", "OnlyLooks", "OnlyRead", "RecordsFailed"]
 
@@ -202,17 +202,16 @@ class Keeper:
 
     # What AWS answered.
 
-    def saw(self, mr: Managed, seen: ObservedTenant) -> None:
-        """A look found the tenant: record its name and the active domains that are not recorded yet, where
-        the owner tag proves that the tenant is this resource's. In a steady state this asks and writes
-        nothing.
+    def saw(self, mr: Managed, seen: Observed) -> None:
+        """A look found it: record its name and the active domains that are not recorded yet, where the owner
+        tag proves that it is this resource's. In a steady state this asks and writes nothing.
 
         Raises:
             NotYet: a domain is kept for another namespace, and the tags cannot be read at present.
             ExternalError: a domain is kept for another namespace, and the tenant is not proven to be this
                 resource's; or the tags cannot be read.
         """
-        has = self._has(mr, seen, seen.active_domains)
+        has = self._has(mr, seen)
         self._kept.looked(mr, has)
         if not self._kept.known:
             # Nothing can be told. A write waits for the records; a look does not.
@@ -234,23 +233,9 @@ class Keeper:
         elif matters and (refusals := self.refusals(mr, others)):
             raise _refused(mr, refusals)
 
-    def saw_group(self, mr: Managed, seen: Resource) -> None:
-        """A look found the connection group: its name is recorded in the same way."""
-        has = self._has(mr, seen)
-        self._kept.looked(mr, has)
-        if not self._kept.known or not (new := self._unrecorded(mr, has)):
-            return
-        try:
-            proven = self._proven(mr, seen, (seen.arn, new))
-        except AwsError as error:
-            _unproven(mr, seen, error)
-            return
-        if proven:
-            self._try_to_hold(mr, new)
-
-    def made(self, mr: Managed, seen: Resource, active: Iterable[str] = ()) -> None:
+    def made(self, mr: Managed, seen: Observed) -> None:
         """This resource created the tenant or connection group, with its owner tag: that is proof."""
-        has = self._has(mr, seen, active)
+        has = self._has(mr, seen)
         self._kept.looked(mr, has)
         if self._kept.known and (new := self._unrecorded(mr, has)):
             self._try_to_hold(mr, new)
@@ -272,8 +257,8 @@ class Keeper:
 
     # Before a write.
 
-    def before_loss(self, mr: Managed, seen: ObservedTenant, domains: Iterable[str]) -> None:
-        """These domains of a tenant are about to be taken away from it: their records must stand before.
+    def before_loss(self, mr: Managed, seen: Observed, domains: Iterable[str]) -> None:
+        """These domains are about to be taken away from it: their records must stand before.
 
         Raises:
             NotYet: they cannot be written at present.
@@ -284,12 +269,13 @@ class Keeper:
             if new and self._proves(mr, seen):
                 self._kept.hold(new, identity.namespace_of(mr))
         except RecordsFailed as error:
-            words = f"tenant {seen.name} waits until it is recorded who has its domains: {error}"
+            it = f"{identity.noun(mr)} {seen.name}"
+            words = f"{it} waits until it is recorded who has its domains: {error}"
             raise NotYet(words, after=_AGAIN_SECONDS) from error
         except AwsError as error:
             raise _unreadable(mr, seen, error) from error
 
-    def before_taking(self, mr: Managed, seen: Resource, domains: Iterable[str] = ()) -> None:
+    def before_taking(self, mr: Managed, seen: Observed) -> None:
         """A tenant or connection group that is not proven to be this resource's is about to be written to,
         and may be taken over with its name and domains: the records must be known, as for a creation. A look
         does not wait for them.
@@ -298,21 +284,21 @@ class Keeper:
             NotYet: the records cannot be read at present.
             ExternalError: one is kept for another namespace, or the tags cannot be read.
         """
-        kept = self.not_for(mr, seen, domains)
+        kept = self.not_for(mr, seen)
         try:
             if kept and not self._proves(mr, seen):
                 raise _refused(mr, kept)
         except AwsError as error:
             raise _unreadable(mr, seen, error) from error
 
-    def not_for(self, mr: Managed, seen: Resource, domains: Iterable[str] = ()) -> Mapping[str, str]:
+    def not_for(self, mr: Managed, seen: Observed) -> Mapping[str, str]:
         """The name and the domains of a tenant or connection group that this resource may not have, as
         `refusals`.
 
         Raises:
             NotYet: the records cannot be read at present.
         """
-        return self.refusals(mr, {*domains, *self._name(mr, seen)})
+        return self.refusals(mr, {*seen.domains, *self._name(mr, seen)})
 
     def refusals(self, mr: Managed, domains: Iterable[str]) -> Mapping[str, str]:
         """The domains that this resource may not have, each with the words for it. What it would be refused
@@ -334,9 +320,9 @@ class Keeper:
 
     # Parts.
 
-    def _has(self, mr: Managed, seen: Resource, active: Iterable[str] = ()) -> frozenset[str]:
+    def _has(self, mr: Managed, seen: Observed) -> frozenset[str]:
         """What may be recorded."""
-        return frozenset(active) | self._name(mr, seen)
+        return frozenset(seen.active_domains) | self._name(mr, seen)
 
     def _name(self, mr: Managed, seen: Resource) -> frozenset[str]:
         """The key of its name, also of what is named by its id: who lost its owner tag is known by that."""

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 from edgetenants_runtime.external import FieldDiff
 from provider.cloudfront.state import identity
-from provider.cloudfront.state.applied import Applied
+from provider.cloudfront.state.applied import Applied, Asked
 from provider.cloudfront.state.customizations import Customizations
 from provider.cloudfront.state.desired import Tenant, managed
 from provider.cloudfront.state.observed import ObservedTenant
 
-__all__ = ["Diff", "compare", "entries", "merge", "merge_tags", "text"]
+__all__ = ["Diff", "Wanted", "compare", "entries", "merge", "merge_tags", "text"]
 
 _NOTHING = "(none)"
 _ANOTHER = "(another)"
@@ -25,14 +26,17 @@ _LONGEST = 1000
 """Characters of a value that are shown: five hundred domains are still one line of status."""
 
 
-@dataclass(frozen=True)
-class Diff:
-    """How the tenant differs from what it should be."""
+Wanted = TypeVar("Wanted", bound=Asked)
 
-    target: Tenant
-    """The tenant as it should be, whole: every field is said, from AWS where the spec does not say it."""
+
+@dataclass(frozen=True)
+class Diff(Generic[Wanted]):
+    """How an external resource differs from what it should be."""
+
+    target: Wanted
+    """It as it should be, whole: every field is said, from AWS where the spec does not say it."""
     fields: tuple[FieldDiff, ...] = ()
-    """What UpdateDistributionTenant can change."""
+    """What its update can change, such as UpdateDistributionTenant."""
     tags: tuple[FieldDiff, ...] = ()
     """What the tag operations can change."""
 
@@ -64,7 +68,7 @@ def merge(
     )
 
 
-def compare(target: Tenant, seen: ObservedTenant) -> Diff:
+def compare(target: Tenant, seen: ObservedTenant) -> Diff[Tenant]:
     """Compare the tenant as it should be, as `merge` made it, with what is there."""
     fields = tuple(_fields(target, seen))
     if target.tags is None or seen.tags is None:

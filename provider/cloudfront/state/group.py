@@ -11,7 +11,7 @@ from apis.connectiongroup import ConnectionGroupParameters
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.rules import init_provider
 from provider.cloudfront.state import identity
-from provider.cloudfront.state.observed import DEPLOYED
+from provider.cloudfront.state.observed import Observed
 
 __all__ = ["FIELDS", "Group", "ObservedGroup", "at_creation", "at_provider", "held", "read"]
 
@@ -47,27 +47,13 @@ class Group:
 
 
 @dataclass(frozen=True)
-class ObservedGroup:
+class ObservedGroup(Observed):
     """One connection group at one moment."""
 
-    id: str
-    arn: str
-    name: str
-    etag: str
-    """Means something together with `id` only."""
     routing_endpoint: str | None = None
-    status: str = DEPLOYED
-    enabled: bool = True
     ipv6_enabled: bool = True
     anycast_ip_list_id: str | None = None
     is_default: bool = False
-    tags: Mapping[str, str] | None = None
-    """None where they were not read."""
-
-    @property
-    def deployed(self) -> bool:
-        """The last change is rolled out."""
-        return self.status == DEPLOYED
 
 
 def read(answer: Mapping[str, Any], etag: str) -> ObservedGroup:

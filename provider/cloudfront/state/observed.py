@@ -4,7 +4,7 @@ is shown in status.atProvider (pure)."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,6 +12,7 @@ from provider.cloudfront.state.customizations import INHERITED, Customizations, 
 
 __all__ = [
     "DEPLOYED",
+    "Observed",
     "ObservedTenant",
     "account_of",
     "at_provider",
@@ -26,24 +27,21 @@ _ACTIVE = "active"
 
 
 @dataclass(frozen=True)
-class ObservedTenant:
-    """One tenant at one moment."""
+class Observed:
+    """One external resource at one moment: what those of all kinds have."""
 
     id: str
+    """Given by AWS."""
     arn: str
     name: str
+    """Chosen by whoever made it."""
     etag: str
-    """Means something together with `id` only: it is a counter that starts anew with each tenant."""
-    distribution_id: str
-    connection_group_id: str | None = None
+    """Means something together with `id` only: it is a counter that starts anew with each resource."""
+    _: KW_ONLY
     domains: Mapping[str, str] = field(default_factory=dict)
-    """Each domain with its status: active or inactive."""
+    """Each domain with its status, active or inactive; empty for a kind without."""
     enabled: bool = True
     status: str = DEPLOYED
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    customizations: Customizations = INHERITED
-    created_time: str | None = None
-    """RFC 3339."""
     tags: Mapping[str, str] | None = None
     """None where they were not read: no answer but that of ListTagsForResource is relied on for them."""
 
@@ -51,11 +49,6 @@ class ObservedTenant:
     def deployed(self) -> bool:
         """The last change is rolled out."""
         return self.status == DEPLOYED
-
-    def given(self, domain: str, etag: str) -> ObservedTenant:
-        """The same once a domain was moved to it, which CloudFront only does under a certificate that covers
-        it."""
-        return replace(self, etag=etag, status="InProgress", domains={**self.domains, domain: _ACTIVE})
 
     @property
     def active_domains(self) -> tuple[str, ...]:
@@ -66,6 +59,23 @@ class ObservedTenant:
     def inactive_domains(self) -> tuple[str, ...]:
         """The others, sorted."""
         return tuple(sorted(name for name, status in self.domains.items() if status != _ACTIVE))
+
+
+@dataclass(frozen=True)
+class ObservedTenant(Observed):
+    """One tenant at one moment."""
+
+    distribution_id: str
+    connection_group_id: str | None = None
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    customizations: Customizations = INHERITED
+    created_time: str | None = None
+    """RFC 3339."""
+
+    def given(self, domain: str, etag: str) -> ObservedTenant:
+        """The same once a domain was moved to it, which CloudFront only does under a certificate that covers
+        it."""
+        return replace(self, etag=etag, status="InProgress", domains={**self.domains, domain: _ACTIVE})
 
 
 def tenant(answer: Mapping[str, Any], etag: str) -> ObservedTenant:

@@ -1,3 +1,3 @@
-"""One tenant from the look to the report: assess, plan, apply, derive conditions.
+"""One tenant from the look to the report: assess, plan, do, derive conditions. Pure but for the actions.
 
-What is checked before a write is in `safety/` and `checks/`; `clients/tenant.py` puts it all in order."""
+What is checked before a write is in `safety/` and `checks/`; `clients/` puts it all in order."""

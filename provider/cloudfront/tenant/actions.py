@@ -1,29 +1,29 @@
-"""What can be done to a tenant: the words of a plan."""
+"""What can be done to a tenant: the words of a plan, and the call that each stands for."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from edgetenants_runtime.external import FieldDiff
+from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.aws.disabling import Said
+from provider.cloudfront.lifecycle.actions import Effects
 from provider.cloudfront.state.certificates import Request
 from provider.cloudfront.state.desired import Tenant
+from provider.cloudfront.state.observed import ObservedTenant
 
 __all__ = [
-    "Action",
     "AttachCertificate",
     "CreateTenant",
     "DeleteTenant",
     "DisableTenant",
     "MoveDomain",
     "RequestCertificate",
-    "TagTenant",
-    "UntagTenant",
     "UpdateTenant",
-    "Wait",
 ]
+
+_Effects = Effects[ObservedTenant]
 
 _ASKED: Final = "asked CloudFront for a certificate"
 _TOLD: Final = 5
@@ -39,6 +39,11 @@ class CreateTenant:
     def __str__(self) -> str:
         asking = f", {_ASKED}" if self.tenant.certificate_request else ""
         return f"created tenant {self.tenant.name}{asking}"
+
+    def do(self, effects: _Effects, cloudfront: CloudFront) -> None:
+        """See lifecycle.actions.Action."""
+        effects.seen = replace(cloudfront.create_tenant(self.tenant), tags=self.tenant.tags)
+        effects.requested = self.tenant.certificate_request is not None
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,12 @@ class UpdateTenant:
         asking = [_ASKED] if self.request else []
         return f"updated tenant {self.tenant.name}: {', '.join(told + more + asking)}"
 
+    def do(self, effects: _Effects, cloudfront: CloudFront) -> None:
+        """See lifecycle.actions.Action."""
+        etag, emptied, request = effects.etag, self.emptied, self.request
+        effects.answered(cloudfront.update_tenant(self.id, etag, self.tenant, emptied, request))
+        effects.requested |= request is not None
+
 
 @dataclass(frozen=True)
 class MoveDomain:
@@ -74,6 +85,11 @@ class MoveDomain:
     def __str__(self) -> str:
         return f"moved domain {self.domain} from tenant {self.source} to tenant {self.name}"
 
+    def do(self, effects: _Effects, cloudfront: CloudFront) -> None:
+        """See lifecycle.actions.Action."""
+        etag = cloudfront.move_domain(self.domain, self.id, effects.etag)
+        effects.seen = effects.there.given(self.domain, etag)
+
 
 @dataclass(frozen=True)
 class RequestCertificate:
@@ -85,6 +101,11 @@ class RequestCertificate:
 
     def __str__(self) -> str:
         return f"{_ASKED} for tenant {self.tenant.name}"
+
+    def do(self, effects: _Effects, cloudfront: CloudFront) -> None:
+        """See lifecycle.actions.Action."""
+        effects.answered(cloudfront.update_tenant(self.id, effects.etag, self.tenant, request=self.request))
+        effects.requested = True
 
 
 @dataclass(frozen=True)
@@ -99,27 +120,9 @@ class AttachCertificate:
     def __str__(self) -> str:
         return f"attached certificate {self.arn} to tenant {self.tenant.name}"
 
-
-@dataclass(frozen=True)
-class TagTenant:
-    """TagResource."""
-
-    arn: str
-    tags: Mapping[str, str]
-
-    def __str__(self) -> str:
-        return f"set tags {', '.join(sorted(self.tags))}"
-
-
-@dataclass(frozen=True)
-class UntagTenant:
-    """UntagResource."""
-
-    arn: str
-    keys: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return f"removed tags {', '.join(self.keys)}"
+    def do(self, effects: _Effects, cloudfront: CloudFront) -> None:
+        """See lifecycle.actions.Action."""
+        effects.answered(cloudfront.update_tenant(self.id, effects.etag, self.tenant))
 
 
 @dataclass(frozen=True)
@@ -138,6 +141,11 @@ class DisableTenant:
     def __str__(self) -> str:
         return f"disabled tenant {self.name}"
 
+    def do(self, effects: _Effects, cloudfront: CloudFront) -> None:
+        """See lifecycle.actions.Action."""
+        etag = effects.etag
+        effects.switched(self.ways, lambda way: cloudfront.update_tenant(self.id, etag, way))
+
 
 @dataclass(frozen=True)
 class DeleteTenant:
@@ -149,28 +157,7 @@ class DeleteTenant:
     def __str__(self) -> str:
         return f"deleted tenant {self.name}"
 
-
-@dataclass(frozen=True)
-class Wait:
-    """Nothing can be done for the moment; look again."""
-
-    reason: str
-    seconds: float
-    """Of the injected clock."""
-
-    def __str__(self) -> str:
-        return self.reason
-
-
-Action = (
-    CreateTenant
-    | UpdateTenant
-    | MoveDomain
-    | RequestCertificate
-    | AttachCertificate
-    | TagTenant
-    | UntagTenant
-    | DisableTenant
-    | DeleteTenant
-    | Wait
-)
+    def do(self, effects: _Effects, cloudfront: CloudFront) -> None:
+        """See lifecycle.actions.Action."""
+        cloudfront.delete_tenant(self.id, effects.etag)
+        effects.seen = None

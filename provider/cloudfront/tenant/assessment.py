@@ -4,39 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from apis.drift import DriftPolicy
-from edgetenants_runtime.external import FieldDiff
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront.account.memory import Attempt
+from provider.cloudfront.lifecycle.assessment import Assessed, told_apart
 from provider.cloudfront.state import applied as records
 from provider.cloudfront.state import certificates, diff
-from provider.cloudfront.state.applied import Applied
 from provider.cloudfront.state.certificates import Certificate, Request
 from provider.cloudfront.state.desired import Tenant
-from provider.cloudfront.state.diff import Diff
-from provider.cloudfront.state.identity import OWNER_TAG
 from provider.cloudfront.state.observed import ObservedTenant
+from provider.cloudfront.tenant.plan import NO_MOVES, Moves
 
-__all__ = ["Assessment", "assess", "attempt", "is_ineffective"]
-
-_TRIES = 2
+__all__ = ["Assessment", "assess"]
 
 
 @dataclass(frozen=True)
-class Assessment:
+class Assessment(Assessed[Tenant, ObservedTenant]):
     """The state of one tenant."""
 
-    asked: Tenant
-    """What spec.forProvider says."""
-    applied: Applied
-    seen: ObservedTenant
-    todo: Diff
-    """What may be brought about under the drift policy."""
-    drift: tuple[FieldDiff, ...]
-    """What somebody changed behind the provider's back, as far as it is shown."""
-    pending: tuple[FieldDiff, ...]
-    """What the spec asks for anew."""
     certificate: Certificate | None = None
     request: Request | None = None
     """The certificate that has to be asked for now."""
@@ -44,6 +30,8 @@ class Assessment:
     """Where certificates were asked for too often: when the next one may be."""
     held_back: tuple[str, ...] = ()
     """The new domains that are not added before, as they need one."""
+    moves: Moves = NO_MOVES
+    """The domains to take from other tenants, once the checks have found them."""
 
     @property
     def uncertain(self) -> bool:
@@ -54,15 +42,20 @@ class Assessment:
         return own.lost if own.arn == attached else self.asked.certificate_request is not None
 
     @property
-    def marked(self) -> bool:
-        """Its owner tag, as far as its tags are known, says that it is this resource's."""
-        seen, asked = self.seen.tags or {}, self.asked.tags or {}
-        return OWNER_TAG in seen and seen[OWNER_TAG] == asked.get(OWNER_TAG)
-
-    @property
     def differs(self) -> bool:
         """There is something to do."""
         return bool(self.todo.all) or self.request is not None
+
+    @property
+    def lost(self) -> frozenset[str]:
+        """The domains that an update takes away."""
+        target = self.todo.target.domains
+        return frozenset() if target is None else frozenset(self.seen.domains) - target
+
+    @property
+    def proven_afresh(self) -> bool:
+        """A domain is moved only to what is ours at this moment."""
+        return bool(self.moves.sources)
 
 
 def assess(  # noqa: PLR0913 - what it depends on, by name
@@ -95,14 +88,10 @@ def assess(  # noqa: PLR0913 - what it depends on, by name
         and not _unfit(asked, seen, certificate)
     ):
         asked = replace(asked, attached=certificate.arn)
-    ignored = frozenset(mr.spec.get("ignoreDrift") or ())
-    policy = DriftPolicy(mr.spec.get("driftPolicy") or default)
-    todo = diff.compare(diff.merge(asked, applied, seen, ignored), seen)
-    drift = tuple(d for d in todo.all if not applied.changed(records.field_of(d.field), asked))
-    pending = tuple(d for d in todo.all if applied.changed(records.field_of(d.field), asked))
-    if policy is not DriftPolicy.ENFORCE:
-        left = ignored | {d.field for d in drift}
-        todo = diff.compare(diff.merge(asked, applied, seen, left), seen)
+    merged = partial(diff.merge, asked, applied, seen)
+    todo, drift, pending = told_apart(
+        mr, asked, applied, default, lambda ignored: diff.compare(merged(ignored), seen)
+    )
     lacking = _lacking(todo.target, seen, certificate)
     if lacking and certificate and certificate.pending:
         # Only one request may be pending, and CloudFront takes no domain without one.
@@ -111,14 +100,13 @@ def assess(  # noqa: PLR0913 - what it depends on, by name
         # What goes, goes; but a tenant must have a domain.
         rest = (todo.target.domains or frozenset()) - set(lacking) or frozenset(seen.domains)
         todo = diff.compare(replace(todo.target, domains=rest), seen)
-    shown = () if policy is DriftPolicy.SUSPEND else drift
     request = _request(todo.target, seen, certificate, may_request=may_request)
     return Assessment(
         asked,
         applied,
         seen,
         todo,
-        shown,
+        drift,
         pending,
         certificate,
         request,
@@ -149,24 +137,3 @@ def _lacking(target: Tenant, seen: ObservedTenant, certificate: Certificate | No
         return ()
     names = certificate.domains if certificate and certificate.issued else ()
     return certificates.uncovered(names, (target.domains or frozenset()) - set(seen.domains))
-
-
-def attempt(after: Assessment) -> Attempt | None:
-    """What to remember of an update; None when it left no difference."""
-    left = after.todo.all
-    if not left:
-        return None
-    fields = tuple((d.field, d.desired, d.observed) for d in left)
-    return Attempt(_digest(after), fields, after.seen.etag, 1)
-
-
-def is_ineffective(now: Assessment, last: Attempt | None) -> bool:
-    """The update was made twice, and neither the spec nor the tenant moved since."""
-    current = attempt(now)
-    if last is None or current is None or last.count < _TRIES:
-        return False
-    return (current.asked, current.left, current.etag) == (last.asked, last.left, last.etag)
-
-
-def _digest(assessment: Assessment) -> str:
-    return str(records.record(assessment.asked, "")["hash"])

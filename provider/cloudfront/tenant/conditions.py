@@ -13,44 +13,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from apis.conditions import (
-    NOT_DONE,
-    DeployedReason,
-    DnsReason,
-    InSyncReason,
-    TenantConditionType,
-    TenantReadyReason,
-)
-from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType, available
+from apis.conditions import DeployedReason, DnsReason, TenantConditionType, TenantReadyReason
+from edgetenants_runtime.api.conditions import Condition, available
 from edgetenants_runtime.api.conditions import creating as ready_creating
-from edgetenants_runtime.api.conditions import deleting as ready_deleting
 from edgetenants_runtime.clock import rfc3339
 from edgetenants_runtime.external import FieldDiff
-from edgetenants_runtime.managed import Managed
 from provider.cloudfront.account.group_look import UNKNOWN, GroupLook
 from provider.cloudfront.aws.errors import not_ready
 from provider.cloudfront.certificate import conditions as certificate_conditions
+from provider.cloudfront.lifecycle.conditions import INEFFECTIVE, NOBODY, condition, deployed, in_sync, told
 from provider.cloudfront.state.certificates import Certificate
 from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.observed import ObservedTenant
 
-__all__ = [
-    "NOBODY",
-    "UNLESS_REFUSED",
-    "World",
-    "absent",
-    "derive",
-    "difference",
-    "dns",
-    "drifted",
-    "gone",
-    "named",
-    "removing",
-    "was_ready",
-]
-
-NOBODY: Final = "Nobody needs to act."
-UNLESS_REFUSED: Final = "Nobody needs to act, unless Ready says that AWS refuses it."
+__all__ = ["World", "absent", "derive", "dns", "named"]
 
 
 @dataclass(frozen=True)
@@ -91,27 +67,11 @@ class Finding:
     message: str
 
 
-def was_ready(mr: Managed) -> bool:
-    """Ready when it was last told of: what fails now is no reason to say that it does not serve."""
-    ready = mr.condition(ConditionType.READY)
-    return ready is not None and ready.status is ConditionStatus.TRUE
-
-
-def drifted(mr: Managed, said: tuple[Condition, ...]) -> str:
-    """The drift that is told of in `said` and was not before, in words."""
-    now = next(c for c in said if c.type == TenantConditionType.IN_SYNC)
-    before = mr.condition(TenantConditionType.IN_SYNC)
-    if now.reason != InSyncReason.DRIFT_DETECTED:
-        return ""
-    known = before is not None and (before.reason, before.message) == (now.reason, now.message)
-    return "" if known else now.message
-
-
 def derive(world: World) -> tuple[Condition, ...]:
     """All conditions of a tenant that exists and is not being deleted."""
     return (
         _ready(world),
-        _deployed(world.seen),
+        deployed(world.seen),
         _in_sync(world),
         certificate_conditions.derive(world.asked, world.seen, world.certificate, world.not_before),
         dns(world.asked, world.dns_unseen),
@@ -122,36 +82,12 @@ def absent() -> tuple[Condition, ...]:
     """What is known before the tenant exists."""
     return (
         ready_creating(),
-        _condition(
+        condition(
             TenantConditionType.DEPLOYED,
-            False,
             DeployedReason.CREATING,
             "The tenant does not exist yet. Ready says what it waits for.",
         ),
     )
-
-
-def removing(seen: ObservedTenant) -> tuple[Condition, ...]:
-    """The tenant is to be deleted and still there. As long as it is enabled, nothing was done about that: the
-    deletion may be held."""
-    if seen.enabled:
-        return (_deployed(seen),)
-    if not seen.deployed:
-        words = (
-            f"Tenant {seen.name} is being disabled; CloudFront lets it be deleted once that is rolled out. "
-            f"{NOBODY}"
-        )
-        return (
-            not_ready(TenantReadyReason.DISABLING, words),
-            _condition(TenantConditionType.DEPLOYED, False, DeployedReason.DISABLING, words),
-        )
-    return gone()
-
-
-def gone() -> tuple[Condition, ...]:
-    """The tenant was deleted just now, or waits for that."""
-    words = f"The tenant is disabled and is being deleted. {UNLESS_REFUSED}"
-    return (ready_deleting(), _condition(TenantConditionType.DEPLOYED, False, DeployedReason.DELETING, words))
 
 
 # Ready: the first check that finds something wins.
@@ -208,7 +144,7 @@ def _without_effect(world: World) -> Finding | None:
         return None
     words = (
         f"CloudFront does not answer for {named(missing)}, and AWS takes an update without effect: "
-        f"{_told((*world.drift, *world.pending))}. It is not repeated; {_INEFFECTIVE}."
+        f"{told((*world.drift, *world.pending))}. It is not repeated; {INEFFECTIVE}."
     )
     return Finding(TenantReadyReason.UPDATE_INEFFECTIVE, words)
 
@@ -216,9 +152,6 @@ def _without_effect(world: World) -> Finding | None:
 def _unserved(world: World) -> list[str]:
     asked = world.asked.domains or frozenset(world.seen.domains)
     return sorted(asked - set(world.seen.active_domains))
-
-
-_INEFFECTIVE: Final = "ask for what AWS has there, or have that changed in AWS"
 
 
 def named(domains: Sequence[str]) -> str:
@@ -283,62 +216,24 @@ def _ready(world: World) -> Condition:
     return not_ready(finding.reason, finding.message) if finding else available()
 
 
-def _deployed(seen: ObservedTenant) -> Condition:
-    if seen.deployed:
-        return _condition(TenantConditionType.DEPLOYED, True, DeployedReason.DEPLOYED)
-    words = f"CloudFront says {seen.status or 'nothing'}. {NOBODY}"
-    return _condition(TenantConditionType.DEPLOYED, False, DeployedReason.DEPLOYING, words)
-
-
 def _in_sync(world: World) -> Condition:
-    differing = (*world.drift, *world.pending)
-    if not differing and world.seen.deployed:
-        return _condition(TenantConditionType.IN_SYNC, True, InSyncReason.IN_SYNC)
-    if not differing:
-        words = f"AWS has what was asked and is rolling it out. {NOBODY}"
-        return _condition(TenantConditionType.IN_SYNC, False, InSyncReason.UPDATE_PENDING, words)
-    reason, why = difference(
-        drift=bool(world.drift), left=world.left, ineffective=world.ineffective, frozen=world.frozen
+    return in_sync(
+        world.seen,
+        told((*world.drift, *world.pending)),
+        drift=bool(world.drift),
+        left=world.left,
+        ineffective=world.ineffective,
+        frozen=world.frozen,
     )
-    return _condition(TenantConditionType.IN_SYNC, False, reason, _told(differing) + why)
-
-
-def difference(*, drift: bool, left: bool, ineffective: bool, frozen: str) -> tuple[InSyncReason, str]:
-    """Why AWS has something else than what is asked: the reason, and how the message ends."""
-    if frozen:
-        return InSyncReason.FROZEN, f"{NOT_DONE}{frozen}. Whoever did that lifts it"
-    if ineffective:
-        return InSyncReason.UPDATE_INEFFECTIVE, (
-            ". The same update was made twice and changed nothing, so it is not repeated until the resource "
-            f"or AWS changes: {_INEFFECTIVE}"
-        )
-    if not drift:
-        return InSyncReason.UPDATE_PENDING, ""
-    way_out = ". The drift policy leaves it so: change it back in AWS, or set spec.driftPolicy to Enforce"
-    return InSyncReason.DRIFT_DETECTED, way_out if left else ""
-
-
-def _told(differing: tuple[FieldDiff, ...]) -> str:
-    told = [f"{d.field}: asked {d.desired}, AWS has {d.observed}" for d in differing[:10]]
-    more = f"; and {len(differing) - 10} more" if len(differing) > 10 else ""
-    return "; ".join(told) + more
 
 
 def dns(asked: Tenant, unseen: str) -> Condition:
     """DNSReady. `unseen`: what may not be looked at of where the domains lead, in words."""
     if not asked.records:
-        return _condition(TenantConditionType.DNS_READY, True, DnsReason.DNS_NOT_CONFIGURED, unseen)
+        return condition(TenantConditionType.DNS_READY, DnsReason.DNS_NOT_CONFIGURED, unseen, holds=True)
     words = (
         "spec.forProvider.dns: this version of the provider does not make DNS records. Make those of "
         "status.dnsInstructions."
     )
     words = f"{words} {unseen}".rstrip()
-    return _condition(TenantConditionType.DNS_READY, False, DnsReason.DNS_ERROR, words)
-
-
-_Reason = DeployedReason | InSyncReason | DnsReason
-
-
-def _condition(type_: TenantConditionType, holds: bool, reason: _Reason, message: str = "") -> Condition:
-    status = ConditionStatus.TRUE if holds else ConditionStatus.FALSE
-    return Condition(type=type_.value, status=status, reason=reason.value, message=message)
+    return condition(TenantConditionType.DNS_READY, DnsReason.DNS_ERROR, words)

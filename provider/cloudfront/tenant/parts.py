@@ -7,30 +7,36 @@ edit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from provider.cloudfront.lifecycle.assessment import smaller
+from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.diff import Diff, compare
 from provider.cloudfront.state.observed import ObservedTenant
 
 __all__ = ["of"]
 
 
-def of(whole: Diff, seen: ObservedTenant) -> Iterator[Diff]:
-    """Smaller changes, the largest first. Each leaves the tenant closer to what is asked; none adds a domain,
-    and the last ones only take away: domains, and serving.
+def of(
+    whole: Diff[Tenant], seen: ObservedTenant, adding: Iterable[frozenset[str]] = ()
+) -> Iterator[Diff[Tenant]]:
+    """Smaller changes, the largest first. Each leaves the tenant closer to what is asked; the last ones only
+    take away: domains, and serving.
 
     Args:
         whole: the change that was refused, or of which a part was.
         seen: the tenant as it is now.
+        adding: sets of the new domains to try; without them no part adds one.
     """
-    target = replace(whole.target, certificate_request=None)
+    wanted, has = whole.target.domains or frozenset(), frozenset(seen.domains)
+    plain = replace(whole.target, certificate_request=None)
     # A tenant must have a domain: where none of its own stays, all do.
-    fewer = (target.domains or frozenset()) & seen.domains.keys() or frozenset(seen.domains)
+    fewer = wanted & has or has
     less = replace(
-        target,
+        plain,
         domains=fewer,
-        enabled=seen.enabled and target.enabled,
+        enabled=seen.enabled and plain.enabled,
         distribution_id=seen.distribution_id,
         connection_group_id=seen.connection_group_id,
         parameters=seen.parameters,
@@ -38,9 +44,6 @@ def of(whole: Diff, seen: ObservedTenant) -> Iterator[Diff]:
         tags=seen.tags,
         attached=None,
     )
-    tried: list[Diff] = []
-    for part in (replace(target, domains=fewer), less, replace(less, domains=frozenset(seen.domains))):
-        change = compare(part, seen)
-        if change.all and change not in tried and change.all != whole.all:
-            tried.append(change)
-            yield change
+    more = (replace(whole.target, domains=wanted & has | new) for new in adding if new)
+    parts = (*more, replace(plain, domains=fewer), less, replace(less, domains=has))
+    return smaller(whole, (compare(part, seen) for part in parts))

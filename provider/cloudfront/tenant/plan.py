@@ -15,41 +15,32 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from provider.cloudfront.aws.disabling import Said, order
+from provider.cloudfront.lifecycle.actions import LOOK_AGAIN, Action, Wait, with_tags
 from provider.cloudfront.state.certificates import Certificate, Request
 from provider.cloudfront.state.customizations import INHERITED
 from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.diff import Diff, compare
-from provider.cloudfront.state.identity import OWNER_TAG
 from provider.cloudfront.state.observed import ObservedTenant
 from provider.cloudfront.tenant.actions import (
-    Action,
     AttachCertificate,
-    CreateTenant,
     DeleteTenant,
     DisableTenant,
     MoveDomain,
     RequestCertificate,
-    TagTenant,
-    UntagTenant,
     UpdateTenant,
-    Wait,
 )
 
 __all__ = [
-    "LOOK_AGAIN",
     "LOOK_AT_CERTIFICATE",
     "NO_MOVES",
     "Moves",
     "converge",
-    "create",
     "disabled",
     "look_after",
     "only_attaches",
     "remove",
 ]
 
-LOOK_AGAIN: Final = 5.0
-"""Seconds between two looks while CloudFront rolls something out; it takes seconds to minutes."""
 LOOK_AT_CERTIFICATE: Final = 30.0
 """Seconds between two looks at a certificate that is being validated; it takes minutes once DNS is right."""
 
@@ -69,13 +60,8 @@ class Moves:
 NO_MOVES: Final = Moves()
 
 
-def create(asked: Tenant) -> tuple[Action, ...]:
-    """Make a tenant that does not exist."""
-    return (CreateTenant(asked),)
-
-
 def converge(
-    diff: Diff,
+    diff: Diff[Tenant],
     seen: ObservedTenant,
     request: Request | None = None,
     *,
@@ -92,15 +78,12 @@ def converge(
             it, so customizations that do not change are left out then, which keeps them.
         moves: the domains to take from other tenants.
     """
-    tagging = _tagging(diff.target, seen)
     changing = tuple(_changing(diff, seen, request, moves, uncertain=uncertain))
-    # A tenant that is taken over is marked before it is changed, so that nobody else takes it meanwhile.
-    claims = any(isinstance(action, TagTenant) and OWNER_TAG in action.tags for action in tagging)
-    return (*tagging, *changing) if claims else (*changing, *tagging)
+    return with_tags(changing, diff, seen)
 
 
 def _changing(
-    diff: Diff, seen: ObservedTenant, request: Request | None, moves: Moves, *, uncertain: bool
+    diff: Diff[Tenant], seen: ObservedTenant, request: Request | None, moves: Moves, *, uncertain: bool
 ) -> Iterator[Action]:
     """The moves, and the update before or after them: CloudFront moves a domain only to a tenant with a
     certificate for it, and adds none in an update that another tenant has."""
@@ -121,7 +104,7 @@ def _changing(
     yield from _update(diff, seen, request, uncertain=uncertain)
 
 
-def _moving(diff: Diff, seen: ObservedTenant, moves: Moves) -> tuple[MoveDomain, ...]:
+def _moving(diff: Diff[Tenant], seen: ObservedTenant, moves: Moves) -> tuple[MoveDomain, ...]:
     sources = moves.sources
     added = (diff.target.domains or frozenset()) - set(seen.domains)
     return tuple(MoveDomain(seen.id, seen.name, d, sources[d]) for d in sorted(added & sources.keys()))
@@ -150,7 +133,7 @@ def _as_written(target: Tenant, seen: ObservedTenant) -> ObservedTenant:
     )
 
 
-def only_attaches(diff: Diff) -> bool:
+def only_attaches(diff: Diff[Tenant]) -> bool:
     """All that differs is that the managed certificate is not attached."""
     return [d.field for d in diff.fields] == ["customizations.certificate"] and bool(diff.target.attached)
 
@@ -162,14 +145,14 @@ def look_after(seen: ObservedTenant, certificate: Certificate | None) -> float |
     return LOOK_AT_CERTIFICATE if certificate and certificate.pending else None
 
 
-def _without_customizations(diff: Diff, seen: ObservedTenant) -> Diff:
+def _without_customizations(diff: Diff[Tenant], seen: ObservedTenant) -> Diff[Tenant]:
     if diff.target.customizations != seen.customizations:
         return diff
     return replace(diff, target=replace(diff.target, customizations=INHERITED))
 
 
 def _update(
-    diff: Diff, seen: ObservedTenant, request: Request | None, *, uncertain: bool
+    diff: Diff[Tenant], seen: ObservedTenant, request: Request | None, *, uncertain: bool
 ) -> tuple[Action, ...]:
     diff = _without_customizations(diff, seen) if uncertain else diff
     target = diff.target
@@ -208,7 +191,7 @@ def remove(seen: ObservedTenant, *, refused: bool = False, said: Said = Said.NOT
         return (DisableTenant(seen.id, seen.name, ways), delete)
     if refused and not seen.deployed:
         reason = f"tenant {seen.name} is disabled, waiting for CloudFront before deleting it"
-        return (Wait(reason, LOOK_AGAIN),)
+        return (Wait(reason),)
     return (delete,)
 
 
@@ -234,16 +217,3 @@ def _emptied(target: Tenant, seen: ObservedTenant, *, kept: bool) -> frozenset[s
         "Customizations": seen.customizations and not target.customizations and not kept,
     }
     return frozenset(member for member, is_emptied in emptied.items() if is_emptied)
-
-
-def _tagging(target: Tenant, seen: ObservedTenant) -> tuple[Action, ...]:
-    if target.tags is None or seen.tags is None:
-        return ()
-    changed = {key: value for key, value in target.tags.items() if seen.tags.get(key) != value}
-    gone = tuple(sorted(seen.tags.keys() - target.tags.keys()))
-    actions: list[Action] = []
-    if changed:
-        actions.append(TagTenant(seen.arn, changed))
-    if gone:
-        actions.append(UntagTenant(seen.arn, gone))
-    return tuple(actions)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
-from edgetenants_runtime.api.conditions import Condition
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.account import group_look
 from provider.cloudfront.account.group_look import GroupLook
 from provider.cloudfront.domain import dns_instructions
 from provider.cloudfront.domain.dns_instructions import State
-from provider.cloudfront.state import applied, certificates, observed
+from provider.cloudfront.lifecycle import report
+from provider.cloudfront.lifecycle.report import Shown
+from provider.cloudfront.state import certificates, observed
 from provider.cloudfront.tenant import conditions
 from provider.cloudfront.tenant.assessment import Assessment
 from provider.cloudfront.tenant.conditions import World
+from provider.cloudfront.tenant.plan import look_after
 
-__all__ = ["Dns", "Shown", "instructions", "show", "without_tenant"]
+__all__ = ["Dns", "instructions", "show", "without_tenant"]
 
 
 @dataclass(frozen=True)
@@ -32,16 +34,6 @@ class Dns:
     """The connection group that they lead to."""
     unseen: str = ""
     """What of all this may not be looked at, as dns_instructions.unseen tells it."""
-
-
-@dataclass(frozen=True)
-class Shown:
-    """The parts of an Observation or a Change."""
-
-    conditions: tuple[Condition, ...]
-    at_provider: Mapping[str, Any]
-    status: Mapping[str, Any]
-    connection_details: Mapping[str, bytes] = field(repr=False)
 
 
 def show(
@@ -70,7 +62,7 @@ def show(
         pending=state.pending,
         ineffective=ineffective,
         frozen=frozen,
-        left=bool(state.drift) and not state.todo.all,
+        left=state.left,
         served=served,
         certificate=state.certificate,
         not_before=state.not_before,
@@ -83,8 +75,10 @@ def show(
     return Shown(
         conditions=conditions.derive(world),
         at_provider=at_provider | ({"certificate": certificate} if certificate else {}),
-        status=_status(state, dns) | _applied(state, written=written),
+        status=report.status(state, written=written) | _status(state, dns),
         connection_details=_details(state, dns.endpoint),
+        late=_late(state),
+        look_after=look_after(state.seen, state.certificate),
     )
 
 
@@ -102,30 +96,21 @@ def without_tenant(mr: Managed, domains: Iterable[str], dns: Dns) -> dict[str, A
     return {**instructions(asked, dns), **({"domainsReady": f"0/{len(asked)}"} if known else {})}
 
 
+def _late(state: Assessment) -> dict[str, Any]:
+    enabled = state.seen.enabled if state.asked.enabled is None else state.asked.enabled
+    return {"domains": sorted(state.seen.domains), "enabled": enabled}
+
+
 def _status(state: Assessment, dns: Dns) -> dict[str, Any]:
     domains = state.asked.domains or frozenset(state.seen.domains)
     enabled = state.seen.enabled and not dns.group.disabled
     served = domains & set(state.seen.active_domains) if enabled else frozenset()
-    drift = [{"field": d.field, "desired": d.desired, "observed": d.observed} for d in state.drift]
     return {
         "domainsReady": f"{len(served)}/{len(domains)}",
-        "drift": drift or None,
         **instructions(domains, dns),
         # Of a dry run that is over; one under way says its own (rehearsal/dry_run.py).
         "plannedActions": None,
     }
-
-
-def _applied(state: Assessment, *, written: bool) -> dict[str, Any]:
-    """The record moves with a write, and when the spec came to ask for what is there already.
-
-    Its being there says that the tenant is ours, so none is made for one that is only looked at.
-    """
-    if not (written or state.applied.known or state.marked):
-        return {}
-    left = frozenset(applied.field_of(d.field) for d in (*state.drift, *state.pending))
-    record = applied.record(state.asked, state.seen.etag, state.applied, left)
-    return {"applied": record} if written or record["hash"] != state.applied.hash else {}
 
 
 def _details(state: Assessment, endpoint: str | None) -> dict[str, bytes]:
@@ -139,4 +124,4 @@ def _details(state: Assessment, endpoint: str | None) -> dict[str, bytes]:
         "endpoint": endpoint,
         "url": f"https://{exact}" if exact else None,
     }
-    return {key: value.encode() for key, value in details.items() if value}
+    return report.details(details)

@@ -111,6 +111,20 @@ def test_a_domain_that_another_tenant_of_the_namespace_has_is_none_that_this_one
     assert there(world) == set(OURS)
 
 
+def test_what_came_back_without_a_domain_of_its_own_gets_it_later(cloudfront, kept):
+    """Its former tenant is still going when the new one is made, and another domain is refused by itself."""
+    before = tenant(cloudfront, *OURS, kept=kept)
+    before.settle()
+    [id_] = [t.id for t in cloudfront.tenants.values() if t.name == "shop.acme"]
+    cloudfront.edit(id_, name="shop.going", domains={OURS[1]: "active"})
+    again = tenant(cloudfront, *OURS, "not-covered.example.net", kept=kept, uid="second")
+    passes(again)
+    assert there(again) == {OURS[0]}
+    del cloudfront.tenants[id_]
+    passes(again)
+    assert there(again) == set(OURS)
+
+
 def test_a_first_creation_is_made_whole_or_not_at_all(cloudfront, kept):
     world = tenant(cloudfront, *OURS, TAKEN, kept=kept)
     passes(world)

@@ -79,6 +79,7 @@ def test_a_domain_of_a_tenant_that_is_going_is_waited_for_and_released_by_nobody
     told = world.error.message
     assert "That tenant is being deleted, and the domain is free then. Nobody needs to act" in told
     assert "Release it there" not in told
+    assert world.error.retry.mode == "Backoff", "visitors wait for it"
 
 
 def test_what_else_changed_is_updated_after_the_move():

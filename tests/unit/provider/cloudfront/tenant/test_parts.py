@@ -93,6 +93,25 @@ def test_what_is_refused_is_asked_for_again_and_nothing_else_is_written(world):
     assert there(world).etag == before
 
 
+def test_a_new_domain_is_added_beside_one_that_somebody_has(world):
+    world.edit(domains=["a.example.com", "b.example.com", "new.example.com", OTHERS])
+    world.reconcile()
+    assert set(there(world).domains) == {"a.example.com", "b.example.com", "new.example.com"}
+    assert OTHERS in world.error.message
+
+
+def test_a_certificate_that_a_part_asked_for_is_counted(cloudfront):
+    cloudfront.pointing.update(["m.example.com", "new.example.net", OTHERS])
+    world = named("managed", "m.example.com", cloudfront=cloudfront)
+    world.edit(
+        domains=["m.example.com", "new.example.net", OTHERS],
+        managedCertificateRequest={"validationTokenHost": "cloudfront", "primaryDomainName": OTHERS},
+    )
+    world.reconcile()
+    assert set(there(world).domains) == {"m.example.com", "new.example.net"}
+    assert world.memory._requests, "AWS counts it"
+
+
 def test_two_tenants_swap_domains(cloudfront):
     one = named("one", "a1.example.com", "a2.example.com", cloudfront=cloudfront)
     two = named("two", "b1.example.com", "b2.example.com", cloudfront=cloudfront)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from provider.cloudfront.lifecycle.actions import Tag, Untag, Wait
 from provider.cloudfront.state import applied, diff
 from provider.cloudfront.state.applied import Applied
 from provider.cloudfront.state.customizations import Customizations, GeoRestrictions, WebAcl
@@ -16,14 +17,7 @@ from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.identity import OWNER_TAG
 from provider.cloudfront.state.observed import ObservedTenant
 from provider.cloudfront.tenant import plan
-from provider.cloudfront.tenant.actions import (
-    DeleteTenant,
-    DisableTenant,
-    TagTenant,
-    UntagTenant,
-    UpdateTenant,
-    Wait,
-)
+from provider.cloudfront.tenant.actions import DeleteTenant, DisableTenant, UpdateTenant
 
 KEYS = some.sampled_from(["a", "b", "c"])
 VALUES = some.sampled_from(["1", "2"])
@@ -91,9 +85,9 @@ def done(actions, seen: ObservedTenant) -> ObservedTenant:
                     parameters=seen.parameters if keeps_parameters else dict(tenant.parameters),
                     customizations=seen.customizations if keeps_customizations else tenant.customizations,
                 )
-            case TagTenant(_, tags):
+            case Tag(_, tags):
                 seen = replace(seen, tags={**seen.tags, **tags})
-            case UntagTenant(_, keys):
+            case Untag(_, keys):
                 seen = replace(seen, tags={k: v for k, v in seen.tags.items() if k not in keys})
     return seen
 

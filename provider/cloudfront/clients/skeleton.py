@@ -1,0 +1,562 @@
+"""The external client of any kind: look, assess, plan, do, show. A kind supplies what is its own.
+
+                     ┌─ absent ──────────────▶ create
+    observe ─ Get ───┤              ┌─ ours ──▶ as asked, or update, or delete
+                     └─ there ─ own ┤
+                                    └─ not ours ──▶ AdoptionRefused; nothing is touched
+
+    update   check ─▶ prove whose it is ─▶ converge, once more after a conflict ─▶ remember what had no effect
+                └── refused ─▶ what else there is to the change is made (docs/decisions/0027)
+    delete   disable ─▶ delete at once; where AWS refuses that, look again once it is rolled out
+
+A look in a steady state is one Get. Every method may be cut off after any call: the next look starts from
+what is there, and finds what an earlier attempt made by its owner tag.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+from apis.errors import InvalidInput
+from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType
+from edgetenants_runtime.errors import ExternalError, NotYet, Retry
+from edgetenants_runtime.external import Change, Observation
+from edgetenants_runtime.managed import Managed
+from provider.cloudfront.adoption import owner_look
+from provider.cloudfront.adoption.owner_look import Looked
+from provider.cloudfront.aws.calls import CloudFront
+from provider.cloudfront.aws.disabling import Said
+from provider.cloudfront.aws.errors import AwsError, before_creation, explain
+from provider.cloudfront.lifecycle import conditions
+from provider.cloudfront.lifecycle.actions import LOOK_AGAIN, Action, ActionFailed, Effects, Wait, run
+from provider.cloudfront.lifecycle.assessment import Assessed, attempt, is_ineffective
+from provider.cloudfront.lifecycle.report import Shown, offered
+from provider.cloudfront.ownership import judgement
+from provider.cloudfront.safety import advice, guards, kept_names
+from provider.cloudfront.safety.context import Context
+from provider.cloudfront.safety.kept_domains import Keeper
+from provider.cloudfront.state.applied import Asked
+from provider.cloudfront.state.identity import noun
+from provider.cloudfront.state.observed import Observed
+
+__all__ = ["Kind", "Skeleton"]
+
+_CONFLICT_TRIES: Final = 2
+
+Wanted = TypeVar("Wanted", bound=Asked)
+Wanted_co = TypeVar("Wanted_co", bound=Asked, covariant=True)
+Seen = TypeVar("Seen", bound=Observed)
+Seen_contra = TypeVar("Seen_contra", bound=Observed, contravariant=True)
+State = TypeVar("State", bound=Assessed[Any, Any])
+
+
+class Reads(Protocol[Wanted_co]):
+    """Reads what a managed resource asks for; raises InvalidInput."""
+
+    def __call__(self, mr: Managed, *, installation: str, name: str) -> Wanted_co:
+        """See desired.held."""
+        ...
+
+
+class Removes(Protocol[Seen_contra]):
+    """Plans a deletion; what has to wait is one Wait."""
+
+    def __call__(self, seen: Seen_contra, *, refused: bool, said: Said) -> tuple[Action, ...]:
+        """See tenant.plan.remove."""
+        ...
+
+
+@dataclass(frozen=True)
+class Kind(Generic[Wanted, Seen]):
+    """What a kind supplies in plain functions."""
+
+    get: Callable[[CloudFront], Callable[[str], Seen]]
+    """The call that looks at one, by name, id or ARN."""
+    held: Reads[Wanted]
+    """What it is held to."""
+    at_creation: Reads[Wanted]
+    """What it is created with."""
+    create: Callable[[Wanted], Action]
+    """The action that creates it."""
+    remove: Removes[Seen]
+    """The plan of its deletion."""
+    absent: Callable[[], tuple[Condition, ...]]
+    """What is said before it is created."""
+    log: Any
+    """Of structlog, by the name that people filter logs by."""
+
+
+class Skeleton(ABC, Generic[Wanted, Seen, State]):
+    """Implements edgetenants_runtime.external.ExternalClient, but for three methods: `_compare`, `_plan` and
+    `_show`. The others that have a docstring say what is usual; a kind that needs more overrides them."""
+
+    def __init__(self, context: Context, kind: Kind[Wanted, Seen]) -> None:
+        self._with = context
+        self._kind = kind
+        self._cloudfront = context.cloudfront
+        self._memory = context.memory
+        self._get = kind.get(context.cloudfront)
+        self._keeper = Keeper(
+            context.kept, context.cloudfront, context.memory, context.installation, context.account
+        )
+
+    # Observe.
+
+    def observe(self, mr: Managed) -> Observation:
+        """Get what the external name leads to, and see whether it is ours and as asked.
+
+        Raises:
+            ExternalError: it is not ours, or AWS refused the call, or the spec cannot be read.
+        """
+        guards.check_identity(mr, self._with)
+        seen = self._look(mr)
+        owned = self._own(mr, seen) if seen else None
+        if owned is None:
+            self._memory.forget(mr.uid)
+            self._keeper.gone(mr)
+            guards.check_vanished(mr, self._with)
+            return Observation(exists=False) if mr.deleted else self._absent(mr)
+        self._memory.note_seen(mr.uid, owned.seen.id)
+        if mr.deleted:
+            return Observation(exists=True, conditions=conditions.removing(noun(mr), owned.seen), state=owned)
+        self._keeper.saw(mr, owned.seen)
+        return self._observation(mr, self._assessed(mr, owned))
+
+    def _look(self, mr: Managed) -> Seen | None:
+        if guards.leads_nowhere(mr):
+            return None
+        name = str(mr.external_name)
+        try:
+            return owner_look.with_known_tags(mr, self._get(name))
+        except AwsError as error:
+            if not error.absent:
+                raise self._explained(mr, error, f"get {noun(mr)} {name}") from error
+        # Whatever is made of that: the time of its records begins.
+        self._keeper.gone(mr)
+        guards.check_import(mr)
+        guards.check_gone(mr, self._with)
+        return None
+
+    def _own(self, mr: Managed, seen: Seen) -> Looked[Seen] | None:
+        """What is there and ours; None where it is let go."""
+        return owner_look.look(mr, seen, self._with)
+
+    def _absent(self, mr: Managed) -> Observation:
+        """What is shown before it is created."""
+        return Observation(exists=False, conditions=self._kind.absent())
+
+    def _observation(self, mr: Managed, state: State) -> Observation:
+        ineffective = is_ineffective(state, self._memory.attempt(mr.uid))
+        shown = self._shown(mr, state, served=conditions.was_ready(mr), ineffective=ineffective)
+        return Observation(
+            exists=True,
+            up_to_date=not state.differs or ineffective or bool(self._with.frozen),
+            diff=state.todo.all,
+            drifted=self._news(mr, shown),
+            conditions=shown.conditions,
+            at_provider=shown.at_provider,
+            status=shown.status,
+            late_initialized=offered(mr, state, shown.late),
+            connection_details=shown.connection_details,
+            poll_after=shown.look_after,
+            state=state,
+        )
+
+    def _news(self, mr: Managed, shown: Shown) -> str:
+        """What somebody else changed since the last look, in words."""
+        return conditions.drifted(mr, shown.conditions)
+
+    # What it should be.
+
+    def _assessed(self, mr: Managed, looked: Looked[Seen]) -> State:
+        seen = looked.seen
+        asked = self._held(mr, self._asked(mr, self._kind.held, seen.name), seen)
+        due = self._deep_look_due(mr)
+        state = self._assess(mr, asked, seen, deep=due)
+        # Tags are read when they would be written by what is known of them, and once a day.
+        wanted = judgement.writes(mr) and (due or seen.tags is None or bool(state.todo.tags))
+        if looked.fresh or not wanted:
+            return state
+        try:
+            tagged = replace(seen, tags=self._cloudfront.tags(seen.arn))
+        except AwsError as error:
+            # Tags matter less than the rest: told in the log. What the spec asks for is written by what is
+            # known of them, or a change would be lost unseen, once it is proven whose it is.
+            self._kind.log.warning("cannot read tags", **_named(mr, seen), error=str(error))
+            return state
+        return self._assess_again(mr, state, owner_look.verified(mr, tagged, self._with))
+
+    def _held(self, mr: Managed, asked: Wanted, seen: Seen) -> Wanted:
+        """What it is held to, given what is there. Raises ExternalError where that must not be."""
+        return asked
+
+    def _deep_look_due(self, mr: Managed) -> bool:
+        """What its own description does not show is looked at, too."""
+        return self._memory.deep_check_due(mr.uid)
+
+    @abstractmethod
+    def _compare(self, mr: Managed, asked: Wanted, seen: Seen) -> State:
+        """Spec, last write and AWS taken together."""
+
+    def _assess(self, mr: Managed, asked: Wanted, seen: Seen, *, deep: bool) -> State:
+        """Compare, with what else has to be looked at."""
+        return self._compare(mr, asked, seen)
+
+    def _assess_again(self, mr: Managed, before: State, seen: Seen) -> State:
+        """Compare with what has come to be known of it since."""
+        return self._compare(mr, before.asked, seen)
+
+    @abstractmethod
+    def _show(self, mr: Managed, state: State, *, served: bool, written: bool, ineffective: bool) -> Shown:
+        """What is shown of it; see tenant.report.show."""
+
+    def _shown(
+        self, mr: Managed, state: State, *, served: bool, written: bool = False, ineffective: bool = False
+    ) -> Shown:
+        shown = self._show(mr, state, served=served, written=written, ineffective=ineffective)
+        if state.differs and not written:
+            return shown
+        return replace(shown, conditions=guards.with_contention(mr, shown.conditions, self._with))
+
+    def _asked(self, mr: Managed, read: Reads[Wanted], name: str) -> Wanted:
+        try:
+            return read(mr, installation=self._with.installation, name=name)
+        except InvalidInput as error:
+            raise guards.invalid(str(error)) from error
+
+    # Create.
+
+    def create(self, mr: Managed, seen: Observation) -> Change:
+        """Create it, with its owner among its tags.
+
+        Raises:
+            NotYet: AWS cannot take it yet, or it was made meanwhile.
+            ExternalError: the spec cannot work, its name is kept for another namespace, or AWS refuses it.
+        """
+        guards.check_frozen(mr, self._with.frozen)
+        with before_creation():
+            asked = self._asked(mr, self._kind.at_creation, str(mr.external_name))
+            kept_names.check_creation(mr, self._with)
+        try:
+            return self._create(mr, asked)
+        except (ExternalError, NotYet) as refusal:
+            less = self._less_to_create(mr, asked, refusal) if refusal.made_nothing else None
+            if less is None:
+                raise
+            change = self._create_less(mr, less[0], refusal)
+            return replace(change, message=f"{change.message}, without {less[1]}: {refusal.message}")
+
+    def _create(self, mr: Managed, asked: Wanted) -> Change:
+        with before_creation():
+            asked, unchecked = self._check_creation(mr, asked)
+        try:
+            effects: Effects[Seen] = run((self._kind.create(asked),), None, self._cloudfront)
+        except ActionFailed as failure:
+            raise self._creation_failed(mr, asked, failure.cause) from failure
+        made = effects.there
+        owner_look.made(mr, made, self._with)
+        self._keeper.made(mr, made)
+        shown = self._shown(mr, self._made(mr, asked, made), served=False, written=True)
+        return _change(shown, f"{effects.message} ({made.id}){unchecked}")
+
+    def _create_less(self, mr: Managed, less: Wanted, refusal: ExternalError | NotYet) -> Change:
+        try:
+            return self._create(mr, less)
+        except (ExternalError, NotYet) as again:
+            if again.made_nothing:
+                raise refusal from again
+            raise
+
+    def _less_to_create(
+        self, mr: Managed, asked: Wanted, refusal: ExternalError | NotYet
+    ) -> tuple[Wanted, str] | None:
+        """What is created where the whole was refused, and what it is without, in words; None for nothing."""
+
+    def _check_creation(self, mr: Managed, asked: Wanted) -> tuple[Wanted, str]:
+        """What is created in its first call, and what could not be checked, for the story. Raises
+        ExternalError or NotYet where it cannot be."""
+        return asked, ""
+
+    def _creation_failed(self, mr: Managed, asked: Wanted, error: AwsError) -> Exception:
+        if error.code == "EntityAlreadyExists":
+            return self._made_meanwhile(mr)
+        words, way_out = f"create {noun(mr)} {mr.external_name}", advice.correcting(mr, error)
+        refused = self._creation_refused(mr, asked, error)
+        return refused or explain(error, words, serving=False, creating=True, advice=way_out)
+
+    def _creation_refused(self, mr: Managed, asked: Wanted, error: AwsError) -> ExternalError | NotYet | None:
+        """Why AWS refused a creation, where the kind can tell more than the error."""
+
+    def _made_meanwhile(self, mr: Managed) -> NotYet:
+        words = f"{noun(mr)} {mr.external_name} exists already; looking whose it is"
+        return NotYet(words, after=self._memory.unseen(mr.uid), made_nothing=False)
+
+    def _made(self, mr: Managed, asked: Wanted, seen: Seen) -> State:
+        """Its state right after its creation, which asked for so much."""
+        return self._compare(mr, self._asked(mr, self._kind.held, str(mr.external_name)), seen)
+
+    # Update.
+
+    def update(self, mr: Managed, seen: Observation) -> Change:
+        """Write what differs. What moved meanwhile is looked at again, once. Where a part cannot be written,
+        the rest is.
+
+        Raises:
+            ExternalError: it cannot be so, or AWS refuses.
+        """
+        state: State = seen.state
+        serving = _serves(seen.conditions)
+        try:
+            state, unchecked = self._check_change(mr, state, serving=serving)
+        except (ExternalError, NotYet) as refusal:
+            raise self._but_the_rest(mr, state, refusal) from refusal
+        state = self._owned(mr, state, afresh=state.proven_afresh)
+        self._before_writing(mr, state)
+        try:
+            effects = self._converge(mr, state)
+        except ActionFailed as failure:
+            raise self._update_failed(mr, state, failure, serving=serving) from failure
+        after = self._after(mr, state, effects)
+        self._memory.note_attempt(mr.uid, attempt(after))
+        drift = "repaired drift: " if state.drift and not state.pending else ""
+        if drift:
+            self._memory.note_contention(mr.uid)
+        # Not by what was last written down: what was found disabled does not serve yet.
+        shown = self._shown(mr, after, served=serving, written=True)
+        change = _change(shown, f"{drift}{effects.message}{unchecked}")
+        return replace(change, drifted=guards.contended(mr, self._with) if drift else "")
+
+    def _check_change(self, mr: Managed, state: State, *, serving: bool) -> tuple[State, str]:
+        """The state with what the checks found, and what could not be checked, for the story. Raises
+        ExternalError or NotYet where the change cannot be."""
+        return state, ""
+
+    def _owned(self, mr: Managed, state: State, *, afresh: bool) -> State:
+        if not self._memory.proofs.held(mr.uid, state.seen.id):
+            self._keeper.before_taking(mr, state.seen)
+        taking = partial(self._check_taking, mr, state.seen)
+        seen = owner_look.before_writing(mr, state.seen, self._with, afresh=afresh, taking=taking)
+        return state if seen is state.seen else self._assess_again(mr, state, seen)
+
+    def _check_taking(self, mr: Managed, seen: Seen) -> None:
+        """What is nobody's is about to be taken over. Raises ExternalError or NotYet where it must not be."""
+        kept_names.check_taking(mr, seen, self._with)
+
+    def _before_writing(self, mr: Managed, state: State) -> None:
+        """It is ours, and is about to be changed. Raises ExternalError or NotYet where it must not be."""
+        self._keeper.before_loss(mr, state.seen, state.lost)
+
+    def _converge(self, mr: Managed, state: State) -> Effects[Seen]:
+        for tries_left in reversed(range(_CONFLICT_TRIES)):
+            try:
+                return run(self._plan(state), state.seen, self._cloudfront)
+            except ActionFailed as failure:
+                self._wrote(mr, state, failure.effects)
+                if not failure.cause.conflict or not tries_left:
+                    raise
+                state = self._look_again(mr, state)
+        raise AssertionError("unreachable: the last try returns or raises")
+
+    @abstractmethod
+    def _plan(self, state: State) -> tuple[Action, ...]:
+        """What brings it to what it should be."""
+
+    def _wrote(self, mr: Managed, state: State, effects: Effects[Seen]) -> None:
+        """A plan failed after these effects, or was one for a part: what has to be remembered of them."""
+
+    def _look_again(self, mr: Managed, before: State) -> State:
+        """Somebody else changed it at the same moment."""
+        self._memory.note_contention(mr.uid)
+        try:
+            seen = self._get(before.seen.id)
+        except AwsError as error:
+            raise self._explained(mr, error, f"get {noun(mr)} {before.seen.name}") from error
+        return self._assess_again(mr, before, replace(seen, tags=before.seen.tags))
+
+    def _after(self, mr: Managed, before: State, effects: Effects[Seen]) -> State:
+        """Its state right after an update."""
+        return self._assess_again(mr, before, effects.there)
+
+    def _update_failed(
+        self, mr: Managed, state: State, failure: ActionFailed[Seen], *, serving: bool
+    ) -> ExternalError | NotYet:
+        what, way_out = f"update {noun(mr)} {state.seen.name}", advice.correcting(mr, failure.cause)
+        error = self._change_refused(mr, state, failure, serving=serving)
+        error = error or explain(failure.cause, what, serving=serving, advice=way_out)
+        if not failure.cause.about_request:
+            return error
+        return self._but_the_rest(mr, replace(state, seen=failure.effects.there), error)
+
+    def _change_refused(
+        self, mr: Managed, state: State, failure: ActionFailed[Seen], *, serving: bool
+    ) -> ExternalError | NotYet | None:
+        """Why AWS refused a change, where the kind can tell more than the error."""
+
+    # What is made of a change of which a part is refused.
+
+    def _but_the_rest(
+        self, mr: Managed, state: State, refusal: ExternalError | NotYet
+    ) -> ExternalError | NotYet:
+        """The refusal of a change, once what else there is to it is made."""
+        if not (state.marked or self._memory.proofs.held(mr.uid, state.seen.id)):
+            # Nothing is taken over for a spec that is refused.
+            return refusal
+        try:
+            state = self._owned(mr, state, afresh=False)
+        except (ExternalError, NotYet):
+            return refusal
+        failed: AwsError | None = None
+        for part in self._parts(mr, state):
+            try:
+                effects = self._written(mr, part)
+            except (ExternalError, NotYet):
+                # A check refuses more of it: less is tried.
+                continue
+            except ActionFailed as failure:
+                failed = failure.cause
+                continue
+            if effects is not None:
+                return _refused_after(effects, refusal)
+        return _refused_with(mr, failed, state.seen, refusal) if failed else refusal
+
+    def _parts(self, mr: Managed, state: State) -> Iterable[State]:
+        """The same with less to do, the most first: what AWS may take while it refuses the whole."""
+        return ()
+
+    def _written(self, mr: Managed, part: State) -> Effects[Seen] | None:
+        """A part of a change is written; None where it was taken without effect before.
+
+        Raises:
+            ExternalError, NotYet: a check refuses it, or its domains cannot be recorded.
+            ActionFailed: AWS does.
+        """
+        if self._memory.part(mr.uid) == (part.todo.all, part.seen.etag):
+            return None
+        self._check_change(mr, part, serving=conditions.was_ready(mr))
+        self._before_writing(mr, part)
+        effects: Effects[Seen] = run(self._plan(part), part.seen, self._cloudfront)
+        self._wrote(mr, part, effects)
+        self._memory.note_part(mr.uid, (part.todo.all, effects.there.etag))
+        return effects
+
+    # Delete.
+
+    def delete(self, mr: Managed, seen: Observation) -> Change:
+        """Disable it and delete it at once; where CloudFront refuses that until it is rolled out, look again.
+
+        Raises:
+            NotYet: it waits for CloudFront, for what uses it, or for somebody to confirm.
+            ExternalError: AWS refuses.
+        """
+        guards.check_frozen(mr, self._with.frozen)
+        guards.check_protection(mr)
+        looked: Looked[Seen] = seen.state
+        there = looked.seen
+        self._check_unused(mr, looked)
+        refused = self._memory.refused(mr.uid, there.id, there.etag)
+        actions = self._kind.remove(there, refused=refused, said=self._memory.said(mr.kind))
+        waits = next((each for each in actions if isinstance(each, Wait)), None)
+        if not waits and not owner_look.before_deletion(mr, looked, self._with):
+            return _gone_already(mr)
+        self._keeper.before_loss(mr, there, there.domains)
+        if waits:
+            raise _waiting(mr, there, waits.reason)
+        if there.enabled:
+            # Before it is sent: the answer may be lost.
+            self._memory.note_disabled(mr.uid, there.id)
+        try:
+            effects = run(actions, there, self._cloudfront)
+        except ActionFailed as failure:
+            self._memory.note_said(mr.kind, failure.effects.said)
+            return self._deletion_failed(mr, failure)
+        self._memory.note_said(mr.kind, effects.said)
+        self._memory.forget(mr.uid)
+        self._memory.vanished.removed(there.id)
+        self._keeper.deleted(mr, there)
+        return Change(conditions=conditions.gone(noun(mr)), requeue_after=1.0, message=effects.message)
+
+    def _check_unused(self, mr: Managed, looked: Looked[Seen]) -> None:
+        """It is about to be deleted. Raises NotYet where something uses it."""
+
+    def _deletion_failed(self, mr: Managed, failure: ActionFailed[Seen]) -> Change:
+        error = failure.cause
+        if error.absent:
+            return _gone_already(mr)
+        there, story = failure.effects.there, failure.effects.message
+        self._check_refused_deletion(mr, there, error)
+        if error.code != "ResourceNotDisabled" and not error.conflict:
+            what, still = f"delete {noun(mr)} {there.name}", conditions.removing(noun(mr), there)
+            raise explain(error, what, serving=False, meanwhile=still) from failure
+        self._memory.note_refusal(mr.uid, there.id, there.etag)
+        # No Change, even where it was disabled just now: nobody shall read that it is deleted.
+        words = f"{story}, waiting for CloudFront before deleting it" if story else self._awaiting(mr, there)
+        raise _waiting(mr, there, words) from failure
+
+    def _check_refused_deletion(self, mr: Managed, seen: Seen, error: AwsError) -> None:
+        """AWS refused to disable or to delete it. Raises where the kind knows why."""
+
+    def _awaiting(self, mr: Managed, seen: Seen) -> str:
+        """Nothing can be done for its deletion for the moment, in words."""
+        return f"{noun(mr)} {seen.name}, waiting for CloudFront before deleting it"
+
+    def _explained(self, mr: Managed, error: AwsError, what: str) -> ExternalError | NotYet:
+        """For a failure that tells nothing of it: Ready stays True where it was."""
+        return explain(error, what, serving=conditions.was_ready(mr))
+
+
+def _named(mr: Managed, seen: Observed) -> dict[str, str]:
+    """The name for a line of the log, under its noun."""
+    return {noun(mr).replace(" ", "_"): seen.name}
+
+
+def _waiting(mr: Managed, seen: Observed, words: str) -> NotYet:
+    return NotYet(words, after=LOOK_AGAIN, conditions=conditions.removing(noun(mr), seen))
+
+
+def _gone_already(mr: Managed) -> Change:
+    return Change(conditions=conditions.gone(noun(mr)), requeue_after=1.0, message="it was gone already")
+
+
+def _serves(said: tuple[Condition, ...]) -> bool:
+    return any(c.type == ConditionType.READY and c.status is ConditionStatus.TRUE for c in said)
+
+
+def _refused_after(effects: Effects[Any], refusal: ExternalError | NotYet) -> ExternalError | NotYet:
+    """What is shown of the rest is seen by the next look, which comes soon."""
+    if isinstance(refusal, NotYet):
+        words = f"{effects.message}. The rest waits: {refusal.message}"
+        return NotYet(words, after=min(refusal.after, LOOK_AGAIN), conditions=refusal.conditions)
+    words = f"{effects.message}. The rest is refused: {refusal.message}"
+    return ExternalError(words, conditions=refusal.conditions, retry=Retry.after(LOOK_AGAIN))
+
+
+def _refused_with(
+    mr: Managed, failed: AwsError, seen: Observed, refusal: ExternalError | NotYet
+) -> ExternalError | NotYet:
+    """Neither the change nor the rest of it could be made, each for a reason of its own."""
+    rest = explain(failed, f"update {noun(mr)} {seen.name} with the rest", serving=True)
+    words = f"{_stable(refusal)}. The rest fails, too: {_stable(rest)}"
+    ready = tuple(each.model_copy(update={"message": words}) for each in refusal.conditions)
+    if isinstance(refusal, NotYet):
+        return NotYet(words, after=refusal.after, conditions=ready)
+    return ExternalError(words, conditions=ready, retry=Retry.backoff(), request_id=failed.request_id)
+
+
+def _stable(error: ExternalError | NotYet) -> str:
+    """What it says, without the id of a request, which is another one each time."""
+    return error.message.partition(" (request id: ")[0]
+
+
+def _change(shown: Shown, message: str) -> Change:
+    return Change(
+        conditions=shown.conditions,
+        at_provider=shown.at_provider,
+        status=shown.status,
+        connection_details=shown.connection_details,
+        requeue_after=LOOK_AGAIN,
+        message=message,
+    )
