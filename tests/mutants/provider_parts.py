@@ -91,15 +91,15 @@ PROVIDER_PARTS = (
     Mutation(
         "why the rest fails is not told",
         "cloudfront/clients/skeleton.py",
-        "return _refused_with(mr, failed, state.seen, refusal) if failed else refusal",
-        "return refusal",
+        "            return _refused_with(mr, failed, state.seen, refusal)\n",
+        "            return refusal\n",
         "a suspension fails, and the message speaks of a domain",
         _PARTS,
     ),
     Mutation(
         "nothing is made of a change that a check refuses",
         "cloudfront/clients/skeleton.py",
-        "            raise self._but_the_rest(mr, state, refusal) from refusal\n",
+        "            raise self._but_the_rest(mr, state, refusal) from None\n",
         "            raise\n",
         "a parameter that is misspelt holds up an emergency stop",
         _PARTS,

@@ -239,8 +239,7 @@ class Holders:
         for domain in domains:
             self._note(domain, tenant=holder.name, tenant_id=holder.id, owner=owner)
             words = f"{domain} is served by {disclosure.holder(mr, installation, holder, owner)}. {refusal}"
-            passing = self.mover.leaves(holder, owner)
-            yield Problem(Reason.DOMAIN_CONFLICT, f"{_FIELD}: {words}", passing)
+            yield Problem(Reason.DOMAIN_CONFLICT, f"{_FIELD}: {words}")
 
     def _note(self, domain: str, **found: str | None) -> None:
         """Tell those who run the provider what the message may not name."""

@@ -20,8 +20,6 @@ class Problem:
 
     reason: Reason
     message: str
-    passing: bool = False
-    """It ends within a minute or two, and nobody has to act."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +43,6 @@ class Result:
         """Of all problems, where it is one; else ValidationFailed."""
         reasons = {problem.reason for problem in self.problems}
         return reasons.pop() if len(reasons) == 1 else Reason.VALIDATION_FAILED
-
-    @property
-    def passing(self) -> bool:
-        """One of the problems ends soon."""
-        return any(problem.passing for problem in self.problems)
 
     @property
     def message(self) -> str:

@@ -158,9 +158,8 @@ class Checks:
             return _unnamed(error, sorted(added), searched, serving=serving)
         if problems:
             more = "; other domains may be taken, too" if holders.unfinished else ""
-            found = Result(problems)
-            words = found.message + more
-            return guards.invalid(words, Reason.DOMAIN_CONFLICT, serving=serving, passing=found.passing)
+            words = Result(problems).message + more
+            return guards.invalid(words, Reason.DOMAIN_CONFLICT, serving=serving)
         if holders.ours:
             return None
         if holders.unfinished or holders.moves:
@@ -173,17 +172,20 @@ class Checks:
     ) -> frozenset[str]:
         """Those of the domains of a refused creation or change that another tenant or distribution is found
         to have, or that are kept for another namespace; as far as a few calls tell."""
-        domains, own = sorted(domains), seen.id if seen else None
-        holders = Holders(self.cloudfront, self.memory, self._mover(mr))
-        parent = None if seen else _inherited(asked)
+        domains = sorted(domains)
         try:
-            found = {d for d in domains if tuple(holders.conflicts(asked.name, (d,), own, parent))}
-            return frozenset(found) | (self.keeper.refusals(mr, domains).keys() if self.keeper else set())
-        except AwsError as error:
-            _log.warning("cannot look for who has a domain", tenant=asked.name, error=str(error))
+            kept = self.keeper.refusals(mr, domains).keys() if self.keeper else set()
         except NotYet as error:
             _log.warning("cannot read for whom a domain is kept", tenant=asked.name, error=str(error))
-        return frozenset()
+            kept = set()
+        holders = Holders(self.cloudfront, self.memory, self._mover(mr))
+        own, parent = (seen.id, None) if seen else (None, _inherited(asked))
+        try:
+            found = {d for d in domains if tuple(holders.conflicts(asked.name, (d,), own, parent))}
+        except AwsError as error:
+            _log.warning("cannot look for who has a domain", tenant=asked.name, error=str(error))
+            found = set()
+        return frozenset(found | kept)
 
     def _mover(self, mr: Managed) -> Mover:
         return Mover(mr, self.installation, self.everyone)
@@ -191,7 +193,7 @@ class Checks:
 
 def _passed(result: Result, *, serving: bool) -> Passed:
     if result.problems:
-        raise guards.invalid(result.message, result.reason, serving=serving, passing=result.passing)
+        raise guards.invalid(result.message, result.reason, serving=serving)
     moves = Moves(result.moves, covered_later=result.covered_later, more=result.unfinished)
     if result.unchecked:
         _log.warning("not checked for lack of permission", operations=result.unchecked)

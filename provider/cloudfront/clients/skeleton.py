@@ -246,7 +246,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         except (ExternalError, NotYet) as refusal:
             less = self._less_to_create(mr, asked, refusal) if refusal.made_nothing else None
             if less is None:
-                raise
+                raise self._in_time(mr, asked, None, refusal) from None
             change = self._create_less(mr, less[0], refusal)
             return replace(change, message=f"{change.message}, without {less[1]}: {refusal.message}")
 
@@ -313,7 +313,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         try:
             state, unchecked = self._check_change(mr, state, serving=serving)
         except (ExternalError, NotYet) as refusal:
-            raise self._but_the_rest(mr, state, refusal) from refusal
+            raise self._but_the_rest(mr, state, refusal) from None
         state = self._owned(mr, state, afresh=state.proven_afresh)
         self._before_writing(mr, state)
         try:
@@ -421,7 +421,21 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
                 continue
             if effects is not None:
                 return _refused_after(effects, refusal)
-        return _refused_with(mr, failed, state.seen, refusal) if failed else refusal
+        if failed:
+            return _refused_with(mr, failed, state.seen, refusal)
+        return self._in_time(mr, state.todo.target, state.seen, refusal)
+
+    def _in_time(
+        self, mr: Managed, asked: Wanted, seen: Seen | None, refusal: ExternalError | NotYet
+    ) -> ExternalError | NotYet:
+        """The refusal, tried again in time where visitors wait for it."""
+        if isinstance(refusal, ExternalError) and self._ends_soon(mr, asked, seen):
+            return refusal.but(retry=Retry.backoff())
+        return refusal
+
+    def _ends_soon(self, mr: Managed, asked: Wanted, seen: Seen | None) -> bool:
+        """What a creation or a change was refused for is over within a minute or two, at least in part."""
+        return False
 
     def _parts(self, mr: Managed, state: State) -> Iterable[State]:
         """The same with less to do, the most first: what AWS may take while it refuses the whole."""

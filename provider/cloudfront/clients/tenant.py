@@ -34,6 +34,7 @@ from provider.cloudfront.safety.context import Context
 from provider.cloudfront.state import certificates, desired, observed
 from provider.cloudfront.state.certificates import Certificate, Request
 from provider.cloudfront.state.desired import Tenant
+from provider.cloudfront.state.identity import namespace_of
 from provider.cloudfront.state.look_requested import is_requested
 from provider.cloudfront.state.observed import ObservedTenant
 from provider.cloudfront.tenant import assessment, conditions, parts, plan, report
@@ -190,6 +191,14 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         had = self._keeper.held(mr, wanted) | (wanted & observed.domains_in(mr.at_provider))
         left = had - self._checks.had_by_others(mr, asked, had) if had else had
         return frozenset() if left == wanted else left
+
+    def _ends_soon(self, mr: Managed, asked: Tenant, seen: ObservedTenant | None) -> bool:
+        """A tenant of this namespace that has one of the domains is being deleted, as after a change of
+        isolation. What its status says decides about the pace only."""
+        lacking = (asked.domains or frozenset()) - (seen.domains.keys() if seen else set())
+        namespace = namespace_of(mr)
+        going = (each for each in self._with.everyone() if each.deleted and namespace_of(each) == namespace)
+        return any(lacking & observed.domains_in(each.at_provider) for each in going)
 
     def _made(self, mr: Managed, asked: Tenant, seen: ObservedTenant) -> Assessment:
         request = asked.certificate_request

@@ -57,7 +57,7 @@ class Mover:
         # A tenant's name in CloudFront may have no slash, nor a namespace.
         namespace, _, _ = owner.removeprefix(ours).partition("/")
         agreed = namespace == identity.namespace_of(self.mr)
-        if self.leaves(holder, owner):
+        if agreed and any(mr.deleted for mr in self._sources(holder, owner)):
             return "That tenant is being deleted, and the domain is free then. Nobody needs to act"
         sources = () if agreed and not self.wanted else self._sources(holder, owner)
         if not agreed and not any(map(self._gives, sources)):
@@ -73,12 +73,6 @@ class Mover:
         if any(self.mr.at_provider.get("id") in taken_from(source) for source in sources):
             return f"Each of the two would take the other's: remove the annotation {TAKE_ANNOTATION} there"
         return ""
-
-    def leaves(self, holder: ObservedTenant, owner: str | None) -> bool:
-        """The tenant that has a domain is one of this namespace and is being deleted."""
-        begins = f"{self.installation}/DistributionTenant/{identity.namespace_of(self.mr)}/"
-        ours = owner is not None and owner.startswith(begins)
-        return ours and any(mr.deleted for mr in self._sources(holder, owner or ""))
 
     def _sources(self, holder: ObservedTenant, owner: str) -> tuple[Managed, ...]:
         """Whose the tenant is by its owner tag, and who may write to it: whoever can make a resource can have

@@ -504,18 +504,12 @@ def is_dry_run(mr: Managed) -> bool:
 
 
 def invalid(
-    problems: str,
-    reason: Reason = Reason.VALIDATION_FAILED,
-    *,
-    serving: bool = False,
-    passing: bool = False,
+    problems: str, reason: Reason = Reason.VALIDATION_FAILED, *, serving: bool = False
 ) -> ExternalError:
-    """What is asked cannot work; `passing`: but may soon, without anybody."""
-    return _refused(reason, problems, serving=serving, retry=Retry.backoff() if passing else Retry.poll())
+    """What is asked cannot work."""
+    return _refused(reason, problems, serving=serving)
 
 
-def _refused(
-    reason: Reason, message: str, *, serving: bool = False, retry: Retry | None = None
-) -> ExternalError:
+def _refused(reason: Reason, message: str, *, serving: bool = False) -> ExternalError:
     conditions = () if serving else (not_ready(reason, message),)
-    return ExternalError(message, conditions=conditions, retry=retry or Retry.poll())
+    return ExternalError(message, conditions=conditions, retry=Retry.poll())

@@ -125,6 +125,23 @@ def test_what_came_back_without_a_domain_of_its_own_gets_it_later(cloudfront, ke
     assert there(again) == set(OURS)
 
 
+def test_a_creation_is_tried_again_soon_while_the_former_tenant_is_going(cloudfront, kept):
+    before = tenant(cloudfront, *OURS, kept=kept)
+    before.settle()
+    [id_] = [t.id for t in cloudfront.tenants.values() if t.name == "shop.acme"]
+    cloudfront.edit(id_, name="shop.going")
+    again = tenant(cloudfront, *OURS, TAKEN, kept=kept, uid="second")
+    again.reconcile()
+    assert again.error.retry.mode == "Poll"
+    before.delete()
+    again.context["everyone"] = lambda: [before.mr]
+    again.reconcile()
+    assert again.error.retry.mode == "Backoff"
+    before.obj["metadata"]["namespace"] = "others"
+    again.reconcile()
+    assert again.error.retry.mode == "Poll"
+
+
 def test_a_first_creation_is_made_whole_or_not_at_all(cloudfront, kept):
     world = tenant(cloudfront, *OURS, TAKEN, kept=kept)
     passes(world)

@@ -73,6 +73,7 @@ def test_a_domain_of_a_tenant_that_is_going_is_waited_for_and_released_by_nobody
     """As after a confirmed change of isolation."""
     going = source_mr("shop")
     going["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z"
+    going["status"]["atProvider"]["domains"] = [{"domain": MOVED, "status": "active"}]
     world = receiving(take=None, sources=(going,))
     world.edit(domains=[OWN, MOVED])
     world.reconcile()
