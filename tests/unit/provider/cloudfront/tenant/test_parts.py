@@ -100,6 +100,14 @@ def test_a_new_domain_is_added_beside_one_that_somebody_has(world):
     assert OTHERS in world.error.message
 
 
+def test_a_domain_that_somebody_took_off_is_put_back_beside_one_that_is_refused(world):
+    world.edit(domains=["a.example.com", "b.example.com", OTHERS])
+    world.reconcile()
+    world.cloudfront.edit(there(world).id, domains={"a.example.com": "active"})
+    world.reconcile()
+    assert set(there(world).domains) == {"a.example.com", "b.example.com"}
+
+
 def test_a_certificate_that_a_part_asked_for_is_counted(cloudfront):
     cloudfront.pointing.update(["m.example.com", "new.example.net", OTHERS])
     world = named("managed", "m.example.com", cloudfront=cloudfront)
