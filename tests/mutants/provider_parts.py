@@ -9,6 +9,14 @@ _CREATIONS = ("unit/provider/cloudfront/clients/test_refused_creations.py",)
 
 PROVIDER_PARTS = (
     Mutation(
+        "a former tenant is remembered as the holder of its domains",
+        "cloudfront/checks/refusals.py",
+        '            self.memory.forget_holder(("domain", domain))\n',
+        "            pass\n",
+        "a change of isolation is dark until what was looked up is forgotten",
+        _CREATIONS,
+    ),
+    Mutation(
         "no new domain is added beside one that is refused",
         "cloudfront/tenant/parts.py",
         "    more = (replace(whole.target, domains=wanted & has | new) for new in adding if new)\n",

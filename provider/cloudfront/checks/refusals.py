@@ -171,8 +171,11 @@ class Checks:
         self, mr: Managed, asked: Tenant, domains: Iterable[str], seen: ObservedTenant | None = None
     ) -> frozenset[str]:
         """Those of the domains of a refused creation or change that another tenant or distribution is found
-        to have, or that are kept for another namespace; as far as a few calls tell."""
+        to have, or that are kept for another namespace; as far as a few calls tell. Those that this namespace
+        had are looked for anew: a tenant of its own that had one may be gone since."""
         domains = sorted(domains)
+        for domain in self.keeper.held(mr, domains) if self.keeper else ():
+            self.memory.forget_holder(("domain", domain))
         try:
             kept = self.keeper.refusals(mr, domains).keys() if self.keeper else set()
         except NotYet as error:

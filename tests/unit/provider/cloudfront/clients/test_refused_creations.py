@@ -125,6 +125,22 @@ def test_what_came_back_without_a_domain_of_its_own_gets_it_later(cloudfront, ke
     assert there(again) == set(OURS)
 
 
+def test_a_former_tenant_that_is_gone_is_not_remembered_as_the_holder(cloudfront, kept):
+    """One of the domains is kept for others, so that AWS is not asked for the rest before that is known."""
+    kept.hold([TAKEN], "others")
+    before = tenant(cloudfront, *OURS, kept=kept)
+    before.settle()
+    [id_] = [t.id for t in cloudfront.tenants.values() if t.name == "shop.acme"]
+    cloudfront.edit(id_, name="shop.going")
+    again = tenant(cloudfront, *OURS, TAKEN, kept=kept, uid="second")
+    again.reconcile()
+    assert there(again) == set()
+    del cloudfront.tenants[id_]
+    again.clock.advance(5)
+    again.reconcile()
+    assert there(again) == set(OURS)
+
+
 def test_a_creation_is_tried_again_soon_while_the_former_tenant_is_going(cloudfront, kept):
     before = tenant(cloudfront, *OURS, kept=kept)
     before.settle()
