@@ -135,3 +135,33 @@ def test_elsewhere_the_confirmation_names_what_goes_dark(claims: Claims, world: 
         claims.wait("the domains to move", lambda: settled(claims, gaps.domains, True), seconds=240)
     print(f"dark for virtual seconds: {gaps.dark}")
     assert max(gaps.dark.values(), default=0) < MINUTE
+
+
+def test_a_domain_of_others_in_the_same_edit_makes_the_gap_no_longer(claims: Claims, world: World) -> None:
+    """It is kept for another namespace, and refused; the others come back as soon as the old tenants are
+    gone."""
+    others, taken = Claims(world, f"{claims.namespace}-x"), f"taken-{claims.namespace}.example.com"
+    domains = [f"{letter}-{claims.namespace}.example.com" for letter in "cd"]
+    others.apply(others.claim("holder", domains=[taken]))
+    others.wait_ready("holder")
+    claims.apply(claims.claim("merging", isolation="PerDomain", domains=domains))
+    claims.wait_ready("merging", seconds=120)
+    world.emulator.set_rate(SLOW)
+    with Gaps(world, domains).measured() as gaps:
+        claims.patch("merging", {"isolation": "Shared", "domains": [*domains, taken]})
+        blocked = lambda: (c := condition(claims.get("merging"), "Blocked"))["status"] == "True" and c  # noqa: E731
+        message = claims.wait("the confirmation", blocked, seconds=120)["message"]
+        token = message.partition("edgetenants.io/confirm: ")[2].partition(" ")[0]
+        where = ("tenantclaim", "merging", "-n", claims.namespace)
+        world.kubectl("annotate", *where, f"edgetenants.io/confirm={token}")
+        one = lambda: len(set(homes(claims, domains).values()) - {""}) == 1  # noqa: E731
+        whole = lambda: one() and "" not in homes(claims, domains).values()  # noqa: E731
+        claims.wait("the domains to come back", whole, seconds=240)
+    world.emulator.set_rate(FAST)
+    assert max(gaps.dark.values(), default=0) < 4 * MINUTE
+    assert homes(claims, [taken])[taken].startswith(others.namespace)
+    claims.wait(
+        "the conflict", lambda: condition(claims.get("merging"), "Live").get("reason") == "DomainConflict"
+    )
+    claims.delete_all()
+    others.delete_all()
