@@ -61,6 +61,8 @@ _OF_DOMAINS: Final = frozenset(
         Reason.CERTIFICATE_SAN_MISMATCH,
         Reason.DOMAIN_CONFLICT,
         Reason.DOMAIN_VALIDATION_PENDING,
+        Reason.INVALID_SPEC,
+        Reason.QUOTA_EXCEEDED,
         Reason.VALIDATION_FAILED,
     }
 )

@@ -165,7 +165,7 @@ def test_a_first_creation_is_made_whole_or_not_at_all(cloudfront, kept):
     assert world.ready() == ("False", "DomainConflict")
 
 
-@pytest.mark.parametrize("code", ["AccessDenied", "EntityLimitExceeded", "InternalFailure"])
+@pytest.mark.parametrize("code", ["AccessDenied", "Throttling", "InternalFailure"])
 def test_what_fewer_domains_do_not_help_is_met_once(cloudfront, code):
     world = tenant(cloudfront, *OURS)
     world.settle()
@@ -178,6 +178,26 @@ def test_what_fewer_domains_do_not_help_is_met_once(cloudfront, code):
         calls = world.reconcile()
         world.clock.advance(600)
     assert calls.count(CREATE) == 1
+
+
+@pytest.mark.parametrize("code", ["EntityLimitExceeded", "InvalidArgument"])
+def test_a_tenant_comes_back_though_aws_refuses_so_many_domains(cloudfront, code):
+    world = tenant(cloudfront, *OURS)
+    world.settle()
+    world.edit(domains=[*OURS, "new.example.com"])
+    lose(world)
+    create, refused = cloudfront.create_tenant, []
+
+    def up_to_two(asked):
+        if len(asked.domains) > 2:
+            refused.append(asked)
+            raise AwsError(CREATE, code, "too many", status=400)
+        return create(asked)
+
+    cloudfront.create_tenant = up_to_two
+    passes(world)
+    assert refused
+    assert set(OURS) <= there(world)
 
 
 def test_a_tenant_that_is_gone_serves_nothing(cloudfront):
