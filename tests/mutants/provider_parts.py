@@ -9,6 +9,14 @@ _CREATIONS = ("unit/provider/cloudfront/clients/test_refused_creations.py",)
 
 PROVIDER_PARTS = (
     Mutation(
+        "what is refused twice is tried again at the poll interval",
+        "cloudfront/clients/skeleton.py",
+        "                raise self._in_time(mr, less, None, refusal) from again\n",
+        "                raise refusal from again\n",
+        "a change of isolation is dark for minutes longer",
+        _CREATIONS,
+    ),
+    Mutation(
         "a former tenant is remembered as the holder of its domains",
         "cloudfront/checks/refusals.py",
         '            self.memory.forget_holder(("domain", domain))\n',

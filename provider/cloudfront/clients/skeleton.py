@@ -268,7 +268,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             return self._create(mr, less)
         except (ExternalError, NotYet) as again:
             if again.made_nothing:
-                raise refusal from again
+                raise self._in_time(mr, less, None, refusal) from again
             raise
 
     def _less_to_create(

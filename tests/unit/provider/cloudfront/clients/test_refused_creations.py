@@ -141,6 +141,20 @@ def test_a_former_tenant_that_is_gone_is_not_remembered_as_the_holder(cloudfront
     assert there(again) == set(OURS)
 
 
+def test_it_is_tried_again_soon_though_less_was_refused_as_well(cloudfront, kept):
+    before = tenant(cloudfront, *OURS, kept=kept)
+    before.settle()
+    before.delete()
+    [id_] = [t.id for t in cloudfront.tenants.values() if t.name == "shop.acme"]
+    cloudfront.edit(id_, name="shop.going")
+    again = tenant(cloudfront, *OURS, TAKEN, kept=kept, uid="second")
+    again.context["everyone"] = lambda: [before.mr]
+    # AWS frees a domain later than its look-up says.
+    cloudfront.tenant_of_domain = lambda domain: None
+    assert again.reconcile().count(CREATE) == 2, "the whole, and what the namespace had"
+    assert again.error.retry.mode == "Backoff"
+
+
 def test_a_creation_is_tried_again_soon_while_the_former_tenant_is_going(cloudfront, kept):
     before = tenant(cloudfront, *OURS, kept=kept)
     before.settle()
