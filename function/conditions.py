@@ -339,7 +339,7 @@ def _suspended(
         )
         return Told(ClaimConditionType.SUSPENDED, False, SuspendedReason.ACTIVE, message)
     message = "The tenants are disabled and kept, as asked. Set spec.suspended to false to have them serve."
-    if not all(map(_is_there, tenants)):
+    if not tenants or not all(map(_is_there, tenants)):
         message = f"Nothing is served, as asked. A tenant does not exist in AWS; {teller} says why."
     return Told(ClaimConditionType.SUSPENDED, True, SuspendedReason.MANUALLY_SUSPENDED, message)
 

@@ -31,11 +31,12 @@ def derive(
     tenants = tuple(tenants)
     # Of two tenants that know a domain the first is asked.
     serving = {domain: each for each in reversed(tenants) for domain in each.domain_states}
-    active = {domain for each in tenants if answers(each) for domain in each.active}
+    answering = [each for each in tenants if answers(each)]
+    active = {domain for each in answering for domain in each.active}
     fields = {
         "domainsReady": f"{len(active.intersection(served))}/{len(served)}",
         "phase": phase(finding.reason),
-        "url": _url(served, tenants),
+        "url": _url(served, answering),
         "routingEndpoint": next((each.routing_endpoint for each in tenants if each.routing_endpoint), None),
         "domains": [_domain(domain, serving.get(domain)) for domain in sorted(served)],
         "dnsInstructions": list(_distinct(tenants, parked)) or None,
@@ -43,11 +44,10 @@ def derive(
     return structs.of({key: value for key, value in fields.items() if value is not None})
 
 
-def _url(served: Sequence[str], tenants: Sequence[ObservedTenant]) -> str | None:
+def _url(served: Sequence[str], answering: Sequence[ObservedTenant]) -> str | None:
     """Where visitors find the first domain: nowhere before CloudFront answers for it, nor while DNS leads
     elsewhere."""
-    serving = (each for each in tenants if answers(each))
-    active = {domain for each in serving for domain in each.active - each.unreached}
+    active = {domain for each in answering for domain in each.active - each.unreached}
     first = next((domain for domain in served if not domain.startswith(domains.WILDCARD)), None)
     return f"https://{first}" if first in active else None
 

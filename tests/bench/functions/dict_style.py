@@ -124,7 +124,9 @@ def status_of(claim: dict, looked: list[dict], live: tuple[str, str]) -> dict:
     ]
     first = looked[0]
     served = first["state"] == "active" and first["record"] not in ("Missing", "Wrong")
+    active = sum(t["state"] == "active" for t in looked)
     fields = {
+        "domainsReady": f"{active}/{len(looked)}",
         "phase": PHASES.get(live[0], "Failed"),
         "url": f"https://{claim['spec']['domains'][0]}" if served else None,
         "routingEndpoint": next((t["endpoint"] for t in looked if t["endpoint"]), None),

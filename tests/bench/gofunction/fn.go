@@ -171,7 +171,7 @@ func setStatus(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, obse
 	if err != nil {
 		return errors.Wrap(err, "cannot get the desired composite")
 	}
-	rows, records, endpoint := make([]any, 0, len(tenants)), []any{}, ""
+	rows, records, endpoint, active := make([]any, 0, len(tenants)), []any{}, "", 0
 	sorted := slices.SortedFunc(slices.Values(tenants), func(a, b *tenant) int { return strings.Compare(a.domain, b.domain) })
 	for _, t := range sorted {
 		rows = append(rows, t.row())
@@ -183,8 +183,12 @@ func setStatus(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, obse
 		if endpoint == "" {
 			endpoint = t.endpoint
 		}
+		if t.state() == "active" {
+			active++
+		}
 	}
-	status := map[string]any{"phase": live.phase(), "domains": rows}
+	ready := fmt.Sprintf("%d/%d", active, len(tenants))
+	status := map[string]any{"phase": live.phase(), "domains": rows, "domainsReady": ready}
 	if len(records) > 0 {
 		status["dnsInstructions"] = records
 	}
