@@ -56,6 +56,7 @@ lint: $(READY) ## Style, strict types, import rules, no clock but ours, generate
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m apis.generate --check
 	@$(BIN)/python -m provider.iampage --check
+	@$(BIN)/python -m pytest -q tests/unit/mutants
 
 generate: $(READY) ## Write CRDs, XRDs, Composition and reference docs from apis/, docs/iam.md from the calls
 	@$(BIN)/python -m apis.generate

@@ -222,8 +222,8 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     Mutation(
         "visitors are sent to a tenant that is not rolled out",
         "status.py",
-        "answers(each))",
-        "each.enabled is not False)",
+        "answering = [each for each in tenants if answers(each)]",
+        "answering = [each for each in tenants if each.enabled is not False]",
         "status.url leads to nothing",
         ("unit/function/test_cases.py",),
     ),

@@ -1,12 +1,13 @@
-"""The hand-written pages are in plain English: none has a phrase of the list below, outside of code."""
+"""The hand-written pages, and the strings and docstrings of the code, are in plain English: none has a phrase
+of the word list in plain_english.py, outside of code."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import Final
 
 import pytest
+
+from tests.unit.docs.plain_english import ADVICE, findings, of_python
 
 ROOT = Path(__file__).resolve().parents[3]
 GENERATED = {ROOT / "docs" / "iam.md"}
@@ -23,73 +24,9 @@ PAGES = sorted(
     - GENERATED
     - {ROOT / "CHANGELOG.md"}
 )
-
-ACTOR: Final = "name who acts: the provider, the function, Crossplane, CloudFront, the platform team"
-REPORT: Final = "say how: the condition shows it, the provider logs it, or emits an event"
-READ: Final = "say what happens: the provider reads, checks, polls or observes it"
-ADVICE: Final = {
-    r"nobody(?:'s)?": f"{ACTOR}; or 'no one'",
-    r"somebody(?:'s)?": f"{ACTOR}; or leave the actor out: 'was deleted in AWS'",
-    r"everybody(?:'s)?": "name them: any namespace, all claims",
-    r"whoever": "name the role: the owner of the domain, the claim's author; or 'anyone who'",
-    r"anew": "again; or the verb that means it: recreate, rewrite, request another",
-    r"(?:made|makes?) again": "recreate",
-    r"by itself": "say who does it, or leave it out: 'the provider retries'",
-    r"told of": REPORT,
-    r"(?:is|are|be) told": REPORT,
-    r"looked at": READ,
-    r"looks? at (?:a|the) tenant": READ,
-    r"next look": "the next poll, or the next reconcile",
-    r"none is made": "'recreation is on hold'",
-    r"the dead say": "'a process that is down leaves its last status in place'",
-    r"no more is known": "'for no known reason'",
-    r"nothing known": "'for no known reason'",
-    r"(?:the|a) way out": "'says how to proceed'",
-    r"(?:put|puts|putting) right": "repair, correct",
-    r"mend(?:s|ed)?": "fix",
-    r"amid": "during",
-    r"(?:be|is|are) had": "get: 'the namespace gets the domain'",
-    r"go(?:es)? dark": "is down, is not served",
-    r"(?:hold|holds|held) up": "block, delay",
-    r"begun": "start",
-    r"stands? (?:in|there|here|beside)": "'is in', 'contains'",
-    r"beside the namespaces": "cluster-scoped",
-    r"(?:is|are) other (?:than|for)": "differ",
-    r"(?:knows?|known) (?:no|neither)": "does not support, does not have",
-    r"(?:whose|who) it is": "'its owner'",
-    r"in silence": "silently",
-    r"the outside world": "the external system, the external API",
-    r"not acted upon": "without effect, not implemented",
-    r"counts as satisfied": "'not requested; treated as ready'",
-    r"takes? no more requests": "'AWS is throttling requests'",
-    r"an accident is not repeated": "'mass deletions do not cascade'",
-    r"honest about it": "'Status: alpha'",
-}
-"""A phrase that reads as translated, and what to write instead."""
-
-CODE = re.compile(r"^ *```.*?^ *```$|`[^`]*`|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
-"""Code blocks, code spans and the targets of links: messages are quoted there as the code writes them."""
-
-
-def prose(text: str) -> str:
-    """The text with code blanked out, its lines as they were."""
-    return CODE.sub(lambda code: re.sub(r"[^\n]", " ", code[0]), text)
-
-
-def pattern(phrase: str) -> re.Pattern[str]:
-    """The phrase as whole words, also across a line break."""
-    return re.compile(r"(?<![\w-])(?:" + phrase.replace(" ", r"\s+") + r")(?![\w-])", re.IGNORECASE)
-
-
-def findings(name: str, text: str) -> list[str]:
-    """What is to be reworded: file, line, phrase and advice."""
-    plain = prose(text)
-    found = sorted(
-        (plain.count("\n", 0, match.start()) + 1, " ".join(match[0].split()), advice)
-        for phrase, advice in ADVICE.items()
-        for match in pattern(phrase).finditer(plain)
-    )
-    return [f"{name}:{line}: '{phrase}': {advice}" for line, phrase, advice in found]
+PACKAGES = ()
+"""Of those whose strings and docstrings are reviewed."""
+MODULES = sorted(file for package in PACKAGES for file in (ROOT / package).glob("**/*.py"))
 
 
 def test_the_pages_are_there() -> None:
@@ -101,6 +38,18 @@ def test_the_pages_are_there() -> None:
 def test_a_page_is_in_plain_english(page: Path) -> None:
     found = findings(str(page.relative_to(ROOT)), page.read_text())
     assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(ROOT)))
+def test_strings_and_docstrings_are_in_plain_english(module: Path) -> None:
+    found = of_python(str(module.relative_to(ROOT)), module.read_text())
+    assert not found, "\n".join(found)
+
+
+def test_strings_of_python_are_found_with_their_line() -> None:
+    source = '"""Made\nanew."""\nnobody = "x anew"\nf"{nobody} is told {1}"  # anew\n'
+    assert [line.partition(": '")[0] for line in of_python("m.py", source)] == ["m.py:2", "m.py:3", "m.py:4"]
+    assert len(of_python("m.py", source, docstrings=False)) == 2
 
 
 def test_a_finding_has_file_line_phrase_and_advice() -> None:
