@@ -82,9 +82,9 @@ def of_python(name: str, source: str, *, docstrings: bool = True) -> list[str]:
     documentation = set(_docstrings(parsed))
     found = []
     for node in ast.walk(parsed):
-        if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or len(node.value.split()) < 2:
+        if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
             continue
-        if docstrings or node not in documentation:
+        if len(node.value.split()) > 1 and (docstrings or node not in documentation):
             lines = findings("", node.value)
             found += [(node.lineno + int(line.split(":")[1]) - 1, line.split(": ", 1)[1]) for line in lines]
     return [f"{name}:{line}: {rest}" for line, rest in sorted(found)]
