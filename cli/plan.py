@@ -207,7 +207,6 @@ class _Plans:
                 drift_policy=self.policy,
                 peers=sight.peers,
                 everyone=sight.everyone,
-                unseen=sight.in_words,
                 rehearsing=True,
             )
             found = rehearse(_CLIENTS[document.kind](context), mr, recorder)

@@ -133,7 +133,7 @@ PROVIDER_GUARDS = (
     Mutation(
         "another owner's tenant is taken where it was given",
         "cloudfront/ownership/judgement.py",
-        "    if tagged and not left:\n        return Ownership.OTHERS\n",
+        "    if tagged:\n        return Ownership.OTHERS\n",
         "",
         "one cluster takes another's tenants",
         _OWNERSHIP,
@@ -141,8 +141,8 @@ PROVIDER_GUARDS = (
     Mutation(
         "a tenant without owner is taken",
         "cloudfront/ownership/judgement.py",
-        "return Ownership.LEFT if left else Ownership.NOBODYS",
-        "return Ownership.GIVEN",
+        "    return Ownership.NOBODYS",
+        "    return Ownership.GIVEN",
         "whoever chooses a name gets the tenant that stands under it",
         _OWNERSHIP,
     ),

@@ -65,14 +65,6 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
         (f"{_PROOF}::test_a_hand_over_is_refused_and_never_repaired",),
     ),
     Mutation(
-        "what was handed to an absent owner is taken back",
-        "cloudfront/ownership/judgement.py",
-        ' and tagged.startswith(f"{installation}/") and not recorded(mr, seen)',
-        ' and tagged.startswith(f"{installation}/")',
-        "a tenant cannot be handed over before its new owner is there",
-        (f"{_PROOF}::test_what_was_handed_to_one_here_who_has_no_resource_yet_is_not_taken_back",),
-    ),
-    Mutation(
         "status alone tells whose a tenant without an owner tag is",
         "cloudfront/ownership/judgement.py",
         "    return all(tags.get(key) == own[key] for key in _NAMING if key in own)\n",

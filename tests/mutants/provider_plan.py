@@ -58,14 +58,6 @@ PROVIDER_PLAN: tuple[Mutation, ...] = (
         (_DISCLOSURE,),
     ),
     Mutation(
-        "who could not be seen is taken for gone",
-        "cloudfront/adoption/owner_look.py",
-        "    if having.unseen and owner and verdict in",
-        "    if not having.cloudfront and verdict in",
-        "a plan shows the takeover of a tenant whose owner lives",
-        (_PEERS,),
-    ),
-    Mutation(
         "one that is not applied yet is the oldest",
         "cloudfront/rehearsal/sight.py",
         '{"creationTimestamp": _YOUNGEST, **mr.metadata}',

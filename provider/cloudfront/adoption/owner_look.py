@@ -34,7 +34,7 @@ __all__ = ["Looked", "before_deletion", "before_writing", "look", "made", "verif
 
 _log = structlog.get_logger("provider.cloudfront.ownerlook")
 
-_FREE: Final = frozenset({Ownership.GIVEN, Ownership.NOBODYS, Ownership.LEFT})
+_FREE: Final = frozenset({Ownership.GIVEN, Ownership.NOBODYS})
 """Somebody may take it over, or has said so."""
 
 Seen = TypeVar("Seen", bound=Observed)
@@ -237,15 +237,12 @@ def _rival(mr: Managed, seen: Seen, having: Context) -> Managed | None:
 
 def _judge(mr: Managed, seen: Seen, having: Context) -> Ownership:
     held = having.memory.proofs.held(mr.uid, seen.id)
-    peers = having.peers(mr, judgement.names(seen))
-    return judgement.judge(mr, seen, seen.tags or {}, having.installation, peers, held=held)
+    return judgement.judge(mr, seen, seen.tags or {}, having.installation, held=held)
 
 
 def _accepted(mr: Managed, seen: Seen, having: Context) -> Ownership:
     """Whose it is by its tags, which were just read, when it may be written to."""
     verdict, owner = _judge(mr, seen, having), (seen.tags or {}).get(identity.OWNER_TAG)
-    if having.unseen and owner and verdict in (Ownership.LEFT, Ownership.GIVEN):
-        raise guards.owner_unseen(mr, having.unseen)
     if verdict in _FREE and _is_held(mr, seen, having):
         verdict = Ownership.HELD
     if verdict in (Ownership.OURS, Ownership.GIVEN, Ownership.LOST):

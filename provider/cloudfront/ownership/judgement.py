@@ -57,7 +57,6 @@ class Ownership(Enum):
     GIVEN = "it has no owner any more, and a person gave it to this resource"
     NOBODYS = "it has no owner"
     HELD = "it has lost its owner tag, and another resource of this cluster manages it"
-    LEFT = "its owner is no longer in this cluster"
     OTHERS = "its owner is another"
 
 
@@ -143,22 +142,19 @@ def judge(
     seen: Resource,
     tags: Mapping[str, str],
     installation: str,
-    peers: Iterable[Managed],
     *,
     held: bool = False,
 ) -> Ownership:
     """Whose the tenant is, by its tags and the annotation that gives it away.
 
-    One that another resource of this installation left behind is as if it had no owner: `peers`, the others
-    whose external name leads to it, has no such resource any more. Of other installations nothing is known.
-    One that this resource had, and that was handed to somebody else, is not taken back in any case.
+    A tenant with another owner tag is never adopted, also where that owner has no resource in this cluster:
+    an administrator may have handed the tenant over just now, before that resource exists.
 
     Args:
         mr: the managed resource.
         seen: the tenant.
         tags: its tags, just read.
         installation: of the provider.
-        peers: the others whose external name leads to it.
         held: this process has proven before that it is the managed resource's.
     """
     tagged = tags.get(identity.OWNER_TAG)
@@ -166,14 +162,11 @@ def judge(
         return Ownership.OURS
     if not tagged and (held or (recorded(mr, seen) and _named(mr, tags, installation, seen.name))):
         return Ownership.LOST
-    left = tagged is not None and tagged.startswith(f"{installation}/") and not recorded(mr, seen)
-    if left and any(identity.owner_of(peer, installation, seen.name) == tagged for peer in peers):
-        left = False
-    if tagged and not left:
+    if tagged:
         return Ownership.OTHERS
     if mr.annotations.get(ADOPT_ANNOTATION) == seen.id:
         return Ownership.GIVEN
-    return Ownership.LEFT if left else Ownership.NOBODYS
+    return Ownership.NOBODYS
 
 
 def _named(mr: Managed, tags: Mapping[str, str], installation: str, name: str) -> bool:

@@ -37,8 +37,6 @@ class Context:
     """Those that lead to the same external resource."""
     everyone: Callable[[], Iterable[Managed]] = lambda: ()
     """The managed resources of all kinds."""
-    unseen: str = ""
-    """Which of them could not be seen, and why, in words; the provider sees them all."""
     confirmed: str = ""
     """What somebody confirmed on the provider config."""
     poll_seconds: float = 60.0

@@ -42,7 +42,6 @@ __all__ = [
     "is_confirmed",
     "is_dry_run",
     "leads_nowhere",
-    "owner_unseen",
     "refuse_beside",
     "token_of",
     "with_contention",
@@ -133,26 +132,17 @@ def adoption_refused(
     if verdict is Ownership.OTHERS:
         which = which if known else name
         whose = owner if known else f"another namespace or installation. {disclosure.HIDDEN}"
-        way_out = f"it belongs to {whose}. {advice.sentence(other_name)}"
+        ours = identity.owner_of(mr, installation, "NAME" if judgement.names_by_id(mr) else name)
+        way_out = (
+            f"it belongs to {whose}. {advice.sentence(other_name)}. To hand it over, an administrator sets "
+            f"its tag {identity.OWNER_TAG} to {ours} in AWS"
+        )
     elif verdict is Ownership.HELD:
         way_out = f"{verdict.value}. {advice.sentence(other_name)}"
     else:
-        former = f" ({owner})" if verdict is Ownership.LEFT and known else ""
-        way_out = (
-            f"{verdict.value}{former}. To take it over, {advice.take_over(mr, seen.id)}; or {other_name}"
-        )
+        way_out = f"{verdict.value}. To take it over, {advice.take_over(mr, seen.id)}; or {other_name}"
     words = f"{noun(mr)} {which} exists in CloudFront, and {way_out}"
     return _refused(Reason.ADOPTION_REFUSED, words)
-
-
-def owner_unseen(mr: Managed, unseen: str) -> ExternalError:
-    """A tenant of that name is there, and its owner may be a resource that could not be seen."""
-    return _refused(
-        Reason.ADOPTION_REFUSED,
-        f"{noun(mr)} {mr.external_name} exists in CloudFront and has the owner tag of another resource of "
-        f"this installation. Whether that one is still there could not be seen ({unseen}), so the "
-        f"{noun(mr)} is not taken over",
-    )
 
 
 def _no_longer(mr: Managed, seen: Resource, owner: str | None, installation: str, *, held: bool) -> str:

@@ -240,7 +240,7 @@ def test_a_name_that_another_namespace_has_is_told_and_not_retried_in_haste():
     world.cloudfront.add(tags={"edgetenants.io/owner": "cluster-1/DistributionTenant/other/shop.acme"})
     world.reconcile()
     assert world.ready() == ("False", "AdoptionRefused")
-    assert "its owner is no longer in this cluster" in world.condition("Ready")[2]
+    assert "it belongs to another namespace" in world.condition("Ready")[2]
     assert "cluster-1/DistributionTenant/other" not in world.condition("Ready")[2]
     assert world.error.retry.mode.value == "Poll"
 

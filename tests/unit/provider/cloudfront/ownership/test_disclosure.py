@@ -118,11 +118,12 @@ def test_a_tenant_that_is_found_by_its_id_is_not_named():
 
 def test_whose_a_tenant_was_is_not_told_to_those_who_take_it_over():
     cloudfront = FakeCloudFront()
-    tags = {OWNER_TAG: OF_SALES, "crossplane-name": SECRET, "crossplane-namespace": "sales"}
+    # Somebody removed its owner tag alone.
+    tags = {"crossplane-name": SECRET, "crossplane-namespace": "sales"}
     cloudfront.add(name="shop.acme", tags=tags)
     world = World(managed(), cloudfront)
     world.reconcile()
-    assert "its owner is no longer in this cluster. To take it over" in told(world)
+    assert "it has no owner. To take it over" in told(world)
     world.obj["metadata"]["annotations"]["edgetenants.io/adopt"] = "dt_1"
     world.context["frozen"] = "the test says so"
     world.reconcile()

@@ -73,28 +73,37 @@ def test_it_is_refused_and_left_alone(tags, annotations, words):
     assert not wrote(world)
 
 
-LEFT = f"{INSTALLATION}/DistributionTenant/old/shop.acme"
-
-
 @pytest.mark.parametrize(
-    ("adopt", "owner_lives", "taken", "words"),
+    "owner",
     [
-        pytest.param({}, False, False, "its owner is no longer in this cluster. To take", id="not given"),
-        pytest.param({"edgetenants.io/adopt": "dt_1"}, False, True, "", id="given"),
-        pytest.param(
-            {"edgetenants.io/adopt": "dt_1"}, True, False, "it belongs to another namespace", id="alive"
-        ),
+        pytest.param(f"{INSTALLATION}/DistributionTenant/handed-over/shop.acme", id="another namespace's"),
+        pytest.param(f"{INSTALLATION}/DistributionTenant//shop.acme", id="a cluster-scoped resource's"),
+        pytest.param(f"{INSTALLATION}/DistributionTenant/shop/shop.other", id="another tenant's here"),
     ],
 )
-def test_a_tenant_that_was_left_behind_here_can_be_given_to_another(adopt, owner_lives, taken, words):
-    peers = [rival(namespace="old")] if owner_lives else []
-    world = found({OWNER_TAG: LEFT}, obj=managed(annotations=adopt), peers=lambda *_: peers)
+def test_an_owner_without_a_resource_is_an_owner(owner):
+    """An administrator may have handed the tenant over, and its new owner has no resource yet."""
+    world = found({OWNER_TAG: owner}, obj=managed(annotations={"edgetenants.io/adopt": "dt_1"}))
     world.reconcile()
-    assert (world.cloudfront.only.tags[OWNER_TAG] == OURS) is taken
-    if not taken:
-        assert words in world.error.message
-        assert world.ready() == ("False", "AdoptionRefused")
-        assert not wrote(world)
+    assert world.ready() == ("False", "AdoptionRefused")
+    assert f"an administrator sets its tag edgetenants.io/owner to {OURS} in AWS" in world.error.message
+    assert not wrote(world)
+    world.cloudfront.only.tags[OWNER_TAG] = OURS
+    world.settle()
+    assert world.ready() == ("True", "Available")
+
+
+def test_an_adoption_ends_where_the_tenant_is_handed_over_in_its_pause():
+    world = found({}, obj=managed(annotations={"edgetenants.io/adopt": "dt_1"}))
+    world.reconcile()
+    assert world.cloudfront.only.tags == {OWNER_TAG: OURS}
+    other = f"{INSTALLATION}/DistributionTenant/handed-over/shop.acme"
+    world.cloudfront.only.tags[OWNER_TAG] = other
+    world.clock.advance(world.error.after)
+    world.reconcile()
+    assert world.ready() == ("False", "AdoptionRefused")
+    assert world.cloudfront.only.tags == {OWNER_TAG: other}
+    assert "UpdateDistributionTenant" not in world.cloudfront.journal
 
 
 def test_a_given_tenant_is_marked_before_it_is_changed():
