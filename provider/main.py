@@ -28,7 +28,7 @@ from edgetenants_runtime.manager import Manager, Settings
 from edgetenants_runtime.process.controller import Controller
 from edgetenants_runtime.process.health import Starting
 from edgetenants_runtime.providerconfigs import ConfigKinds
-from provider import installation, options
+from provider import installation, options, waiting
 from provider.cloudfront.account.sessions import Accounts
 from provider.cloudfront.aws.metrics import Gauges, Instruments
 from provider.cloudfront.clients.connector import GroupConnector, TenantConnector
@@ -120,6 +120,7 @@ def wire(client: KubeClient, clock: Clock, settings: Settings, policy: Policy) -
                 kept=kept,
             )
             controllers.append(manager.manage(managed_kind(kind), connector, configs))
+    waiting.follow(tenants)
     return manager
 
 

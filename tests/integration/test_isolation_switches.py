@@ -2,6 +2,7 @@
 while."""
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -163,5 +164,36 @@ def test_a_domain_of_others_in_the_same_edit_makes_the_gap_no_longer(claims: Cla
     claims.wait(
         "the conflict", lambda: condition(claims.get("merging"), "Live").get("reason") == "DomainConflict"
     )
+    claims.delete_all()
+    others.delete_all()
+
+
+def test_a_domain_that_goes_to_another_claim_of_the_team_is_there_at_once(
+    claims: Claims, world: World
+) -> None:
+    """Though the claim that gets it is refused another domain, and retried ever less often."""
+    others, taken = Claims(world, f"{claims.namespace}-x"), f"taken-{claims.namespace}.example.com"
+    stays, goes, own = (f"{name}-{claims.namespace}.example.com" for name in ("stays", "goes", "own"))
+    others.apply(others.claim("holder", domains=[taken]))
+    others.wait_ready("holder")
+    claims.apply(claims.claim("from", domains=[stays, goes]))
+    claims.apply(claims.claim("to", domains=[own]))
+    claims.wait_ready("from")
+    claims.wait_ready("to")
+    claims.patch("to", {"domains": [own, goes, taken]})
+    refused = lambda: condition(claims.get("to"), "Live").get("reason") == "DomainConflict"  # noqa: E731
+    claims.wait("the conflict", refused)
+    for _ in range(3):
+        # The pauses between retries double, up to ten minutes.
+        world.emulator.step(600)
+        time.sleep(1)
+    world.emulator.set_rate(SLOW)
+    receiver = homes(claims, [own])[own]
+    with Gaps(world, [goes]).measured() as gaps:
+        claims.patch("from", {"domains": [stays]})
+        claims.wait("the domain to move", lambda: homes(claims, [goes])[goes] == receiver, seconds=240)
+    world.emulator.set_rate(FAST)
+    print(f"dark for virtual seconds: {gaps.dark}")
+    assert max(gaps.dark.values(), default=0) < MINUTE
     claims.delete_all()
     others.delete_all()

@@ -164,8 +164,8 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "a paused predecessor is waited for in silence",
-        "cloudfront/safety/guards.py",
-        "    if predecessor.paused:\n",
+        "cloudfront/state/leaving.py",
+        "    if going.paused:\n",
         "    if False:\n",
         "a claim that was applied again waits for ever, and says that nobody needs to act",
         (_MESSAGES,),
@@ -229,7 +229,7 @@ PROVIDER_MESSAGES = (
     Mutation(
         "a domain of a tenant that is going is to be released",
         "cloudfront/domain/moves.py",
-        "        if agreed and any(mr.deleted for mr in self._sources(holder, owner)):\n",
+        "        if agreed and (going := next(filter(_goes, self._sources(holder, owner)), None)):\n",
         "        if False:\n",
         "people release by hand what was confirmed to go",
         ("unit/provider/cloudfront/domain/test_moves.py",),

@@ -2,6 +2,8 @@
 
 from tests.mutants.mutation import Mutation
 
+_WAITING = ("unit/provider/test_waiting.py",)
+_MOVES = ("unit/provider/cloudfront/domain/test_moves.py",)
 _PARTS = ("unit/provider/cloudfront/tenant/test_parts.py",)
 _GROUP = ("unit/provider/cloudfront/group/test_parts.py",)
 
@@ -223,5 +225,53 @@ PROVIDER_PARTS = (
         "    if world.seen.enabled and world.asked.enabled is not False:\n        # Also",
         "whoever stops a site believes that it stopped",
         _PARTS,
+    ),
+    Mutation(
+        "who waits for a domain is not woken by what this process wrote",
+        "waiting.py",
+        "        controller.informer.cache.on_own_write(on_change)\n",
+        "",
+        "a domain that moves between two claims of a team is served by nobody for up to ten minutes",
+        _WAITING,
+    ),
+    Mutation(
+        "who waits for a domain is not woken by a deletion",
+        "waiting.py",
+        "    left = domains_in(new.at_provider) if new and new.uid == old.uid else frozenset()\n",
+        "    left = domains_in((new or old).at_provider)\n",
+        "what waits for a held deletion is retried ten minutes after it",
+        _WAITING,
+    ),
+    Mutation(
+        "who has a domain is woken when another one gives it up",
+        "waiting.py",
+        "wanted - domains_in(mr.at_provider)",
+        "wanted",
+        "each settled tenant is reconciled for nothing",
+        _WAITING,
+    ),
+    Mutation(
+        "of a deletion that is held nobody is told",
+        "cloudfront/domain/moves.py",
+        "{held or 'No action is needed'}",
+        "No action is needed",
+        "people wait for what never happens",
+        _MOVES,
+    ),
+    Mutation(
+        "a deletion that leaves the tenant is waited for",
+        "cloudfront/domain/moves.py",
+        "    return mr.deleted and leaving.deletes(mr)\n",
+        "    return mr.deleted\n",
+        "people wait for a domain that never becomes free",
+        _MOVES,
+    ),
+    Mutation(
+        "who waits for a deletion that is held asks each minute",
+        "cloudfront/clients/tenant.py",
+        "leaving.deletes(each) and not leaving.held_back(mr, each)",
+        "leaving.deletes(each)",
+        "a hundred of them take a third of the account's rate",
+        _MOVES,
     ),
 )

@@ -31,7 +31,7 @@ from provider.cloudfront.domain.dns_look import DnsLook, unseen
 from provider.cloudfront.lifecycle.actions import Action, ActionFailed, Effects
 from provider.cloudfront.lifecycle.report import Shown
 from provider.cloudfront.safety.context import Context
-from provider.cloudfront.state import certificates, desired, observed
+from provider.cloudfront.state import certificates, desired, leaving, observed
 from provider.cloudfront.state.certificates import Certificate, Request
 from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.identity import namespace_of
@@ -196,11 +196,13 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
 
     def _ends_soon(self, mr: Managed, asked: Tenant, seen: ObservedTenant | None) -> bool:
         """A tenant of this namespace that has one of the domains is being deleted, as after a change of
-        isolation. What its status says decides about the pace only."""
+        isolation, and nothing holds that. What its status says decides about the pace only; where a deletion
+        is held, waiting.py wakes those that wait for its domains."""
         lacking = (asked.domains or frozenset()) - (seen.domains.keys() if seen else set())
         namespace = namespace_of(mr)
         going = (each for each in self._with.everyone() if each.deleted and namespace_of(each) == namespace)
-        return any(lacking & observed.domains_in(each.at_provider) for each in going)
+        with_one = (each for each in going if lacking & observed.domains_in(each.at_provider))
+        return any(leaving.deletes(each) and not leaving.held_back(mr, each) for each in with_one)
 
     def _made(self, mr: Managed, asked: Tenant, seen: ObservedTenant) -> Assessment:
         request = asked.certificate_request

@@ -13,7 +13,7 @@ from typing import Final
 
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.ownership import judgement
-from provider.cloudfront.state import identity
+from provider.cloudfront.state import identity, leaving
 from provider.cloudfront.state.observed import ObservedTenant
 
 __all__ = ["GIVE_ANNOTATION", "TAKE_ANNOTATION", "Mover", "taken_from"]
@@ -57,8 +57,11 @@ class Mover:
         # A tenant's name in CloudFront may have no slash, nor a namespace.
         namespace, _, _ = owner.removeprefix(ours).partition("/")
         agreed = namespace == identity.namespace_of(self.mr)
-        if agreed and any(mr.deleted for mr in self._sources(holder, owner)):
-            return "That tenant is being deleted, and the domain is free then. Nobody needs to act"
+        if agreed and (going := next(filter(_goes, self._sources(holder, owner)), None)):
+            held = leaving.held_back(self.mr, going)
+            return (
+                f"That tenant is being deleted, and the domain is free then. {held or 'No action is needed'}"
+            )
         sources = () if agreed and not self.wanted else self._sources(holder, owner)
         if not agreed and not any(map(self._gives, sources)):
             return (
@@ -92,6 +95,11 @@ class Mover:
     def _gives(self, source: Managed) -> bool:
         # One that is being deleted speaks for nothing any more: another may have come in its place.
         return not source.deleted and self._receiver in _listed(source, GIVE_ANNOTATION)
+
+
+def _goes(mr: Managed) -> bool:
+    """Its tenant is being deleted with it."""
+    return mr.deleted and leaving.deletes(mr)
 
 
 def _listed(mr: Managed, annotation: str) -> frozenset[str]:

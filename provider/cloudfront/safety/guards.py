@@ -9,8 +9,8 @@ import structlog
 from apis.conditions import InSyncReason, TenantConditionType
 from apis.conditions import TenantReadyReason as Reason
 from apis.drift import DriftPolicy
-from edgetenants_runtime.api.annotations import EXTERNAL_NAME, PAUSED
-from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType
+from edgetenants_runtime.api.annotations import EXTERNAL_NAME
+from edgetenants_runtime.api.conditions import Condition, ConditionStatus
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.rules.policies import UnsupportedPolicies, permissions
@@ -21,7 +21,7 @@ from provider.cloudfront.ownership import disclosure, judgement
 from provider.cloudfront.ownership.judgement import Ownership, Resource
 from provider.cloudfront.safety import advice, name_keys
 from provider.cloudfront.safety.context import Context
-from provider.cloudfront.state import identity
+from provider.cloudfront.state import identity, leaving
 from provider.cloudfront.state.identity import namespace_of, noun
 from provider.cloudfront.state.observed import account_of
 
@@ -214,7 +214,7 @@ def refuse_beside(mr: Managed, seen: Resource, other: Managed) -> NoReturn:
     where = f"{other.kind} {other.name}" if other.namespace == mr.namespace else "another resource"
     if other.deleted:
         words = f"{noun(mr)} {seen.name} waits for {where}, which has it and is being deleted"
-        held = _held_back(mr, other)
+        held = leaving.held_back(mr, other)
         said = (not_ready(Reason.DELETION_HELD, f"{words}. {held}"),) if held else ()
         raise NotYet(f"{words}. {held or 'Nobody needs to act'}", after=_PREDECESSOR_SECONDS, conditions=said)
     raise _refused(
@@ -222,18 +222,6 @@ def refuse_beside(mr: Managed, seen: Resource, other: Managed) -> NoReturn:
         f"{noun(mr)} {seen.name} ({seen.id}) is managed by {where}. "
         f"{advice.sentence(advice.another_name(mr))}, or delete one of the two",
     )
-
-
-def _held_back(mr: Managed, predecessor: Managed) -> str:
-    """Why the deletion of a predecessor does not go on until somebody acts; "" where it does."""
-    here = predecessor.namespace == mr.namespace
-    if predecessor.paused:
-        whose = f"{predecessor.kind} {predecessor.name}" if here else "that resource"
-        return f"Its deletion does not go on while it is paused. Remove the annotation {PAUSED} of {whose}"
-    ready = predecessor.condition(ConditionType.READY)
-    if ready is None or ready.reason not in (Reason.DELETION_HELD, Reason.FROZEN):
-        return ""
-    return f"Its deletion is held: {ready.message}" if here else "Its deletion is held until somebody acts"
 
 
 def check_frozen(mr: Managed, frozen: str) -> None:

@@ -6,6 +6,7 @@ The whole list, with the tests of the parts, is in test_known_defects.py.
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -335,6 +336,7 @@ def test_both_kinds_of_both_trees_are_managed(monkeypatch):
 
         def manage(self, kind, connector, _):
             managed_kinds.append((kind.resource, type(connector)))
+            return MagicMock()
 
         def everything_read(self):
             return "every kind that is served"

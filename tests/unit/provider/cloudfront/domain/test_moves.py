@@ -78,9 +78,55 @@ def test_a_domain_of_a_tenant_that_is_going_is_waited_for_and_released_by_nobody
     world.edit(domains=[OWN, MOVED])
     world.reconcile()
     told = world.error.message
-    assert "That tenant is being deleted, and the domain is free then. Nobody needs to act" in told
+    assert "That tenant is being deleted, and the domain is free then. No action is needed" in told
     assert "Release it there" not in told
     assert world.error.retry.mode == "Backoff", "visitors wait for it"
+
+
+def condition(type_: str, reason: str, message: str) -> dict[str, str]:
+    return {"type": type_, "status": "False", "reason": reason, "message": message}
+
+
+@pytest.mark.parametrize(
+    ("held", "words"),
+    [
+        pytest.param(
+            {"conditions": [condition("Ready", "DeletionHeld", "To delete it, set X")]},
+            "the domain is free then. Its deletion is held: To delete it, set X",
+            id="its deletion is held",
+        ),
+        pytest.param(
+            {"conditions": [condition("Synced", "ReconcileError", "no ProviderConfig default")]},
+            "the domain is free then. Its deletion fails: no ProviderConfig default",
+            id="its deletion fails",
+        ),
+        pytest.param(
+            {"annotations": {"crossplane.io/paused": "true"}},
+            "Its deletion does not go on while it is paused. Remove the annotation crossplane.io/paused of "
+            "DistributionTenant acme",
+            id="it is paused",
+        ),
+        pytest.param(
+            {"managementPolicies": ["Observe", "Create", "Update"]},
+            "or have it moved",
+            id="its policies leave the tenant",
+        ),
+    ],
+)
+def test_of_a_tenant_whose_deletion_is_held_the_cause_is_told_and_nothing_is_hurried(held, words):
+    going = source_mr("shop")
+    going["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z"
+    going["metadata"].setdefault("annotations", {}).update(held.get("annotations", {}))
+    going["status"]["atProvider"]["domains"] = [{"domain": MOVED, "status": "active"}]
+    going["status"]["conditions"] = held.get("conditions", [])
+    if "managementPolicies" in held:
+        going["spec"]["managementPolicies"] = held["managementPolicies"]
+    world = receiving(take=None, sources=(going,))
+    world.edit(domains=[OWN, MOVED])
+    world.reconcile()
+    assert words in world.error.message
+    assert "No action is needed" not in world.error.message
+    assert world.error.retry.mode == "Poll"
 
 
 def test_what_else_changed_is_updated_after_the_move():

@@ -1,0 +1,62 @@
+"""A tenant that waits for a domain is reconciled as soon as another tenant of its namespace lets go of it.
+
+Otherwise it would be at its next retry, and a refusal is retried every ten minutes at last: so long nobody
+would serve a domain that moves from one claim of a team to another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from edgetenants_runtime.kube.cache import ObjectChange
+from edgetenants_runtime.managed import Managed, key_of
+from edgetenants_runtime.process.controller import Controller
+from provider.cloudfront.state.identity import namespace_of
+from provider.cloudfront.state.observed import domains_in
+
+__all__ = ["BY_WAITING", "follow", "freed", "waits_for"]
+
+BY_WAITING: Final = "waiting"
+"""Index of the tenants by the domains that they list and do not have."""
+
+
+def follow(controllers: Sequence[Controller]) -> None:
+    """Have the tenants of these controllers reconciled when a domain that they wait for becomes free; before
+    their informers start."""
+
+    def on_change(change: ObjectChange) -> None:
+        for value in freed(change):
+            for controller in controllers:
+                for waiting in controller.informer.cache.by_index(BY_WAITING, value):
+                    controller.enqueue(key_of(waiting))
+
+    for controller in controllers:
+        controller.informer.cache.add_index(BY_WAITING, waits_for)
+        controller.informer.add_handler(on_change)
+        # The status that says so is written by this process, and no news to the informer.
+        controller.informer.cache.on_own_write(on_change)
+
+
+def waits_for(obj: Mapping[str, Any]) -> tuple[str, ...]:
+    """The domains that a tenant lists and does not have, each with its namespace."""
+    mr = Managed(obj)
+    listed = mr.for_provider.get("domains")
+    wanted = {each for each in listed if isinstance(each, str)} if isinstance(listed, list) else set()
+    return tuple(_each(mr, wanted - domains_in(mr.at_provider)))
+
+
+def freed(change: ObjectChange) -> tuple[str, ...]:
+    """The domains that a tenant had before a change and does not have after it. Who may write its status may
+    say so, which only wakes tenants of the same namespace."""
+    if change.old is None:
+        return ()
+    old = Managed(change.old)
+    new = Managed(change.new) if change.new else None
+    left = domains_in(new.at_provider) if new and new.uid == old.uid else frozenset()
+    return tuple(_each(old, domains_in(old.at_provider) - left))
+
+
+def _each(mr: Managed, domains: set[str] | frozenset[str]) -> Iterator[str]:
+    namespace = namespace_of(mr)
+    return (f"{namespace}/{domain.lower()}" for domain in sorted(domains))
