@@ -28,8 +28,11 @@ def follow(controllers: Sequence[Controller]) -> None:
     def on_change(change: ObjectChange) -> None:
         for value in freed(change):
             for controller in controllers:
-                for waiting in controller.informer.cache.by_index(BY_WAITING, value):
-                    controller.enqueue(key_of(waiting))
+                waiting = map(key_of, controller.informer.cache.by_index(BY_WAITING, value))
+                for key in waiting:
+                    # Who lost a domain itself is at work on it.
+                    if key != change.key:
+                        controller.enqueue(key)
 
     for controller in controllers:
         controller.informer.cache.add_index(BY_WAITING, waits_for)

@@ -80,6 +80,11 @@ def test_one_that_was_made_again_under_its_name_has_nothing_of_the_former(watche
     assert "waits" in watched.woken
 
 
+def test_neither_who_lost_a_domain_nor_who_has_it_is_woken(watched):
+    watched.put(tenant("waits", "c.test", has=(), version=2))
+    assert watched.woken == []
+
+
 def test_the_other_tree_is_woken_as_well(watched):
     legacy = managed({"domains": ["b.test"]}, uid="legacy", cluster=True)
     legacy["metadata"] |= {"name": "legacy", "resourceVersion": "1"}
