@@ -1,47 +1,62 @@
 """Tries every mutation: each must be noticed by its tests, the unchanged package must pass them.
 
-    python -m tests.mutants [--only WORDS] [TARGET ...]
+    python -m tests.mutants [--only WORDS] [--record] [TARGET ...]
 
-A mutation is made in a copy of the package in a temporary folder, never in place.
+A mutation is made in a copy of the package in a temporary folder, never in place. The test that noticed it
+last (noticed_by.json) is tried first, and all of its tests where that one passes or is gone.
 """
 
+from __future__ import annotations
+
 import argparse
+import json
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
 from tests.mutants.mutation import Mutation
-from tests.mutants.run import passes, preload
+from tests.mutants.run import NotFound, failed, passes, preload
 from tests.mutants.table import TARGETS, Target
 
 ROOT = Path(__file__).resolve().parents[2]
-WORKERS = 2
+NOTICED_BY = Path(__file__).with_name("noticed_by.json")
+WORKERS = 3
+"""On two cores: some tests wait."""
+_LAST = 3000
+"""Characters of what pytest says that are shown."""
+_UNCHANGED_SECONDS, _MUTATED_SECONDS = 120.0, 20.0
+"""Of one test. Some mutations wait for ever, which is a failure like any other."""
 
 
 def main() -> int:
     """Return 1 where a mutation survives, a snippet is stale, or the unchanged package fails."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--only", default="", help="mutations whose name has these words")
+    parser.add_argument("--record", action="store_true", help="write which test notices each")
     parser.add_argument("targets", nargs="*", default=[], metavar="TARGET", help=f"of {', '.join(TARGETS)}")
     asked = parser.parse_args()
     if len(asked.targets) == 1:
-        return tried(TARGETS[asked.targets[0]], asked.only)
+        return tried(asked.targets[0], asked.only, record=asked.record)
     # Each in a process of its own, as what may be imported beforehand differs.
-    each = [sys.executable, "-m", "tests.mutants", "--only", asked.only]
+    each = [sys.executable, "-m", "tests.mutants", "--only", asked.only, *(["--record"] * asked.record)]
     ended = [subprocess.run([*each, name], check=False) for name in asked.targets or TARGETS]
     return max(run.returncode for run in ended)
 
 
-def tried(target: Target, only: str) -> int:
+def tried(name: str, only: str, *, record: bool) -> int:
     """Try the mutations of one package whose name has the words."""
-    began, mutations = monotonic(), [m for m in target.mutations if only in m.name]
+    target, began, trial = TARGETS[name], monotonic(), Trial.of(name)
+    mutations = [m for m in target.mutations if only in m.name]
     preload(target.beside)
-    faults = stale(target) or (survivors(target, mutations) if mutations else [])
+    faults = stale(target) or (trial.survivors(mutations) if mutations else [])
+    if record:
+        trial.record()
     print()
     for fault in faults:
         print(f"  {fault}")
@@ -62,36 +77,77 @@ def stale(target: Target) -> list[str]:
     return found
 
 
-def survivors(target: Target, mutations: Iterable[Mutation]) -> list[str]:
-    """What is wrong with the unchanged package, else the mutations that no test notices."""
-    mutations = list(mutations)
-    with tempfile.TemporaryDirectory(prefix="mutants-") as folder, ThreadPoolExecutor(WORKERS) as pool:
-        whole = Path(folder) / "unchanged"
-        shutil.copytree(ROOT / target.root / target.package, whole / target.package)
-        every = sorted({test for mutation in mutations for test in mutation.tests})
-        if failure := passes(whole, *_where(target, every), keep_bytecode=True):
-            return [f"the unchanged package fails:\n{failure}"]
-        tried = [
-            pool.submit(noticed, whole, Path(folder) / str(n), target, m) for n, m in enumerate(mutations)
-        ]
-        return [fault for fault in (future.result() for future in tried) if fault]
+@dataclass
+class Trial:
+    """The mutations of one package, tried."""
 
+    name: str
+    target: Target
+    noticed_by: dict[str, str]
+    """The test that noticed each, by its name below the target's root."""
 
-def noticed(whole: Path, folder: Path, target: Target, mutation: Mutation) -> str:
-    """ "" when a test fails, as it should."""
-    # With the bytecode of what is not changed, which Python knows by a file's time and size.
-    shutil.copytree(whole / target.package, folder / target.package)
-    path = folder / target.package / mutation.file
-    path.write_text(path.read_text().replace(mutation.old, mutation.new))
-    compile(path.read_text(), mutation.file, "exec")
-    failure = passes(folder, *_where(target, mutation.tests))
-    shutil.rmtree(folder)
-    print("." if failure else "S", end="", flush=True)
-    return "" if failure else f"survives: {mutation.name} ({mutation.file}; {mutation.why})"
+    @classmethod
+    def of(cls, name: str) -> Trial:
+        """With what was recorded."""
+        return cls(name, TARGETS[name], json.loads(NOTICED_BY.read_text()).get(name, {}))
 
+    def record(self) -> None:
+        """Write what noticed them, for the next time."""
+        every = json.loads(NOTICED_BY.read_text())
+        known = {mutation.name for mutation in self.target.mutations}
+        every[self.name] = {name: by for name, by in sorted(self.noticed_by.items()) if name in known}
+        NOTICED_BY.write_text(json.dumps(every, indent=1, sort_keys=True) + "\n")
 
-def _where(target: Target, tests: Iterable[str]) -> tuple[Path, list[Path]]:
-    return ROOT / target.root / "pyproject.toml", [ROOT / target.tests / test for test in tests]
+    def survivors(self, mutations: Iterable[Mutation]) -> list[str]:
+        """What is wrong with the unchanged package, else the mutations that no test notices."""
+        mutations, package = list(mutations), self.target.package
+        with tempfile.TemporaryDirectory(prefix="mutants-") as folder, ThreadPoolExecutor(WORKERS) as pool:
+            whole = Path(folder) / "unchanged"
+            shutil.copytree(ROOT / self.target.root / package, whole / package)
+            every = sorted({test for mutation in mutations for test in mutation.tests})
+            if failure := self._passes(whole, self._paths(every), _UNCHANGED_SECONDS, keep_bytecode=True):
+                return [f"the unchanged package fails:\n{failure[-_LAST:]}"]
+            tried = [
+                pool.submit(self._noticed, whole, Path(folder) / str(n), m) for n, m in enumerate(mutations)
+            ]
+            return [fault for fault in (future.result() for future in tried) if fault]
+
+    def _noticed(self, whole: Path, folder: Path, mutation: Mutation) -> str:
+        """ "" when a test fails, as it should."""
+        package = self.target.package
+        # With the bytecode of what is not changed, which Python knows by a file's time and size.
+        shutil.copytree(whole / package, folder / package)
+        path = folder / package / mutation.file
+        path.write_text(path.read_text().replace(mutation.old, mutation.new))
+        compile(path.read_text(), mutation.file, "exec")
+        failure = self._by_the_last(folder, mutation)
+        failure = failure or self._passes(folder, self._paths(mutation.tests), _MUTATED_SECONDS)
+        if by := failed(failure):
+            file, _, test = by.partition("::")
+            at = (folder / file).resolve().relative_to((ROOT / self.target.root).resolve())
+            self.noticed_by[mutation.name] = f"{at}::{test}"
+        shutil.rmtree(folder)
+        print("." if failure else "S", end="", flush=True)
+        return "" if failure else f"survives: {mutation.name} ({mutation.file}; {mutation.why})"
+
+    def _by_the_last(self, folder: Path, mutation: Mutation) -> str:
+        """What pytest says of the test that noticed it last; "" where that is none of its own, or passes."""
+        path = f"{ROOT / self.target.root}/{self.noticed_by.get(mutation.name, '')}"
+        if not path.startswith(tuple(map(str, self._paths(mutation.tests)))):
+            return ""
+        try:
+            return self._passes(folder, [path], _MUTATED_SECONDS)
+        except NotFound:
+            return ""
+
+    def _passes(
+        self, folder: Path, tests: Sequence[Path | str], seconds: float, *, keep_bytecode: bool = False
+    ) -> str:
+        settings = ROOT / self.target.root / "pyproject.toml"
+        return passes(folder, settings, tests, seconds=seconds, keep_bytecode=keep_bytecode)
+
+    def _paths(self, tests: Iterable[str]) -> list[Path]:
+        return [ROOT / self.target.tests / test for test in tests]
 
 
 if __name__ == "__main__":

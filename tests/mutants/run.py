@@ -6,11 +6,12 @@ server that has imported them (multiprocessing's forkserver).
 
 import multiprocessing
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["passes", "preload"]
+__all__ = ["NotFound", "failed", "passes", "preload"]
 
 _LIBRARIES = (
     "boto3",
@@ -27,6 +28,9 @@ _LIBRARIES = (
 _SECONDS = 300.0
 _FAILED = 1
 """pytest's exit code for tests that failed; other codes say that none could run."""
+_NOT_FOUND = (4, 5)
+"""pytest's exit codes for a test that does not exist, and for no tests at all."""
+_FAILURE = re.compile(r"^(?:FAILED|ERROR) (\S+::.*?)(?: - .*)?$", re.MULTILINE)
 
 _forked = multiprocessing.get_context("forkserver")
 
@@ -37,21 +41,29 @@ def preload(ours: Sequence[str]) -> None:
     _forked.set_forkserver_preload([*_LIBRARIES, *ours])
 
 
-def passes(folder: Path, settings: Path, tests: Sequence[Path], *, keep_bytecode: bool = False) -> str:
+class NotFound(RuntimeError):  # noqa: N818 - names the thing found
+    """A test does not exist by that name."""
+
+
+def passes(
+    folder: Path, settings: Path, tests: Sequence[Path | str], *, seconds: float, keep_bytecode: bool = False
+) -> str:
     """Run the tests with the packages in `folder` before all others: "" when all pass, else what pytest says.
 
     Args:
         folder: holds copies of packages.
         settings: the pyproject.toml with pytest's settings.
         tests: files, or tests in them.
+        seconds: of one test, after which it has failed.
         keep_bytecode: the next runs may read what this one compiled.
 
     Raises:
+        NotFound: one of the tests does not exist.
         RuntimeError: pytest could not run, or did not end.
     """
     told = folder / "pytest.out"
-    arguments = ["-x", "-q", "--tb=line", "-p", "no:cacheprovider", "-p", "pytest_timeout", "--timeout=30"]
-    arguments += ["-c", str(settings), *map(str, tests)]
+    arguments = ["-x", "-q", "-rfE", "--tb=line", "-p", "no:cacheprovider", "-p", "pytest_timeout"]
+    arguments += [f"--timeout={seconds}", "-c", str(settings), *map(str, tests)]
     run = _forked.Process(target=_run, args=(folder, told, arguments, keep_bytecode))
     run.start()
     run.join(_SECONDS)
@@ -60,8 +72,15 @@ def passes(folder: Path, settings: Path, tests: Sequence[Path], *, keep_bytecode
         run.join()
     said = told.read_text() if told.exists() else ""
     if run.exitcode not in (0, _FAILED):
-        raise RuntimeError(f"pytest could not run (exit code {run.exitcode}):\n{said}")
+        failure = NotFound if run.exitcode in _NOT_FOUND else RuntimeError
+        raise failure(f"pytest could not run (exit code {run.exitcode}):\n{said}")
     return said if run.exitcode else ""
+
+
+def failed(said: str) -> str:
+    """The test that failed, by what pytest says; "" where it names none, as after an interruption."""
+    found = _FAILURE.search(said)
+    return found[1] if found else ""
 
 
 def _run(folder: Path, told: Path, arguments: list[str], keep_bytecode: bool) -> None:

@@ -57,6 +57,8 @@ class DnsServer:
 
 def respond(lookup: Lookup, data: bytes, limit: int | None) -> bytes | None:
     """The message that answers a message; `limit` in bytes, None for what the client takes over UDP."""
+    if not wire.is_query(data):
+        return wire.refusal(data, Code.NOT_IMPLEMENTED)
     try:
         query = wire.parse(data)
     except wire.MalformedMessage:

@@ -1,179 +1,172 @@
-"""DNS messages as bytes (RFC 1035, EDNS by RFC 6891): one question in, one answer out."""
+"""DNS messages as bytes: one question in, one answer out. dnspython reads and writes them (RFC 1035, EDNS by
+RFC 6891); the texts of Route 53, which are not those of zone files, are read here."""
 
 from __future__ import annotations
 
-import ipaddress
 import re
-import struct
-from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any, Final
+
+import dns.edns
+import dns.exception
+import dns.flags
+import dns.message
+import dns.name
+import dns.opcode
+import dns.rcode
+import dns.rdata
+import dns.rdataclass
+import dns.rdatatype
+import dns.rdtypes.ANY.CAA
+import dns.rdtypes.ANY.TXT
+import dns.rrset
 
 from edgetenants_emulator.zones.authority import Answer, Code, RecordSet
 
-__all__ = ["TYPES", "MalformedMessage", "Query", "answer", "parse", "rdata"]
+__all__ = ["TYPES", "MalformedMessage", "Query", "answer", "parse", "rdata", "refusal"]
 
-TYPES = {"A": 1, "NS": 2, "CNAME": 5, "SOA": 6, "TXT": 16, "AAAA": 28, "CAA": 257}
-_NAMES = {number: name for name, number in TYPES.items()}
-_HEADER = struct.Struct("!6H")
-_RESPONSE, _AUTHORITATIVE, _TRUNCATED, _RECURSION_DESIRED = 0x8000, 0x0400, 0x0200, 0x0100
-_IN, _OPT = 1, 41
-PLAIN_SIZE = 512
-"""The longest answer over UDP to a client that says nothing of its size."""
-EDNS_SIZE = 1232
+TYPES: Final = ("A", "AAAA", "CAA", "CNAME", "NS", "SOA", "TXT")
+"""The types of the records that are answered."""
+PLAIN_SIZE: Final = 512
+"""The longest answer over UDP to a client that does not send its size."""
+EDNS_SIZE: Final = 1232
 """The longest answer over UDP at all, as DNS servers have agreed on since 2020."""
+_HEADER: Final = 12
+_RESPONSE: Final = 0x80
+_LONGEST_STRING: Final = 255
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"|(\S+)', re.DOTALL)
 _ESCAPED = re.compile(r"\\([0-7]{3}|.)", re.DOTALL)
 
 
 class MalformedMessage(ValueError):  # noqa: N818
-    """The bytes are no question."""
+    """The bytes are not a question."""
 
 
-@dataclass(frozen=True)
 class Query:
     """A question as it came."""
 
-    id: int
-    flags: int
-    name: str
-    """In the client's spelling, which the answer repeats."""
-    type: int
-    qclass: int
-    edns_size: int | None = None
-    """The longest answer over UDP that the client takes; None without EDNS."""
+    def __init__(self, message: dns.message.Message) -> None:
+        """`message` has one question."""
+        self._message = message
+        [self._question] = message.question
+
+    @property
+    def name(self) -> str:
+        """In the client's spelling, which the answer repeats."""
+        return ".".join(label.decode("latin-1") for label in self._question.name.labels if label)
 
     @property
     def type_name(self) -> str:
-        """The type's name, or TYPE and its number where it has none here."""
-        return _NAMES.get(self.type, f"TYPE{self.type}")
+        """The type's name, or TYPE and its number if it is not answered here."""
+        name = dns.rdatatype.to_text(self._question.rdtype)
+        return name if name in TYPES else f"TYPE{int(self._question.rdtype)}"
 
     @property
     def code(self) -> Code:
-        """NO_ERROR for what can be looked up, else why not: another operation or another class."""
-        if self.flags >> 11 & 0xF:
-            return Code.NOT_IMPLEMENTED
-        return Code.NO_ERROR if self.qclass == _IN else Code.REFUSED
+        """NO_ERROR for what can be looked up, else why not: another class."""
+        return Code.NO_ERROR if self._question.rdclass == dns.rdataclass.IN else Code.REFUSED
 
     @property
     def udp_size(self) -> int:
         """The longest answer over UDP, in bytes."""
-        return min(max(self.edns_size or PLAIN_SIZE, PLAIN_SIZE), EDNS_SIZE)
+        return min(max(self._message.payload, PLAIN_SIZE), EDNS_SIZE)
+
+    def response(self) -> dns.message.Message:
+        """An empty answer to it."""
+        return dns.message.make_response(self._message, our_payload=EDNS_SIZE)
 
 
 def parse(data: bytes) -> Query:
     """The question in a message. Raises MalformedMessage for anything but one question."""
     try:
-        message_id, flags, questions, answers, authorities, additional = _HEADER.unpack_from(data)
-        if flags & _RESPONSE or questions != 1 or answers or authorities:
-            raise MalformedMessage("not one question")
-        name, at = _read_name(data, _HEADER.size)
-        qtype, qclass = struct.unpack_from("!HH", data, at)
-        return Query(message_id, flags, name, qtype, qclass, _read_edns(data, at + 4, additional))
-    except (struct.error, IndexError, UnicodeDecodeError) as error:
-        raise MalformedMessage("the message ends early") from error
+        message = dns.message.from_wire(data, ignore_trailing=True)
+    except dns.exception.DNSException as error:
+        raise MalformedMessage(f"not a DNS message: {error}") from error
+    if message.flags & dns.flags.QR or len(message.question) != 1 or message.answer or message.authority:
+        raise MalformedMessage("not one question")
+    if any(b"." in label for label in message.question[0].name.labels):
+        raise MalformedMessage("a dot inside a label")
+    return Query(message)
 
 
 def answer(query: Query, found: Answer, limit: int) -> bytes:
-    """The message that answers a question; longer than `limit` bytes it is cut to a truncated one."""
-    message = _message(query, found, found.records, found.authority)
-    if len(message) <= limit:
-        return message
-    return _message(query, found, (), (), _TRUNCATED)
+    """The message that answers a question; an answer longer than `limit` bytes is truncated."""
+    response = query.response()
+    response.set_rcode(dns.rcode.Rcode(found.code))
+    if found.authoritative and found.code in (Code.NO_ERROR, Code.NAME_ERROR):
+        response.flags |= dns.flags.AA
+    response.answer = [_rrset(each) for each in found.records]
+    response.authority = [_rrset(each) for each in found.authority]
+    return bytes(response.to_wire(max_size=limit, prefer_truncation=True))
 
 
-def rdata(record_type: str, value: str) -> bytes:
-    """One value as bytes, names uncompressed. Raises ValueError for what is no value of the type."""
-    return _Writer(compress=False).rdata(record_type, value)
+def rdata(record_type: str, value: str) -> dns.rdata.Rdata:
+    """One value, as Route 53 writes it. Raises ValueError for what is not a value of the type."""
+    number = dns.rdatatype.from_text(record_type)
+    try:
+        if record_type == "TXT":
+            return dns.rdtypes.ANY.TXT.TXT(dns.rdataclass.IN, number, _pieces(value))
+        if record_type == "CAA":
+            return _caa(value, number)
+        if record_type in ("CNAME", "NS"):
+            # As RecordSet has names: without the escapes of a zone file.
+            value = _name(value).to_text()
+        return dns.rdata.from_text(dns.rdataclass.IN, number, value, origin=dns.name.root, relativize=False)
+    except (dns.exception.DNSException, ValueError) as error:
+        raise ValueError(f"{value!r} is not a value of {record_type}: {error}") from error
 
 
 def refusal(data: bytes, code: Code) -> bytes | None:
-    """The answer to an unreadable message; None when not even its id can be read, or it is an answer."""
-    if len(data) < _HEADER.size or data[2] & 0x80:
+    """The answer to a message that is not answered otherwise; None when not even its id can be read, or it is
+    an answer itself."""
+    if len(data) < _HEADER or data[2] & _RESPONSE:
         return None
-    return data[:2] + struct.pack("!5H", _RESPONSE | code, 0, 0, 0, 0)
+    message = dns.message.Message(id=int.from_bytes(data[:2], "big"))
+    message.flags = dns.flags.QR
+    message.set_rcode(dns.rcode.Rcode(code))
+    return bytes(message.to_wire())
 
 
-def _message(
-    query: Query, found: Answer, records: Sequence[RecordSet], authority: Sequence[RecordSet], flags: int = 0
-) -> bytes:
-    writer = _Writer()
-    flags |= _RESPONSE | (query.flags & (_RECURSION_DESIRED | 0x7800)) | found.code
-    if found.authoritative and found.code in (Code.NO_ERROR, Code.NAME_ERROR):
-        flags |= _AUTHORITATIVE
-    writer.data += bytes(_HEADER.size)
-    writer.name(query.name)
-    writer.data += struct.pack("!HH", query.type, query.qclass)
-    counts = [sum(writer.records(each) for each in section) for section in (records, authority)]
-    if query.edns_size is not None:
-        writer.data += struct.pack("!BHHIH", 0, _OPT, EDNS_SIZE, 0, 0)
-    _HEADER.pack_into(writer.data, 0, query.id, flags, 1, *counts, int(query.edns_size is not None))
-    return bytes(writer.data)
+def is_query(data: bytes) -> bool:
+    """The message asks a question, so far as its first bytes tell."""
+    return len(data) < _HEADER or dns.opcode.from_flags(int.from_bytes(data[2:4], "big")) == dns.opcode.QUERY
 
 
-class _Writer:
-    """A message in the making; names that were written before become pointers to them."""
+class _Ordered(dns.rrset.RRset):
+    """Records in the order in which they were set: dnspython would write them in another one each time."""
 
-    def __init__(self, *, compress: bool = True) -> None:
-        self.data = bytearray()
-        self._compress = compress
-        self._seen: dict[str, int] = {}
-
-    def name(self, name: str) -> None:
-        labels = name.rstrip(".").split(".") if name.rstrip(".") else []
-        for i, label in enumerate(labels):
-            rest = ".".join(labels[i:]).lower()
-            if rest in self._seen:
-                self.data += struct.pack("!H", 0xC000 | self._seen[rest])
-                return
-            if self._compress and len(self.data) < 0x4000:
-                self._seen[rest] = len(self.data)
-            encoded = label.encode("latin-1")
-            if not 0 < len(encoded) < 64:
-                raise ValueError(f"{name!r} is no DNS name")
-            self.data += bytes([len(encoded)]) + encoded
-        self.data += b"\0"
-
-    def records(self, record_set: RecordSet) -> int:
-        """Write a set, one record for each value; how many."""
-        for value in record_set.values:
-            self.name(record_set.name)
-            self.data += struct.pack("!HHIH", TYPES[record_set.type], _IN, record_set.ttl, 0)
-            start = len(self.data)
-            self.rdata(record_set.type, value)
-            struct.pack_into("!H", self.data, start - 2, len(self.data) - start)
-        return len(record_set.values)
-
-    def rdata(self, record_type: str, value: str) -> bytes:
-        """Write one value; what has been written in all."""
-        if record_type in ("CNAME", "NS"):
-            self.name(value)
-        elif record_type == "SOA":
-            self._soa(value)
-        else:
-            self.data += _RDATA[record_type](value)
-        return bytes(self.data)
-
-    def _soa(self, value: str) -> None:
-        primary, mailbox, *numbers = value.split()
-        if len(numbers) != 5:
-            raise ValueError(f"{value!r} is no SOA: two names and five numbers")
-        self.name(primary)
-        self.name(mailbox)
-        self.data += struct.pack("!5I", *map(int, numbers))
+    def to_wire(self, *args: Any, **options: Any) -> int:
+        return super().to_wire(*args, **{**options, "want_shuffle": False})
 
 
-def _text(value: str) -> bytes:
-    parts = _strings(value)
-    pieces = [part[i : i + 255] for part in parts for i in range(0, max(len(part), 1), 255)]
-    return b"".join(bytes([len(piece)]) + piece for piece in pieces)
+def _rrset(record_set: RecordSet) -> dns.rrset.RRset:
+    rrset = _Ordered(_name(record_set.name), dns.rdataclass.IN, dns.rdatatype.from_text(record_set.type))
+    for value in record_set.values:
+        rrset.add(rdata(record_set.type, value), record_set.ttl)
+    return rrset
 
 
-def _caa(value: str) -> bytes:
+def _name(name: str) -> dns.name.Name:
+    labels = name.rstrip(".").split(".") if name.rstrip(".") else []
+    try:
+        return dns.name.Name([*(label.encode("latin-1") for label in labels), b""])
+    except (dns.exception.DNSException, UnicodeEncodeError) as error:
+        raise ValueError(f"{name!r} is no DNS name") from error
+
+
+def _caa(value: str, number: dns.rdatatype.RdataType) -> dns.rdata.Rdata:
     flags, tag, *quoted = value.split(maxsplit=2)
     if not quoted:
-        raise ValueError(f"{value!r} is no CAA: flags, tag, value in quotation marks")
-    name = tag.encode("ascii")
-    return bytes([int(flags), len(name)]) + name + b"".join(_strings(quoted[0]))
+        raise ValueError("expected flags, tag and a value in quotation marks")
+    said = b"".join(_strings(quoted[0]))
+    return dns.rdtypes.ANY.CAA.CAA(  # type: ignore[no-untyped-call]
+        dns.rdataclass.IN, number, int(flags), tag.encode("ascii"), said
+    )
+
+
+def _pieces(value: str) -> list[bytes]:
+    """The character strings of a text; a long one is several."""
+    size = _LONGEST_STRING
+    return [part[i : i + size] for part in _strings(value) for i in range(0, max(len(part), 1), size)]
 
 
 def _strings(value: str) -> list[bytes]:
@@ -182,37 +175,6 @@ def _strings(value: str) -> list[bytes]:
 
 
 def _unescaped(text: str) -> bytes:
+    """Route 53 writes bytes in octal; a zone file would have them in decimal."""
     plain = _ESCAPED.sub(lambda match: chr(int(match[1], 8)) if len(match[1]) == 3 else match[1], text)
     return plain.encode("latin-1", errors="replace")
-
-
-_RDATA = {
-    "A": lambda value: ipaddress.IPv4Address(value).packed,
-    "AAAA": lambda value: ipaddress.IPv6Address(value).packed,
-    "CAA": _caa,
-    "TXT": _text,
-}
-
-
-def _read_name(data: bytes, at: int) -> tuple[str, int]:
-    """A name that is not compressed, as the first name of a message cannot be; and where it ends."""
-    labels: list[str] = []
-    while length := data[at]:
-        if length > 63:
-            raise MalformedMessage("a label longer than 63 bytes")
-        label = data[at + 1 : at + 1 + length]
-        if b"." in label:
-            raise MalformedMessage("a dot inside a label")
-        labels.append(label.decode("latin-1"))
-        at += 1 + length
-        if at >= _HEADER.size + 255:
-            raise MalformedMessage("a name longer than 255 bytes")
-    return ".".join(labels), at + 1
-
-
-def _read_edns(data: bytes, at: int, additional: int) -> int | None:
-    """The UDP size of an EDNS record, when it is what follows the question."""
-    if not additional or data[at] != 0:
-        return None
-    rtype, size = struct.unpack_from("!HH", data, at + 1)
-    return size if rtype == _OPT else None
