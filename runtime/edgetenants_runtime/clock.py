@@ -234,7 +234,7 @@ class RemoteClock:
     def _lost(self, error: Exception) -> None:
         if self._reachable:
             _log.warning(
-                "clock unreachable, running on at the last known rate",
+                "clock unreachable, continuing at the last known rate",
                 url=self._url,
                 error=str(error),
                 rate=self._rate,

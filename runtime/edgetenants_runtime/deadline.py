@@ -58,6 +58,6 @@ def check(before: str, *, made_nothing: bool = False) -> None:
     deadline = _current.get()
     if deadline is not None and deadline.clock.now() >= deadline.moment:
         raise ExternalError(
-            f"the reconcile took longer than its time-out of {deadline.seconds:g} s: {before} was not begun",
+            f"the reconcile exceeded its timeout of {deadline.seconds:g} s: {before} was not started",
             made_nothing=made_nothing,
         )

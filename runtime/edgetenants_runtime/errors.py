@@ -78,7 +78,7 @@ class Frozen(Exception):  # noqa: N818 - says what it is like
     def __setattr__(self, name: str, value: object) -> None:
         # Python's own (__traceback__ and its like) do not stand in __dict__ and may change.
         if name in self.__dict__:
-            raise AttributeError(f"{name} of {type(self).__name__} is set once; make another error")
+            raise AttributeError(f"{name} of {type(self).__name__} cannot be changed; create another error")
         super().__setattr__(name, value)
 
 

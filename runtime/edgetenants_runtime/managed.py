@@ -69,7 +69,9 @@ class ManagedKind(ResourceKind):
     def __post_init__(self) -> None:
         pinned = {each.field for each in self.references}.intersection(self.late_initialized)
         if pinned:
-            raise ValueError(f"late initialization would pin the reference of {', '.join(sorted(pinned))}")
+            raise ValueError(
+                f"late initialization would override the reference of {', '.join(sorted(pinned))}"
+            )
 
 
 @dataclass(frozen=True, order=True)

@@ -285,7 +285,7 @@ class Manager:
             metrics_port=self.metrics_port,
         )
         self._stopped.wait()
-        _log.info("stopping, finishing what is under way", seconds=self._stop_bound)
+        _log.info("stopping, finishing work in progress", seconds=self._stop_bound)
         finished = self.stop()
         _log.info("stopped", finished=finished)
         return 0 if finished and not self._lost else 1
@@ -308,7 +308,7 @@ class Manager:
         """Whether those who do the work can: none has died, and not all hang."""
         problems = [c.problem for c in self._controllers if c.problem]
         if self._elector is not None and not self._elector.alive:
-            problems.append("the leader election has died")
+            problems.append("leader election has stopped")
         return not problems, problems
 
     def ready(self) -> tuple[bool, list[str]]:
@@ -316,19 +316,19 @@ class Manager:
         ready."""
         problems, notes = [], []
         if not self._crds.synced and not self._crds.problem:
-            problems.append("which kinds are served has not been read yet")
+            problems.append("CRDs have not been listed yet")
         for informer in self._informers:
             if not informer.served:
                 notes.append(f"waiting for {informer.kind.resource} to be served")
             elif informer.problem:
                 problems.append(informer.problem)
             elif not informer.synced:
-                problems.append(f"{informer.kind.resource} have not been read yet")
+                problems.append(f"{informer.kind.resource} have not been listed yet")
         if self._elector is not None:
             if self._elector.problem:
                 problems.append(self._elector.problem)
             elif not self._elector.leading:
-                notes.append(f"waiting for the leadership, held by {self._elector.leader or 'nobody'}")
+                notes.append(f"waiting for leadership; current leader: {self._elector.leader or 'none'}")
         refused = [line for line in self._client.refused if line not in problems]
         return not problems, [*problems, *refused, *notes]
 

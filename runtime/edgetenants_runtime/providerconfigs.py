@@ -188,7 +188,7 @@ class ProviderConfigs:
             config = self._find(ref, use)
             if config["metadata"].get("deletionTimestamp") and names.FINALIZER not in mr.finalizers:
                 raise ExternalError(
-                    f"{use.field}: {ref} is being deleted and takes no new resources; {COPY_IT}",
+                    f"{use.field}: {ref} is being deleted and accepts no new resources; {COPY_IT}",
                     retry=Retry.poll(),
                 )
             self._controller.hold(ref)
@@ -198,17 +198,19 @@ class ProviderConfigs:
         informer = self._configs.get(ref.kind)
         if informer is None:
             known = ", ".join(sorted(self._configs))
-            raise ExternalError(f"{use.field}.kind: {ref.kind} is none of {known}", retry=Retry.poll())
+            raise ExternalError(
+                f"{use.field}.kind: expected one of {known}, got {ref.kind}", retry=Retry.poll()
+            )
         config = informer.cache.get(ObjectKey(ref.namespace, ref.name))
         if config is not None:
             return config
         if not informer.synced and not informer.problem:
-            raise NotYet(f"{informer.kind.resource} have not been read yet", after=1.0)
+            raise NotYet(f"{informer.kind.resource} have not been listed yet", after=1.0)
         if informer.problem:
             raise ExternalError(f"{use.field}: {ref} cannot be read: {informer.problem}")
         # No back-off: the config's appearance requeues whoever names it.
         raise ExternalError(
-            f"{use.field}: {ref} does not exist; create it or name another one", retry=Retry.poll()
+            f"{use.field}: {ref} does not exist; create it or use another one", retry=Retry.poll()
         )
 
 

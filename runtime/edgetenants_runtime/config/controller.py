@@ -202,7 +202,7 @@ class ConfigController:
             try:
                 self._attempt(task)
             except Exception:  # noqa: BLE001 - a bug in one look must not end the looking
-                _log.exception("cannot look after provider configs, backing off", task=str(task))
+                _log.exception("cannot reconcile provider configs, backing off", task=str(task))
                 self._queue.retry_real(task)
             finally:
                 self._queue.done(task)
@@ -221,7 +221,7 @@ class ConfigController:
             # The watch brings what somebody else wrote; a cache that lags is given time.
             self._queue.retry_real(task)
         except KubeError as error:
-            _log.warning("cannot look after provider configs, backing off", task=str(task), error=str(error))
+            _log.warning("cannot reconcile provider configs, backing off", task=str(task), error=str(error))
             self._queue.retry_real(task)
 
     def _everything_read(self) -> bool:

@@ -61,14 +61,14 @@ class CredentialLoader:
         key, name = secret_key(ref, selector), selector.get("key") or ""
         field = f"{ref}: spec.credentials.secretRef"
         if not key.name or not key.namespace:
-            raise ExternalError(f"{field}: name and namespace are needed", retry=Retry.poll())
+            raise ExternalError(f"{field}: name and namespace are required", retry=Retry.poll())
         value = self._value(field, key, name)
         try:
             content = base64.b64decode(value, validate=True)
         except binascii.Error:
-            raise _unusable(self._secrets, f"{field}: Secret {key} does not hold base64", key) from None
+            raise _unusable(self._secrets, f"{field}: Secret {key} is not valid base64", key) from None
         if not content.strip():
-            raise _unusable(self._secrets, f"{field}.key: Secret {key} has nothing under {name!r}", key)
+            raise _unusable(self._secrets, f"{field}.key: Secret {key} has an empty key {name!r}", key)
         return content
 
     def _value(self, field: str, key: ObjectKey, name: str) -> str:
@@ -90,7 +90,7 @@ class CredentialLoader:
         if value is None:
             raise ExternalError(f"{field} no environment variable {name!r}", retry=Retry.poll())
         if not value.strip():
-            raise ExternalError(f"{field} nothing in its environment variable {name!r}", retry=Retry.poll())
+            raise ExternalError(f"{field} an empty environment variable {name!r}", retry=Retry.poll())
         return value.encode()
 
 
@@ -107,5 +107,5 @@ def _from_file(ref: ProviderConfigKey, path: str) -> bytes:
     except OSError as error:
         raise ExternalError(f"{field}: {error.strerror or type(error).__name__}") from error
     if not content.strip():
-        raise ExternalError(f"{field}: it is empty")
+        raise ExternalError(f"{field}: the file is empty")
     return content

@@ -183,7 +183,7 @@ class HeldSecrets:
                 count, since = 0, Stopwatch()
             self._marks[key] = (count + 1, since)
         if count >= self.MARKS:
-            self._note_refusal(key, f"somebody takes {self._mark} off again and again")
+            self._note_refusal(key, f"{self._mark} is removed repeatedly")
             return stored
         try:
             return self._client.patch(SECRETS, key, {"metadata": self._marked(stored)})
@@ -226,7 +226,7 @@ class HeldSecrets:
             self._refused[key] = Stopwatch()
         if first:
             _log.warning(
-                "cannot hold a Secret with credentials, so it can vanish while it is in use",
+                "cannot protect a Secret with credentials; it can be deleted while in use",
                 secret=str(key),
                 error=why,
             )

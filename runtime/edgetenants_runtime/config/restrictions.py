@@ -29,21 +29,21 @@ class Restrictions:
         credentials = spec.get("credentials") or {}
         source = credentials.get("source") or CredentialsSource.NONE
         if source not in (CredentialsSource.NONE, CredentialsSource.SECRET):
-            raise _refused(ref, "spec.credentials.source", f"{source} is the provider's own identity")
+            raise _refused(ref, "spec.credentials.source", f"{source} uses the provider's own identity")
         namespace = (credentials.get("secretRef") or {}).get("namespace")
         if namespace and namespace != ref.namespace:
-            raise _refused(ref, "spec.credentials.secretRef.namespace", "is another namespace")
+            raise _refused(ref, "spec.credentials.secretRef.namespace", "names another namespace")
         for field in self.fields:
             if spec.get(field):
                 raise _refused(ref, f"spec.{field}", "reaches beyond the namespace")
         for field in self.begun_by_credentials:
             if spec.get(field) and source != CredentialsSource.SECRET:
-                raise _refused(ref, f"spec.{field}", "would begin with the provider's own identity")
+                raise _refused(ref, f"spec.{field}", "would use the provider's own identity")
 
 
 def _refused(ref: ProviderConfigKey, field: str, why: str) -> ExternalError:
     return ExternalError(
-        f"{ref}: {field}: {why}, which a namespaced {ref.kind} may not use; "
-        "a cluster-scoped provider config may",
+        f"{ref}: {field}: {why}, which a namespaced {ref.kind} may not do; "
+        "use a cluster-scoped provider config",
         retry=Retry.poll(),
     )

@@ -13,14 +13,12 @@ from edgetenants_runtime.rules.status import Report, merge_patch, next_status
 
 __all__ = ["COPY_IT", "IN_USE", "is_news", "is_terminating", "patch_for"]
 
-COPY_IT: Final = (
-    "name another one; or apply a copy of it under another name, and have all that use it name the copy"
-)
+COPY_IT: Final = "use another one, or apply a copy under another name and point its users to the copy"
 """The way on, as nobody can undo a deletion in Kubernetes."""
 IN_USE: Final = (
-    "Blocking deletion while usages still exist: it goes when the managed resources that use it are gone or "
-    "use another; `kubectl get providerconfigusages -A` lists them, status.users counts them. It takes no "
-    f"new resources, and the deletion cannot be taken back: {COPY_IT}"
+    "Blocking deletion while usages still exist: it is deleted when the managed resources that use it are "
+    "deleted or use another; `kubectl get providerconfigusages -A` lists them, status.users counts them. It "
+    f"accepts no new resources, and the deletion cannot be undone: {COPY_IT}"
 )
 """Begins with crossplane-runtime's words for it (pkg/reconciler/providerconfig)."""
 

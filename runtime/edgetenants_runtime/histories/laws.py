@@ -75,7 +75,7 @@ class Laws:
         self._hold(self._written_outside == 1, "two external writes in one reconcile")
         if action == "delete":
             others = set(handed.finalizers) - {names.FINALIZER, "foregroundDeletion", "orphan"}
-            self._hold(not others, f"deleted although {others} hold it")
+            self._hold(not others, f"deleted although other finalizers block it: {others}")
         if action == "create":
             self._judge_creation(mr)
 
@@ -87,7 +87,7 @@ class Laws:
         self._hold(held, "created without a finalizer that holds the managed resource")
         told = (stored or {"metadata": {}})["metadata"].get("annotations") or {}
         pending = told.get(names.EXTERNAL_CREATE_PENDING, "")
-        self._hold(bool(pending), "created without a word in external-create-pending")
+        self._hold(bool(pending), "created without external-create-pending")
         if self._setting.generated:
             ended = [told.get(n, "") for n in (names.EXTERNAL_CREATE_SUCCEEDED, names.EXTERNAL_CREATE_FAILED)]
             self._hold(pending > max(ended), "created a generated name without a new external-create-pending")
@@ -105,17 +105,19 @@ class Laws:
             not (old.deleted and added), "added a finalizer to a managed resource that is being deleted"
         )
         if old.spec != new.spec:
-            self._hold(permits(self.handed, "late initialization"), "filled in the spec against the policies")
+            self._hold(
+                permits(self.handed, "late initialization"), "late-initialized the spec against the policies"
+            )
         if _paused(self.handed):
             self._hold(old.asked_for == new.asked_for, "wrote more than status while paused")
         if names.FINALIZER in old.finalizers and names.FINALIZER not in new.finalizers:
             self._judge_release(outside, old)
 
     def _judge_release(self, outside: Outside, mr: Managed) -> None:
-        self._hold(mr.deleted, "let go of a managed resource that is not being deleted")
+        self._hold(mr.deleted, "released a managed resource that is not being deleted")
         if permits(self.handed, "delete"):
             left = managed_by(outside, mr, generated=self._setting.generated)
-            self._hold(not left, f"let go of a managed resource and left {[thing.name for thing in left]}")
+            self._hold(not left, f"released a managed resource and orphaned {[thing.name for thing in left]}")
 
     def never_two(self, outside: Outside, uid: str) -> None:
         """One managed resource has one external resource at most."""
@@ -125,7 +127,7 @@ class Laws:
     def foreign_secret(self) -> None:
         """Somebody's Secret is as it was."""
         stored = self._server.find(SECRETS, _FOREIGN)
-        self._hold(stored == FOREIGN, "wrote to a Secret of somebody else")
+        self._hold(stored == FOREIGN, "wrote to a Secret of another owner")
 
     def _hold(self, law: bool, otherwise: str) -> None:
         if not law:
@@ -151,7 +153,7 @@ def final_fault(mr: Managed, mine: Sequence[Thing], *, refused: bool) -> str:  #
         return "" if synced == "False/ReconcilePaused" else f"paused, and Synced is {synced}"
     if mr.deleted:
         others = set(mr.finalizers) - {names.FINALIZER}
-        return "" if others or refused else "still there after its deletion"
+        return "" if others or refused else "still exists after its deletion"
     if refused or (not mine and not permits(mr, "create")):
         return "" if synced == "False/ReconcileError" else f"refused, and Synced is {synced}"
     if not mine:
@@ -159,12 +161,10 @@ def final_fault(mr: Managed, mine: Sequence[Thing], *, refused: bool) -> str:  #
     if permits(mr, "update") and mine[0].size != mr.for_provider["size"]:
         return f"its external resource has size {mine[0].size}"
     if names.FINALIZER not in mr.finalizers:
-        return "nothing holds it"
+        return "it has no finalizer"
     if (conditions.get("Ready"), synced) != ("True/Available", "True/ReconcileSuccess"):
-        return f"it says {conditions}"
-    return (
-        "" if mr.status.get("observedGeneration") == mr.generation else "its last change was not acted upon"
-    )
+        return f"its conditions are {conditions}"
+    return "" if mr.status.get("observedGeneration") == mr.generation else "its last change was not observed"
 
 
 def _paused(mr: Managed) -> bool:

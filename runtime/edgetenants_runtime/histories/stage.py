@@ -241,7 +241,7 @@ class Stage:
             looks[mr] += 1
             if self._calls.writes != before:
                 looks[mr], moved[mr] = 0, self.time
-        raise Broken("it does not come to rest")
+        raise Broken("it does not settle")
 
     # The API server.
 

@@ -211,7 +211,7 @@ def _values(index: Index, obj: JsonObject) -> tuple[str, ...]:
     try:
         value = index(obj)
     except Exception:  # noqa: BLE001 - one object of another shape must not keep the others out
-        _log.warning("an object cannot be indexed", key=str(key_of(obj)), exc_info=True)
+        _log.warning("cannot index object", key=str(key_of(obj)), exc_info=True)
         return ()
     return (value,) if isinstance(value, str) else value
 

@@ -219,7 +219,7 @@ class KubeClient:
         except (HTTPError, OSError, ValueError) as error:
             raise KubeError(request.operation, 0, why(error)) from error
         if not isinstance(answer, dict):
-            raise KubeError(request.operation, 0, "the answer is not a JSON object")
+            raise KubeError(request.operation, 0, "the response is not a JSON object")
         return answer
 
     def _send(self, request: _Request) -> BaseHTTPResponse:
@@ -278,7 +278,7 @@ def _operation(verb: str, kind: ResourceKind, key: ObjectKey) -> Operation:
 
 def _named(operation: Operation) -> Operation:
     if {operation.name, operation.namespace} & {".", ".."} or not operation.name:
-        raise Invalid(operation, 422, f"{operation.namespace}/{operation.name} is not the name of an object")
+        raise Invalid(operation, 422, f"{operation.namespace}/{operation.name} is not a valid object name")
     return operation
 
 

@@ -112,7 +112,7 @@ class Forbidden(KubeError):  # noqa: N818
         super().__init__(
             operation,
             code,
-            f"forbidden; the RBAC rule that is missing: {operation.rule} ({message})",
+            f"forbidden; missing RBAC rule: {operation.rule} ({message})",
             retry_after=retry_after,
         )
 

@@ -140,7 +140,7 @@ class EventRecorder:
         try:
             self._told.put_nowait(_Told(mr, type_, reason, message))
         except queue.Full:
-            _log.warning("event dropped, too many wait", reason=str(reason))
+            _log.warning("event dropped, the queue is full", reason=str(reason))
 
     def _run(self) -> None:
         while (told := self._told.get()) is not None:

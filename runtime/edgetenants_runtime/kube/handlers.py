@@ -21,4 +21,4 @@ def tell(handlers: Iterable[Callable[[News], None]], news: News, **about: str) -
         try:
             handler(news)
         except Exception:  # noqa: BLE001 - what one makes of the news must not hide it from the others
-            _log.exception("a change was not taken in", **about)
+            _log.exception("a change handler raised an exception", **about)

@@ -154,7 +154,7 @@ class Informer:
             except KubeError as error:
                 self._failed(error)
             except Exception:  # noqa: BLE001 - a bug must not end the following for good
-                _log.exception("cannot follow objects, listing anew", resource=self.kind.resource)
+                _log.exception("cannot watch objects, listing again", resource=self.kind.resource)
                 self._version = ""
                 self._rest(self.LONGEST_RETRY)
 
@@ -162,7 +162,10 @@ class Informer:
         objects, version = self._pages()
         if _number(version) < _number(self._newest):
             # The server's past has been replaced, for example by a backup: versions from before mean nothing.
-            _log.warning("the API server is older than it was, forgetting all", resource=self.kind.resource)
+            _log.warning(
+                "the API server returned an older resource version, emptying the cache",
+                resource=self.kind.resource,
+            )
             self._all_gone()
         for change in self.cache.replaced(objects, version):
             self._tell(change)

@@ -161,7 +161,7 @@ class Controller:
         if dead:
             return f"a worker of {self.kind.resource} has died"
         if len(overdue) > self._limits.workers:
-            return f"{len(overdue)} reconciles of {self.kind.resource} hang"
+            return f"{len(overdue)} reconciles of {self.kind.resource} are stuck"
         return ""
 
     @property
@@ -211,7 +211,7 @@ class Controller:
         for reconcile in late:
             self._instruments.reconciles.timed_out()
             _log.error(
-                "a reconcile takes longer than its time-out",
+                "reconcile exceeded its timeout",
                 **self._names(reconcile.key),
                 timeout=self._limits.timeout,
                 where=_stack(reconcile.worker),
@@ -272,13 +272,13 @@ class Controller:
         try:
             self._process(key)
         except StandDown as stand_down:
-            _log.info("left to the next leader", **self._names(key), before=str(stand_down))
+            _log.info("left for the next leader", **self._names(key), before=str(stand_down))
         except BaseException:  # noqa: BLE001 - whatever one resource does, SystemExit too, the worker lives
             # First the back-off: to tell of it may fail as well, where memory is short or a text is broken.
             self.queue.retry(key)
             with contextlib.suppress(Exception):
                 self._instruments.reconciles.stumbled()
-                _log.exception("reconcile raised, backing off", **self._names(key))
+                _log.exception("reconcile raised an exception, backing off", **self._names(key))
 
     def _superfluous(self, worker: threading.Thread) -> bool:
         with self._lock:
@@ -319,7 +319,7 @@ class Controller:
                 reconcile = self._under_way.pop(worker)
             if reconcile.overdue:
                 took = round(self._clock.now() - began, 1)
-                _log.warning("a reconcile that took too long has ended", seconds=took)
+                _log.warning("a reconcile that exceeded its timeout has ended", seconds=took)
 
     def _let_go(self, key: ObjectKey, uid: str) -> None:
         self.queue.remove(key)

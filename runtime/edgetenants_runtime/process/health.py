@@ -176,5 +176,5 @@ def _said(page: Page, accept: str) -> Answer:
     try:
         return page(accept)
     except Exception:  # noqa: BLE001 - a page that cannot be made must say so to whoever asks
-        _log.exception("a page cannot be made")
-        return Answer(500, b"not ok\nthe log has the details\n")
+        _log.exception("cannot render page")
+        return Answer(500, b"not ok\nsee the log for details\n")

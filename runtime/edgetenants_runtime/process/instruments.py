@@ -52,20 +52,22 @@ class QueueFamilies:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         labels = ("name", "controller")
-        self.adds = Counter("workqueue_adds", "Keys added to the queue.", labels, registry=registry)
+        self.adds = Counter(
+            "workqueue_adds", "Total number of keys added to the work queue.", labels, registry=registry
+        )
         self.retries = Counter(
-            "workqueue_retries", "Keys put back with their back-off.", labels, registry=registry
+            "workqueue_retries", "Total number of keys requeued with back-off.", labels, registry=registry
         )
         self.waited = Histogram(
             "workqueue_queue_duration_seconds",
-            "Seconds a key waited before a worker took it.",
+            "How long in seconds a key waits in the work queue before a worker takes it.",
             labels,
             registry=registry,
             buckets=_WIDE,
         )
         self.worked = Histogram(
             "workqueue_work_duration_seconds",
-            "Seconds the processing of a key took.",
+            "How long in seconds processing a key takes.",
             labels,
             registry=registry,
             buckets=_WIDE,
@@ -105,23 +107,30 @@ class ControllerFamilies:
         def counter(name: str, says: str, *labels: str) -> Counter:
             return Counter(f"controller_runtime_{name}", says, (*one, *labels), registry=registry)
 
-        self.reconciles = counter("reconcile", "Reconciles by how they ended.", "result")
-        self.errors = counter("reconcile_errors", "Reconciles in which a step failed.")
-        self.panics = counter("reconcile_panics", "Reconciles that ended in a bug.")
-        self.timeouts = counter("reconcile_timeouts", "Reconciles that took longer than their time-out.")
+        self.reconciles = counter("reconcile", "Total number of reconciles, by result.", "result")
+        self.errors = counter("reconcile_errors", "Total number of reconciles in which a step failed.")
+        self.panics = counter(
+            "reconcile_panics", "Total number of reconciles that raised an unexpected exception."
+        )
+        self.timeouts = counter(
+            "reconcile_timeouts", "Total number of reconciles that exceeded their timeout."
+        )
         self.seconds = Histogram(
             "controller_runtime_reconcile_time_seconds",
-            "Seconds a reconcile took.",
+            "How long in seconds a reconcile takes.",
             one,
             registry=registry,
             buckets=_RECONCILE,
         )
         self.active = Gauge(
-            "controller_runtime_active_workers", "Workers that reconcile now.", one, registry=registry
+            "controller_runtime_active_workers",
+            "Number of workers that are reconciling.",
+            one,
+            registry=registry,
         )
         self.workers = Gauge(
             "controller_runtime_max_concurrent_reconciles",
-            "Reconciles at once at most.",
+            "Maximum number of concurrent reconciles.",
             one,
             registry=registry,
         )
@@ -168,15 +177,23 @@ class ManagedFamilies:
             )
 
         self.detected = histogram(
-            "first_time_to_reconcile_seconds", "From creation to the first reconcile.", _WIDE[:10]
+            "first_time_to_reconcile_seconds",
+            "The time from the creation of a managed resource to its first reconcile.",
+            _WIDE[:10],
         )
         self.ready = histogram(
-            "first_time_to_readiness_seconds", "From creation until it was first ready.", _LIFE
+            "first_time_to_readiness_seconds",
+            "The time from the creation of a managed resource until it was first ready.",
+            _LIFE,
         )
-        self.deletion = histogram("deletion_seconds", "From the request to delete until it was gone.", _LIFE)
+        self.deletion = histogram(
+            "deletion_seconds",
+            "The time from the deletion request for a managed resource until it was deleted.",
+            _LIFE,
+        )
         self.drift = histogram(
             "drift_seconds",
-            "Since the last look at which the external resource was as desired, when it had to be updated.",
+            "The time since an external resource was last observed up to date, when it had to be updated.",
             _WIDE[:10],
         )
 

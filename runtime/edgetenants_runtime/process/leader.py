@@ -182,14 +182,16 @@ class Elector:
             self._cannot(error)
             return
         if self._phase is Phase.LEADING and (known is None or known.holder != self._lock.identity):
-            self._lose(f"the Lease is held by {known.holder or 'nobody'}" if known else "the Lease is gone")
+            self._lose(
+                f"the Lease is held by {known.holder or 'no one'}" if known else "the Lease was deleted"
+            )
 
     def _observe(self) -> LeaseRecord | None:
         read = self._lock.read()
         # Any change of what its holder writes counts from the moment at which it was seen here.
         if self._known is None or read is None or read.spec != self._known.spec:
             if read is not None and read.holder != self.leader:
-                _log.info("leader seen", leader=read.holder or "nobody", lease=str(self._lock.key))
+                _log.info("leader seen", leader=read.holder or "none", lease=str(self._lock.key))
             self._seen_at = self._clock.now()
         self._known = read
         return read
@@ -220,12 +222,12 @@ class Elector:
 
     def _found(self) -> None:
         if self._problem:
-            _log.info("the Lease can be reached again", lease=str(self._lock.key))
+            _log.info("the Lease is reachable again", lease=str(self._lock.key))
         self._problem = ""
 
     def _cannot(self, error: KubeError) -> None:
         if str(error) != self._problem:
-            _log.warning("cannot take or renew the Lease, trying again", error=str(error))
+            _log.warning("cannot acquire or renew the Lease, retrying", error=str(error))
         self._problem = str(error)
 
     def _lose(self, why: str) -> None:
@@ -245,14 +247,14 @@ class Elector:
                 self._lock.release(self._known)
             _log.info("leadership released", lease=str(self._lock.key))
         except KubeError as error:
-            _log.warning("cannot release the Lease, the next leader waits for its end", error=str(error))
+            _log.warning("cannot release the Lease, the next leader waits until it expires", error=str(error))
 
     def _run(self) -> None:
         while self._phase in (Phase.WAITING, Phase.LEADING) and not self._stopping:
             try:
                 seconds = self.attempt()
             except Exception:  # noqa: BLE001 - a bug here must end the leadership, not the election
-                _log.exception("the election stumbled, trying again")
+                _log.exception("leader election raised an exception, retrying")
                 seconds = self._timing.retry
             self._sleep(self._clock.now() + seconds)
 
@@ -260,7 +262,7 @@ class Elector:
         # A thread of its own: the other one may hang in a request when the time is over.
         while self._phase in (Phase.WAITING, Phase.LEADING) and not self._stopping:
             if self._phase is Phase.LEADING and not self.leading:
-                self._lose(f"it could not be renewed for {self._timing.renew:g} s: {self._problem}")
+                self._lose(f"the Lease could not be renewed for {self._timing.renew:g} s: {self._problem}")
                 return
             due = self._renewed + self._timing.renew if self._phase is Phase.LEADING else None
             self._sleep(due)

@@ -62,7 +62,7 @@ class Metrics:
         self.lives = ManagedFamilies(self.registry)
         self._requests = Counter(
             "rest_client_requests",
-            "Number of HTTP requests to the API server, by status code (<error>: no answer) and method.",
+            "Number of HTTP requests to the API server, by status code (<error>: no response) and method.",
             ("code", "method"),
             registry=self.registry,
         )
@@ -119,17 +119,19 @@ class _AtScrape(Collector):
         yield from self._states()
         yield from self._queues()
         leading = GaugeMetricFamily(
-            "leader_election_master_status", "1 while this process leads.", labels=["name"]
+            "leader_election_master_status", "1 if this process is the leader, 0 if not.", labels=["name"]
         )
         for name, leads in self.elections:
             leading.add_metric([name], float(leads()))
         yield leading
 
     def _states(self) -> Iterator[Metric]:
-        says = {"exists": "that exist", "ready": "that are ready", "synced": "that are synced"}
+        says = {"exists": "that exist", "ready": "in Ready=True state", "synced": "in Synced=True state"}
         families = {
             name: GaugeMetricFamily(
-                f"crossplane_managed_resource_{name}", f"Managed resources {what}.", labels=["gvk"]
+                f"crossplane_managed_resource_{name}",
+                f"The number of managed resources {what}.",
+                labels=["gvk"],
             )
             for name, what in says.items()
         }
@@ -141,15 +143,15 @@ class _AtScrape(Collector):
 
     def _queues(self) -> Iterator[Metric]:
         labels = ["name", "controller"]
-        depth = GaugeMetricFamily("workqueue_depth", "Keys that wait for a worker.", labels=labels)
+        depth = GaugeMetricFamily("workqueue_depth", "Current depth of the work queue.", labels=labels)
         unfinished = GaugeMetricFamily(
             "workqueue_unfinished_work_seconds",
-            "Seconds of work under way, all workers together.",
+            "Seconds of work in progress, summed over all workers.",
             labels=labels,
         )
         longest = GaugeMetricFamily(
             "workqueue_longest_running_processor_seconds",
-            "Seconds of the work that has been under way longest.",
+            "How many seconds the longest running reconcile has been running.",
             labels=labels,
         )
         for _, name, observed in self.controllers:

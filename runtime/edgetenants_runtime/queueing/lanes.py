@@ -52,7 +52,7 @@ class Lane(Generic[Key]):
         """Take out the first key of the share whose turn it is. Raises KeyError when nothing waits."""
         share, keys = next(iter(self._shares.items()), (None, None))
         if keys is None:
-            raise KeyError("nothing waits")
+            raise KeyError("the lane is empty")
         key, _ = keys.popitem(last=False)
         del self._of[key]
         if keys:

@@ -47,5 +47,5 @@ class Round:
         try:
             return self._job() if self._may_act() else self.MAY_ACT_SECONDS
         except BaseException:  # noqa: BLE001 - whatever one round does, SystemExit too, the next one comes
-            _log.exception("a round raised, the next one comes", round=self._name)
+            _log.exception("a round raised an exception, continuing with the next", round=self._name)
             return self.STUMBLED_SECONDS

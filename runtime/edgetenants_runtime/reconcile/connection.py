@@ -171,7 +171,7 @@ def _targets(mr: Managed, provider_namespace: str) -> Iterator[_Target]:
     if store != _KUBERNETES_STORE:
         raise ExternalError(
             f"{path}.configRef.name: expected {_KUBERNETES_STORE}, which is the Kubernetes store, "
-            f"got {store!r}: no other store is served",
+            f"got {store!r}: no other store is supported",
             retry=Retry.poll(),
         )
     metadata = to.get("metadata") or {}
@@ -206,14 +206,14 @@ def _owned(mr: Managed, target: _Target, stored: Mapping[str, Any]) -> bool:
     lost = uid == mr.uid or (uid is None and type_ == CONNECTION_SECRET_TYPE)
     if not owned and (controllers or not lost):
         raise ExternalError(
-            f"Secret {target.key} exists and is not this resource's connection Secret: it is left alone; "
-            f"name another one in {target.path}, or delete it",
+            f"Secret {target.key} already exists and is not this resource's connection Secret, so it is not "
+            f"overwritten; name another one in {target.path}, or delete it",
             retry=Retry.backoff(),
         )
     if target.type_path and type_ != target.type:
         raise ExternalError(
             f"{target.type_path}: Secret {target.key} has type {type_}, which cannot be changed to "
-            f"{target.type}; delete the Secret to have it made anew",
+            f"{target.type}; delete the Secret to have it recreated",
             retry=Retry.backoff(),
         )
     return owned

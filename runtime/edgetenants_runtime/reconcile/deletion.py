@@ -37,12 +37,12 @@ class DeletionHold:
 
     def _why(self) -> str:
         if self.everything:
-            return "deletion held: the provider was told to hold deletions"
+            return "deletion held: the provider is configured to hold deletions"
         # Asked anew each time: the watch of CRDs may lag behind that of the managed resources.
         return "deletion held: the CRD of this kind is being deleted" if self.crd_leaves() else ""
 
     def _way_out(self, mr: Managed, token: str) -> str:
-        keep = "to keep it and let this object go, take Delete (or *) out of spec.managementPolicies"
+        keep = "to keep it and delete only this object, remove Delete (or *) from spec.managementPolicies"
         if not self.confirm_annotation:
             return keep
         return (

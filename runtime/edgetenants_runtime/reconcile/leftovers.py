@@ -111,13 +111,13 @@ class Leftovers:
     def _ends(self, left: _Left) -> bool:
         said = {"namespace": left.mr.namespace, "name": left.mr.name, "external_name": left.mr.external_name}
         if self._has_another(left.mr):
-            _log.info("what was left has a managed resource again", **said)
+            _log.info("an orphaned external resource has a managed resource again", **said)
             return True
         if self._is_gone(left.mr, said):
-            _log.info("deleted what was left of a managed resource that went while it was made", **said)
+            _log.info("deleted the external resource of a managed resource deleted during creation", **said)
             return True
         if left.tries >= _TRIES:
-            _log.error("what was left of a managed resource could not be deleted, and stays", **said)
+            _log.error("could not delete an orphaned external resource, giving up", **said)
             return True
         return False
 
@@ -127,9 +127,9 @@ class Leftovers:
         except StandDown:
             return False
         except (NotYet, ExternalError, KubeError) as error:
-            _log.debug("what was left is not gone yet", **said, error=str(error))
+            _log.debug("an orphaned external resource is not deleted yet", **said, error=str(error))
         except Exception:  # noqa: BLE001 - one of them holds up no other
-            _log.exception("deleting what was left raised", **said)
+            _log.exception("deleting an orphaned external resource raised an exception", **said)
         return False
 
     def _delete(self, mr: Managed) -> bool:

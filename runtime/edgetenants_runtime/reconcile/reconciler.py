@@ -33,8 +33,8 @@ __all__ = ["Reconciler"]
 
 _log = structlog.get_logger("edgetenants_runtime.reconciler")
 
-_UNANSWERED = "The answer to its creation was lost"
-_RESTARTED = "The provider was restarted since it tried to create this, and does not know how that ended"
+_UNANSWERED = "The response to the create request was lost"
+_RESTARTED = "The provider restarted after its create request and does not know the result"
 _CREATION_UNCERTAIN = (
     f"cannot determine creation result - remove the {names.EXTERNAL_CREATE_PENDING} annotation "
     "if it is safe to proceed"
@@ -198,9 +198,9 @@ class _Pass(Telling):
     # The steps.
 
     def pause(self) -> Outcome:
-        goes_on = "its deletion goes on" if self.mr.deleted else "it goes on"
+        what = "the deletion" if self.mr.deleted else "reconciliation"
         paused = conditions.reconcile_paused(
-            f"Reconciliation is paused via {self.paused_by()}. Remove that, and {goes_on}."
+            f"Reconciliation is paused via {self.paused_by()}. Remove it to resume {what}."
         )
         if self.news(paused):
             self.tell(EventReason.PAUSED, paused.message)
@@ -256,7 +256,9 @@ class _Pass(Telling):
         if self.known.begins_to_wait(self.mr.uid, waits):
             self.tell(EventReason.PENDING, waits)
         # Events end after an hour, and this may last for days.
-        self.report(synced=conditions.reconcile_success(f"{waits}. Whoever set them takes them off."))
+        self.report(
+            synced=conditions.reconcile_success(f"{waits}. The controllers that set them must remove them.")
+        )
         return Outcome(Next.REAL_BACKOFF)
 
     def resolve(self) -> None:
@@ -275,7 +277,7 @@ class _Pass(Telling):
             policy = ", ".join(self.mr.management_policies)
             raise ExternalError(
                 f"external resource does not exist, and spec.managementPolicies [{policy}] does not permit "
-                f"to create it; the annotation {names.EXTERNAL_NAME} must name an existing one",
+                f"creating it; set the annotation {names.EXTERNAL_NAME} to the name of an existing one",
                 conditions=[conditions.unavailable("The external resource does not exist.")],
                 retry=Retry.poll(),
             )
@@ -311,8 +313,8 @@ class _Pass(Telling):
             # Not Ready with the reason Deleting: that says that what was made is known.
             self.report(
                 synced=conditions.reconcile_success(
-                    f"{why}, so what was asked for may come yet. This resource goes after "
-                    f"{self.having.pace.uncertain_grace:.0f} s without it. Nobody needs to act."
+                    f"{why}, so the external resource may still appear. This resource is deleted if it has "
+                    f"not appeared after {self.having.pace.uncertain_grace:.0f} s. No action is needed."
                 )
             )
         return Outcome(Next.REAL_BACKOFF)
@@ -381,7 +383,7 @@ class _Pass(Telling):
         has what was made."""
         external_name = change.external_name or self.mr.external_name
         _log.error(
-            "the resource was deleted while its external resource was made, which is left",
+            "the managed resource was deleted during creation, its external resource is orphaned",
             namespace=self.mr.namespace,
             name=self.mr.name,
             external_name=external_name,
@@ -466,7 +468,9 @@ class _Pass(Telling):
 
     def settle(self) -> Outcome:
         if not self.seen.up_to_date:
-            _log.debug("external resource differs and is not updated now", diff=self.seen.diff)
+            _log.debug(
+                "external resource differs from desired state and is not updated now", diff=self.seen.diff
+            )
         if self.mr.deleted:
             self.report(conditions.deleting())
         else:

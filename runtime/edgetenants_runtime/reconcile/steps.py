@@ -69,7 +69,9 @@ class Step(Enum):
     RESOLVE = Says(EventReason.CANNOT_RESOLVE, "cannot resolve references")
     CONNECT = Says(EventReason.CANNOT_CONNECT, "connect failed")
     OBSERVE = Says(EventReason.CANNOT_OBSERVE, "observe failed")
-    JUDGE_DELETION = Says(EventReason.CANNOT_DELETE, "cannot tell whether the deletion is held", deleting())
+    JUDGE_DELETION = Says(
+        EventReason.CANNOT_DELETE, "cannot determine whether the deletion is held", deleting()
+    )
     DELETE = Says(EventReason.CANNOT_DELETE, "delete failed", deleting())
     RELEASE = Says(EventReason.CANNOT_UPDATE_MANAGED, "cannot remove managed resource finalizer", deleting())
     PUBLISH = Says(EventReason.CANNOT_PUBLISH, "cannot publish connection details")
@@ -134,7 +136,7 @@ def explain(failure: StepFailed) -> Explanation:
         case KubeError():
             return Explanation(_said(says, str(cause)), ready, None)
         case _:
-            text = _said(says, f"unexpected {type(cause).__name__}; the provider's log has the details")
+            text = _said(says, f"unexpected {type(cause).__name__}; see the provider's log for details")
             return Explanation(text, (*ready, unforeseen(text)), Retry.backoff(), bug=True)
 
 

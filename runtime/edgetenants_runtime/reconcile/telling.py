@@ -146,7 +146,7 @@ class Telling:
             case NotFound() as gone if gone.operation.kind == self.kind:
                 return Outcome(Next.NEVER)
             case KubeError() as error if error.transient:
-                _log.warning("the API server does not answer, backing off", error=str(error))
+                _log.warning("the API server does not respond, backing off", error=str(error))
                 return Outcome(Next.REAL_BACKOFF, failed=True)
             case NotYet() as not_yet:
                 return self.not_yet(failure.step, not_yet)
@@ -192,7 +192,7 @@ class Telling:
                 synced = conditions.reconcile_error(why.message)
                 self.write(Report(conditions=(synced,), acted_upon=False))
             except KubeError as error:
-                _log.warning("cannot write even Synced", error=str(error))
+                _log.warning("cannot write the Synced condition either", error=str(error))
         return Outcome(Next.REAL_BACKOFF, failed=True)
 
     def waiting(self, cause: str) -> tuple[Condition, ...]:

@@ -80,7 +80,7 @@ class ManagedWriter:
                 if isinstance(error, _FINAL) and not isinstance(error, NotServed):
                     raise
                 # A conflict too: the API server gives up on a patch that others overtake again and again.
-                _log.warning("cannot write critical annotations, trying again", error=str(error))
+                _log.warning("cannot write critical annotations, retrying", error=str(error))
             self._pause(seconds)
         return self._patch_same(mr, patch)
 
@@ -121,7 +121,7 @@ class ManagedWriter:
         except Invalid as error:
             if "metadata.uid" not in error.message:
                 raise
-            raise NotFound(error.operation, 404, "another resource has its name now") from error
+            raise NotFound(error.operation, 404, "another resource has this name now") from error
 
     def _patch_status(self, mr: Managed, patch: Mapping[str, Any]) -> Managed:
         body = {"metadata": {"resourceVersion": mr.resource_version}, "status": patch}
@@ -129,7 +129,7 @@ class ManagedWriter:
         if written.resource_version == mr.resource_version:
             # The API server drops fields that the CRD does not know; asking again at each poll would be
             # noise.
-            _log.warning("the status patch has no effect; does the CRD know these fields?", patch=patch)
+            _log.warning("the status patch had no effect; check that the CRD has these fields", patch=patch)
             self._futile[mr.uid] = _timeless(patch)
         return written
 

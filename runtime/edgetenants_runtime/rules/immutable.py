@@ -26,11 +26,11 @@ def check(kind: ManagedKind, diff: Sequence[FieldDiff]) -> None:
     stuck = [each for each in diff if each.field in kind.immutable]
     if stuck:
         found = "; ".join(
-            f"spec.forProvider.{each.field}: expected {each.observed}, which cannot be changed, got "
-            f"{each.desired}"
+            f"spec.forProvider.{each.field} is immutable: expected {each.observed}, got {each.desired}"
             for each in stuck
         )
         raise ExternalError(
-            f"{found}. Nothing is updated. Set it back; or delete this resource and make another",
+            f"{found}. The external resource is not updated: revert the change, or delete this resource and "
+            "create another",
             retry=Retry.poll(),
         )

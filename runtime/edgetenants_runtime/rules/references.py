@@ -205,7 +205,7 @@ def _matching(ask: Ask, mr: Managed, lookup: Lookup) -> list[Managed]:
     labels = selector.get("matchLabels") or {}
     siblings = bool(selector.get("matchControllerRef"))
     if siblings and mr.controller is None:
-        raise _Unresolved("matchControllerRef is true, and no controller owns this resource")
+        raise _Unresolved("matchControllerRef is true, but this resource has no controller")
     found = [
         each
         for each in lookup.select(ask.field.target, ask.selected_in, labels)
