@@ -224,7 +224,7 @@ RUNTIME_BOUNDS = (
     Mutation(
         "a process that stands down amid a creation forgets it",
         "reconcile/reconciler.py",
-        "            # The call may have been made.\n"
+        "            # The call may have been sent.\n"
         "            self.known.unanswered(self.mr.uid, self.having.now())\n",
         "            self.known.refused(self.mr.uid)\n",
         "a tenant is left behind",
@@ -274,7 +274,7 @@ RUNTIME_BOUNDS = (
     Mutation(
         "a round that ends its thread ends all rounds",
         "queueing/rounds.py",
-        "except BaseException:  # noqa: BLE001 - whatever one round does, SystemExit too, the next one comes",
+        "except BaseException:  # noqa: BLE001 - no exception may stop the job, not even SystemExit",
         "except Exception:  # noqa: BLE001",
         "domains are kept for nobody, or for ever, until the provider is started anew",
         ("queueing/test_rounds.py",),

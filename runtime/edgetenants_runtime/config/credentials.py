@@ -1,4 +1,4 @@
-"""Loads credentials from where a provider config says that they are. Never logs them."""
+"""Loads the credentials of a provider config from their source. Never logs them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = ["CredentialLoader", "secret_key", "secrets_of"]
 def secrets_of(
     ref: ProviderConfigKey, spec: Mapping[str, Any], paths: tuple[str, ...]
 ) -> tuple[ObjectKey, ...]:
-    """The Secrets that a config refers to at those paths of its spec (`credentials.secretRef`)."""
+    """The Secrets that a config refers to at the given paths of its spec (`credentials.secretRef`)."""
     keys = (secret_key(ref, _at(spec, path)) for path in paths)
     return tuple(dict.fromkeys(key for key in keys if key.name and key.namespace))
 
 
 def secret_key(ref: ProviderConfigKey, selector: Mapping[str, Any]) -> ObjectKey:
-    """Which Secret a config means. One in a namespace means that namespace only."""
+    """The Secret that a config refers to. A namespaced config can refer to its own namespace only."""
     return ObjectKey(ref.namespace or selector.get("namespace") or "", selector.get("name") or "")
 
 
@@ -39,14 +39,14 @@ def _at(spec: Mapping[str, Any], path: str) -> Mapping[str, Any]:
 
 
 class CredentialLoader:
-    """Loads what one config after the other names. Thread-safe."""
+    """Loads the credentials of provider configs. Thread-safe."""
 
     def __init__(self, secrets: HeldSecrets, environment: Mapping[str, str] | None = None) -> None:
         self._secrets = secrets
         self._environment = os.environ if environment is None else environment
 
     def load(self, ref: ProviderConfigKey, credentials: Mapping[str, Any]) -> bytes | None:
-        """The credentials, None for sources that hold none. Raises ExternalError that names the field."""
+        """The credentials; None for sources without any. Raises ExternalError that names the field."""
         match credentials.get("source"):
             case CredentialsSource.SECRET:
                 return self._from_secret(ref, credentials.get("secretRef") or {})
@@ -95,7 +95,7 @@ class CredentialLoader:
 
 
 def _unusable(secrets: HeldSecrets, message: str, key: ObjectKey) -> ExternalError:
-    # Not kept: once it is put right it is found at the next look, also where Secrets cannot be watched.
+    # Not cached: the next reconcile sees the correction, even if Secrets cannot be watched.
     secrets.forget(key)
     return ExternalError(message)
 

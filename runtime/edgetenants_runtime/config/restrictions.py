@@ -1,4 +1,4 @@
-"""What a provider config in a namespace may not say: it is written by the namespace's own people (pure)."""
+"""What a namespaced provider config may not set, as the namespace's own team writes it (pure)."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = ["Restrictions"]
 
 @dataclass(frozen=True)
 class Restrictions:
-    """Fields of spec that are refused in a namespace; credentials are restricted in any case."""
+    """Fields of spec that a namespaced config may not set. Credentials are always restricted."""
 
     fields: tuple[str, ...] = ()
-    """Refused altogether: they reach beyond the namespace."""
+    """Always rejected: they reach beyond the namespace."""
     begun_by_credentials: tuple[str, ...] = ()
-    """Refused without credentials from a Secret: they would begin with the provider's own identity."""
+    """Rejected without credentials from a Secret: they would use the provider's own identity."""
 
     def check(self, ref: ProviderConfigKey, spec: Mapping[str, Any]) -> None:
-        """Raises ExternalError that names the field, for a namespaced config that says too much."""
+        """Raises ExternalError that names the field if a namespaced config sets a restricted field."""
         if not ref.namespace:
             return
         credentials = spec.get("credentials") or {}
