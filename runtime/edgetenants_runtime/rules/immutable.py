@@ -1,8 +1,8 @@
-"""Fields that the external API cannot change: an edit is told of, never applied, and never deletes anything.
+"""Fields that the external API cannot change: an edit is an error, never applied, and never deletes anything.
 
-`Kube(immutable=True)` in the field's model has the API server refuse the edit at once. What is left for this
-module is what the API server lets in: a field that was added later, a CRD without the rule, or a difference
-that was made in the outside world.
+With `Kube(immutable=True)` in the field's model, the API server rejects the edit immediately. This module
+handles what the API server accepts: a field that was added later, a CRD without the rule, or a change in the
+external system.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ __all__ = ["check"]
 
 
 def check(kind: ManagedKind, diff: Sequence[FieldDiff]) -> None:
-    """Before an update.
+    """Check the fields before an update.
 
-    Raises:
-        ExternalError: the update would change an immutable field. Nothing is updated then: what is asked for
-            beside it may depend on it.
+    Raises: ExternalError: the update would change an immutable field. Then nothing is updated, because other
+    changes may depend on it.
     """
     stuck = [each for each in diff if each.field in kind.immutable]
     if stuck:
