@@ -1,4 +1,4 @@
-"""The counters of queues, controllers and managed resources: who tells what; see `metrics`."""
+"""The metrics of queues, controllers and managed resources; see `metrics`."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ _RECONCILE = (
 
 
 class Result(StrEnum):
-    """How a reconcile ended, as controller-runtime counts it."""
+    """The result of a reconcile, as in controller-runtime."""
 
     SUCCESS = "success"
-    """Nothing is to be done until the object changes."""
+    """There is nothing to do until the object changes."""
     ERROR = "error"
     """A step failed."""
     REQUEUE = "requeue"
-    """It goes on with back-off: something is under way."""
+    """It is requeued with back-off: an operation is in progress."""
     REQUEUE_AFTER = "requeue_after"
-    """It is looked at again after a set time."""
+    """It is requeued after a fixed time."""
 
 
 class QueueFamilies:
-    """client-go's metrics of work queues, as controller-runtime labels them."""
+    """client-go's metrics of work queues, with controller-runtime's labels."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         labels = ("name", "controller")
@@ -137,7 +137,7 @@ class ControllerFamilies:
 
 
 class ControllerMetrics:
-    """What one controller tells of its reconciles."""
+    """The metrics of one controller's reconciles."""
 
     def __init__(self, controllers: ControllerFamilies, name: str, workers: int) -> None:
         self._results = {r: controllers.reconciles.labels(name, r.value) for r in Result}
@@ -147,7 +147,7 @@ class ControllerMetrics:
         controllers.workers.labels(name).set(workers)
 
     def began(self) -> None:
-        """A reconcile began."""
+        """A reconcile started."""
         self._active.inc()
 
     def ended(self, result: Result, seconds: float) -> None:
@@ -159,16 +159,16 @@ class ControllerMetrics:
             self._errors.inc()
 
     def stumbled(self) -> None:
-        """A reconcile ended in a bug."""
+        """A reconcile raised an unexpected exception."""
         self._panics.inc()
 
     def timed_out(self) -> None:
-        """A reconcile takes longer than its time-out."""
+        """A reconcile exceeded its timeout."""
         self._timeouts.inc()
 
 
 class ManagedFamilies:
-    """crossplane-runtime's metrics of the lives of managed resources."""
+    """crossplane-runtime's metrics of the lifecycle of managed resources."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         def histogram(name: str, says: str, buckets: tuple[float, ...]) -> Histogram:
@@ -199,7 +199,7 @@ class ManagedFamilies:
 
 
 class ManagedMetrics:
-    """What is told of the managed resources of one kind; `Sightings` of its external clients."""
+    """The metrics of the managed resources of one kind; `Sightings` of its external clients."""
 
     def __init__(
         self,
@@ -217,14 +217,14 @@ class ManagedMetrics:
         self._unchanged: dict[str, float] = {}
 
     def before(self, mr: Managed) -> None:
-        """A reconcile begins."""
+        """A reconcile starts."""
         if mr.condition(ConditionType.SYNCED) is None and mr.uid not in self._fresh:
             with self._lock:
                 self._fresh.add(mr.uid)
             self._detected.observe(self._since(mr.metadata.get("creationTimestamp")))
 
     def after(self, mr: Managed, now: Managed | None) -> None:
-        """A reconcile of `mr` ended; `now` is the resource as it is since, None when it is gone."""
+        """A reconcile of `mr` ended; `now` is the resource after it, None if it was deleted."""
         if mr.uid in self._fresh and now is not None and is_true(now.raw, ConditionType.READY):
             self._ready.observe(self._since(mr.metadata.get("creationTimestamp")))
             with self._lock:
@@ -235,7 +235,7 @@ class ManagedMetrics:
             self.forget(mr.uid)
 
     def forget(self, uid: str) -> None:
-        """The resource is gone."""
+        """The resource was deleted."""
         with self._lock:
             self._fresh.discard(uid)
             self._unchanged.pop(uid, None)
