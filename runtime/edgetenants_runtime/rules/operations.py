@@ -18,9 +18,9 @@ __all__ = ["told"]
 def told(mr: Managed, seen: Observation, begun: AsyncOperation | None) -> tuple[Condition, ...]:
     """The conditions for the observed operation and for the one that this reconcile started.
 
-                 ┌── ONGOING ──▶ AsyncOperation Ongoing
-    seen, begun ─┼── ended ────▶ AsyncOperation Finished, LastAsyncOperation Success or …Failure
-                 └── none ─────▶ as stored; an Ongoing that is no longer reported is Finished
+                     ┌── ONGOING ──▶ AsyncOperation Ongoing
+    `seen`, `begun` ─┼── ended ────▶ AsyncOperation Finished, LastAsyncOperation Success or …Failure
+                     └── none ─────▶ as stored; an Ongoing that is no longer reported is Finished
     """
     observed = _of(seen.operation, deleting=mr.deleted) if seen.operation else _vanished(mr, seen)
     return (*observed, *(_of(begun, deleting=mr.deleted) if begun else ()))
