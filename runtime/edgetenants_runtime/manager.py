@@ -72,7 +72,7 @@ class Settings:
     creation_grace: float = 30.0
     """Real seconds after a creation during which the external resource may not be visible yet."""
     workers: int = 16
-    """Concurrent reconciles per kind. One namespace gets half of them."""
+    """Concurrent reconciles per kind. One namespace gets at most half of them."""
     namespace: str = "crossplane-system"
     """The provider's namespace. Connection Secrets without a namespace are written there."""
     timeout: float = 60.0

@@ -102,7 +102,7 @@ class _Reconcile:
 class Controller:
     """Workers that reconcile the managed resources of one kind, each resource in one worker at a time.
 
-    A reconcile that exceeds its timeout cannot be aborted, because a thread cannot be. It keeps its resource,
+    A reconcile that exceeds its timeout cannot be aborted, because threads cannot be. It keeps its resource,
     so that nothing is done twice, and starts no further external write. Another worker is started in its
     place; later, the first surplus worker ends. If more reconciles are stuck than there are workers, no
     further worker is started and the controller is unhealthy.

@@ -27,7 +27,7 @@ class Pace:
     shortest_poll: float = 10.0
     """The shortest interval that the annotation crossplane.io/poll-interval can set."""
     jitter: float = 0.1
-    """Random share of the poll interval that is added or subtracted, so that polls spread out."""
+    """Maximum share of the poll interval that is randomly added or subtracted, so that polls spread out."""
     creation_grace: float = 30.0
     """Real seconds after a creation during which an absent external resource counts as not visible yet."""
     uncertain_grace: float = 120.0

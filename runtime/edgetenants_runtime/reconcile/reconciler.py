@@ -68,7 +68,7 @@ class _Creations:
     """What this process knows about the creations of one external resource."""
 
     seen: bool = False
-    """The external resource was observed since the last creation started; if absent, it was deleted."""
+    """The external resource was observed since the last creation started, so its absence is not a delay."""
     refused: bool = False
     """Every creation since the last success was clearly rejected: no external resource can appear."""
     unanswered_at: datetime | None = None

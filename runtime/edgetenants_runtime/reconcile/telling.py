@@ -137,7 +137,7 @@ class Telling:
         """Report the failure according to its cause, and decide when to retry."""
         match failure.cause:
             case Conflict():
-                # Another client changed the object. That is no error, so nothing is reported. The watch
+                # Another client changed the object. That is not an error, so it is not reported. The watch
                 # delivers the change; wait for a lagging cache, as each reconcile costs external calls.
                 return Outcome(Next.REAL_BACKOFF)
             case NotServed() as unknown if unknown.operation.kind == self.kind:
