@@ -66,9 +66,9 @@ class CredentialLoader:
         try:
             content = base64.b64decode(value, validate=True)
         except binascii.Error:
-            raise _unusable(self._secrets, f"{field}: Secret {key} is not valid base64", key) from None
+            raise _unusable(self._secrets, f"{field}: Secret {key} has invalid base64", key) from None
         if not content.strip():
-            raise _unusable(self._secrets, f"{field}.key: Secret {key} has an empty key {name!r}", key)
+            raise _unusable(self._secrets, f"{field}.key: Secret {key} has no value for {name!r}", key)
         return content
 
     def _value(self, field: str, key: ObjectKey, name: str) -> str:

@@ -427,7 +427,7 @@ class _Pass(Telling):
             self.take_back()
 
     def take_back(self) -> None:
-        """The announced creation was not started. Without this, a generated name would wait for a user."""
+        """Record that the announced creation was not started: a generated name would wait for a user."""
         failed = meta.creation_failed(meta.creation(self.mr.annotations).ends(self.having.now()))
         with contextlib.suppress(KubeError):
             # Only at the version of the announcement: the new leader may have written its own.
