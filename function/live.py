@@ -313,8 +313,8 @@ def paused(seen: ObservedTenant) -> bool:
 
 def _unpause(seen: ObservedTenant) -> str:
     told = seen.synced.message or f"Reconciliation is paused via the annotation {PAUSED}."
-    way_out = "" if _GOES_ON in told else f" Remove that, and it {_GOES_ON}"
-    return f"DistributionTenant {seen.name}: {told}{way_out}"
+    how = "" if _RESUME in told else f" {_RESUME} reconciliation."
+    return f"DistributionTenant {seen.name}: {told}{how}"
 
 
 def failing(seen: ObservedTenant) -> str:
@@ -450,8 +450,8 @@ _TELLING_NOBODY: Final = frozenset({LiveReason.CREATING, LiveReason.DELETING, Li
 
 _ACT: Final = "Nobody needs to act"
 _NOTHING: Final = f"{_ACT}."
-_GOES_ON: Final = "goes on."
-"""Ends what the provider says of a pause."""
+_RESUME: Final = "Remove it to resume"
+"""Starts the last sentence of the provider's message about a pause."""
 _RECORDS: Final = "status.dnsInstructions"
 _TO_DO: Final[Mapping[Reason, tuple[str, str]]] = {
     LiveReason.CREATING: ("The tenant is being created.", _NOTHING),

@@ -1,7 +1,7 @@
 """A managed-resource runtime for Crossplane providers written in Python.
 
-What a provider author needs for a kind stands here; wiring (`manager`, `providerconfigs`, `kube`) is imported
-by name from its module, so that a client's code never loads a Kubernetes library.
+This package exports what a provider author needs for a kind. Import the wiring (`manager`, `providerconfigs`,
+`kube`) from its module, so that a client's code never loads a Kubernetes library.
 """
 
 from edgetenants_runtime.clock import Clock, FakeClock, RemoteClock, SystemClock

@@ -1,8 +1,8 @@
-"""Bounds on what comes from outside: how long one waits, and how much one writes.
+"""Bounds on external input: how long to wait, and how much to write.
 
-Whatever a person, a client or another program says ends up here before it meets a thread that sleeps or an
-API server that refuses. Durations are bounded where they enter (annotations, errors, observations, changes)
-and once more in the queue.
+Values from users, clients and other programs pass through here before a thread sleeps for them or the API
+server could reject them. Durations are bounded where they enter (annotations, errors, observations, changes)
+and again in the queue.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ __all__ = [
 ]
 
 LONGEST_WAIT: Final = 30 * 24 * 3600.0
-"""Seconds; whoever asks for more waits for so long. Python's own waits fail at some 292 years."""
+"""Seconds; longer waits are reduced to this. Python's own waits fail at some 292 years."""
 _NO_NUMBER: Final = 60.0
-"""Seconds for a duration that is not a number."""
+"""Seconds used for a duration that is not a number."""
 
 LONGEST_MESSAGE: Final = 32_768
-"""Characters in the message of a condition: the bound of Kubernetes' own type."""
+"""Characters in the message of a condition: the limit of Kubernetes' own type."""
 MOST_CONDITIONS: Final = 32
-"""Conditions in a status. An API server stores none that has more than its schema says."""
+"""Conditions in a status. The API server rejects a status with more than its schema allows."""
 LONGEST_REQUEST: Final = 256
 """Characters of status.lastHandledReconcileAt."""
 LONGEST_EVENT: Final = 1_024
@@ -40,7 +40,7 @@ _CUT: Final = "…"
 
 
 def wait(seconds: float) -> float:
-    """That many seconds, from none to LONGEST_WAIT.
+    """The seconds, limited to the range from 0 to LONGEST_WAIT.
 
     >>> wait(1e300), wait(-1.0), wait(float("nan")), wait(5.0)
     (2592000.0, 0.0, 60.0, 5.0)
@@ -51,8 +51,8 @@ def wait(seconds: float) -> float:
 
 
 def cut(text: str, longest: int = LONGEST_MESSAGE) -> str:
-    """The text, with an ellipsis at its end where it was longer than so many characters, and without halves
-    of surrogate pairs, which no API server stores as they are.
+    """The text, truncated with an ellipsis to `longest` characters, and without lone surrogates, which the
+    API server does not store.
 
     >>> cut("too long", 4)
     'too…'
@@ -62,7 +62,7 @@ def cut(text: str, longest: int = LONGEST_MESSAGE) -> str:
 
 
 def cut_bytes(text: str, longest: int = LONGEST_EVENT) -> str:
-    """The same for a bound in bytes of UTF-8; never cuts a character in two.
+    """The same for a limit in bytes of UTF-8; never splits a character.
 
     >>> cut_bytes("ünüm", 5)
     'ü…'
@@ -74,5 +74,5 @@ def cut_bytes(text: str, longest: int = LONGEST_EVENT) -> str:
 
 
 def excerpt(text: str) -> str:
-    """The text in quotes, as an error shows what it got."""
+    """The text in quotes, truncated, for error messages."""
     return repr(cut(text, _EXCERPT))

@@ -1,11 +1,10 @@
-"""Time: one injected clock for the outside world, real time for Kubernetes.
+"""Time: one injected clock for the external system, real time for Kubernetes.
 
-All waiting against the outside world (polls, back-off, rate limits) goes through a `Clock`, so that a test
-or a sandbox can make an hour pass at once. What is written to Kubernetes (conditions, events, annotations)
-and all waiting for the API server is real time: an event stamped ahead of the cluster prints as
-`<invalid>`.
+All waiting for the external system (polls, back-off, rate limits) goes through a `Clock`, so that a test
+or a sandbox can skip an hour. Everything written to Kubernetes (conditions, events, annotations) and all
+waiting for the API server use real time: kubectl prints an event with a time in the future as `<invalid>`.
 
-This is the only module that reads the system's clocks.
+This is the only module that reads the system clocks.
 """
 
 from __future__ import annotations
@@ -38,21 +37,23 @@ __all__ = [
 _log = structlog.get_logger("edgetenants_runtime.clock")
 
 _LONGEST_SLEEP: Final = 24 * 3600.0
-"""Seconds. Python refuses waits of some centuries; who is woken early looks at the time and sleeps on."""
+"""Seconds. Python rejects waits of some centuries. A caller that wakes early checks the time and sleeps
+again."""
 
 
 class Clock(Protocol):
-    """The outside world's time. Only differences between two readings mean anything."""
+    """The time of the external system. Only the difference between two readings is meaningful."""
 
     def now(self) -> float:
-        """Seconds on this clock's scale. Never goes backwards."""
+        """Seconds on this clock's scale. Monotonic."""
         ...
 
     def wait(self, condition: threading.Condition, deadline: float | None) -> None:
         """Wait on an acquired condition until it is notified, `deadline` (a value of `now`) has passed, or
         the clock was stepped.
 
-        May return early: callers loop, as with `threading.Condition.wait`. `None` waits without a deadline.
+        May return early, so callers loop, as with `threading.Condition.wait`. `None` waits without a
+        deadline.
         """
         ...
 
@@ -82,7 +83,7 @@ class SystemClock:
 
 
 class _Sleepers:
-    """The conditions that threads wait on right now, so that a step of the clock can wake them."""
+    """The conditions that threads currently wait on, so that a step of the clock can wake them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -99,8 +100,7 @@ class _Sleepers:
                 del self._waiting[condition]
 
     def wake(self) -> None:
-        # The lock is not held while the conditions are acquired: a sleeper registers while it holds its
-        # condition.
+        # Release the lock before acquiring the conditions: a sleeper registers while it holds its condition.
         with self._lock:
             waiting = list(self._waiting)
         for condition in waiting:
@@ -117,7 +117,7 @@ class FakeClock:
         self._sleepers = _Sleepers()
 
     def now(self) -> float:
-        """Seconds since the start given, moved only by `advance`."""
+        """Seconds since the given start; only `advance` changes them."""
         with self._lock:
             return self._now
 
@@ -131,7 +131,7 @@ class FakeClock:
         """Wait on an acquired condition until notified or advanced to `deadline`."""
         self._sleepers.add(condition)
         try:
-            # Registered first, read second: a step between the two is seen here, a later one notifies.
+            # Register first, then read: a step in between is seen here, a later one notifies.
             if deadline is None or self.now() < deadline:
                 condition.wait()
         finally:
@@ -139,11 +139,10 @@ class FakeClock:
 
 
 class RemoteClock:
-    """Follows another process's clock by a long poll of its URL.
+    """Follows the clock of another process by long-polling its URL.
 
-    `GET URL?since=<version>&timeout=<seconds>` answers `{"version", "virtual", "rate"}` at once when the
-    version moved and else when it does. While the URL cannot be reached the clock runs on at the last known
-    rate.
+    `GET URL?since=<version>&timeout=<seconds>` returns `{"version", "virtual", "rate"}` as soon as the
+    version differs. While the URL is unreachable, the clock continues at the last known rate.
     """
 
     _POLL_SECONDS = 10.0
@@ -162,16 +161,16 @@ class RemoteClock:
         self._stopping = threading.Event()
         self._first_answer = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="remote-clock", daemon=True)
-        # No proxy of the environment: the clock is on this machine or beside it.
+        # Ignore proxies from the environment: the clock is on this machine or next to it.
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def start(self, timeout: float = 5.0) -> None:
-        """Start following; wait up to `timeout` real seconds for the first answer."""
+        """Start following; wait up to `timeout` real seconds for the first response."""
         self._thread.start()
         self._first_answer.wait(timeout)
 
     def stop(self) -> None:
-        """Stop following. The clock keeps running at the last known rate."""
+        """Stop following. The clock continues at the last known rate."""
         self._stopping.set()
 
     def now(self) -> float:
@@ -197,7 +196,7 @@ class RemoteClock:
             missing = deadline - self._now()
             if missing <= 0:
                 return 0.0
-            # A clock that stands still passes no deadline; a step will wake the sleeper.
+            # A stopped clock reaches no deadline; a step wakes the sleeper.
             return min(missing / self._rate, _LONGEST_SLEEP) if self._rate > 0 else None
 
     def _follow(self) -> None:
@@ -222,8 +221,7 @@ class RemoteClock:
     def _adopt(self, version: int, virtual: float, rate: float) -> None:
         with self._lock:
             now = self._now()
-            # The other process may have restarted from zero: the scale shifts, so that time here never runs
-            # backwards.
+            # The other process may have restarted from zero. Shift the scale, so that time never goes back.
             if self._version is not None and virtual + self._offset < now:
                 self._offset = now - virtual
             self._base, self._anchor = virtual + self._offset, time.monotonic()
@@ -234,7 +232,7 @@ class RemoteClock:
     def _lost(self, error: Exception) -> None:
         if self._reachable:
             _log.warning(
-                "clock unreachable, running on at the last known rate",
+                "clock unreachable, continuing at the last known rate",
                 url=self._url,
                 error=str(error),
                 rate=self._rate,
@@ -248,7 +246,7 @@ class RemoteClock:
 
 
 class Stopwatch:
-    """Real seconds elapsed since it was made."""
+    """Measures real seconds since its creation."""
 
     def __init__(self) -> None:
         self._start = time.monotonic()
@@ -259,12 +257,12 @@ class Stopwatch:
 
 
 def utc_now() -> datetime:
-    """Real time in UTC: for what is written to Kubernetes, never for waiting."""
+    """Real time in UTC, for values that are written to Kubernetes. Never use it for waiting."""
     return datetime.now(UTC)
 
 
 def rfc3339(moment: datetime) -> str:
-    """Whole seconds, as Kubernetes writes `metav1.Time`.
+    """The time in whole seconds, in the format of Kubernetes' `metav1.Time`.
 
     >>> rfc3339(datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC))
     '2026-01-02T03:04:05Z'
@@ -273,7 +271,8 @@ def rfc3339(moment: datetime) -> str:
 
 
 def rfc3339_micro(moment: datetime) -> str:
-    """Microseconds, as Kubernetes writes `metav1.MicroTime`; RFC 3339 readers accept both.
+    """The time in microseconds, in the format of Kubernetes' `metav1.MicroTime`. RFC 3339 parsers accept
+    both.
 
     >>> rfc3339_micro(datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC))
     '2026-01-02T03:04:05.678901Z'
@@ -282,9 +281,9 @@ def rfc3339_micro(moment: datetime) -> str:
 
 
 def parse_rfc3339(text: str) -> datetime:
-    """An aware moment from RFC 3339 text.
+    """Parse RFC 3339 text into an aware datetime.
 
-    Raises ValueError for anything else, a time without zone included.
+    Raises ValueError for anything else, including a time without a zone.
     """
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:

@@ -1,12 +1,13 @@
-"""Until when a reconcile may take: handed down to external clients without a parameter.
+"""The deadline of a reconcile, passed to external clients without a parameter.
 
-A thread cannot be ended from outside. So a reconcile that lasts too long begins nothing more outside (the
-runtime looks before each create, update and delete), and a client bounds its own waiting:
+A thread cannot be stopped from outside. Therefore a reconcile that exceeds its timeout starts no further
+external write (the runtime checks before each create, update and delete), and a client bounds its own
+waiting:
 
     timeout = min(30.0, deadline.remaining())
 
-Real seconds, as what hangs is a connection. A client that starts threads hands them its context
-(`contextvars.copy_context`).
+The deadline is in real seconds, because connections hang in real time. A client that starts threads passes
+them its context (`contextvars.copy_context`).
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _current: ContextVar[_Deadline | None] = ContextVar("deadline", default=None)
 
 @contextmanager
 def within(seconds: float, clock: Clock | None = None) -> Iterator[None]:
-    """Give the block that many seconds of `clock`, the system's unless told otherwise."""
+    """Limit the block to that many seconds of `clock`, by default the system clock."""
     clock = clock or SystemClock()
     token = _current.set(_Deadline(clock, clock.now() + seconds, seconds))
     try:
@@ -44,20 +45,21 @@ def within(seconds: float, clock: Clock | None = None) -> Iterator[None]:
 
 
 def remaining() -> float:
-    """Seconds left to this reconcile, at least 0.0; infinite outside of one."""
+    """Seconds left for this reconcile, at least 0.0; infinite outside a reconcile."""
     deadline = _current.get()
     return float("inf") if deadline is None else max(0.0, deadline.moment - deadline.clock.now())
 
 
 def check(before: str, *, made_nothing: bool = False) -> None:
-    """Let `before`, a few words, begin only in time. `made_nothing`: see ExternalError.
+    """Check that there is time left to start `before`, named in a few words. `made_nothing`: see
+    ExternalError.
 
     Raises:
-        ExternalError: the reconcile has used up its time; it is retried with back-off.
+        ExternalError: the reconcile exceeded its timeout; it is retried with back-off.
     """
     deadline = _current.get()
     if deadline is not None and deadline.clock.now() >= deadline.moment:
         raise ExternalError(
-            f"the reconcile took longer than its time-out of {deadline.seconds:g} s: {before} was not begun",
+            f"the reconcile exceeded its timeout of {deadline.seconds:g} s: {before} was not started",
             made_nothing=made_nothing,
         )

@@ -1,9 +1,9 @@
-"""What implementers raise.
+"""The errors that connectors and external clients raise.
 
 Exception
-├── Frozen          an error is a value: once made, nobody changes it
-│   ├── NotYet          the world is not ready; nobody's fault
-│   └── ExternalError   the external API, the spec or the configuration refuses
+├── Frozen          an error is an immutable value
+│   ├── NotYet          a dependency is not ready; not an error
+│   └── ExternalError   the external API rejects the request, or the spec or configuration is invalid
 └── anything else   a bug: logged with its traceback, retried with back-off
 """
 
@@ -20,28 +20,27 @@ __all__ = ["ExternalError", "Frozen", "NotYet", "Retry", "RetryMode"]
 
 
 class RetryMode(StrEnum):
-    """How a failed reconcile is tried again."""
+    """How a failed reconcile is retried."""
 
     BACKOFF = "Backoff"
-    """Soon, then less and less often: 1 s doubling to 60 s for the object."""
+    """With exponential back-off per object, from 1 s to 60 s."""
     AFTER = "After"
-    """After the seconds given: the outside world said when, for example by throttling."""
+    """After a given number of seconds, for example when the external API throttles."""
     REAL_BACKOFF = "RealBackoff"
-    """The same in real time: it is Kubernetes that is waited for, not the outside world."""
+    """With exponential back-off in real time, when waiting for Kubernetes and not for the external system."""
     POLL = "Poll"
-    """At the poll interval: only a change of the spec or of the world can help."""
+    """At the poll interval: only a change of the spec or of the external system can help."""
     NEVER = "Never"
     """When the managed resource changes: nothing else can help."""
 
 
 @dataclass(frozen=True)
 class Retry:
-    """When to try again; made by `backoff`, `real_backoff`, `after`, `poll` or
-    `never`."""
+    """When to retry. Create it with `backoff`, `real_backoff`, `after`, `poll` or `never`."""
 
     mode: RetryMode
     seconds: float = 0.0
-    """Of the injected clock; for AFTER only. Bounded, see `bounds.wait`."""
+    """Seconds of the injected clock; for AFTER only. Bounded, see `bounds.wait`."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "seconds", wait(self.seconds))
@@ -63,29 +62,29 @@ class Retry:
 
     @classmethod
     def poll(cls) -> Retry:
-        """At the poll interval: terminal until the spec or the world changes."""
+        """At the poll interval: terminal until the spec or the external system changes."""
         return cls(RetryMode.POLL)
 
     @classmethod
     def never(cls) -> Retry:
-        """Not before the managed resource changes; its event is recorded once."""
+        """Only when the managed resource changes. Its event is recorded once."""
         return cls(RetryMode.NEVER)
 
 
-class Frozen(Exception):  # noqa: N818 - says what it is like
-    """An exception whose attributes are set once: one that is kept may be raised to many."""
+class Frozen(Exception):  # noqa: N818 - names a property
+    """An exception with immutable attributes, so that one instance can be raised several times."""
 
     def __setattr__(self, name: str, value: object) -> None:
-        # Python's own (__traceback__ and its like) do not stand in __dict__ and may change.
+        # Python's own attributes (such as __traceback__) are not in __dict__ and may change.
         if name in self.__dict__:
-            raise AttributeError(f"{name} of {type(self).__name__} is set once; make another error")
+            raise AttributeError(f"{name} of {type(self).__name__} cannot be changed; create another error")
         super().__setattr__(name, value)
 
 
 class NotYet(Frozen):
-    """The world is not ready. Retried after `after` seconds; never a Warning event; Synced stays True.
+    """A dependency is not ready. Retried after `after` seconds, without a Warning event; Synced stays True.
 
-    Raised by `create`, it says that nothing was made, unless it says `made_nothing=False`.
+    Raised by `create`, it means that nothing was created, unless `made_nothing=False`.
     """
 
     def __init__(
@@ -104,17 +103,18 @@ class NotYet(Frozen):
 
 
 class ExternalError(Frozen):
-    """The step failed for a reason that people can understand.
+    """The step failed for a reason that users can understand.
 
-    Synced becomes False with ReconcileError and the message, and a Warning event with crossplane-runtime's
-    reason for the step is recorded. The message is finding, cause in the external API's words, next action;
-    it is written to status, so it must not differ between two failures of one cause. What does differ, the
-    request id, is given apart: it is appended as ` (request id: …)`, a suffix that comparisons of status
-    and events ignore.
+    The runtime sets Synced to False with reason ReconcileError and the message, and emits a Warning event
+    with crossplane-runtime's reason for the step. The message states what was found, the cause in the words
+    of the external API, and the next action. It is written to status, so it must be the same for two failures
+    with the same cause. Pass the request id, which differs, as `request_id`: it is appended as ` (request id:
+    …)`, a suffix that comparisons of status and events ignore.
 
-    Raised by `create`, it leaves open whether something was made: an answer may be lost, and a call may still
-    run. A clear refusal says `made_nothing=True`. After any other failure a deletion waits for what may yet
-    show, and a creation that cannot be repeated safely stops until people have looked.
+    Raised by `create`, it does not say whether something was created: the response may be lost, and the call
+    may still be running. Set `made_nothing=True` for a clear rejection. After any other failure, a deletion
+    waits for an external resource that may still appear, and a creation that cannot be repeated safely stops
+    until a person has checked its result.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class ExternalError(Frozen):
         retry: Retry | None = None,
         made_nothing: bool | None = None,
     ) -> ExternalError:
-        """The same error with these instead; without any, a fresh one to raise."""
+        """A copy of the error with the given values replaced."""
         return ExternalError(
             self.message,
             conditions=self.conditions if conditions is None else conditions,

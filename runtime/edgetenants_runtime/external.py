@@ -1,8 +1,9 @@
-"""The external client: the four methods that make a kind. This file is the manual for provider authors.
+"""The external client: the four methods that implement a kind. This file is the manual for provider authors.
 
-A reconcile calls `connect`, then `observe`, then at most one of `create`, `update` and `delete`, always
-from one thread for one managed resource, and from many threads for different ones. Everything returned is a
-frozen value; nothing that a client does to its arguments is kept. Clients never write to Kubernetes.
+A reconcile calls `connect`, then `observe`, then at most one of `create`, `update` and `delete`. The calls
+for one managed resource come from one thread at a time, those for different ones from many threads. All
+return values are frozen; changes that a client makes to its arguments are discarded. Clients never write to
+Kubernetes.
 """
 
 from __future__ import annotations
@@ -30,34 +31,36 @@ __all__ = [
 
 
 class OperationState(StrEnum):
-    """How work that outlasts a reconcile stands."""
+    """The state of an operation that outlasts a reconcile."""
 
     ONGOING = "Ongoing"
-    """The outside world is at it."""
+    """The external system is working on it."""
     SUCCEEDED = "Succeeded"
-    """It ended well."""
+    """It succeeded."""
     FAILED = "Failed"
-    """It was accepted, and failed afterwards."""
+    """It was accepted and failed later."""
 
 
 @dataclass(frozen=True)
 class AsyncOperation:
-    """Work in the outside world that outlasts a reconcile; shown as upjet's conditions AsyncOperation and
-    LastAsyncOperation.
+    """An operation of the external API that outlasts a reconcile; shown as upjet's conditions AsyncOperation
+    and LastAsyncOperation.
 
-    A client that has none never speaks of it, and the conditions never appear. A client that has says ONGOING
-    when it begins the work and as long as it sees it; saying nothing any more means that it ended, well where
-    the external resource is then up to date. FAILED is said for as long as it is true.
+    A client without such operations never reports any, and the conditions never appear. A client with them
+    reports ONGOING when it starts the operation and while it observes it. When it stops reporting it, the
+    operation has ended, with success if the external resource is then up to date. It reports FAILED for as
+    long as that is true.
     """
 
     state: OperationState
     message: str = ""
-    """In the outside world's words. Must not move by itself: a percentage would be written at each look."""
+    """A message of the external API. It must not change on its own: a percentage would be written on every
+    poll."""
 
 
 @dataclass(frozen=True)
 class FieldDiff:
-    """One field whose desired and observed values differ, for people to read."""
+    """One field whose desired and observed values differ, in readable form."""
 
     field: str
     """Path below spec.forProvider, for example `customizations.webAcl`."""
@@ -67,35 +70,37 @@ class FieldDiff:
 
 @dataclass(frozen=True)
 class Observation:
-    """What `observe` saw."""
+    """The result of `observe`."""
 
     exists: bool
-    """The external resource exists and is this managed resource's own. False leads to `create`, or ends a
-    deletion."""
+    """The external resource exists and belongs to this managed resource. False leads to `create`, or
+    completes a deletion."""
     up_to_date: bool = True
-    """Updating the external resource to the spec would change nothing. False leads to `update`."""
+    """The external resource matches the spec. False leads to `update`."""
     diff: tuple[FieldDiff, ...] = ()
     """Why it is not up to date; logged."""
     drifted: str = ""
-    """What somebody else changed since the last look, in words; told as an event where nothing is done about
-    it. "" where that is no news."""
+    """A description of what drifted since the last observation. The runtime emits it as an event if it does
+    not update the external resource. "" if there is no new drift."""
     conditions: tuple[Condition, ...] = ()
-    """Ready and the provider's own types; never Synced, which is the runtime's."""
+    """Ready and the provider's own types; never Synced, which the runtime sets."""
     at_provider: Mapping[str, Any] | None = None
-    """Replaces status.atProvider; None leaves it as it is."""
+    """Replaces status.atProvider; None leaves it unchanged."""
     status: Mapping[str, Any] = field(default_factory=dict)
-    """Other top-level fields of status, each replaced whole; the value None removes one."""
+    """Other top-level fields of status. Each is replaced as a whole; the value None removes it."""
     late_initialized: Mapping[str, Any] = field(default_factory=dict)
     """Fields to fill into spec.forProvider, written only under the LateInitialize policy."""
     connection_details: Mapping[str, bytes] = field(default_factory=dict)
-    """Published to the resource's connection Secret, added to what is there."""
+    """Published to the resource's connection Secret; existing keys are kept."""
     operation: AsyncOperation | None = None
-    """Work that outlasts a reconcile. While it is ONGOING, neither create nor update nor delete is called; a
-    client whose deletion may cut in does not say ONGOING of a managed resource that is being deleted."""
+    """An operation that outlasts a reconcile. While it is ONGOING, the runtime calls neither create nor
+    update nor delete. A client whose deletion can interrupt the operation does not report ONGOING for a
+    managed resource that is being deleted."""
     poll_after: float | None = None
-    """Look again after that many seconds of the injected clock, if that is sooner than the poll interval."""
+    """Observe again after that many seconds of the injected clock, if that is sooner than the poll
+    interval."""
     state: Any = field(default=None, repr=False)
-    """Anything; handed back in `seen` to create, update or delete of the same reconcile."""
+    """Any value; passed in `seen` to create, update or delete of the same reconcile."""
 
     def __post_init__(self) -> None:
         if self.poll_after is not None:
@@ -103,16 +108,16 @@ class Observation:
 
     @property
     def busy(self) -> bool:
-        """The outside world is at work on the external resource."""
+        """An operation on the external resource is ongoing."""
         return self.operation is not None and self.operation.state is OperationState.ONGOING
 
 
 @dataclass(frozen=True)
 class Change:
-    """What `create`, `update` or `delete` did."""
+    """The result of `create`, `update` or `delete`."""
 
     conditions: tuple[Condition, ...] = ()
-    """As in Observation; they win over the observation's."""
+    """As in Observation; they take precedence over the observation's."""
     at_provider: Mapping[str, Any] | None = None
     """As in Observation."""
     status: Mapping[str, Any] = field(default_factory=dict)
@@ -120,19 +125,19 @@ class Change:
     connection_details: Mapping[str, bytes] = field(default_factory=dict)
     """As in Observation."""
     external_name: str | None = None
-    """From `create` only: the name that the external API chose; written to the external-name annotation at
-    once."""
+    """From `create` only: the name that the external API chose. The runtime writes it to the external-name
+    annotation immediately."""
     operation: AsyncOperation | None = None
-    """As in Observation: the work that this call began, for example."""
+    """As in Observation: for example, the operation that this call started."""
     requeue_after: float | None = None
-    """Look again after that many seconds of the injected clock.
+    """Observe again after that many seconds of the injected clock.
 
-    None: 1 s, then backing off, after create and delete; the poll interval after update."""
+    None: after create and delete, 1 s with exponential back-off; after update, the poll interval."""
     message: str = ""
-    """Appended to the event that tells of the change."""
+    """Appended to the event about the change."""
     drifted: str = ""
-    """As in Observation, of what the update repaired and somebody has to know of all the same; told as an
-    event of its own."""
+    """As in Observation: drift that the update repaired and that users need to know about. The runtime emits
+    it as a separate event."""
 
     def __post_init__(self) -> None:
         if self.requeue_after is not None:
@@ -140,83 +145,84 @@ class Change:
 
 
 class ExternalClient(Protocol):
-    """The external resources of one kind, reached with the credentials of one managed resource.
+    """Access to the external resources of one kind, with the credentials of one managed resource.
 
     Any method may raise `NotYet` (retried quietly) or `ExternalError` (shown to the user); any other
-    exception is taken for a bug. Every method must be safe to repeat: a process may die after any call and
-    before its result is written down.
+    exception counts as a bug. Every method must be safe to repeat: the process may die after any call, before
+    its result is stored.
     """
 
     def observe(self, mr: Managed) -> Observation:
-        """Look at the external resource; called first in every reconcile. Must not change anything outside.
+        """Observe the external resource; called first in every reconcile. It must not change anything.
 
-        Where the external API chooses names, `mr.external_name` is None until something was created: nothing
+        If the external API chooses names, `mr.external_name` is None until the resource is created: nothing
         exists then.
         """
         ...
 
     def create(self, mr: Managed, seen: Observation) -> Change:
-        """Create the external resource. Called when it does not exist and the policies allow it.
+        """Create the external resource. Called if it does not exist and the policies allow it.
 
-        The finalizer and the external-create-pending annotation have been written. Where names are
-        deterministic, `mr.external_name` is set, and a creation that finds the resource already made by an
-        earlier attempt is a success. Where the external API chooses them, it is None unless people gave one,
-        and the answer says the name: `Change(external_name=…)`.
+        The finalizer and the external-create-pending annotation are already written. With deterministic
+        names, `mr.external_name` is set, and a creation that finds the resource created by an earlier attempt
+        is a success. If the external API chooses names, it is None unless the user set one, and the result
+        has the name: `Change(external_name=…)`.
 
-        A clear refusal is ExternalError with `made_nothing=True`. Any other ExternalError, and a bug, leaves
-        open whether something was made: after a time-out, a reset connection or an answer 5xx the call may
-        have had its effect, or have it yet. NotYet says that nothing was made, unless it says otherwise.
+        Raise ExternalError with `made_nothing=True` for a clear rejection. After any other ExternalError, or
+        a bug, it is unknown whether something was created: after a timeout, a reset connection or a 5xx
+        response the call may have succeeded, or may still succeed. NotYet means that nothing was created,
+        unless it says otherwise.
         """
         ...
 
     def update(self, mr: Managed, seen: Observation) -> Change:
-        """Bring the external resource to the spec. Called when `seen.up_to_date` is False and the policies
-        allow it."""
+        """Update the external resource to match the spec. Called if `seen.up_to_date` is False and the
+        policies allow it."""
         ...
 
     def delete(self, mr: Managed, seen: Observation) -> Change:
-        """Delete the external resource, or take the next step towards it.
+        """Delete the external resource, or perform the next step of the deletion.
 
-        Called while the managed resource is being deleted and `seen.exists`; called again until `observe`
-        says that it is gone, so a deletion that is under way already is a success.
+        Called while the managed resource is being deleted and `seen.exists`. Called again until `observe`
+        reports that the resource does not exist, so a deletion that is already in progress is a success.
         """
         ...
 
 
 @runtime_checkable
 class Disconnects(Protocol):
-    """An external client that holds something for the time of one reconcile may have this method, too."""
+    """An optional method for an external client that holds resources during one reconcile."""
 
     def disconnect(self) -> None:
-        """Let go of what `connect` took: a session, a temporary file.
+        """Release what `connect` acquired: a session, a temporary file.
 
-        Called once at the end of each reconcile that connected, however it ended. What it raises is told as
-        an event and changes nothing else.
+        Called once at the end of each reconcile that connected, however it ended. An exception is reported as
+        an event and has no other effect.
         """
         ...
 
 
 @runtime_checkable
 class TellsOfWaiting(Protocol):
-    """A connector that has conditions of its own for a change that waits may have this method, too."""
+    """An optional method for a connector that sets its own conditions for a waiting change."""
 
     def waiting(self, mr: Managed, cause: str) -> tuple[Condition, ...]:
-        """What is said while nobody looks at the external resource; `cause` says why.
+        """The conditions to set while the external resource is not observed; `cause` says why.
 
-        Called where a reconcile ends before `ExternalClient.observe` has answered: the resource is paused, or
-        what it refers to is not there.
+        Called if a reconcile ends before `ExternalClient.observe` has returned: the resource is paused, or an
+        object that it refers to does not exist.
         """
         ...
 
 
 class Connector(Protocol):
-    """Makes external clients."""
+    """Creates external clients."""
 
     def connect(self, mr: Managed) -> ExternalClient:
-        """The client for this managed resource: its provider config resolved, its credentials loaded.
+        """The client for this managed resource, with its provider config resolved and credentials loaded.
 
-        Called once in each reconcile, so sessions worth keeping are cached by the connector; what is made for
-        one reconcile is let go by `Disconnects.disconnect`.
+        Called once in each reconcile. The connector caches sessions worth keeping; `Disconnects.disconnect`
+        releases what was created for one reconcile.
 
         Raises NotYet, ExternalError.
         """

@@ -1,5 +1,4 @@
-"""Logs: one line an event, JSON for machines or text for people, with the object on each line and no secret
-ever."""
+"""Logs: one line per event, as JSON or text, with the object on each line and without secrets."""
 
 from __future__ import annotations
 
@@ -17,11 +16,11 @@ __all__ = ["LogFormat", "configure", "hide_secrets"]
 _SECRET_WORDS = ("secret", "password", "token", "credential", "authorization", "private")
 _HIDDEN = "[hidden]"
 _SECRETS = re.compile(
-    # Private keys in PEM, cut ones too.
+    # Private keys in PEM, including truncated ones.
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
     # JSON Web Tokens, such as those of ServiceAccounts.
     r"|\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*"
-    # The value after a name that people give to secrets.
+    # The value after a name that is common for secrets.
     r"|(?<=bearer )[\w.~+/=-]{8,}"
     r"|(?:secret_?access_?key|session_?token|security[_-]token|password|x-amz-signature)"
     r"[\"']?\s*[=:]\s*[\"']?(?P<value>[^\s\"',;&<>]+)",
@@ -30,19 +29,19 @@ _SECRETS = re.compile(
 
 
 class LogFormat(StrEnum):
-    """How log lines look."""
+    """The format of log lines."""
 
     JSON = "json"
-    """One JSON object a line."""
+    """One JSON object per line."""
     CONSOLE = "console"
     """Text with aligned fields."""
 
 
 def configure(format_: LogFormat = LogFormat.JSON, *, debug: bool = False) -> None:
-    """Set up logging of the whole process, to standard error; once, at its start.
+    """Configure logging of the whole process, to standard error. Call it once, at the start.
 
-    Libraries that log by the standard library are told from WARNING on, in the same form; never their debug
-    lines, in which headers with credentials stand.
+    Libraries that use the standard library's logging are logged from WARNING on, in the same format; never
+    their debug lines, which contain headers with credentials.
     """
     renderer: Any = structlog.processors.JSONRenderer()
     if format_ is LogFormat.CONSOLE:
@@ -53,7 +52,7 @@ def configure(format_: LogFormat = LogFormat.JSON, *, debug: bool = False) -> No
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts"),
-        # Before the secrets are hidden: a traceback's last line is the exception's text.
+        # Before hide_secrets: a traceback's last line is the exception's text.
         structlog.processors.format_exc_info,
         hide_secrets,
     ]
@@ -78,8 +77,8 @@ def _adopt_the_standard_library(shared: list[Any], renderer: Any) -> None:
 
 
 def hide_secrets(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Replace the values of fields whose name speaks of secrets, and what looks like one inside any text; a
-    processor of structlog."""
+    """Replace the values of fields whose names suggest secrets, and anything in a text that looks like a
+    secret. A structlog processor."""
     for name, value in event.items():
         event[name] = _HIDDEN if _speaks_of_secrets(name) else _clean(value)
     return event
@@ -89,7 +88,7 @@ def _clean(value: Any) -> Any:
     if isinstance(value, str):
         return _SECRETS.sub(_hide, value)
     if isinstance(value, bytes | bytearray):
-        # Nothing that is logged on purpose is bytes; a Secret's data is.
+        # Nothing is logged as bytes on purpose; a Secret's data is bytes.
         return _HIDDEN
     if isinstance(value, Mapping):
         return {k: _HIDDEN if _speaks_of_secrets(k) else _clean(v) for k, v in value.items()}

@@ -1,4 +1,4 @@
-"""A read-only view over the JSON object of one managed resource."""
+"""A read-only view of the JSON object of a managed resource."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ResourceKind:
-    """A kind as the API server serves it."""
+    """A kind served by the API server."""
 
     group: str
     version: str
@@ -38,12 +38,12 @@ class ResourceKind:
 
     @property
     def api_version(self) -> str:
-        """`group/version`, or the bare version in the core group."""
+        """`group/version`, or only the version in the core group."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
     def resource(self) -> str:
-        """`plural.group`, as RBAC messages and CRD names have it."""
+        """`plural.group`, as in RBAC messages and CRD names."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
 
@@ -52,29 +52,30 @@ class ManagedKind(ResourceKind):
     """A kind of managed resource."""
 
     deterministic_name: bool = True
-    """The external name is known before the creation and a repeated creation cannot make a second external
+    """The external name is known before the creation, and a repeated creation cannot create a second external
     resource.
 
-    False makes an interrupted creation stop with Crossplane's well-known message instead of being
-    repeated."""
+    If False, an interrupted creation stops with Crossplane's well-known message and is not repeated."""
     references: tuple[ReferenceField, ...] = ()
-    """Fields that can be filled in from other objects; resolved before anything else is done."""
+    """Fields that can be filled in from other objects. They are resolved first."""
     late_initialized: tuple[str, ...] = ()
-    """Paths below spec.forProvider that may be filled in from what is observed. None of them may be a
-    reference's field: what is filled in would win over the reference for good."""
+    """Paths below spec.forProvider that may be filled in from the observed state. None of them may be the
+    field of a reference: the filled-in value would override the reference permanently."""
     immutable: tuple[str, ...] = ()
-    """Paths below spec.forProvider that the external API cannot change once the external resource is there. A
-    difference in one is told of, and nothing is updated."""
+    """Paths below spec.forProvider that the external API cannot change after the creation. If one differs,
+    the runtime reports an error and updates nothing."""
 
     def __post_init__(self) -> None:
         pinned = {each.field for each in self.references}.intersection(self.late_initialized)
         if pinned:
-            raise ValueError(f"late initialization would pin the reference of {', '.join(sorted(pinned))}")
+            raise ValueError(
+                f"late initialization would override the reference of {', '.join(sorted(pinned))}"
+            )
 
 
 @dataclass(frozen=True, order=True)
 class ObjectKey:
-    """Namespace ("" when cluster-scoped) and name of an object of a known kind."""
+    """Namespace ("" if cluster-scoped) and name of an object of a known kind."""
 
     namespace: str
     name: str
@@ -85,7 +86,7 @@ class ObjectKey:
 
 @dataclass(frozen=True, order=True)
 class ProviderConfigKey:
-    """Which provider config a managed resource uses."""
+    """The provider config that a managed resource uses."""
 
     kind: str
     name: str
@@ -104,8 +105,8 @@ def key_of(obj: Mapping[str, Any]) -> ObjectKey:
 
 
 def conditions_in(status: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
-    """The conditions of a stored status that have a type. Whoever may write status may write anything, and no
-    schema keeps a CRD with unknown fields from storing it."""
+    """The conditions of a stored status that have a type. Anyone with permission to write status may write
+    anything, and a CRD that preserves unknown fields stores it."""
     stored = status.get("conditions")
     found = (each for each in stored if isinstance(each, Mapping)) if isinstance(stored, list | tuple) else ()
     return tuple(each for each in found if isinstance(each.get("type"), str) and each["type"])
@@ -117,8 +118,8 @@ def _object(stored: Any) -> Mapping[str, Any]:
 
 @dataclass(frozen=True)
 class Managed:
-    """One managed resource, as last read. Properties never raise for absent fields, only for absent
-    identity."""
+    """One managed resource, as last read. Properties never raise for absent fields, only if the identity is
+    missing."""
 
     raw: Mapping[str, Any]
 
@@ -145,12 +146,13 @@ class Managed:
 
     @property
     def share(self) -> str:
-        """The namespace that it counts for: its own, or for a cluster-scoped resource that of its claim."""
+        """The namespace that it counts for: its own, or for a cluster-scoped resource the claim's
+        namespace."""
         return self.namespace or self.labels.get(names.LABEL_CLAIM_NAMESPACE, "")
 
     @property
     def namespace(self) -> str:
-        """metadata.namespace, "" when cluster-scoped."""
+        """metadata.namespace, "" if cluster-scoped."""
         return self.metadata.get("namespace") or ""
 
     @property
@@ -160,17 +162,17 @@ class Managed:
 
     @property
     def uid(self) -> str:
-        """metadata.uid: another one under the same name is another resource."""
+        """metadata.uid: a different uid under the same name is a different resource."""
         return self.metadata.get("uid") or ""
 
     @property
     def generation(self) -> int:
-        """Counts the changes of spec."""
+        """metadata.generation: counts the changes of spec."""
         return int(self.metadata.get("generation") or 0)
 
     @property
     def resource_version(self) -> str:
-        """The version read; a write that carries it fails when the object has moved on."""
+        """The version that was read. A write with it fails if the object has changed since."""
         return self.metadata.get("resourceVersion") or ""
 
     @property
@@ -180,8 +182,8 @@ class Managed:
 
     @property
     def controller(self) -> Mapping[str, Any] | None:
-        """The owner reference of the controller (the composite, for a composed resource), None without
-        one."""
+        """The owner reference of the controller (the composite, for a composed resource); None if it has no
+        controller."""
         owners = self.metadata.get("ownerReferences") or ()
         return next((owner for owner in owners if owner.get("controller")), None)
 
@@ -197,31 +199,31 @@ class Managed:
 
     @property
     def deleted(self) -> bool:
-        """Someone asked for the deletion; the object lives until its finalizers are gone."""
+        """Deletion was requested; the object exists until its finalizers are removed."""
         return bool(self.metadata.get("deletionTimestamp"))
 
     @property
     def deleted_at(self) -> datetime | None:
-        """When someone asked for the deletion, None when nobody has."""
+        """When deletion was requested; None if it was not."""
         moment = self.metadata.get("deletionTimestamp")
         return parse_rfc3339(moment) if moment else None
 
     @property
     def deletion_began(self) -> bool:
-        """It is being deleted, and Ready says so, which is said only where the external resource was seen, or
-        nothing is waited for any more."""
+        """It is being deleted, and Ready says so. Ready says so only if the external resource was observed,
+        or the runtime no longer waits for it to appear."""
         ready = self.condition(ConditionType.READY) if self.deleted else None
         return ready is not None and ready.reason == ReadyReason.DELETING
 
     @property
     def asked_for(self) -> tuple[Any, ...]:
-        """What people ask for. A change of status alone is our own doing, or nobody's business."""
+        """The desired state. A change of status alone does not count: the runtime itself writes status."""
         kept = ("uid", "generation", "deletionTimestamp", "annotations", "labels", "finalizers")
         return tuple(self.metadata.get(name) or None for name in kept)
 
     @property
     def external_name(self) -> str | None:
-        """The annotation `crossplane.io/external-name`, None when absent or empty."""
+        """The annotation `crossplane.io/external-name`; None if absent or empty."""
         return self.annotations.get(names.EXTERNAL_NAME) or None
 
     @property
@@ -245,28 +247,28 @@ class Managed:
 
     @property
     def status(self) -> Mapping[str, Any]:
-        """The whole status; empty where what is stored is no object."""
+        """The whole status; empty if the stored value is not an object."""
         return _object(self.raw.get("status"))
 
     @property
     def at_provider(self) -> Mapping[str, Any]:
-        """status.atProvider: the last observation; empty where what is stored is no object."""
+        """status.atProvider: the last observation; empty if the stored value is not an object."""
         return _object(self.status.get("atProvider"))
 
     @property
     def conditions(self) -> tuple[Mapping[str, Any], ...]:
-        """status.conditions as stored, without what can be none."""
+        """status.conditions as stored, without malformed entries."""
         return conditions_in(self.status)
 
     @property
     def management_policies(self) -> tuple[str, ...]:
-        """spec.managementPolicies; absent means ("*",), as with a CRD without the field."""
+        """spec.managementPolicies; ("*",) if absent, as with a CRD without the field."""
         policies = self.spec.get("managementPolicies")
         return ("*",) if policies is None else tuple(policies)
 
     @property
     def deletion_policy(self) -> str | None:
-        """spec.deletionPolicy of a cluster-scoped resource, None where there is none."""
+        """spec.deletionPolicy of a cluster-scoped resource; None if unset."""
         return self.spec.get("deletionPolicy")
 
     @property
@@ -289,13 +291,12 @@ class Managed:
         return ProviderConfigKey(kind, name, self.namespace if kind == "ProviderConfig" else "")
 
     def with_annotations(self, annotations: Mapping[str, str]) -> Managed:
-        """The same with these annotations too; nothing is written."""
+        """A copy with these annotations added; nothing is written."""
         metadata = {**self.metadata, "annotations": {**self.annotations, **annotations}}
         return Managed({**self.raw, "metadata": metadata})
 
     def condition(self, type_: str) -> Condition | None:
-        """The status condition of that type, None when it was never set, or somebody wrote there what is
-        none."""
+        """The status condition of that type; None if it was never set or is malformed."""
         for condition in self.conditions:
             if condition["type"] == type_:
                 try:

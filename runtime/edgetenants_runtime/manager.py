@@ -1,4 +1,4 @@
-"""Runs a provider: controllers, informers, events and health, from start to graceful stop."""
+"""Runs a provider: controllers, informers, events and health, from start to graceful shutdown."""
 
 from __future__ import annotations
 
@@ -56,57 +56,57 @@ __all__ = ["KindSettings", "Manager", "Settings"]
 _log = structlog.get_logger("edgetenants_runtime.manager")
 
 _CALL_SECONDS = 60.0
-"""Real seconds for which a call may go on outside after its client has given up."""
+"""Real seconds for which an external call may still take effect after its client has given up."""
 _WATCHDOG_SECONDS = 1.0
-"""Between two looks for reconciles that take too long."""
+"""Interval of the check for reconciles that exceed their timeout."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a provider runs."""
+    """The settings of a provider."""
 
     poll_interval: float = 60.0
-    """Seconds of the injected clock between two looks at an external resource while nothing changes."""
+    """Poll interval of an external resource, in seconds of the injected clock."""
     shortest_poll: float = 10.0
-    """The least that the annotation crossplane.io/poll-interval can ask for."""
+    """The shortest interval that the annotation crossplane.io/poll-interval can set."""
     creation_grace: float = 30.0
-    """Real seconds in which an external resource that was just created may not show yet."""
+    """Real seconds after a creation during which the external resource may not be visible yet."""
     workers: int = 16
-    """Reconciles at once, for each kind; of one namespace half of them."""
+    """Concurrent reconciles per kind. One namespace gets at most half of them."""
     namespace: str = "crossplane-system"
-    """The provider's own: Secrets that are published without naming a namespace stand there."""
+    """The provider's namespace. Connection Secrets without a namespace are written there."""
     timeout: float = 60.0
     """Real seconds for one reconcile; see `edgetenants_runtime.deadline`."""
     election: Election | None = None
-    """None: this process works whatever others do."""
+    """None: no leader election; this process always works."""
     health_address: str = "127.0.0.1"
-    """Where /healthz and /readyz are served."""
+    """The address that serves /healthz and /readyz."""
     health_port: int | None = None
-    """None: they are not served. 0: on a free port."""
+    """None: they are not served. 0: a free port."""
     metrics_address: str = "127.0.0.1"
-    """Where /metrics is served."""
+    """The address that serves /metrics."""
     metrics_port: int | None = None
-    """None: it is not served. 0: on a free port. The health port: beside the probes."""
+    """None: it is not served. 0: a free port. It can be the same as the health port."""
     stop_seconds: float = 20.0
-    """Real seconds that reconciles under way get to finish when the provider is told to stop."""
+    """Real seconds that running reconciles have to finish on shutdown."""
     hold_deletions: bool = False
-    """Delete nothing outside unless confirmed: for clusters where CRDs cannot be read."""
+    """Delete no external resource without confirmation: for clusters where CRDs cannot be read."""
     confirm_annotation: str = ""
-    """With which one held deletion is confirmed; see `reconcile.deletion.DeletionHold`."""
+    """The annotation that confirms one held deletion; see `reconcile.deletion.DeletionHold`."""
 
 
 @dataclass(frozen=True)
 class KindSettings:
-    """What is other for one kind than `Settings` say; None: as they say."""
+    """Overrides of `Settings` for one kind; None: no override."""
 
     poll_interval: float | None = None
     """As `Settings.poll_interval`."""
     shortest_poll: float | None = None
     """As `Settings.shortest_poll`."""
     creation_grace: float | None = None
-    """As `Settings.creation_grace`: longer where the external API is slow to show what was made."""
+    """As `Settings.creation_grace`: longer if new external resources become visible late."""
     workers: int | None = None
-    """As `Settings.workers`: fewer where the external API permits little, more where it is slow."""
+    """As `Settings.workers`: fewer if the external API has low rate limits, more if it is slow."""
     timeout: float | None = None
     """As `Settings.timeout`."""
     hold_deletions: bool | None = None
@@ -119,7 +119,7 @@ class KindSettings:
 
 
 class Manager:
-    """Wires and runs the parts: make it, say what it manages, run it."""
+    """Wires and runs the parts: create it, add the kinds that it manages, run it."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class Manager:
         *,
         rng: random.Random | None = None,
     ) -> None:
-        """`clock` times all waiting against the outside world; Kubernetes is always met in real time."""
+        """`clock` times all waiting for the external system; waiting for Kubernetes uses real time."""
         self._client, self._clock = client, clock
         self._settings = settings or Settings()
         self._rng = rng or random.Random()  # noqa: S311 - spreads load, guards nothing
@@ -151,7 +151,7 @@ class Manager:
         self._elector = self._made_elector()
 
     def configs(self, kinds: ConfigKinds, *, allow_namespaced_identity: bool = False) -> ProviderConfigs:
-        """The provider configs of one API tree, kept up to date while the manager runs."""
+        """The provider configs of one API tree, reconciled while the manager runs."""
         configs = ProviderConfigs(
             self._client,
             kinds,
@@ -170,8 +170,8 @@ class Manager:
         *,
         settings: KindSettings | None = None,
     ) -> Controller:
-        """Reconcile a kind; `configs` are those that its resources name. No reconcile of any kind begins
-        before all kinds that are served have been read once."""
+        """Reconcile a kind; its resources use the given `configs`. No reconcile of any kind starts before all
+        served kinds have been listed once."""
         own = (settings or KindSettings()).over(self._settings)
         informer = Informer(
             self._client,
@@ -212,12 +212,12 @@ class Manager:
         return controller
 
     def repeat(self, name: str, job: Callable[[], float]) -> None:
-        """Have a job done again and again beside the reconciles, by the process that may act; see
+        """Run a job periodically besides the reconciles, while this process may act; see
         `queueing.rounds.Round`."""
         self._rounds.append(Round(name, job, self._may_act))
 
     def start(self) -> None:
-        """Start everything. Raises OSError when a port is taken."""
+        """Start everything. Raises OSError if a port is in use."""
         settings = self._settings
         probes = {"/healthz": probe_page(self.healthy), "/readyz": probe_page(self.ready)}
         self._servers.serve(settings.health_address, settings.health_port, probes)
@@ -240,10 +240,10 @@ class Manager:
             self._elector.start()
 
     def stop(self) -> bool:
-        """Finish what is under way, within the bound; True: nothing was cut off.
+        """Finish running work within the time limit. True: nothing was aborted.
 
-        The leadership is kept until all has ended, and given up then. What is cut off begins no more writes
-        outside, and the Lease is left to run out: a call may still be under way.
+        The process keeps the leadership until all work has ended, then releases it. Aborted work starts no
+        more external writes, and the Lease is left to expire, because a call may still be running.
         """
         self._stopped.set()
         elapsed, bound = Stopwatch(), self._stop_bound
@@ -254,7 +254,7 @@ class Manager:
         ended += [each.stop(max(0.0, bound - elapsed.elapsed())) for each in self._rounds]
         self._cut_off = True
         if self._lost and not all(ended):
-            # The process has to be gone when another one begins; nothing else is worth waiting for.
+            # This process must have exited when another one starts; do not wait for anything else.
             return False
         if self._elector is not None:
             self._elector.stop(release=all(ended))
@@ -265,13 +265,13 @@ class Manager:
         return all(ended)
 
     def run(self) -> int:
-        """Start, wait for SIGTERM or SIGINT, stop; the process's exit code. From the main thread.
+        """Start, wait for SIGTERM or SIGINT, and stop. Returns the exit code. Call it from the main thread.
 
-        Where nobody has configured logging, `logs.configure()` is called: structlog's own default may print
-        the local variables of a traceback, and credentials among them.
+        If logging is not configured, it calls `logs.configure()`: structlog's own default may print the local
+        variables of a traceback, including credentials.
 
-        0: stopped as asked. 1: something was cut off, or the leadership was lost: the process must end, and
-        a new one takes part in the election. A second signal ends the process at once, with 1.
+        0: stopped as requested. 1: work was aborted, or the leadership was lost; the process must exit, and a
+        new one takes part in the election. A second signal ends the process immediately, with 1.
         """
         if not structlog.is_configured():
             logs.configure()
@@ -285,57 +285,57 @@ class Manager:
             metrics_port=self.metrics_port,
         )
         self._stopped.wait()
-        _log.info("stopping, finishing what is under way", seconds=self._stop_bound)
+        _log.info("stopping, finishing work in progress", seconds=self._stop_bound)
         finished = self.stop()
         _log.info("stopped", finished=finished)
         return 0 if finished and not self._lost else 1
 
     def request_stop(self) -> None:
-        """Have `run` stop and return."""
+        """Make `run` stop and return."""
         self._stopped.set()
 
     @property
     def health_port(self) -> int | None:
-        """Where health is served, None when it is not."""
+        """The port that serves the probes; None if they are not served."""
         return self._servers.port_of("/healthz")
 
     @property
     def metrics_port(self) -> int | None:
-        """Where metrics are served, None when they are not."""
+        """The port that serves metrics; None if they are not served."""
         return self._servers.port_of("/metrics")
 
     def healthy(self) -> tuple[bool, list[str]]:
-        """Whether those who do the work can: none has died, and not all hang."""
+        """Whether the workers and the leader election can work: none has died, and not all are stuck."""
         problems = [c.problem for c in self._controllers if c.problem]
         if self._elector is not None and not self._elector.alive:
-            problems.append("the leader election has died")
+            problems.append("leader election has stopped")
         return not problems, problems
 
     def ready(self) -> tuple[bool, list[str]]:
-        """Everything that is served can be read. Kinds whose CRD is missing are told of, and count as
-        ready."""
+        """Whether all served kinds can be read. Kinds without a CRD are listed in the notes and do not
+        prevent readiness."""
         problems, notes = [], []
         if not self._crds.synced and not self._crds.problem:
-            problems.append("which kinds are served has not been read yet")
+            problems.append("CRDs have not been listed yet")
         for informer in self._informers:
             if not informer.served:
                 notes.append(f"waiting for {informer.kind.resource} to be served")
             elif informer.problem:
                 problems.append(informer.problem)
             elif not informer.synced:
-                problems.append(f"{informer.kind.resource} have not been read yet")
+                problems.append(f"{informer.kind.resource} have not been listed yet")
         if self._elector is not None:
             if self._elector.problem:
                 problems.append(self._elector.problem)
             elif not self._elector.leading:
-                notes.append(f"waiting for the leadership, held by {self._elector.leader or 'nobody'}")
+                notes.append(f"waiting for leadership; current leader: {self._elector.leader or 'none'}")
         refused = [line for line in self._client.refused if line not in problems]
         return not problems, [*problems, *refused, *notes]
 
     def everything_read(self) -> bool:
-        """The objects of every kind that is reconciled are known, or the kind is not there."""
-        # Resources of different kinds may lead to the same external resource: whoever has not been read may
-        # have it.
+        """The objects of every reconciled kind have been listed, or the kind does not exist."""
+        # Resources of different kinds may have the same external resource: one that has not been listed may
+        # own it.
         return all(self._read(controller.informer) for controller in self._controllers)
 
     @property
@@ -382,23 +382,23 @@ class Manager:
         )
 
     def _read(self, informer: Informer) -> bool:
-        """Its objects are known, or there are none."""
+        """Its objects have been listed, or there are none."""
         if informer.synced or informer.absent:
             return True
         if self._crds.forbidden:
-            # Whether the kind is there cannot be told, and what is not there may be forbidden, too.
+            # It is unknown whether the kind exists, and a kind that does not exist may be forbidden too.
             return informer.forbidden
         return self._crds.synced and self._crds.cache.get(ObjectKey("", informer.kind.resource)) is None
 
     def _served(self, kind: ResourceKind) -> bool:
-        # Safe start: a kind whose CRD is not there is not asked for, as the provider may have no right to it.
-        # Where CRDs may not be read (Crossplane v1), every kind is tried.
+        # Safe start: do not list a kind without a CRD, as the provider may have no permission for it.
+        # If CRDs cannot be read (Crossplane v1), try every kind.
         if self._crds.problem:
             return True
         return self._crds.synced and self._crds.cache.get(ObjectKey("", kind.resource)) is not None
 
     def _on_crd_change(self, change: ObjectChange) -> None:
-        # Safe start: an informer whose kind was not served tries again as soon as its CRD moves.
+        # Safe start: an informer whose kind was not served retries as soon as its CRD changes.
         for informer in self._informers:
             if informer.kind.resource == change.key.name and not informer.served:
                 informer.poke()
@@ -406,7 +406,8 @@ class Manager:
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         del number
         if self._signalled:
-            # Asked twice: at once, and with no lock taken, as the signal may have come amid a log line.
+            # Second signal: exit immediately and without locks, as the signal may have interrupted a log
+            # line.
             os._exit(1)
         self._signalled = True
         self._stopped.set()
@@ -417,7 +418,7 @@ class Manager:
         election = self._settings.election
         if election is None:
             return None
-        # A request that hangs must leave time for another before the leadership is over.
+        # A request that hangs must leave time for another one before the leadership expires.
         client = self._client.bounded(election.timing.renew / 4)
         key = ObjectKey(election.namespace, election.name)
         lock = LeaseLock(client, key, election.identity or own_identity())
@@ -437,7 +438,7 @@ class Manager:
         election = self._settings.election
         if not self._lost or election is None:
             return self._settings.stop_seconds
-        # What is under way must have ended before another process may begin.
+        # Running work must have ended before another process may start.
         return min(self._settings.stop_seconds, election.timing.lease - election.timing.renew)
 
     def _watch(self) -> None:
@@ -451,7 +452,8 @@ class Manager:
 
 
 def _has_another(informer: Informer, mr: Managed) -> bool:
-    """A managed resource of the same namespace has the same external resource, and does not only look."""
+    """Another managed resource of the namespace has the same external resource, and does more than
+    observe."""
     found = map(Managed, filter(None, map(informer.cache.get, informer.cache.keys())))
     return any(
         each.uid != mr.uid

@@ -1,4 +1,4 @@
-"""Dotted paths into JSON objects (pure). A path goes through objects only, never through lists."""
+"""Dotted paths into JSON objects (pure). A path passes through objects only, never through lists."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["at", "nested", "overlaid", "patched"]
 
 
 def at(obj: Mapping[str, Any], path: str) -> Any:
-    """What stands at the path; None where nothing does, and the object itself at the empty path.
+    """The value at the path; None if there is none. The empty path returns the object itself.
 
     >>> at({"customizations": {"webAcl": {"arn": "a"}}}, "customizations.webAcl.arn")
     'a'
@@ -21,7 +21,7 @@ def at(obj: Mapping[str, Any], path: str) -> Any:
 
 
 def nested(path: str, value: Any) -> dict[str, Any]:
-    """The object with nothing but the value at the path.
+    """An object with only the value at the path.
 
     >>> nested("webAcl.arn", "a")
     {'webAcl': {'arn': 'a'}}
@@ -33,7 +33,7 @@ def nested(path: str, value: Any) -> dict[str, Any]:
 
 
 def overlaid(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Both objects in one: their objects are merged key by key, anything else is taken from above.
+    """Merge two objects: nested objects are merged key by key, any other value is taken from `above`.
 
     >>> overlaid({"a": 1, "b": {"c": 1}}, {"a": None, "b": {"d": [2]}})
     {'a': None, 'b': {'c': 1, 'd': [2]}}

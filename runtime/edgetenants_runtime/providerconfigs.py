@@ -1,4 +1,4 @@
-"""Finds the provider config of a managed resource, records its use, loads its credentials."""
+"""Finds the provider config of a managed resource, records its usage and loads its credentials."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ __all__ = ["Access", "ConfigKinds", "ProviderConfigs"]
 
 @dataclass(frozen=True)
 class Access:
-    """What the configs may ask for and say."""
+    """What the configs may request."""
 
     allow_namespaced_identity: bool = False
     """Lifts the restrictions on namespaced configs."""
     served: Callable[[ResourceKind], bool] = lambda _: True
-    """Whether a kind is worth asking for."""
+    """Whether the API server serves a kind."""
 
 
 @dataclass(frozen=True)
@@ -42,24 +42,24 @@ class ConfigKinds:
     """The configuration kinds of one API tree: namespaced (Crossplane v2) or legacy."""
 
     configs: tuple[ResourceKind, ...]
-    """What `spec.providerConfigRef.kind` may name; in the legacy tree the one cluster-scoped
+    """The kinds that `spec.providerConfigRef.kind` may name; in the legacy tree, the one cluster-scoped
     ProviderConfig."""
     usage: ResourceKind
-    """ProviderConfigUsage, of the same scope as the managed resources."""
+    """ProviderConfigUsage, with the same scope as the managed resources."""
     restricted_fields: tuple[str, ...] = ()
     """Fields of spec that a namespaced config may not set, because they reach beyond its namespace."""
     credentialed_fields: tuple[str, ...] = ()
-    """Fields of spec that a namespaced config may set with credentials from a Secret only, because without
-    they would begin with the provider's own identity."""
+    """Fields of spec that a namespaced config may set only with credentials from a Secret, because otherwise
+    they would use the provider's own identity."""
     secret_paths: tuple[str, ...] = ("credentials.secretRef",)
-    """Where in spec Secrets are referred to; they are held while the config is in use."""
+    """Paths in spec that refer to Secrets. The Secrets are protected while the config is in use."""
     secret_mark: str = ""
-    """Finalizer and label of Secrets in use, `domain/name`. Unset: `in-use` of the usages' group, which is
-    this provider's own. Two providers, or two trees, never release each other's."""
+    """Finalizer and label of Secrets in use, `domain/name`. Unset: `in-use` in the group of the usages, which
+    belongs to this provider. Two providers, or two trees, never release each other's Secrets."""
 
 
 class ProviderConfigs:
-    """The provider configs of one API tree, from informers' caches; a `ConfigResolver`."""
+    """The provider configs of one API tree, read from informer caches; a `ConfigResolver`."""
 
     def __init__(
         self,
@@ -112,36 +112,36 @@ class ProviderConfigs:
 
     @property
     def informers(self) -> tuple[Informer, ...]:
-        """To be started and stopped by whoever runs them."""
+        """The informers, which the manager starts and stops."""
         return (*self._configs.values(), self._usages)
 
     @property
     def settled(self) -> bool:
-        """Every informer has listed once, said why it cannot, or waits for its kind to be served."""
+        """Every informer has listed once, reports why it cannot, or waits for its kind to be served."""
         return all(i.synced or i.problem or not i.served for i in self.informers)
 
     def start(self, may_act: Callable[[], bool] = lambda: True) -> None:
-        """Start to count users and to hold what is used; nothing is written while `may_act` is False."""
+        """Start to count users and to protect configs in use; nothing is written while `may_act` is False."""
         self._controller.start(may_act)
 
     def stop(self, timeout: float) -> bool:
-        """Stop; wait up to `timeout` real seconds for a write under way. True: nothing was cut off."""
+        """Stop; wait up to `timeout` real seconds for a running write. True: nothing was aborted."""
         return self._controller.stop(timeout)
 
     def on_change(self, handler: Callable[[ProviderConfigKey], None]) -> None:
-        """Tell of configs that appear, change or go, and of those whose credentials change; before the
-        informers start."""
+        """Call the handler for configs that are created, changed or deleted, or whose credentials change.
+        Call it before the informers start."""
         for informer in self._configs.values():
             informer.add_handler(_spec_changes(informer.kind, handler))
         self._controller.on_new_credentials(handler)
 
     def on_removal(self, handler: Callable[[str], None]) -> None:
-        """Tell of configs that are gone, by their uid; before the informers start."""
+        """Call the handler with the uid of each deleted config. Call it before the informers start."""
         for informer in self._configs.values():
             informer.add_handler(_removals(handler))
 
     def used_by(self, resources: Informer, use: ConfigUse = PRIMARY) -> None:
-        """Count the managed resources of this informer as users for as long as they are there; before it
+        """Count the managed resources of this informer as users while they exist. Call it before the informer
         starts."""
         self._controller.count(resources, use)
         if use.suffix:
@@ -158,8 +158,8 @@ class ProviderConfigs:
             self._restrictions.check(ref, spec)
         credentials = self._loader.load(ref, spec.get("credentials") or {})
         if not mr.deleted:
-            # A resource that goes needs no new usage: the collector has just removed it, and would wait for
-            # it.
+            # Do not recreate the usage of a resource that is being deleted: the garbage collector has just
+            # removed it, and would wait for it.
             self._record(mr, ref, use)
         source = (spec.get("credentials") or {}).get("source") or CredentialsSource.NONE
         return ResolvedConfig(
@@ -183,12 +183,12 @@ class ProviderConfigs:
                     self._tracker.let_go(mr, second)
         if self._tracker.recorded(mr, ref, use.suffix) and self._controller.is_held(ref):
             return
-        # The order holds when the process dies in between: nothing is in use that can vanish.
+        # Keep this order: if the process dies in between, nothing in use is unprotected.
         with self._controller.releases.shared():
             config = self._find(ref, use)
             if config["metadata"].get("deletionTimestamp") and names.FINALIZER not in mr.finalizers:
                 raise ExternalError(
-                    f"{use.field}: {ref} is being deleted and takes no new resources; {COPY_IT}",
+                    f"{use.field}: {ref} is being deleted and accepts no new resources; {COPY_IT}",
                     retry=Retry.poll(),
                 )
             self._controller.hold(ref)
@@ -198,17 +198,19 @@ class ProviderConfigs:
         informer = self._configs.get(ref.kind)
         if informer is None:
             known = ", ".join(sorted(self._configs))
-            raise ExternalError(f"{use.field}.kind: {ref.kind} is none of {known}", retry=Retry.poll())
+            raise ExternalError(
+                f"{use.field}.kind: expected one of {known}, got {ref.kind}", retry=Retry.poll()
+            )
         config = informer.cache.get(ObjectKey(ref.namespace, ref.name))
         if config is not None:
             return config
         if not informer.synced and not informer.problem:
-            raise NotYet(f"{informer.kind.resource} have not been read yet", after=1.0)
+            raise NotYet(f"{informer.kind.resource} have not been listed yet", after=1.0)
         if informer.problem:
             raise ExternalError(f"{use.field}: {ref} cannot be read: {informer.problem}")
-        # No back-off: the config's appearance requeues whoever names it.
+        # No back-off: the creation of the config requeues the resources that name it.
         raise ExternalError(
-            f"{use.field}: {ref} does not exist; create it or name another one", retry=Retry.poll()
+            f"{use.field}: {ref} does not exist; create it or use another one", retry=Retry.poll()
         )
 
 
@@ -224,7 +226,7 @@ def _spec_changes(
 
 def _removals(handler: Callable[[str], None]) -> Callable[[ObjectChange], None]:
     def handle(change: ObjectChange) -> None:
-        # One that is deleted and made anew between two looks arrives as two changes.
+        # A config that is deleted and recreated between two reads arrives as two changes.
         if change.old is not None and change.new is None:
             handler(change.old["metadata"].get("uid") or "")
 

@@ -415,7 +415,7 @@ def test_a_follower_reads_everything_is_ready_and_reconciles_nothing_until_it_le
     serve(api, named("a"))
     led_by(api, "another")
     candidate.start()
-    until(lambda: get(candidate, "/readyz") == (200, "ok\nwaiting for the leadership, held by another\n"))
+    until(lambda: get(candidate, "/readyz") == (200, "ok\nwaiting for leadership; current leader: another\n"))
     assert outside.observed == []
     led_by(api, "")
     api.others[f"PATCH {LEASE}/toys"] = lease("me")
@@ -516,7 +516,7 @@ def test_no_reconcile_begins_in_a_process_that_may_not_act(
     manager._cut_off = True
     with capture_logs() as lines:
         controller.enqueue(ObjectKey("shop", "a"))
-        until(lambda: [line for line in lines if line["event"] == "left to the next leader"])
+        until(lambda: [line for line in lines if line["event"] == "left for the next leader"])
     assert outside.observed == ["a"]
     assert manager.healthy() == (True, [])
 
@@ -534,7 +534,7 @@ def test_a_reconcile_that_hangs_is_told_keeps_its_resource_and_gives_up_its_plac
     with capture_logs() as lines:
         manager.start()
         assert outside.busy.wait(5)
-        until(lambda: [controller.look_for_overdue(), *lines] and "time-out" in str(lines))
+        until(lambda: [controller.look_for_overdue(), *lines] and "exceeded its timeout" in str(lines))
         outside.busy.clear()
         serve(api, named("a"), named("b"))
         [change] = controller.informer.cache.changed(named("b", resourceVersion="30"))
@@ -542,12 +542,12 @@ def test_a_reconcile_that_hangs_is_told_keeps_its_resource_and_gives_up_its_plac
         controller.enqueue(ObjectKey("shop", "a"))
         until(lambda: "b" in outside.observed)
     assert outside.observed == ["a", "b"]
-    [line] = [line for line in lines if "time-out" in line["event"]]
+    [line] = [line for line in lines if "exceeded its timeout" in line["event"]]
     assert (line["kind"], line["namespace"], line["name"]) == ("Toy", "shop", "a")
     assert "observe" in str(line["where"])
     # Now both hang, and nobody is left.
     until(lambda: [controller.look_for_overdue()] and controller.problem)
-    assert get(manager, "/healthz") == (503, "not ok\n2 reconciles of toys.toys.m.example.org hang\n")
+    assert get(manager, "/healthz") == (503, "not ok\n2 reconciles of toys.toys.m.example.org are stuck\n")
     outside.go_on.set()
     until(lambda: not controller.problem and not controller.processing)
     until(lambda: len([w for w in controller._workers if w.is_alive()]) == 1)

@@ -153,7 +153,8 @@ def test_a_change_of_what_is_paused_is_in_progress(aws, serving):
     assert status_of(serving.stored) == "Current", "nothing was changed"
     serving.edit(**CHANGED)
     serving.reconcile()
-    paused = "Reconciliation is paused via the annotation crossplane.io/paused. Remove that, and it goes on."
+    why = "Reconciliation is paused via the annotation crossplane.io/paused."
+    paused = f"{why} Remove it to resume reconciliation."
     is_waiting(serving, f"{UNSEEN}{paused}")
     serving.edit(annotations={"crossplane.io/paused": "false"})
     serving.come_to_rest()

@@ -133,7 +133,7 @@ def test_a_deleted_config_takes_no_new_tenants(team: Team) -> None:
     team.claims.wait("Terminating", lambda: condition(team.get("ours"), "Terminating"))
     team.claims.apply(tenant(team.namespace, "late"))
     said = team.claims.wait("Synced", lambda: condition(team.get("late", "edt"), "Synced"))
-    assert "is being deleted and takes no new resources" in said["message"]
+    assert "is being deleted and accepts no new resources" in said["message"]
     assert team.claims.tenants("late") == []
 
 

@@ -212,7 +212,7 @@ def test_each_combination_on_what_exists(contract: Contract) -> None:
     contract.wait(
         "the paused to be held",
         [s for s in every if s.paused],
-        lambda mr: "its deletion goes on" in condition(mr, "Synced").get("message", ""),
+        lambda mr: "to resume the deletion" in condition(mr, "Synced").get("message", ""),
     )
     assert contract.calls("DeleteDistributionTenant", start) == {ids[s.name] for s in every if s.deletes}
     left = contract.tenants()

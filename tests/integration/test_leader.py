@@ -88,7 +88,7 @@ def test_of_two_one_works_and_the_other_is_ready_with_warm_caches(claims: Claims
     follower = other(leader)
     assert replicas.metric(leader, "controller_runtime_reconcile_total") > 0
     assert replicas.metric(follower, "controller_runtime_reconcile_total") == 0
-    assert "waiting for the leadership" in replicas.page(follower, "/readyz")
+    assert "waiting for leadership" in replicas.page(follower, "/readyz")
     assert replicas.metric(follower, "crossplane_managed_resource_ready") == 1
     assert len(claims.tenants("one")) == 1
 
@@ -129,7 +129,7 @@ def test_a_leader_that_is_stopped_finishes_what_is_under_way_and_hands_over_at_o
     assert emulator.wait_held(fault, seconds=20)
     stop = threading.Thread(target=processes.stop, args=(leader,))
     stop.start()
-    replicas.wait_told(leader, "finishing what is under way")
+    replicas.wait_told(leader, "finishing work in progress")
     assert not replicas.leads(other(leader))
     emulator.release(fault, drop=False)
     stop.join()

@@ -264,7 +264,7 @@ TELLING = (
     Mutation(
         "a bug's text is shown",
         "reconcile/steps.py",
-        """_said(says, f"unexpected {type(cause).__name__}; the provider's log has the details")""",
+        """_said(says, f"unexpected {type(cause).__name__}; see the provider's log for details")""",
         "_said(says, str(cause))",
         "exceptions carry secrets: status and events are read by everybody",
         FAILURES,

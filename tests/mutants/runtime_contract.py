@@ -36,7 +36,7 @@ RUNTIME_CONTRACT = (
     Mutation(
         "conflicts on configs are met at once",
         "config/controller.py",
-        "            # The watch brings what somebody else wrote; a cache that lags is given time.\n"
+        "            # The watch delivers the other writer's change; wait for a lagging cache.\n"
         "            self._queue.retry_real(task)\n",
         "            self._queue.add_after_real(task, self.LOOK_SECONDS)\n",
         "a cache that lags would cost four writes each second",

@@ -1,4 +1,4 @@
-"""The API types that every Crossplane provider has in common; pydantic only, no Kubernetes client needed."""
+"""The API types that all Crossplane providers share. Needs pydantic only, no Kubernetes client."""
 
 from .conditions import (
     Condition,

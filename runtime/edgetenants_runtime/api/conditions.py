@@ -1,8 +1,8 @@
 """Conditions of managed resources: the types and reasons that Crossplane itself defines.
 
-The words are those of crossplane-runtime (apis/common/v1/condition.go) and, for what outlasts a reconcile, of
-upjet (pkg/resource/conditions.go); tools and people look for them. A provider's own types and reasons stand
-beside its kinds.
+The names are those of crossplane-runtime (apis/common/v1/condition.go) and, for asynchronous operations, of
+upjet (pkg/resource/conditions.go), because tools and people rely on them. A provider defines its own types
+and reasons next to its kinds.
 """
 
 from enum import StrEnum
@@ -16,139 +16,140 @@ from .model import NOT_TEXT, ApiModel, Kube
 
 
 class ConditionStatus(StrEnum):
-    """Whether what the type says is so."""
+    """Whether the condition applies."""
 
     TRUE = "True"
-    """It is so."""
+    """The condition applies."""
     FALSE = "False"
-    """It is not so."""
+    """The condition does not apply."""
     UNKNOWN = "Unknown"
-    """It could not be told."""
+    """The status could not be determined."""
 
 
 class ConditionType(StrEnum):
     """The condition types of every managed resource."""
 
     READY = "Ready"
-    """The external resource does what it is for. Set from what was observed."""
+    """The external resource is ready for use. Set from the last observation."""
     SYNCED = "Synced"
-    """The last reconcile went through: the external resource was observed, and made or changed as asked."""
+    """The last reconcile succeeded: the external resource was observed, and created or updated as desired."""
     ASYNC_OPERATION = "AsyncOperation"
-    """Work in the outside world that outlasts a reconcile. Always True: the reason says if it goes on."""
+    """An operation of the external API that outlasts a reconcile. Always True: the reason says whether it is
+    ongoing."""
     LAST_ASYNC_OPERATION = "LastAsyncOperation"
-    """How the last work that outlasted a reconcile ended."""
+    """The result of the last operation that outlasted a reconcile."""
     UNKNOWN = "Unknown"
-    """Present, and False, only while the last reconcile failed in a way that nobody foresaw."""
+    """Present, and False, only while the last reconcile failed with an unexpected error."""
 
 
 class ReadyReason(StrEnum):
-    """Crossplane's own reasons of type Ready; a provider adds those of its kinds."""
+    """Crossplane's own reasons of type Ready. A provider adds the reasons of its kinds."""
 
     AVAILABLE = "Available"
-    """The external resource serves. Nobody needs to act."""
+    """The external resource is available. No action is needed."""
     UNAVAILABLE = "Unavailable"
-    """The external resource exists and does not serve; the message says why. Clears by itself when it serves
+    """The external resource exists but is not available; the message says why. Clears when it is available
     again."""
     CREATING = "Creating"
-    """The external resource is being made. Nobody needs to act; clears by itself."""
+    """The external resource is being created. No action is needed; clears automatically."""
     DELETING = "Deleting"
-    """The external resource is being deleted. Nobody needs to act; the object goes when it is gone."""
+    """The external resource is being deleted. No action is needed; the object is removed after it."""
     UNKNOWN = "Unknown"
-    """The external resource was never observed, as the provider failed in a way that nobody foresaw; Synced
+    """The external resource was never observed because the provider failed with an unexpected error; Synced
     says why. Clears with the next successful observation."""
     DELETION_HELD = "DeletionHeld"
-    """The object is being deleted, and nothing is deleted outside: the kind's CRD is being deleted too, or
-    the provider was told to hold deletions. Whoever is sure confirms as the message says; does not clear by
-    itself."""
+    """The object is being deleted, but the external resource is kept: the kind's CRD is being deleted too, or
+    the provider is configured to hold deletions. To proceed, set the annotation shown in the message."""
 
 
 class SyncedReason(StrEnum):
     """Crossplane's reasons of type Synced."""
 
     RECONCILE_SUCCESS = "ReconcileSuccess"
-    """The last reconcile went through. Nobody needs to act."""
+    """The last reconcile succeeded. No action is needed."""
     RECONCILE_ERROR = "ReconcileError"
-    """A step of the last reconcile failed; the message has the step and the outside world's own words. It is
-    tried again by itself; who acts depends on the message."""
+    """A step of the last reconcile failed; the message has the step and the error of the external API. The
+    provider retries; the message says whether action is needed."""
     RECONCILE_PAUSED = "ReconcilePaused"
-    """The annotation crossplane.io/paused or an empty managementPolicies stops all reconciling, deletion
-    included. Whoever paused it resumes it; does not clear by itself."""
+    """The annotation crossplane.io/paused or an empty managementPolicies pauses all reconciliation, including
+    deletion. To resume, remove it."""
     DELETION_HELD = "DeletionHeld"
-    """The deletion is held, as Ready says with the same reason."""
+    """The deletion is held; Ready has the same reason and says why."""
 
 
 class AsyncOperationReason(StrEnum):
     """upjet's reasons of type AsyncOperation."""
 
     ONGOING = "Ongoing"
-    """The outside world is at work; nothing else is begun meanwhile. Nobody acts; clears by itself."""
+    """An operation is ongoing; the provider starts no other meanwhile. No action is needed; clears
+    automatically."""
     FINISHED = "Finished"
-    """Nothing is under way; LastAsyncOperation says how the last work ended."""
+    """No operation is ongoing; LastAsyncOperation has the result of the last one."""
 
 
 class LastAsyncOperationReason(StrEnum):
     """upjet's reasons of type LastAsyncOperation."""
 
     SUCCESS = "Success"
-    """It ended well. Nobody needs to act."""
+    """The operation succeeded. No action is needed."""
     APPLY_FAILURE = "ApplyFailure"
-    """A creation or update failed after it had been accepted; the message has the outside world's words. It
-    is tried again by itself."""
+    """A creation or update failed after it was accepted; the message has the error of the external API. The
+    provider retries."""
     DESTROY_FAILURE = "DestroyFailure"
-    """A deletion failed after it had been accepted; the message has the outside world's words. It is tried
-    again by itself."""
+    """A deletion failed after it was accepted; the message has the error of the external API. The provider
+    retries."""
 
 
 class UnknownReason(StrEnum):
     """The reason of type Unknown."""
 
     UNKNOWN = "Unknown"
-    """A bug in the provider: its log has the details. Whoever runs the provider acts; the condition goes with
-    the next reconcile that ends otherwise."""
+    """A bug in the provider. The platform team checks the provider's log. Clears with the next reconcile that
+    has no unexpected error."""
 
 
 def _bounded(message: object) -> object:
-    # Cut and not refused: a condition that cannot be made is one that nobody reads.
+    # Truncate instead of rejecting: a rejected condition would never be shown.
     return cut(message) if isinstance(message, str) else message
 
 
 class Condition(ApiModel):
-    """One observation about an object, in the form that Kubernetes uses everywhere."""
+    """One observation about an object, in Kubernetes' common form."""
 
     type: Annotated[str, Field(min_length=1, max_length=316)]
-    """What is told of; unique among the conditions of an object."""
+    """Type of the condition; unique among the conditions of an object."""
     status: ConditionStatus
-    """Whether it is so: True, False or Unknown."""
+    """Status of the condition: True, False or Unknown."""
     reason: Annotated[str, Field(max_length=1024)]
-    """Why, as one word out of the type's closed list."""
+    """Reason for the status: one word from the type's closed list."""
     message: Annotated[str, Field(max_length=LONGEST_MESSAGE), BeforeValidator(_bounded)] = ""
-    """The finding, its cause in the outside world's own words, and what to do next. May be empty."""
+    """What was found, its cause in the words of the external API, and the next action. May be empty."""
     last_transition_time: Annotated[
         str | None, Field(json_schema_extra={"format": "date-time"}), Kube(required=True)
     ] = None
-    """When `status` last changed (RFC 3339, UTC). It does not move while the status stays."""
+    """When `status` last changed (RFC 3339, UTC). Unchanged while the status stays the same."""
     observed_generation: Annotated[int | None, Field(ge=0), NOT_TEXT] = None
-    """The metadata.generation of the object that this was told of."""
+    """The metadata.generation that the condition was set for."""
 
 
 Conditions = Annotated[
     tuple[Condition, ...], Field(max_length=MOST_CONDITIONS), Kube(list_type="map", keys=("type",))
 ]
-"""The conditions of one object, told apart by type."""
+"""The conditions of one object, keyed by type."""
 
 
 def available() -> Condition:
-    """Ready: the external resource serves."""
+    """Ready: the external resource is available."""
     return _ready(ConditionStatus.TRUE, ReadyReason.AVAILABLE)
 
 
 def unavailable(message: str) -> Condition:
-    """Not ready: the external resource exists and does not serve; `message` says why."""
+    """Not ready: the external resource exists but is not available; `message` says why."""
     return _ready(ConditionStatus.FALSE, ReadyReason.UNAVAILABLE, message)
 
 
 def creating() -> Condition:
-    """Not ready: the external resource is being made."""
+    """Not ready: the external resource is being created."""
     return _ready(ConditionStatus.FALSE, ReadyReason.CREATING)
 
 
@@ -158,7 +159,7 @@ def deleting() -> Condition:
 
 
 def reconcile_success(message: str = "") -> Condition:
-    """Synced: the last reconcile went through. `message`: what it waits for."""
+    """Synced: the last reconcile succeeded. `message`: what the managed resource waits for."""
     return _synced(ConditionStatus.TRUE, SyncedReason.RECONCILE_SUCCESS, message)
 
 
@@ -168,13 +169,13 @@ def reconcile_error(message: str) -> Condition:
 
 
 def reconcile_paused(message: str = "") -> Condition:
-    """Not synced: reconciling is paused."""
+    """Not synced: reconciliation is paused."""
     return _synced(ConditionStatus.FALSE, SyncedReason.RECONCILE_PAUSED, message)
 
 
 def deletion_held(message: str) -> tuple[Condition, Condition]:
     """Ready and Synced: the object is being deleted and the external resource is kept; `message` says why and
-    the way out."""
+    how to proceed."""
     return (
         _ready(ConditionStatus.FALSE, ReadyReason.DELETION_HELD, message),
         _synced(ConditionStatus.FALSE, SyncedReason.DELETION_HELD, message),
@@ -182,12 +183,12 @@ def deletion_held(message: str) -> tuple[Condition, Condition]:
 
 
 def never_observed(message: str) -> Condition:
-    """Ready: it cannot be told, as the provider failed before it ever saw the external resource."""
+    """Ready is Unknown: the provider failed before it ever observed the external resource."""
     return _ready(ConditionStatus.UNKNOWN, ReadyReason.UNKNOWN, message)
 
 
 def unforeseen(message: str) -> Condition:
-    """Unknown: the last reconcile failed in a way that nobody foresaw; `message` says at which step."""
+    """Unknown: the last reconcile failed with an unexpected error; `message` has the step."""
     return Condition(
         type=ConditionType.UNKNOWN,
         status=ConditionStatus.FALSE,
@@ -197,17 +198,17 @@ def unforeseen(message: str) -> Condition:
 
 
 def operation_ongoing(message: str = "") -> Condition:
-    """AsyncOperation: the outside world is at work."""
+    """AsyncOperation: an operation of the external API is ongoing."""
     return _operation(AsyncOperationReason.ONGOING, message)
 
 
 def operation_finished() -> Condition:
-    """AsyncOperation: nothing is under way."""
+    """AsyncOperation: no operation is ongoing."""
     return _operation(AsyncOperationReason.FINISHED)
 
 
 def last_operation(reason: LastAsyncOperationReason, message: str = "") -> Condition:
-    """LastAsyncOperation: how the last work ended."""
+    """LastAsyncOperation: the result of the last operation."""
     well = reason is LastAsyncOperationReason.SUCCESS
     return Condition(
         type=ConditionType.LAST_ASYNC_OPERATION,

@@ -1,7 +1,7 @@
-"""The envelope of a managed resource's spec and status: what Crossplane promises for every kind.
+"""The spec and status fields that every managed resource has.
 
-Shapes as in Crossplane (apis/core/v2, resource_namespace.go and resource_cluster.go). A kind adds forProvider
-and initProvider to one envelope for each scope, and atProvider to the status.
+The same shapes as in Crossplane (apis/core/v2, resource_namespace.go and resource_cluster.go). A kind adds
+forProvider and initProvider to the spec of each scope, and atProvider to the status.
 """
 
 from enum import StrEnum
@@ -17,40 +17,40 @@ from .references import LabelMap, ObjectName, ProviderConfigKind, ProviderConfig
 
 
 class ManagementPolicy(StrEnum):
-    """One thing that the provider may do with the external resource."""
+    """An action that the provider may take on the external resource."""
 
     ALL = "*"
-    """Everything."""
+    """All actions."""
     OBSERVE = "Observe"
-    """Read it."""
+    """Observe it."""
     CREATE = "Create"
-    """Make it when it does not exist."""
+    """Create it when it does not exist."""
     UPDATE = "Update"
-    """Change it when it differs."""
+    """Update it when it differs from the desired state."""
     DELETE = "Delete"
     """Delete it when the object is deleted."""
     LATE_INITIALIZE = "LateInitialize"
-    """Copy values that the outside world chose into empty fields of forProvider."""
+    """Fill empty fields of forProvider with values that the external API chose."""
 
 
 class DeletionPolicy(StrEnum):
-    """What becomes of the external resource when its object is deleted."""
+    """What happens to the external resource when its object is deleted."""
 
     DELETE = "Delete"
-    """It is deleted too."""
+    """The provider deletes it too."""
     ORPHAN = "Orphan"
-    """It stays as it is."""
+    """The provider leaves it as it is."""
 
 
 class PublishMetadata(ApiModel):
     """Metadata of the Secret to which connection details are published."""
 
     labels: LabelMap | None = None
-    """Labels put on the Secret."""
+    """Labels of the Secret."""
     annotations: Annotated[dict[str, Annotated[str, Field(max_length=4096)]] | None, Field(max_length=64)] = (
         None
     )
-    """Annotations put on the Secret."""
+    """Annotations of the Secret."""
     type: Annotated[str | None, Field(max_length=253)] = None
     """Type of the Secret. Unset: connection.crossplane.io/v1alpha1."""
 
@@ -59,65 +59,65 @@ class StoreConfigReference(ApiModel):
     """The store to which connection details are published."""
 
     name: ObjectName
-    """Name of the store. Only `default`, which is the Kubernetes store, is served."""
+    """Name of the store. Only `default`, the Kubernetes store, is supported."""
 
 
 class PublishConnectionDetailsTo(ApiModel):
-    """Where connection details are published, in the older form with labels and annotations."""
+    """Where connection details are published: the older form, with labels and annotations."""
 
     name: ObjectName
     """Name of the Secret. It is written to the provider's namespace."""
     metadata: PublishMetadata | None = None
     """Labels, annotations and type of the Secret."""
     config_ref: StoreConfigReference = StoreConfigReference(name="default")
-    """The store. Any other than `default` is refused with a ReconcileError."""
+    """The store. Any store other than `default` is rejected with a ReconcileError."""
 
 
 class ManagedSpec(ApiModel):
-    """What the specs of both scopes have in common."""
+    """The spec fields that both scopes share."""
 
     management_policies: Annotated[
         tuple[ManagementPolicy, ...], Field(max_length=6), Kube(list_type="set")
     ] = (ManagementPolicy.ALL,)
     """What the provider may do with the external resource. An empty list pauses the resource. Combinations
-    that Crossplane does not define are refused with a ReconcileError that names the allowed ones."""
+    that Crossplane does not define are rejected with a ReconcileError that lists the allowed ones."""
 
 
 class NamespacedManagedSpec(ManagedSpec):
-    """The spec envelope of a namespaced managed resource (Crossplane v2)."""
+    """The common spec of a namespaced managed resource (Crossplane v2)."""
 
     provider_config_ref: ProviderConfigReference = ProviderConfigReference(
         kind=ProviderConfigKind.CLUSTER_PROVIDER_CONFIG, name="default"
     )
-    """Whose credentials and limits are used: a ProviderConfig of this namespace or a
-    ClusterProviderConfig."""
+    """The ProviderConfig of this namespace, or the ClusterProviderConfig, with the credentials and limits to
+    use."""
     write_connection_secret_to_ref: SecretReference | None = None
-    """The Secret in this namespace to which connection details are written. A Secret that is not this
-    resource's own is never overwritten. Unset: they are not written."""
+    """The Secret in this namespace to which the provider writes connection details. It never overwrites a
+    Secret that does not belong to this resource. Unset: connection details are not written."""
 
 
 class ClusterManagedSpec(ManagedSpec):
-    """The spec envelope of a cluster-scoped managed resource (Crossplane v1)."""
+    """The common spec of a cluster-scoped managed resource (Crossplane v1)."""
 
     deletion_policy: DeletionPolicy = DeletionPolicy.DELETE
-    """What becomes of the external resource when this object is deleted: Delete deletes it, Orphan leaves it
-    as it is. managementPolicies win where they are not the default."""
+    """What happens to the external resource when this object is deleted: Delete deletes it, Orphan leaves it
+    as it is. managementPolicies take precedence unless they are the default."""
     provider_config_ref: ProviderConfigReference = ProviderConfigReference(name="default")
-    """Whose credentials and limits are used: a ProviderConfig by name."""
+    """The ProviderConfig with the credentials and limits to use."""
     write_connection_secret_to_ref: SecretReference | None = None
-    """The Secret to which connection details are written. A Secret that is not this resource's own is never
-    overwritten. Unset: they are not written."""
+    """The Secret to which the provider writes connection details. It never overwrites a Secret that does not
+    belong to this resource. Unset: connection details are not written."""
     publish_connection_details_to: PublishConnectionDetailsTo | None = None
-    """Another way to say where connection details are written, with labels and annotations for the Secret."""
+    """The older form of writeConnectionSecretToRef, with labels and annotations for the Secret."""
 
 
 class ManagedStatus(ApiModel):
-    """What the status of every managed resource has."""
+    """The status fields that every managed resource has."""
 
     conditions: Conditions = ()
-    """Ready and Synced, and the types of the kind."""
+    """Ready, Synced, and the condition types of the kind."""
     last_handled_reconcile_at: Annotated[str | None, Field(max_length=LONGEST_REQUEST)] = None
-    """The last value of the annotation crossplane.io/reconcile-requested-at that was acted upon."""
+    """The last value of the annotation crossplane.io/reconcile-requested-at that the provider handled."""
     observed_generation: Annotated[int | None, Field(ge=0), NOT_TEXT] = None
-    """The metadata.generation with which the external resource was last looked at; 0 while there was none.
-    While it is behind metadata.generation, a change waits: Synced says for what."""
+    """The metadata.generation for which the provider last observed the external resource; 0 before the first
+    observation. While it is behind metadata.generation, a change waits; Synced says for what."""

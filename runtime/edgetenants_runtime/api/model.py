@@ -1,8 +1,8 @@
-"""The base of every API type, and the marks by which a type says what OpenAPI has no word for.
+"""The base class of all API types, and markers for what plain OpenAPI cannot express.
 
-A mark works twice: it puts a Kubernetes extension into the JSON schema, from which the CRD is made, and it
-checks the same thing in Python, for objects that no API server has looked at (a function's input, a file on a
-disk).
+A marker has two effects: it adds a Kubernetes extension to the JSON schema, from which the CRD is generated,
+and it enforces the same rule in Python, for objects that no API server has validated (a function's input, a
+file).
 """
 
 import json
@@ -30,32 +30,33 @@ ONLY_KEY = "x-only-scope"
 REQUIRED_KEY = "x-required"
 PARTIAL_KEY = "x-partial-of"
 PRESENCE_KEY = "x-presence"
-"""Keys that start with x- and not x-kubernetes- are for the schema converter, which removes them."""
+"""Keys that start with x- but not with x-kubernetes- are for the schema converter, which removes them."""
 
 
 class Scope(StrEnum):
-    """Where the objects of a kind live."""
+    """The scope of a kind."""
 
     NAMESPACED = "Namespaced"
-    """In a namespace (Crossplane v2)."""
+    """Namespaced (Crossplane v2)."""
     CLUSTER = "Cluster"
-    """Beside the namespaces (Crossplane v1, and cluster-wide configuration)."""
+    """Cluster-scoped (Crossplane v1, and cluster-wide configuration)."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One CEL rule of a CRD (https://kubernetes.io/docs/reference/using-api/cel/) and its twin in Python."""
+    """One CEL rule of a CRD (https://kubernetes.io/docs/reference/using-api/cel/) and its Python
+    equivalent."""
 
     rule: str
     """The CEL expression; `self` is the value that carries the rule."""
     message: str
-    """What the user reads when it does not hold: the field, and what was expected of it."""
+    """What the user reads when the rule is violated: the field, and what was expected."""
     holds: Callable[[Any], bool] | None = None
-    """The same in Python, over the parsed value; None where only the API server can tell."""
+    """The same rule in Python, over the parsed value; None if only the API server can evaluate it."""
     presence: bool = False
-    """Asks for fields to be there. Left out where an object is given in part only (initProvider)."""
+    """The rule requires fields to be present. It is left out for partial objects (initProvider)."""
     field: str | None = None
-    """The field that is to be pointed at, below the value that carries the rule (`.arn`); None: that
+    """The field that the error points at, below the value that carries the rule (`.arn`); None: that
     value."""
 
     def extension(self) -> dict[str, Any]:
@@ -70,32 +71,32 @@ class Rule:
 
 _UNCHANGED: Final = Rule(
     "self == oldSelf",
-    "expected what it was, as it cannot be changed; delete this resource and make another",
+    "field is immutable; to change it, delete this resource and create another",
     presence=True,
 )
-"""Only the API server can tell: it has both objects (Kubernetes, "Transition rules"). In initProvider the
-value has no effect later on, so it may change."""
+"""Only the API server can evaluate it, as it has both objects (Kubernetes, "Transition rules"). In
+initProvider the value has no effect after the creation, so it may change."""
 
 
 @dataclass(frozen=True)
 class Kube:
-    """What Kubernetes knows of a field beyond its type; put into `Annotated`."""
+    """Kubernetes properties of a field beyond its type; used in `Annotated`."""
 
     list_type: Literal["set", "map", "atomic"] | None = None
-    """How server-side apply merges the list; a set and a map refuse duplicates."""
+    """How server-side apply merges the list; a set and a map reject duplicates."""
     keys: tuple[str, ...] = ()
-    """The keys (JSON names) by which the items of a list of type map are told apart."""
+    """The keys (JSON names) that identify the items of a list of type map."""
     rules: tuple[Rule, ...] = ()
     """CEL rules over the field's value."""
     only: Scope | None = None
-    """The field exists in kinds of this scope alone."""
+    """The field exists only in kinds of this scope."""
     required: bool = False
-    """Required in the CRD, though the Python type lets it be absent."""
+    """Required in the CRD, although optional in the Python type."""
     partial_of: type[BaseModel] | None = None
-    """The field has that type's schema, with nothing in it required."""
+    """The field has that type's schema, with no required fields."""
     immutable: bool = False
-    """Once set, the field cannot be changed. It can be set later, and left out: the API server compares only
-    where there are two values. Not for initProvider, which is of no effect later on."""
+    """Once set, the field cannot be changed. It can be set later, and be removed: the API server compares
+    only if there are two values. Not applied to initProvider, which has no effect after the creation."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         schema = handler(source)
@@ -113,7 +114,7 @@ class Kube:
             RULES_KEY: [rule.extension() for rule in self._all_rules()] or None,
             ONLY_KEY: self.only.value if self.only else None,
             REQUIRED_KEY: self.required or None,
-            # As text: pydantic would look in its own definitions for references of an object.
+            # As text: pydantic would resolve the references of an object in its own definitions.
             PARTIAL_KEY: json.dumps(self.partial_of.model_json_schema()) if self.partial_of else None,
         }
         return {key: value for key, value in schema.items() if value is not None}
@@ -136,7 +137,7 @@ class Kube:
             if key in seen:
                 shown = key if self.list_type == "set" else ", ".join(map(str, key))
                 raise PydanticCustomError(
-                    "duplicate", "expected no duplicates ({item} stands there twice)", {"item": str(shown)}
+                    "duplicate", "expected no duplicates ({item} appears twice)", {"item": str(shown)}
                 )
             seen.add(key)
 
@@ -147,10 +148,10 @@ def _field(item: Any, json_name: str) -> Any:
 
 
 def check_rules(rules: Iterable[Rule], value: Any) -> None:
-    """Apply the Python twins of `rules` to a parsed value.
+    """Apply the Python equivalents of `rules` to a parsed value.
 
     Raises:
-        PydanticCustomError: of type `rule`, with the rule's message, for the first rule that does not hold.
+        PydanticCustomError: of type `rule`, with the rule's message, for the first violated rule.
     """
     for rule in rules:
         if rule.holds is not None and not rule.holds(value):
@@ -160,9 +161,9 @@ def check_rules(rules: Iterable[Rule], value: Any) -> None:
 
 
 class ApiModel(BaseModel):
-    """One object of an API: camelCase outside, snake_case inside, closed, and never changed once made.
+    """One API object: camelCase in JSON, snake_case in Python, without unknown fields, and immutable.
 
-    The docstring under a field is its description in the CRD.
+    The docstring of a field is its description in the CRD.
     """
 
     model_config = ConfigDict(
@@ -174,10 +175,10 @@ class ApiModel(BaseModel):
     )
 
     cel_rules: ClassVar[tuple[Rule, ...]] = ()
-    """CEL rules over the whole object; those of base classes apply too."""
+    """CEL rules over the whole object. Those of base classes apply too."""
 
     @classmethod
-    @cache  # asked for with each object that is read
+    @cache  # called for each object that is parsed
     def all_cel_rules(cls) -> tuple[Rule, ...]:
         """The rules of this class and of its bases, bases first."""
         own = [vars(base).get("cel_rules", ()) for base in reversed(cls.__mro__)]
@@ -197,7 +198,7 @@ class ApiModel(BaseModel):
         return reference
 
     def to_json(self) -> dict[str, Any]:
-        """The object as JSON has it: camelCase, without fields that are unset (None)."""
+        """The object in JSON form: camelCase, without unset (None) fields."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
@@ -208,10 +209,10 @@ def _refuse_text(value: Any) -> Any:
 
 
 Bool = StrictBool
-"""A JSON boolean; the text "true" is not one."""
+"""A JSON boolean. The string "true" is rejected."""
 
 NOT_TEXT: Final = BeforeValidator(_refuse_text)
-"""For numbers: 5 and 5.0 (as protobuf's Struct hands it out) are the same, the text "5" is no number.
+"""For numbers: 5 and 5.0 (which protobuf's Struct returns) are the same; the string "5" is rejected.
 
-It stands last in `Annotated`: bounds that follow it would not reach the CRD.
+Put it last in `Annotated`: bounds after it would not reach the CRD.
 """

@@ -1,7 +1,7 @@
-"""ProviderConfigs and their usages: the parts that are the same for every provider.
+"""ProviderConfigs and their usages: the parts that all providers share.
 
-Shapes as in Crossplane (apis/core/v2, CommonCredentialSelectors and ProviderConfigUsage). What the
-credentials are for stands beside the provider's kinds.
+The same shapes as in Crossplane (apis/core/v2, CommonCredentialSelectors and ProviderConfigUsage). A provider
+defines how it uses the credentials next to its kinds.
 """
 
 from enum import StrEnum
@@ -18,7 +18,7 @@ class CredentialsSource(StrEnum):
     """Where credentials come from."""
 
     NONE = "None"
-    """There are none."""
+    """No credentials."""
     SECRET = "Secret"  # noqa: S105
     """A key of a Secret."""
     ENVIRONMENT = "Environment"
@@ -26,36 +26,36 @@ class CredentialsSource(StrEnum):
     FILESYSTEM = "Filesystem"
     """A file that the provider's process can read."""
     INJECTED_IDENTITY = "InjectedIdentity"
-    """The identity of the provider's own process, as its platform injects it."""
+    """The identity of the provider's own process, injected by its platform."""
 
 
 class EnvironmentSelector(ApiModel):
     """An environment variable of the provider's process."""
 
     name: Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-    """Name of the variable, whose value is the credentials."""
+    """Name of the variable. Its value is the credentials."""
 
 
 class FilesystemSelector(ApiModel):
     """A file that the provider's process can read."""
 
     path: Annotated[str, Field(min_length=1, max_length=4096, pattern=r"^/")]
-    """Absolute path of the file, whose content is the credentials."""
+    """Absolute path of the file. Its content is the credentials."""
 
 
 class Credentials(ApiModel):
     """Where the base credentials come from."""
 
     source: CredentialsSource
-    """None: there are none. Secret: secretRef. Environment: env. Filesystem: fs. InjectedIdentity: the
+    """None: no credentials. Secret: secretRef. Environment: env. Filesystem: fs. InjectedIdentity: the
     identity of the provider's own process."""
     secret_ref: SecretKeySelector | None = None
-    """The key of a Secret that holds the credentials; with source Secret. While the ProviderConfig is in use,
-    the Secret carries a finalizer and a label of the provider's, and cannot vanish."""
+    """The key of a Secret that holds the credentials; for source Secret. While the ProviderConfig is in use,
+    the Secret has a finalizer and a label of the provider, so that it cannot be deleted."""
     env: EnvironmentSelector | None = None
-    """The environment variable that holds the credentials; with source Environment."""
+    """The environment variable that holds the credentials; for source Environment."""
     fs: FilesystemSelector | None = None
-    """The file that holds the credentials; with source Filesystem."""
+    """The file that holds the credentials; for source Filesystem."""
 
     cel_rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -83,24 +83,24 @@ class ProviderConfigConditionType(StrEnum):
     """Condition types of ProviderConfigs."""
 
     TERMINATING = "Terminating"
-    """The ProviderConfig was deleted and is still there."""
+    """The ProviderConfig is being deleted and still exists."""
 
 
 class ProviderConfigReason(StrEnum):
     """Reasons of type Terminating."""
 
     IN_USE = "InUse"
-    """Managed resources still use it; status.users counts them. Whoever owns them deletes them or has them
-    use another; clears by itself with the last one."""
+    """Managed resources still use it; status.users counts them. Delete them, or change them to another
+    ProviderConfig. The deletion continues when the last one is gone."""
 
 
 class ProviderConfigStatus(ApiModel):
-    """What is known of a ProviderConfig."""
+    """The observed state of a ProviderConfig."""
 
     users: Annotated[int | None, Field(ge=0), NOT_TEXT] = None
-    """How many managed resources use it. It cannot vanish while there is one."""
+    """Number of managed resources that use it. It cannot be deleted while there is one."""
     conditions: Conditions = ()
-    """Terminating, while it is deleted and still in use."""
+    """Terminating, while it is being deleted and still in use."""
 
 
 class TypedReference(ApiModel):
@@ -113,19 +113,19 @@ class TypedReference(ApiModel):
     name: ObjectName
     """Name of the object."""
     namespace: Annotated[NamespaceName | None, Kube(only=Scope.NAMESPACED)] = None
-    """Namespace of the object, which is that of the usage."""
+    """Namespace of the object; the same as that of the usage."""
     uid: Annotated[str | None, Field(max_length=64)] = None
     """UID of the object."""
 
 
 class ProviderConfigUsage(ApiModel):
-    """Says that a managed resource uses a ProviderConfig, so that the configuration outlives the resource.
+    """Records that a managed resource uses a ProviderConfig, so that the configuration outlives the resource.
 
-    Its name is the managed resource's UID, with `-dns` appended for a second configuration that is used for
+    Its name is the managed resource's UID, with the suffix `-dns` for a second configuration that is used for
     DNS.
     """
 
     provider_config_ref: ProviderConfigReference
-    """The ProviderConfig that is used."""
+    """The ProviderConfig in use."""
     resource_ref: TypedReference
     """The managed resource that uses it."""

@@ -1,7 +1,7 @@
 """References from one object to others: by name, by selector, to Secrets and to ProviderConfigs.
 
-Shapes as in Crossplane (apis/core/v2). One type serves both scopes: fields that exist in one scope alone are
-marked. What a kind's fields may refer to is declared with `ReferenceField`; the runtime resolves it.
+The same shapes as in Crossplane (apis/core/v2). One type covers both scopes; fields that exist in one scope
+only are marked. A kind declares with `ReferenceField` what its fields may refer to; the runtime resolves it.
 """
 
 from dataclasses import dataclass
@@ -16,41 +16,41 @@ ObjectName = Annotated[
     str,
     Field(min_length=1, max_length=253, pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"),
 ]
-"""The name of an object of Kubernetes (RFC 1123 subdomain)."""
+"""The name of a Kubernetes object (RFC 1123 subdomain)."""
 
 NamespaceName = Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
 """The name of a namespace (RFC 1123 label)."""
 
 LabelMap = Annotated[dict[str, Annotated[str, Field(max_length=63)]], Field(max_length=64)]
-"""Labels as Kubernetes has them."""
+"""Kubernetes labels."""
 
 
 class Resolve(StrEnum):
     """When a reference or selector is resolved."""
 
     ALWAYS = "Always"
-    """At each reconcile, so that the field follows its target."""
+    """On every reconcile, so that the field follows its target."""
     IF_NOT_PRESENT = "IfNotPresent"
-    """Once, while the field is empty."""
+    """Only if the field is empty."""
 
 
 class Resolution(StrEnum):
-    """What follows when a reference or selector cannot be resolved."""
+    """What happens when a reference or selector cannot be resolved."""
 
     REQUIRED = "Required"
-    """The reconcile fails and is tried again."""
+    """The reconcile fails and is retried."""
     OPTIONAL = "Optional"
-    """The reconcile goes on without the field."""
+    """The reconcile continues without the field."""
 
 
 class ReferencePolicy(ApiModel):
-    """When a reference is resolved, and whether it must be."""
+    """When a reference is resolved, and whether that is required."""
 
     resolve: Resolve | None = None
-    """Always: at each reconcile. IfNotPresent: only while the field is empty. Unset: IfNotPresent."""
+    """Always: on every reconcile. IfNotPresent: only if the field is empty. Unset: IfNotPresent."""
     resolution: Resolution | None = None
-    """Required: the reconcile fails until the target is there. Optional: it goes on without the field, or
-    with what was resolved before. Unset: Required."""
+    """Required: the reconcile fails until the target exists. Optional: it continues without the field, or
+    with the value resolved before. Unset: Required."""
 
 
 class Reference(ApiModel):
@@ -61,51 +61,51 @@ class Reference(ApiModel):
     namespace: Annotated[NamespaceName | None, Kube(only=Scope.NAMESPACED)] = None
     """Namespace of the referenced object. Unset: the namespace of this object."""
     policy: ReferencePolicy | None = None
-    """When the reference is resolved, and whether it must be."""
+    """When the reference is resolved, and whether that is required."""
 
 
 class Selector(ApiModel):
-    """A selection of another object by its labels or its controller. Of several that match, the first by name
-    is taken; one that is being deleted is not."""
+    """Selects another object by its labels or its controller. If several match, the first by name is
+    selected. Objects that are being deleted are not selected."""
 
     match_labels: LabelMap | None = None
-    """An object with all these labels is selected."""
+    """Selects an object with all these labels."""
     match_controller_ref: Bool | None = None
-    """true: an object with the same controller as this one (composed by the same composite) is selected."""
+    """true: selects an object with the same controller as this one (composed by the same composite)."""
     namespace: Annotated[NamespaceName | None, Kube(only=Scope.NAMESPACED)] = None
     """Namespace to select in. Unset: the namespace of this object."""
     policy: ReferencePolicy | None = None
-    """When the selector is resolved, and whether it must be."""
+    """When the selector is resolved, and whether that is required."""
 
 
 @dataclass(frozen=True)
 class ReferenceTarget:
-    """A kind of managed resource that fields refer to, and what they take from it."""
+    """A kind of managed resource that fields refer to, and the value to read from it."""
 
     group: str
     versions: tuple[str, ...]
-    """Tried in this order until one is served; what is taken must be the same in all."""
+    """Tried in this order until one is served. The value must be the same in all."""
     kind: str
     plural: str
     namespaced: bool
     value: str = ""
-    """Path of what is taken, such as `status.atProvider.id`. "": the external name."""
+    """Path of the value, such as `status.atProvider.id`. "": the external name."""
     provider: str = ""
-    """Name of the provider whose kind it is. "": this provider's own, whose objects are watched."""
+    """Name of the provider that owns the kind. "": this provider, which watches its own kinds."""
     hint: str = ""
-    """How the right to read the kind is given, for the message where it is missing; a whole clause."""
+    """How to grant permission to read the kind, for the message when it is missing; a whole clause."""
 
 
 @dataclass(frozen=True)
 class ReferenceField:
     """A field of forProvider and initProvider that can be filled in from another object.
 
-    Beside it stand `<field>Ref` (a Reference) and `<field>Selector`; for a field with many values, which ends
-    in s, `<field without s>Refs` (a list of References) and `<field without s>Selector`.
+    It comes with `<field>Ref` (a Reference) and `<field>Selector`; a field with many values, whose name ends
+    in s, with `<field without s>Refs` (a list of References) and `<field without s>Selector`.
     """
 
     field: str
-    """Path below forProvider, such as `customizations.webAcl.arn`. No list may lie on it."""
+    """Path below forProvider, such as `customizations.webAcl.arn`. It must not pass through a list."""
     target: ReferenceTarget
     many: bool = False
     """The field is a list, with one value for each reference."""
@@ -135,7 +135,7 @@ class ProviderConfigKind(StrEnum):
 
 
 class ProviderConfigReference(ApiModel):
-    """The ProviderConfig with whose credentials and limits an external resource is managed."""
+    """The ProviderConfig with the credentials and limits to manage an external resource with."""
 
     kind: Annotated[ProviderConfigKind | None, Kube(only=Scope.NAMESPACED, required=True)] = None
     """ProviderConfig (in this namespace) or ClusterProviderConfig."""
@@ -149,7 +149,7 @@ class SecretReference(ApiModel):
     name: ObjectName
     """Name of the Secret."""
     namespace: Annotated[NamespaceName | None, Kube(only=Scope.CLUSTER, required=True)] = None
-    """Namespace of the Secret. In namespaced kinds it is always the object's own."""
+    """Namespace of the Secret. Namespaced kinds always use their own namespace."""
 
 
 class SecretKeySelector(SecretReference):

@@ -1,12 +1,12 @@
-"""Holds provider configs and their Secrets while they are in use, and says in their status who uses them.
+"""Protects provider configs and their Secrets while they are in use, and counts their users in their status.
 
     unused ── first user ──► held: finalizer in-use.crossplane.io, Secrets marked
       ▲                        │
       │                        ├─ deleted ──► Terminating/InUse
-      └────── last user ───────┘              gone with the last user, its Secrets released after it
+      └────── last user ───────┘              removed after the last user, then its Secrets are released
 
-The words are crossplane-runtime's (pkg/reconciler/providerconfig). What a first user needs is held by the
-reconcile that makes it one, before anything is made outside; all else is done here, a moment later.
+The messages are crossplane-runtime's (pkg/reconciler/providerconfig). The reconcile of the first user
+protects its config before it creates anything in the external system. All else is done here, a moment later.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _log = structlog.get_logger("edgetenants_runtime.config_controller")
 
 @dataclass(frozen=True)
 class Parts:
-    """What the controller of one API tree works with."""
+    """The parts that the controller of one API tree uses."""
 
     objects: Objects
     configs: Mapping[str, Informer]
@@ -80,18 +80,18 @@ _Task = _Config | _Secret | _StrayUsage | _UnusedSecrets
 
 
 class ConfigController:
-    """One thread that looks after the configs of one API tree, from informers' caches.
+    """One thread that reconciles the configs of one API tree, from informer caches.
 
-    A burst of changes costs one look, and counts are written so rarely that ten thousand users cost a dozen
-    writes. After a restart nothing is written that stands already.
+    A burst of changes costs one reconcile, and counts are written so rarely that ten thousand users cost a
+    dozen writes. After a restart, nothing is written that is already correct.
     """
 
     LOOK_SECONDS = 0.25
-    """Real seconds that changes are gathered before a look."""
+    """Real seconds for which changes are collected before a reconcile."""
     COUNT_SECONDS = 5.0
     """Real seconds between two writes of one config's status, unless it becomes used, unused or deleted."""
     RESYNC_SECONDS = 60.0
-    """Real seconds between two looks at a config that is deleted and in use."""
+    """Real seconds between two reconciles of a config that is being deleted and in use."""
 
     def __init__(
         self,
@@ -101,9 +101,9 @@ class ConfigController:
         secrets_of: Callable[[ProviderConfigKey, Mapping[str, Any]], tuple[ObjectKey, ...]],
         clock: Clock | None = None,
     ) -> None:
-        """`secrets_of` says which Secrets a config's spec refers to; `clock` is real time."""
+        """`secrets_of` returns the Secrets that a config's spec refers to; `clock` is real time."""
         self.releases = SharedLock()
-        """Held alone while something is released; who begins to use something shares it."""
+        """Held alone during a release, and shared by those that start to use a config."""
         self._parts, self._secrets_of = parts, secrets_of
         self._clock = clock or SystemClock()
         self._queue: WorkQueue[_Task] = WorkQueue(self._clock, rng, real_clock=self._clock)
@@ -122,7 +122,7 @@ class ConfigController:
         parts.secrets.informer.add_handler(lambda _: self._look_for_unused_secrets())
 
     def count(self, resources: Informer, use: ConfigUse) -> None:
-        """Count managed resources as users, as long as they hold something outside."""
+        """Count managed resources as users while they may have an external resource."""
         self._parts.users.add(resources.cache, use)
         self._resources.append(resources)
 
@@ -136,17 +136,17 @@ class ConfigController:
         resources.cache.on_own_write(on_change)
 
     def on_new_credentials(self, handler: Callable[[ProviderConfigKey], None]) -> None:
-        """Tell of configs whose Secrets hold something else than before."""
+        """Call the handler for configs with changed content of their Secrets."""
         self._told.append(handler)
 
     def start(self, may_act: Callable[[], bool]) -> None:
-        """Start to look and to write, as soon as everything has been read."""
+        """Start to reconcile, as soon as everything has been listed."""
         self._may_act = may_act
         self._parts.secrets.informer.start()
         self._thread.start()
 
     def stop(self, timeout: float) -> bool:
-        """Stop; wait up to `timeout` real seconds for what is under way. True: it ended."""
+        """Stop; wait up to `timeout` real seconds for a running reconcile. True: it ended."""
         ended = self._queue.shutdown(drain=timeout)
         self._parts.secrets.informer.stop(timeout=0.5)
         return ended
@@ -168,19 +168,19 @@ class ConfigController:
     # Holding.
 
     def is_held(self, key: ProviderConfigKey) -> bool:
-        """The config and its Secrets cannot vanish."""
+        """The config and its Secrets are protected from deletion."""
         config = self._find(key)
         if config is None or not _holds(config):
             return False
         return all(map(self._parts.secrets.settled, self._secrets_of(key, config.get("spec") or {})))
 
     def hold(self, key: ProviderConfigKey) -> None:
-        """Have the config, and then its Secrets, not vanish. The caller shares `releases`. Raises
+        """Protect the config, and then its Secrets, from deletion. The caller shares `releases`. Raises
         KubeError."""
         config = self._find(key)
         if config is None:
             return
-        # What is being deleted takes no finalizers any more.
+        # An object that is being deleted accepts no new finalizers.
         if not _holds(config) and not config["metadata"].get("deletionTimestamp"):
             self._put_finalizer(key, config)
         for secret in self._secrets_of(key, config.get("spec") or {}):
@@ -191,7 +191,7 @@ class ConfigController:
         try:
             self._patch(key, config, {"finalizers": finalizers})
         except Conflict:
-            # Many begin to use it at once, and one was first.
+            # Several users started at the same time, and another one was first.
             if not _holds(self._parts.objects.get(self._kind(key), _name(key))):
                 raise
 
@@ -201,8 +201,8 @@ class ConfigController:
         while (task := self._queue.get()) is not None:
             try:
                 self._attempt(task)
-            except Exception:  # noqa: BLE001 - a bug in one look must not end the looking
-                _log.exception("cannot look after provider configs, backing off", task=str(task))
+            except Exception:  # noqa: BLE001 - a bug in one reconcile must not stop the controller
+                _log.exception("cannot reconcile provider configs, backing off", task=str(task))
                 self._queue.retry_real(task)
             finally:
                 self._queue.done(task)
@@ -215,21 +215,21 @@ class ConfigController:
             self._do(task)
             self._queue.forget(task)
         except NotFound:
-            # Gone meanwhile: the watch tells.
+            # Deleted meanwhile: the watch reports it.
             self._queue.forget(task)
         except Conflict:
-            # The watch brings what somebody else wrote; a cache that lags is given time.
+            # The watch delivers the other writer's change; wait for a lagging cache.
             self._queue.retry_real(task)
         except KubeError as error:
-            _log.warning("cannot look after provider configs, backing off", task=str(task), error=str(error))
+            _log.warning("cannot reconcile provider configs, backing off", task=str(task), error=str(error))
             self._queue.retry_real(task)
 
     def _everything_read(self) -> bool:
-        # Who has not been read may be a user: nothing is released before.
+        # An object that has not been listed may be a user: release nothing before.
         informers = (*self._parts.configs.values(), self._parts.usages, *self._resources)
         secrets = self._parts.secrets.informer
         read = secrets.synced or bool(secrets.problem) or not secrets.served
-        # An API server that has just started may not know a kind for a moment that it has objects of.
+        # For a moment after its start, the API server may not serve a kind that has objects.
         return read and all(i.synced or not self._parts.served(i.kind) for i in informers)
 
     def _do(self, task: _Task) -> None:
@@ -281,7 +281,7 @@ class ConfigController:
         for key, config in self._all_configs():
             if secret not in self._secrets_of(key, config.get("spec") or {}):
                 continue
-            # Somebody may have taken our mark off.
+            # Another client may have removed our mark.
             self.look_at(key)
             if moved:
                 tell(self._told, key, config=str(key))
@@ -343,7 +343,7 @@ class ConfigController:
         return found
 
     def _patch(self, key: ProviderConfigKey, config: Mapping[str, Any], metadata: dict[str, Any]) -> None:
-        # With the version: the answer must not bring a change of spec that the watch then tells as old news.
+        # With the version: the response must not contain a change of spec that the watch then ignores as old.
         versioned = metadata | {"resourceVersion": config["metadata"].get("resourceVersion")}
         self._take_in(key, self._parts.objects.patch(self._kind(key), _name(key), {"metadata": versioned}))
 

@@ -1,4 +1,4 @@
-"""Loads credentials from where a provider config says that they are. Never logs them."""
+"""Loads the credentials of a provider config from their source. Never logs them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = ["CredentialLoader", "secret_key", "secrets_of"]
 def secrets_of(
     ref: ProviderConfigKey, spec: Mapping[str, Any], paths: tuple[str, ...]
 ) -> tuple[ObjectKey, ...]:
-    """The Secrets that a config refers to at those paths of its spec (`credentials.secretRef`)."""
+    """The Secrets that a config refers to at the given paths of its spec (`credentials.secretRef`)."""
     keys = (secret_key(ref, _at(spec, path)) for path in paths)
     return tuple(dict.fromkeys(key for key in keys if key.name and key.namespace))
 
 
 def secret_key(ref: ProviderConfigKey, selector: Mapping[str, Any]) -> ObjectKey:
-    """Which Secret a config means. One in a namespace means that namespace only."""
+    """The Secret that a config refers to. A namespaced config can refer to its own namespace only."""
     return ObjectKey(ref.namespace or selector.get("namespace") or "", selector.get("name") or "")
 
 
@@ -39,14 +39,14 @@ def _at(spec: Mapping[str, Any], path: str) -> Mapping[str, Any]:
 
 
 class CredentialLoader:
-    """Loads what one config after the other names. Thread-safe."""
+    """Loads the credentials of provider configs. Thread-safe."""
 
     def __init__(self, secrets: HeldSecrets, environment: Mapping[str, str] | None = None) -> None:
         self._secrets = secrets
         self._environment = os.environ if environment is None else environment
 
     def load(self, ref: ProviderConfigKey, credentials: Mapping[str, Any]) -> bytes | None:
-        """The credentials, None for sources that hold none. Raises ExternalError that names the field."""
+        """The credentials; None for sources without any. Raises ExternalError that names the field."""
         match credentials.get("source"):
             case CredentialsSource.SECRET:
                 return self._from_secret(ref, credentials.get("secretRef") or {})
@@ -61,14 +61,14 @@ class CredentialLoader:
         key, name = secret_key(ref, selector), selector.get("key") or ""
         field = f"{ref}: spec.credentials.secretRef"
         if not key.name or not key.namespace:
-            raise ExternalError(f"{field}: name and namespace are needed", retry=Retry.poll())
+            raise ExternalError(f"{field}: name and namespace are required", retry=Retry.poll())
         value = self._value(field, key, name)
         try:
             content = base64.b64decode(value, validate=True)
         except binascii.Error:
-            raise _unusable(self._secrets, f"{field}: Secret {key} does not hold base64", key) from None
+            raise _unusable(self._secrets, f"{field}: Secret {key} has invalid base64", key) from None
         if not content.strip():
-            raise _unusable(self._secrets, f"{field}.key: Secret {key} has nothing under {name!r}", key)
+            raise _unusable(self._secrets, f"{field}.key: Secret {key} has no value for {name!r}", key)
         return content
 
     def _value(self, field: str, key: ObjectKey, name: str) -> str:
@@ -90,12 +90,12 @@ class CredentialLoader:
         if value is None:
             raise ExternalError(f"{field} no environment variable {name!r}", retry=Retry.poll())
         if not value.strip():
-            raise ExternalError(f"{field} nothing in its environment variable {name!r}", retry=Retry.poll())
+            raise ExternalError(f"{field} an empty environment variable {name!r}", retry=Retry.poll())
         return value.encode()
 
 
 def _unusable(secrets: HeldSecrets, message: str, key: ObjectKey) -> ExternalError:
-    # Not kept: once it is put right it is found at the next look, also where Secrets cannot be watched.
+    # Not cached: the next reconcile sees the correction, even if Secrets cannot be watched.
     secrets.forget(key)
     return ExternalError(message)
 
@@ -107,5 +107,5 @@ def _from_file(ref: ProviderConfigKey, path: str) -> bytes:
     except OSError as error:
         raise ExternalError(f"{field}: {error.strerror or type(error).__name__}") from error
     if not content.strip():
-        raise ExternalError(f"{field}: it is empty")
+        raise ExternalError(f"{field}: the file is empty")
     return content

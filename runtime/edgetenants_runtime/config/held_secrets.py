@@ -1,8 +1,8 @@
-"""Secrets with credentials: read when they change, and held while they are in use.
+"""Secrets with credentials: read when they change, and protected while they are in use.
 
-A Secret in use carries a mark of ours, once as finalizer, so that it outlives those who need it, and once as
-label, so that one watch tells of these Secrets and of no others. The watch is of metadata only: content is
-read when the version moved, and no more of it is kept than was asked for.
+A Secret in use carries our mark twice: as a finalizer, so that it outlives its users, and as a label, so that
+one watch selects these Secrets only. The watch is metadata-only. The content is read when the version has
+changed, and only the requested keys are kept.
 """
 
 from __future__ import annotations
@@ -38,27 +38,26 @@ class _Read:
     version: int
     since: Stopwatch
     told: str
-    """Digest of the values that the users of the Secret know."""
+    """Digest of the values that the users of the Secret have."""
 
 
 class HeldSecrets:
     """The Secrets that carry one mark. Thread-safe."""
 
     UNWATCHED_SECONDS = 60.0
-    """Real seconds for which the content of a Secret that cannot be marked or watched is used before it is
-    read again."""
+    """Real seconds for which the content of a Secret that cannot be marked or watched is cached."""
     REFUSED_SECONDS = 600.0
-    """Real seconds after which marking a Secret is tried again where it was refused, or where somebody took
-    the mark off as often as it was put on."""
+    """Real seconds after which marking a Secret is retried if it was refused, or if the mark was removed each
+    time."""
     MARKS = 5
-    """How often it is put on one Secret in that time."""
+    """How often one Secret is marked in that time."""
 
     def __init__(
         self, client: KubeClient, mark: str, rng: random.Random, *, gate: Callable[[], bool] = lambda: True
     ) -> None:
-        """`mark` is `domain/name`: the API server takes no other finalizers on Secrets. It must be this
-        provider's own, as whoever shares it would release what the other still uses. `gate` says whether
-        anybody can use Secrets."""
+        """`mark` is `domain/name`: the API server accepts no other finalizers on Secrets. It must be unique
+        to this provider: another provider with the same mark would release Secrets that are still in use.
+        `gate` returns whether any config kind is served."""
         self._client, self._mark = client, mark
         labels = {mark: _HELD}
         self.informer = Informer(
@@ -76,7 +75,7 @@ class HeldSecrets:
     # Content.
 
     def values(self, key: ObjectKey, names: Sequence[str]) -> Mapping[str, str | None]:
-        """What the Secret holds under the names, in base64; None where it has no such key. Raises
+        """The values of the Secret's keys, in base64; None for a key that does not exist. Raises
         KubeError."""
         wanted = (key, tuple(names))
         with self._lock:
@@ -86,13 +85,14 @@ class HeldSecrets:
         return known.values
 
     def forget(self, key: ObjectKey) -> None:
-        """Have the Secret read again at the next need."""
+        """Read the Secret again on the next use."""
         with self._lock:
             for known in [known for known in self._read if known[0] == key]:
                 del self._read[known]
 
     def moved(self, key: ObjectKey) -> bool:
-        """Read again what is kept of the Secret; whether it is other than at the last call, or not kept.
+        """Read the cached values of the Secret again. True: they differ from the last call, or none are
+        cached.
 
         Raises KubeError.
         """
@@ -129,11 +129,11 @@ class HeldSecrets:
 
     @property
     def held(self) -> list[ObjectKey]:
-        """All that carry the mark."""
+        """All Secrets with the mark."""
         return self.informer.cache.keys()
 
     def settled(self, key: ObjectKey) -> bool:
-        """The Secret is held, or was refused a while ago."""
+        """The Secret is protected, or marking it was refused recently."""
         if self._is_held(self.informer.cache.get(key)):
             return True
         with self._lock:
@@ -141,7 +141,7 @@ class HeldSecrets:
         return refused is not None and refused.elapsed() < self.REFUSED_SECONDS
 
     def hold(self, key: ObjectKey) -> None:
-        """Have the Secret carry the mark. Raises KubeError, but not where it cannot be: that is logged."""
+        """Put the mark on the Secret. Raises KubeError, except if it is refused: that is logged."""
         if self.settled(key):
             return
         try:
@@ -151,14 +151,14 @@ class HeldSecrets:
         except NotFound:
             return
         except (Forbidden, Invalid) as error:
-            # Invalid: it is being deleted, and takes no finalizers any more.
+            # Invalid: it is being deleted, and accepts no new finalizers.
             self._note_refusal(key, str(error))
             return
         if self._is_held(stored):
             self._take_in(stored)
 
     def release(self, key: ObjectKey) -> None:
-        """Have the Secret carry the mark no more, and keep nothing of it. Raises KubeError."""
+        """Remove the mark from the Secret, and drop its cached values. Raises KubeError."""
         stored = self.informer.cache.get(key)
         self.forget(key)
         if stored is None:
@@ -166,14 +166,15 @@ class HeldSecrets:
         try:
             self._client.patch(SECRETS, key, {"metadata": self._unmarked(stored)})
         except Conflict:
-            # Others may write to it often: not at a version that the watch may bring too late.
+            # Other clients may write to it often: read the current version, which the watch may deliver late.
             self._client.patch(SECRETS, key, {"metadata": self._unmarked(self._client.get(SECRETS, key))})
         except NotFound:
             pass
         self.informer.cache.deleted(stored)
 
     def on_change(self, handler: Callable[[ObjectKey], None]) -> None:
-        """Tell of held Secrets that somebody else changes, from the informer's thread; before it starts."""
+        """Call the handler for protected Secrets that another client changes, in the informer's thread. Call
+        it before the informer starts."""
         self.informer.add_handler(lambda change: handler(change.key) if _is_news(change) else None)
 
     def _put_mark(self, key: ObjectKey, stored: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -183,12 +184,12 @@ class HeldSecrets:
                 count, since = 0, Stopwatch()
             self._marks[key] = (count + 1, since)
         if count >= self.MARKS:
-            self._note_refusal(key, f"somebody takes {self._mark} off again and again")
+            self._note_refusal(key, f"{self._mark} is removed repeatedly")
             return stored
         try:
             return self._client.patch(SECRETS, key, {"metadata": self._marked(stored)})
         except Conflict:
-            # Many begin to use it at once, and one was first.
+            # Several users started at the same time, and another one was first.
             fresh = self._client.get(SECRETS, key)
             if self._is_held(fresh):
                 return fresh
@@ -210,7 +211,7 @@ class HeldSecrets:
     def _metadata(
         self, stored: Mapping[str, Any], finalizers: Sequence[str], label: str | None
     ) -> dict[str, Any]:
-        # The version, as finalizers are replaced whole: one that somebody has just added must not be lost.
+        # With the version, as finalizers are replaced as a whole: a newly added one must not be lost.
         version = stored["metadata"].get("resourceVersion")
         return {"finalizers": list(finalizers), "labels": {self._mark: label}, "resourceVersion": version}
 
@@ -226,14 +227,14 @@ class HeldSecrets:
             self._refused[key] = Stopwatch()
         if first:
             _log.warning(
-                "cannot hold a Secret with credentials, so it can vanish while it is in use",
+                "cannot protect a Secret with credentials; it can be deleted while in use",
                 secret=str(key),
                 error=why,
             )
 
 
 def _is_news(change: ObjectChange) -> bool:
-    # At the start all are listed: nobody has read them before.
+    # All Secrets are listed at the start, before any was read.
     return change.old is not None
 
 

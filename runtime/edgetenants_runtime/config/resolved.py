@@ -1,4 +1,4 @@
-"""What a connector is given of a provider config: no Kubernetes in it."""
+"""The provider config as a connector gets it, independent of Kubernetes."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ class ResolvedConfig:
     source: str
     """spec.credentials.source: None, Secret, Environment, Filesystem or InjectedIdentity."""
     credentials: bytes | None = field(default=None, repr=False)
-    """What the source holds; None for the sources None and InjectedIdentity."""
+    """The content of the source; None for the sources None and InjectedIdentity."""
     annotations: Mapping[str, str] = field(default_factory=dict)
-    """Of the config object, such as somebody's confirmation. A change of one wakes nobody."""
+    """Annotations of the config object, such as a confirmation. Changing one requeues no resource."""
 
 
 @dataclass(frozen=True)
 class ConfigUse:
-    """One of the ways in which managed resources use provider configs."""
+    """One way in which managed resources use provider configs."""
 
     field: str
     """Path of the reference, for messages."""
     ref: Callable[[Managed], ProviderConfigKey | None]
-    """Which config a resource uses so; None: it uses none. Pure."""
+    """The config that a resource uses this way; None: it uses none. Pure."""
     suffix: str = ""
-    """Tells the usages of this way apart: they are named `<uid>-<suffix>`. "" for the one that every
+    """Distinguishes the usages of this way: they are named `<uid>-<suffix>`. "" for the usage that every
     resource has."""
 
 
@@ -49,16 +49,17 @@ class ConfigResolver(Protocol):
     """Finds the provider config that a managed resource names."""
 
     def resolve(self, mr: Managed, use: ConfigUse = PRIMARY) -> ResolvedConfig:
-        """The config, its use by this resource recorded, its credentials loaded.
+        """The config, with its credentials loaded and its usage by this resource recorded.
 
-        Raises ExternalError that names the field at fault. A missing config heals by itself once it appears.
+        Raises ExternalError that names the field at fault. The resource is requeued when a missing config is
+        created.
         """
         ...
 
     def report(self, config: ResolvedConfig, fields: Mapping[str, Any]) -> None:
-        """Have fields of the config's status say what became known of it, for example of its account.
+        """Set fields of the config's status, for example what is known about its account.
 
-        They are written together with the count of users, and only where they are news; None removes one.
-        Cheap and quick: may be called at every reconcile. The fields must be in the config's CRD.
+        The fields are written together with the count of users, and only if they changed; None removes one.
+        The call is cheap and may be made on every reconcile. The config's CRD must have the fields.
         """
         ...

@@ -1,4 +1,4 @@
-"""What a provider config in a namespace may not say: it is written by the namespace's own people (pure)."""
+"""What a namespaced provider config may not set, as the namespace's own team writes it (pure)."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ __all__ = ["Restrictions"]
 
 @dataclass(frozen=True)
 class Restrictions:
-    """Fields of spec that are refused in a namespace; credentials are restricted in any case."""
+    """Fields of spec that a namespaced config may not set. Credentials are always restricted."""
 
     fields: tuple[str, ...] = ()
-    """Refused altogether: they reach beyond the namespace."""
+    """Always rejected: they reach beyond the namespace."""
     begun_by_credentials: tuple[str, ...] = ()
-    """Refused without credentials from a Secret: they would begin with the provider's own identity."""
+    """Rejected without credentials from a Secret: they would use the provider's own identity."""
 
     def check(self, ref: ProviderConfigKey, spec: Mapping[str, Any]) -> None:
-        """Raises ExternalError that names the field, for a namespaced config that says too much."""
+        """Raises ExternalError that names the field if a namespaced config sets a restricted field."""
         if not ref.namespace:
             return
         credentials = spec.get("credentials") or {}
         source = credentials.get("source") or CredentialsSource.NONE
         if source not in (CredentialsSource.NONE, CredentialsSource.SECRET):
-            raise _refused(ref, "spec.credentials.source", f"{source} is the provider's own identity")
+            raise _refused(ref, "spec.credentials.source", f"{source} uses the provider's own identity")
         namespace = (credentials.get("secretRef") or {}).get("namespace")
         if namespace and namespace != ref.namespace:
-            raise _refused(ref, "spec.credentials.secretRef.namespace", "is another namespace")
+            raise _refused(ref, "spec.credentials.secretRef.namespace", "names another namespace")
         for field in self.fields:
             if spec.get(field):
                 raise _refused(ref, f"spec.{field}", "reaches beyond the namespace")
         for field in self.begun_by_credentials:
             if spec.get(field) and source != CredentialsSource.SECRET:
-                raise _refused(ref, f"spec.{field}", "would begin with the provider's own identity")
+                raise _refused(ref, f"spec.{field}", "would use the provider's own identity")
 
 
 def _refused(ref: ProviderConfigKey, field: str, why: str) -> ExternalError:
     return ExternalError(
-        f"{ref}: {field}: {why}, which a namespaced {ref.kind} may not use; "
-        "a cluster-scoped provider config may",
+        f"{ref}: {field}: {why}, which a namespaced {ref.kind} may not do; "
+        "use a cluster-scoped provider config",
         retry=Retry.poll(),
     )

@@ -1,4 +1,4 @@
-"""A lock that many hold together, or one alone."""
+"""A lock that many holders share, or one holds alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["SharedLock"]
 
 
 class SharedLock:
-    """Those who want it alone go first: new sharers wait until they are done. Not reentrant."""
+    """Requests for exclusive access go first: new sharers wait until they are done. Not reentrant."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -20,7 +20,7 @@ class SharedLock:
 
     @contextmanager
     def shared(self) -> Iterator[None]:
-        """Hold it together with others."""
+        """Share it with other holders."""
         with self._changed:
             self._changed.wait_for(lambda: not self._wanting)
             self._sharers += 1
@@ -33,7 +33,7 @@ class SharedLock:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Hold it while nobody else does."""
+        """Hold it exclusively."""
         with self._changed:
             self._wanting += 1
             self._changed.wait_for(lambda: not self._sharers and not self._alone)

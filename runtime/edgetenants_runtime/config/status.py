@@ -1,4 +1,4 @@
-"""What the status of a provider config says (pure)."""
+"""The status of a provider config (pure)."""
 
 from __future__ import annotations
 
@@ -13,16 +13,14 @@ from edgetenants_runtime.rules.status import Report, merge_patch, next_status
 
 __all__ = ["COPY_IT", "IN_USE", "is_news", "is_terminating", "patch_for"]
 
-COPY_IT: Final = (
-    "name another one; or apply a copy of it under another name, and have all that use it name the copy"
-)
-"""The way on, as nobody can undo a deletion in Kubernetes."""
+COPY_IT: Final = "use another one, or apply a copy under another name and point its users to the copy"
+"""How to proceed, as Kubernetes cannot undo a deletion."""
 IN_USE: Final = (
-    "Blocking deletion while usages still exist: it goes when the managed resources that use it are gone or "
-    "use another; `kubectl get providerconfigusages -A` lists them, status.users counts them. It takes no "
-    f"new resources, and the deletion cannot be taken back: {COPY_IT}"
+    "Blocking deletion while usages still exist: it is deleted when the managed resources that use it are "
+    "deleted or use another; `kubectl get providerconfigusages -A` lists them, status.users counts them. It "
+    f"accepts no new resources, and the deletion cannot be undone: {COPY_IT}"
 )
-"""Begins with crossplane-runtime's words for it (pkg/reconciler/providerconfig)."""
+"""Starts with crossplane-runtime's message (pkg/reconciler/providerconfig)."""
 
 _TERMINATING: Final = Condition(
     type=ProviderConfigConditionType.TERMINATING,
@@ -33,26 +31,25 @@ _TERMINATING: Final = Condition(
 
 
 def is_terminating(config: Mapping[str, Any], *, used: bool) -> bool:
-    """The config was deleted and stays because it is used."""
+    """The config is being deleted and remains because it is in use."""
     return used and bool(config["metadata"].get("deletionTimestamp"))
 
 
 def is_news(config: Mapping[str, Any], *, used: bool) -> bool:
-    """The status does not say yet that the config is used, or no more, or that it therefore stays."""
+    """The status does not show yet whether the config is in use, or that it is terminating."""
     status = Managed(config).status
     said = any(c["type"] == _TERMINATING.type for c in conditions_in(status))
     return bool(status.get("users")) != used or said != is_terminating(config, used=used)
 
 
 def patch_for(config: Mapping[str, Any], fields: Mapping[str, Any], *, now: datetime) -> dict[str, Any]:
-    """The JSON merge patch of status that says the fields, `users` among them; empty when there is no
-    news."""
+    """The JSON merge patch of status that sets the fields, including `users`; empty if nothing changed."""
     old = Managed(config).status
     terminating = is_terminating(config, used=fields["users"] > 0)
     report = Report(conditions=(_TERMINATING,) if terminating else (), fields=fields)
     generation = int(config["metadata"].get("generation") or 0)
     new = next_status(old if terminating else _released(old), report, generation=generation, now=now)
-    # A config's status says no generation, and has conditions only where there is something to say.
+    # A config's status has no generation, and has conditions only if there are any.
     del new["observedGeneration"]
     if not new["conditions"] and not old.get("conditions"):
         del new["conditions"]
@@ -60,6 +57,6 @@ def patch_for(config: Mapping[str, Any], fields: Mapping[str, Any], *, now: date
 
 
 def _released(status: Mapping[str, Any]) -> Mapping[str, Any]:
-    # Used no more, but held by somebody else's finalizer: it must not go on saying InUse.
+    # No longer in use, but another finalizer blocks its deletion: remove InUse.
     kept = [c for c in conditions_in(status) if c["type"] != ProviderConfigConditionType.TERMINATING]
     return {**status, "conditions": kept}

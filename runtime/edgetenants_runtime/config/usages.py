@@ -1,8 +1,9 @@
-"""Who uses a provider config: ProviderConfigUsages, and managed resources whose usages went before them.
+"""The users of a provider config: ProviderConfigUsages, and managed resources whose usages are already
+deleted.
 
-A usage is owned by its managed resource and collected with it; nobody else deletes it, for the provider has
-no right to. Where a namespace is deleted whole, usages go at once and managed resources only after their
-external resources, for which they need the config: so those count too.
+A usage is owned by its managed resource and garbage-collected with it. The provider has no permission to
+delete it. When a whole namespace is deleted, usages are deleted immediately, but managed resources only after
+their external resources, for which they need the config. Therefore managed resources count too.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ BY_CONFIG = "config"
 
 
 def by_config(usage: Mapping[str, Any]) -> str | tuple[str, ...]:
-    """The index's value. A usage without a controller counts for nothing: it is stale, or its resource is
+    """The value of the index. A usage without a controller does not count: it is stale, or its resource is
     about to own it again."""
     owner = controller_of(usage)
     return str(config_of(usage)) if owner else ()
@@ -46,26 +47,26 @@ def controller_of(obj: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 class Users:
-    """Counts from informers' caches who uses a config. A resource counts once."""
+    """Counts the users of a config from informer caches. A resource counts once."""
 
     def __init__(self, usages: Cache) -> None:
         self._usages = usages
         self._resources: list[tuple[Cache, str]] = []
 
     def add(self, resources: Cache, use: ConfigUse) -> None:
-        """Count these managed resources too; before their informer starts."""
+        """Count these managed resources too. Call it before their informer starts."""
         index = f"uses config {use.suffix}"
         resources.add_index(index, lambda obj: str(user_of(obj, use) or "") or ())
         self._resources.append((resources, index))
 
     def any(self, config: ProviderConfigKey) -> bool:
-        """Somebody uses the config. Much cheaper than to count."""
+        """The config has a user. Much cheaper than `count`."""
         value = str(config)
         of_resources = (cache.indexed(index, value) for cache, index in self._resources)
         return self._usages.indexed(BY_CONFIG, value) or any(of_resources)
 
     def count(self, config: ProviderConfigKey) -> int:
-        """How many managed resources use the config."""
+        """The number of managed resources that use the config."""
         value = str(config)
         users = {_uid(controller_of(usage)) for usage in self._usages.by_index(BY_CONFIG, value)}
         for cache, index in self._resources:
@@ -74,7 +75,7 @@ class Users:
 
 
 def user_of(obj: Mapping[str, Any] | None, use: ConfigUse) -> ProviderConfigKey | None:
-    """The config that the managed resource needs for what it has outside; nothing without our finalizer."""
+    """The config that the managed resource needs for its external resource; None without our finalizer."""
     mr = Managed(obj or {})
     return use.ref(mr) if names.FINALIZER in mr.finalizers else None
 
@@ -84,7 +85,7 @@ def _uid(holder: Mapping[str, Any] | None) -> str:
 
 
 class UsageTracker:
-    """Records by a ProviderConfigUsage, written once, that a managed resource uses a provider config."""
+    """Records with a ProviderConfigUsage, written once, that a managed resource uses a provider config."""
 
     def __init__(self, objects: Objects, usages: Informer) -> None:
         self._objects = objects
@@ -92,12 +93,12 @@ class UsageTracker:
         self._cache = usages.cache
 
     def recorded(self, mr: Managed, ref: ProviderConfigKey, suffix: str = "") -> bool:
-        """The usage says already what it should."""
+        """The usage is already correct."""
         stored = self._cache.get(self._key(mr, suffix))
         return stored is not None and not self._correction(stored, self._wanted(mr, ref, suffix))
 
     def track(self, mr: Managed, ref: ProviderConfigKey, suffix: str = "") -> None:
-        """Have the usage say what it should. Raises KubeError."""
+        """Create or correct the usage. Raises KubeError."""
         key, wanted = self._key(mr, suffix), self._wanted(mr, ref, suffix)
         stored = self._cache.get(key)
         if stored is None:
@@ -109,8 +110,8 @@ class UsageTracker:
     def let_go(self, mr: Managed, use: ConfigUse) -> None:
         """The resource no longer uses a config in that way. Raises KubeError.
 
-        The usage is there until the resource goes; it is made to name the resource's own config, where the
-        resource counts once.
+        The usage exists until the resource is deleted. It is changed to name the resource's own config, where
+        the resource counts once.
         """
         stored = self._cache.get(self._key(mr, use.suffix))
         own = PRIMARY.ref(mr)
@@ -118,9 +119,8 @@ class UsageTracker:
             self.track(mr, own, use.suffix)
 
     def adopt(self, key: ObjectKey) -> None:
-        """Give a usage without controller its resource back as one: if that is gone, the usage is collected.
-
-        Raises KubeError.
+        """Make the resource the controller of its usage again, so that the usage is garbage-collected if the
+        resource no longer exists. Raises KubeError.
         """
         stored = self._cache.get(key)
         resource = (stored or {}).get("resourceRef") or {}
@@ -139,7 +139,7 @@ class UsageTracker:
             stored = self._objects.create(self._kind, wanted)
         except AlreadyExists:
             stored = self._objects.get(self._kind, key)
-        # Into the cache although the informer may not be allowed to list: what is there is not created again.
+        # Cache it, as the informer may not be allowed to list: an existing usage is not created again.
         self._cache.observed(stored)
         return stored
 
@@ -147,7 +147,7 @@ class UsageTracker:
         try:
             self._cache.observed(self._objects.patch(self._kind, key, patch))
         except Conflict:
-            # The informer, which would bring the newer version, may not be allowed to list.
+            # The informer, which would deliver the newer version, may not be allowed to list.
             self._cache.observed(self._objects.get(self._kind, key))
             raise
 
@@ -168,7 +168,7 @@ class UsageTracker:
         }
 
     def _correction(self, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
-        """The patch that makes the stored usage say what is wanted; empty when it does."""
+        """The patch from the stored usage to the wanted one; empty if they match."""
         patch: dict[str, Any] = {}
         (owner,) = wanted["metadata"]["ownerReferences"]
         if _uid(controller_of(stored)) != owner["uid"]:

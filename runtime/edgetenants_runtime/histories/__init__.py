@@ -1,15 +1,15 @@
-"""Histories: what people, the outside world and bad luck do to managed resources, played against the runtime.
+"""Histories: actions of users, external changes and failures, played against the runtime.
 
     play(Setting(generated=True), Apply("a"), Reconcile("a", at=(At(3, Trouble.DIES_AFTER),)))
 
-`play` acts the history out on an API server in memory and an outside world, then lets all trouble end and the
-runtime's own schedule run until nothing moves. It raises `Broken` as soon as a law does not hold: no external
-write that the policies forbid, never two external resources, no orphan that was to be deleted, none deleted
-that was to be kept, no write in the steady state, everything as asked in the end.
+`play` plays the history on an API server in memory and an external system, then ends all failures and runs
+the runtime's own schedule until nothing changes. It raises `Broken` as soon as a law is violated: no external
+write that the policies forbid, never two external resources for one managed resource, none orphaned that must
+be deleted, none deleted that must be kept, no write in the steady state, and the desired state in the end.
 
 A history prints as the script that plays it, so a failing one becomes a test by pasting it.
-`histories.drawing` makes them up, `python -m edgetenants_runtime.histories` runs many; both need the extra
-`histories` of the distribution.
+`histories.drawing` generates histories, `python -m edgetenants_runtime.histories` runs many; both need the
+extra `histories` of the distribution.
 """
 
 from edgetenants_runtime.histories.actions import (

@@ -1,4 +1,4 @@
-"""The words of a history. Each prints as the Python that makes it."""
+"""The actions of a history. Each prints as the Python code that creates it."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ __all__ = [
 
 
 class Trouble(StrEnum):
-    """What happens to one call, of the API server or of the external API."""
+    """A failure of one call, to the API server or to the external API."""
 
     FAILS = "Fails"
-    """It has no effect: HTTP 503, or a refusal of the external API."""
+    """It has no effect: HTTP 503, or a rejection by the external API."""
     UNANSWERED = "Unanswered"
-    """It has its effect, and the answer is lost."""
+    """It takes effect, but the response is lost."""
     REFUSED = "Refused"
-    """It has no effect: RBAC forbids it, or the outside world is not ready yet."""
+    """It has no effect: RBAC forbids it, or the external system is not ready yet."""
     CONFLICT = "Conflict"
-    """Somebody else writes to the managed resource just before."""
+    """Another client writes to the managed resource just before it."""
     BUG = "Bug"
-    """The external call has its effect, then raises what no one declared."""
+    """The external call takes effect, then raises an undeclared exception."""
     DIES_BEFORE = "DiesBefore"
     """The process dies before it."""
     DIES_AFTER = "DiesAfter"
-    """The process dies after its effect."""
+    """The process dies after it took effect."""
 
 
 class Action:
-    """One thing that happens."""
+    """One action of a history."""
 
     def __repr__(self) -> str:
         return _shown(self)
@@ -59,33 +59,33 @@ class Action:
 
 @dataclass(frozen=True, repr=False)
 class Setting(Action):
-    """The kind that the history is about, and the outside world's habits."""
+    """The kind of the managed resources, and the delays of the external system."""
 
     cluster: bool = False
     """Cluster-scoped (with a deletion policy) instead of namespaced."""
     generated: bool = False
-    """The outside world chooses the names."""
+    """The external system chooses the names."""
     shows_after: float = 0.0
-    """Seconds until a look sees what was created; below the grace after a creation."""
+    """Seconds until a new external resource is visible; shorter than the creation grace period."""
     goes_after: float = 0.0
     """Seconds that a deletion takes."""
     lands_after: float = 0.0
-    """Seconds after which a creation has its effect whose answer was lost; below the grace after such a
-    creation."""
+    """Seconds until a creation whose response was lost takes effect; shorter than the grace period for an
+    uncertain creation."""
 
 
 @dataclass(frozen=True, repr=False)
 class Apply(Action):
-    """Somebody creates the managed resource, unless it exists."""
+    """A user creates the managed resource, unless it exists."""
 
     mr: str
     external_name: str = ""
-    """The annotation, if any; deterministic names only."""
+    """The external-name annotation, if any; for deterministic names only."""
 
 
 @dataclass(frozen=True, repr=False)
 class Resize(Action):
-    """Somebody asks for another size."""
+    """A user changes the size."""
 
     mr: str
     size: int
@@ -93,7 +93,7 @@ class Resize(Action):
 
 @dataclass(frozen=True, repr=False)
 class Policies(Action):
-    """Somebody sets the management policies."""
+    """A user sets the management policies."""
 
     mr: str
     policies: tuple[str, ...]
@@ -101,7 +101,7 @@ class Policies(Action):
 
 @dataclass(frozen=True, repr=False)
 class DeletionPolicy(Action):
-    """Somebody sets the deletion policy; cluster-scoped resources only."""
+    """A user sets the deletion policy; cluster-scoped resources only."""
 
     mr: str
     policy: str
@@ -109,7 +109,7 @@ class DeletionPolicy(Action):
 
 @dataclass(frozen=True, repr=False)
 class Pause(Action):
-    """Somebody pauses the managed resource, or ends the pause."""
+    """A user pauses or resumes the managed resource."""
 
     mr: str
     paused: bool = True
@@ -117,16 +117,16 @@ class Pause(Action):
 
 @dataclass(frozen=True, repr=False)
 class Publish(Action):
-    """Somebody asks for connection details: in `own`, `shared` (by all) or `foreign` (somebody's), "" for
-    none."""
+    """A user requests connection details in the Secret `own`, `shared` (by all) or `foreign` (of another
+    owner); "" for none."""
 
     mr: str
-    secret: str = "own"  # noqa: S105 - which one, not what is in it
+    secret: str = "own"  # noqa: S105 - its name, not its content
 
 
 @dataclass(frozen=True, repr=False)
 class HoldBy(Action):
-    """Somebody adds a finalizer of theirs, or takes it away."""
+    """Another controller adds or removes its finalizer."""
 
     mr: str
     held: bool = True
@@ -134,28 +134,28 @@ class HoldBy(Action):
 
 @dataclass(frozen=True, repr=False)
 class Strip(Action):
-    """Somebody takes our finalizer away by hand; what becomes of the external resource is theirs to know."""
+    """A user removes our finalizer by hand, and is then responsible for the external resource."""
 
     mr: str
 
 
 @dataclass(frozen=True, repr=False)
 class Delete(Action):
-    """Somebody deletes the managed resource."""
+    """A user deletes the managed resource."""
 
     mr: str
 
 
 @dataclass(frozen=True, repr=False)
 class Settle(Action):
-    """Somebody looks whether an interrupted creation made something, and writes down what they found."""
+    """A user checks whether an interrupted creation created something, and records the result."""
 
     mr: str
 
 
 @dataclass(frozen=True, repr=False)
 class Drift(Action):
-    """Somebody changes the external resource behind our back."""
+    """The external resource drifts."""
 
     mr: str
     size: int
@@ -163,7 +163,7 @@ class Drift(Action):
 
 @dataclass(frozen=True, repr=False)
 class Vanish(Action):
-    """Somebody deletes the external resource behind our back."""
+    """The external resource is deleted in the external system."""
 
     mr: str
 
@@ -177,17 +177,18 @@ class Wait(Action):
 
 @dataclass(frozen=True, repr=False)
 class Restart(Action):
-    """The provider is restarted: what was only in memory is forgotten."""
+    """The provider is restarted: what was only in memory is lost."""
 
 
 @dataclass(frozen=True, repr=False)
 class At(Action):
-    """At the call of that number (from 0) of a reconcile, trouble comes, or somebody acts just before it."""
+    """At the call with that number (from 0) of a reconcile, a failure occurs, or another action just before
+    it."""
 
     call: int
     what: Trouble | Action
     times: int = 1
-    """To so many calls in a row."""
+    """The number of consecutive calls."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -197,13 +198,13 @@ class Reconcile(Action):
     mr: str
     at: tuple[At, ...] = ()
     stale: bool = False
-    """The watch is behind: what others wrote since the last look is not known yet."""
+    """The watch is behind: changes of others since the last reconcile are not in the cache yet."""
     behind: int = 0
-    """The cache is older than that by so many versions, our own writes included."""
+    """The number of versions by which the cache is older still, including our own writes."""
 
 
 def script(setting: Setting, history: Iterable[Action]) -> str:
-    """The Python that plays the history."""
+    """The Python code that plays the history."""
     lines = "".join(f"    {action!r},\n" for action in (setting, *history))
     return f"play(\n{lines})"
 

@@ -1,4 +1,4 @@
-"""The calls of one reconcile: numbered, told, and met by trouble."""
+"""The calls of one reconcile: numbered, recorded, and with injected failures."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _AFTERWARDS = (Trouble.UNANSWERED, Trouble.BUG)
 
 @dataclass
 class Calls:
-    """Every call that the provider makes, in order."""
+    """Every call of the provider, in order."""
 
     meanwhile: Callable[[Action], None]
-    """Has somebody act while the provider is at work."""
+    """Performs another action during the reconcile."""
     touch: Callable[[], None]
-    """Has somebody write to the managed resource that is being reconciled."""
+    """Performs a write of another client to the reconciled managed resource."""
     told: list[str] = field(default_factory=list)
-    """One line a call, for whoever reads a failure."""
+    """One line per call, to analyse a failure."""
     writes: int = 0
-    """So many calls that may change something."""
+    """The number of calls that may change something."""
     _troubles: tuple[At, ...] = ()
     _number: int = 0
 
@@ -39,7 +39,7 @@ class Calls:
         self._troubles, self._number = troubles, 0
 
     def ask(self, operation: Operation, effect: Callable[[], T]) -> T:
-        """A call of the API server."""
+        """A call to the API server."""
         errors: dict[Trouble, KubeError] = {
             Trouble.FAILS: KubeError(operation, 503, "etcd is down"),
             Trouble.UNANSWERED: KubeError(operation, 0, "time-out"),
@@ -48,7 +48,7 @@ class Calls:
         return self._make(str(operation), errors, effect, writes=operation.verb != "get")
 
     def reach(self, what: str, effect: Callable[[], T], *, writes: bool = False) -> T:
-        """A call of the external API."""
+        """A call to the external API."""
         errors: dict[Trouble, Exception] = {
             Trouble.FAILS: ExternalError("denied", made_nothing=True),
             Trouble.UNANSWERED: ExternalError("time-out"),
@@ -92,7 +92,7 @@ class Calls:
 
 
 class Client:
-    """The API server as the provider reaches it: with trouble, and with somebody who looks at each write."""
+    """The API server as the provider sees it: with injected failures and a check of each write."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class Client:
         calls: Calls,
         written: Callable[[ResourceKind, Mapping[str, Any] | None, Mapping[str, Any], str], None],
     ) -> None:
-        """`written` is told kind, object before, object after and subresource."""
+        """`written` gets the kind, the object before and after, and the subresource."""
         self._server, self._calls, self._written = server, calls, written
 
     def get(self, kind: ResourceKind, key: ObjectKey) -> dict[str, Any]:

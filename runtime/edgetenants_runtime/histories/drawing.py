@@ -1,4 +1,4 @@
-"""Strategies of hypothesis that make histories up."""
+"""Hypothesis strategies that generate histories."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ _edits: SearchStrategy[Action] = st.one_of(
     st.builds(Vanish, _mr),
     st.builds(HoldBy, _mr, st.booleans()),
     st.builds(Strip, _mr),
-).map(lambda edit: edit)  # mapped, for hypothesis would flatten it and nearly all that happens be edits
+).map(lambda edit: edit)  # mapped, because hypothesis would flatten it, and nearly all actions would be edits
 _apply: SearchStrategy[Apply] = st.builds(Apply, _mr, st.sampled_from(["", "", "shared"]))
 _at = st.builds(
     At,
-    # Most reconciles make some six calls, of which the third to the fifth change something.
+    # Most reconciles make about six calls, of which the third to the fifth change something.
     st.sampled_from([0, 1, 2, 2, 3, 3, 3, 4, 4, 5, 5, 6, 7, 8]),
     st.one_of(st.sampled_from(Trouble), st.sampled_from(Trouble), st.sampled_from(Trouble), _edits, _apply),
     st.sampled_from([1, 1, 1, 2, 9]),
@@ -78,7 +78,7 @@ _action: SearchStrategy[Action] = st.one_of(
     _reconcile,
     _edits,
     _apply,
-    # Between reconciles only: people look when nothing is under way.
+    # Only between reconciles: a user checks when nothing is in progress.
     st.builds(Settle, _mr),
     st.builds(Wait, st.sampled_from([1.0, 25.0, 60.0])),
     st.builds(Restart),
@@ -86,7 +86,7 @@ _action: SearchStrategy[Action] = st.one_of(
 
 
 def settings() -> SearchStrategy[Setting]:
-    """Both scopes, both ways to name, quick and slow worlds."""
+    """Both scopes, both kinds of names, fast and slow external systems."""
     return st.builds(
         Setting,
         cluster=st.booleans(),
@@ -98,8 +98,8 @@ def settings() -> SearchStrategy[Setting]:
 
 
 def histories(longest: int = 25) -> SearchStrategy[list[Action]]:
-    """What happens, beginning with a managed resource and its first reconcile: what goes wrong at the
-    creation decides most."""
+    """Histories that start with a managed resource and its first reconcile, as failures of the creation
+    matter most."""
     return st.builds(_history, _apply, _creation, st.lists(_action, max_size=longest))
 
 
@@ -108,7 +108,8 @@ def _history(first: Apply, at: tuple[At, ...], rest: list[Action]) -> list[Actio
 
 
 def explore(count: int, *, seed: int) -> None:
-    """Play so many histories made up from the seed. Raises Broken with the shortest that breaks a law."""
+    """Play that many histories, generated from the seed. Raises Broken with the shortest that breaks a
+    law."""
 
     @hypothesis.seed(seed)
     @hypothesis.settings(
@@ -129,14 +130,14 @@ def explore(count: int, *, seed: int) -> None:
 
 @dataclass(frozen=True)
 class Share:
-    """What one process plays of a long run."""
+    """The part of a long run that one process plays."""
 
     count: int
     seed: int
 
 
 def broken_by(share: Share) -> str:
-    """The shortest history of the share that breaks a law, "" when all hold; for a process of its own."""
+    """The shortest history of the share that breaks a law; "" if none does. Runs in its own process."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
     try:
         explore(share.count, seed=share.seed)

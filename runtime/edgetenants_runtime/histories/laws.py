@@ -1,7 +1,7 @@
-"""What must hold in every history, said apart from the runtime's own words.
+"""What must hold in every history, stated independently of the runtime's code.
 
-The tables here are written down a second time on purpose: a law that asked the runtime's own functions would
-hold whatever they say.
+The tables here repeat the runtime's on purpose: a law that called the runtime's own functions would hold
+whatever they return.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FOREIGN = {
     "type": "Opaque",
     "data": {"precious": "eA=="},
 }
-"""A Secret of somebody else."""
+"""A Secret of another owner."""
 _FOREIGN = ObjectKey("shop", "foreign")
 
 COMBINATIONS: tuple[str, ...] = (
@@ -33,12 +33,12 @@ COMBINATIONS: tuple[str, ...] = (
 
 
 class Broken(AssertionError):  # noqa: N818 - says what happened to the law
-    """A law does not hold; the message has the script of the history and what was done."""
+    """A law is violated; the message has the script of the history and all actions."""
 
 
 def permits(mr: Managed, action: str) -> bool:
-    """The policies of the managed resource, as handed out, permit the action: create, update, delete or late
-    initialization."""
+    """The policies of the managed resource, as given to the reconciler, permit the action: create, update,
+    delete or late initialization."""
     given = mr.spec.get("managementPolicies", ["*"])
     letters = "".join(sorted(word[0] for word in given))
     if letters not in ("".join(sorted(combination)) for combination in COMBINATIONS) or not letters:
@@ -49,7 +49,7 @@ def permits(mr: Managed, action: str) -> bool:
 
 
 class Laws:
-    """Looks at every write as it happens. Collects what is broken: raised within a call, it would look like a
+    """Checks every write as it happens. Collects violations: an exception within a call would look like a
     failure of that call."""
 
     def __init__(self, setting: Setting, kind: ManagedKind, server: FakeObjects) -> None:
@@ -57,15 +57,16 @@ class Laws:
         self.broken: list[str] = []
         self.handed: Managed = Managed({})
         self.stripped: set[str] = set()
-        """uids whose finalizer somebody took away: what they left behind is not ours."""
+        """Uids whose finalizer a user removed: their orphaned external resources are not the runtime's
+        fault."""
         self._written_outside = 0
 
     def begin(self, handed: Managed) -> None:
-        """A reconcile starts from that version of the managed resource."""
+        """A reconcile starts with that version of the managed resource."""
         self.handed, self._written_outside = handed, 0
 
     def judge(self, action: str, mr: Managed) -> None:
-        """The provider is about to write outside."""
+        """The provider is about to make an external write."""
         handed = self.handed
         self._hold(mr.uid == handed.uid, f"{action} for another managed resource")
         self._hold(not _paused(handed), f"{action} while paused")
@@ -75,7 +76,7 @@ class Laws:
         self._hold(self._written_outside == 1, "two external writes in one reconcile")
         if action == "delete":
             others = set(handed.finalizers) - {names.FINALIZER, "foregroundDeletion", "orphan"}
-            self._hold(not others, f"deleted although {others} hold it")
+            self._hold(not others, f"deleted although other finalizers block it: {others}")
         if action == "create":
             self._judge_creation(mr)
 
@@ -87,7 +88,7 @@ class Laws:
         self._hold(held, "created without a finalizer that holds the managed resource")
         told = (stored or {"metadata": {}})["metadata"].get("annotations") or {}
         pending = told.get(names.EXTERNAL_CREATE_PENDING, "")
-        self._hold(bool(pending), "created without a word in external-create-pending")
+        self._hold(bool(pending), "created without external-create-pending")
         if self._setting.generated:
             ended = [told.get(n, "") for n in (names.EXTERNAL_CREATE_SUCCEEDED, names.EXTERNAL_CREATE_FAILED)]
             self._hold(pending > max(ended), "created a generated name without a new external-create-pending")
@@ -105,27 +106,29 @@ class Laws:
             not (old.deleted and added), "added a finalizer to a managed resource that is being deleted"
         )
         if old.spec != new.spec:
-            self._hold(permits(self.handed, "late initialization"), "filled in the spec against the policies")
+            self._hold(
+                permits(self.handed, "late initialization"), "late-initialized the spec against the policies"
+            )
         if _paused(self.handed):
             self._hold(old.asked_for == new.asked_for, "wrote more than status while paused")
         if names.FINALIZER in old.finalizers and names.FINALIZER not in new.finalizers:
             self._judge_release(outside, old)
 
     def _judge_release(self, outside: Outside, mr: Managed) -> None:
-        self._hold(mr.deleted, "let go of a managed resource that is not being deleted")
+        self._hold(mr.deleted, "released a managed resource that is not being deleted")
         if permits(self.handed, "delete"):
             left = managed_by(outside, mr, generated=self._setting.generated)
-            self._hold(not left, f"let go of a managed resource and left {[thing.name for thing in left]}")
+            self._hold(not left, f"released a managed resource and orphaned {[thing.name for thing in left]}")
 
     def never_two(self, outside: Outside, uid: str) -> None:
-        """One managed resource has one external resource at most."""
+        """One managed resource has at most one external resource."""
         mine = [thing.name for thing in outside.of_uid(uid)]
         self._hold(len(mine) <= 1, f"two external resources: {mine}")
 
     def foreign_secret(self) -> None:
-        """Somebody's Secret is as it was."""
+        """The Secret of another owner is unchanged."""
         stored = self._server.find(SECRETS, _FOREIGN)
-        self._hold(stored == FOREIGN, "wrote to a Secret of somebody else")
+        self._hold(stored == FOREIGN, "wrote to a Secret of another owner")
 
     def _hold(self, law: bool, otherwise: str) -> None:
         if not law:
@@ -143,15 +146,15 @@ def managed_by(outside: Outside, mr: Managed, *, generated: bool) -> list[Thing]
 
 
 def final_fault(mr: Managed, mine: Sequence[Thing], *, refused: bool) -> str:  # noqa: PLR0911 - one for each law
-    """What is not as asked when all trouble has ended; "" when all is well. `refused`: the spec asks for what
-    the world does not give, so an error is the right answer."""
+    """What differs from the desired state after all failures have ended; "" if nothing does. `refused`: the
+    spec is impossible to satisfy, so an error is the correct result."""
     conditions = {c["type"]: f"{c['status']}/{c['reason']}" for c in mr.status.get("conditions") or ()}
     synced = conditions.get("Synced")
     if _paused(mr):
         return "" if synced == "False/ReconcilePaused" else f"paused, and Synced is {synced}"
     if mr.deleted:
         others = set(mr.finalizers) - {names.FINALIZER}
-        return "" if others or refused else "still there after its deletion"
+        return "" if others or refused else "still exists after its deletion"
     if refused or (not mine and not permits(mr, "create")):
         return "" if synced == "False/ReconcileError" else f"refused, and Synced is {synced}"
     if not mine:
@@ -159,12 +162,10 @@ def final_fault(mr: Managed, mine: Sequence[Thing], *, refused: bool) -> str:  #
     if permits(mr, "update") and mine[0].size != mr.for_provider["size"]:
         return f"its external resource has size {mine[0].size}"
     if names.FINALIZER not in mr.finalizers:
-        return "nothing holds it"
+        return "it has no finalizer"
     if (conditions.get("Ready"), synced) != ("True/Available", "True/ReconcileSuccess"):
-        return f"it says {conditions}"
-    return (
-        "" if mr.status.get("observedGeneration") == mr.generation else "its last change was not acted upon"
-    )
+        return f"its conditions are {conditions}"
+    return "" if mr.status.get("observedGeneration") == mr.generation else "its last change was not observed"
 
 
 def _paused(mr: Managed) -> bool:

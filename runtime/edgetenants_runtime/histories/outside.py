@@ -1,4 +1,4 @@
-"""An outside world of things that managed resources own, with habits of its own."""
+"""An external system whose resources belong to managed resources, with configurable delays."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ class Thing:
 
     name: str
     owner: str
-    """Name of the managed resource that it was made for."""
+    """Name of the managed resource that it was created for."""
     uid: str
-    """And its uid."""
+    """Uid of that managed resource."""
     size: int
     shows_at: datetime
     goes_at: datetime | None = None
 
 
 class Outside:
-    """External resources by name, and a well-behaved client of them: repeatable, and never touching what is
-    another's."""
+    """External resources by name, and a correct client for them: repeatable, and never changing resources of
+    another owner."""
 
     def __init__(
         self,
@@ -41,25 +41,25 @@ class Outside:
         now: Callable[[], datetime],
         judge: Callable[[str, Managed], None],
     ) -> None:
-        """`judge` is told of each write before it has its effect."""
+        """`judge` is called for each write before it takes effect."""
         self._setting, self._calls, self._now, self._judge = setting, calls, now, judge
         self._things: dict[str, Thing] = {}
         self._made = 0
 
     def of(self, mr: str) -> list[Thing]:
-        """What was made for the managed resources of that name and is still there."""
+        """The existing resources that were created for managed resources of that name."""
         return [thing for thing in self._there() if thing.owner == mr]
 
     def of_uid(self, uid: str) -> list[Thing]:
-        """What was made for the managed resource of that uid and is still there."""
+        """The existing resources that were created for the managed resource with that uid."""
         return [thing for thing in self._there() if thing.uid == uid]
 
     def named(self, name: str | None) -> Thing | None:
-        """The thing of that name."""
+        """The external resource of that name."""
         return next((thing for thing in self._there() if thing.name == name), None)
 
     def vanish(self, thing: Thing) -> None:
-        """It is gone, whoever did that."""
+        """Remove it."""
         self._things.pop(thing.name, None)
 
     def connect(self, mr: Managed) -> Outside:
@@ -128,7 +128,7 @@ class Outside:
         return self._things[name]
 
     def _still_runs(self, mr: Managed) -> None:
-        """Nobody listens for the answer any more; what was asked for comes all the same."""
+        """No client waits for the response any more, but the creation still takes effect."""
         lands = self._now() + timedelta(seconds=self._setting.lands_after)
         for thing in self.of_uid(mr.uid):
             thing.shows_at = max(thing.shows_at, lands)

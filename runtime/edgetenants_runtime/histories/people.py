@@ -1,4 +1,4 @@
-"""People at work on managed resources and, behind our back, on external resources."""
+"""Users who change managed resources and, in the external system, external resources."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SECRETS = ("conn-a", "conn-b", "conn-shared")
 
 
 class People:
-    """Everybody but the provider."""
+    """All actors other than the provider."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class People:
         self._uids = itertools.count(1)
 
     def act(self, action: Action) -> None:
-        """Have it done; what cannot be done is left."""
+        """Perform the action, if it is possible."""
         match action:
             case Apply(mr, external_name):
                 self._apply(mr, external_name)
@@ -72,7 +72,7 @@ class People:
                 self._edit(action)
 
     def collect(self, mr: str) -> None:
-        """Kubernetes' garbage collector: connection Secrets go with the managed resource that owns them."""
+        """Kubernetes' garbage collector: deletes connection Secrets without an existing owner."""
         del mr
         living = {found["metadata"]["uid"] for name in ("a", "b") if (found := self._find(name))}
         for name in _SECRETS:
@@ -82,7 +82,7 @@ class People:
                 self._server.patch(SECRETS, ObjectKey("shop", name), gone)
 
     def asks_the_impossible(self, mr: Managed) -> bool:
-        """The spec asks for what the world does not give: unknown policies, another's name or Secret."""
+        """The spec is impossible to satisfy: unsupported policies, or a name or Secret of another owner."""
         letters = sorted(word[0] for word in mr.spec.get("managementPolicies", ["*"]))
         if letters not in [sorted(combination) for combination in COMBINATIONS]:
             return True
@@ -180,7 +180,7 @@ class People:
 
 
 def is_uncertain(mr: Managed) -> bool:
-    """The managed resource says that people must look whether its creation made something."""
+    """The managed resource reports that a user must check the result of its creation."""
     synced = mr.condition("Synced")
     return synced is not None and synced.message.startswith("cannot determine creation result")
 

@@ -1,4 +1,4 @@
-"""Acts a history out: one process of the provider, restarted at will, its API server, its outside world."""
+"""Plays a history: one provider process, which can be restarted, its API server and its external system."""
 
 from __future__ import annotations
 
@@ -37,20 +37,21 @@ from edgetenants_runtime.testing import CLUSTER_TOYS, TOYS, FakeObjects, Journal
 __all__ = ["MANAGED", "Stage", "play"]
 
 MANAGED = ("a", "b")
-"""Names of the managed resources that a history is about."""
+"""Names of the managed resources in a history."""
 
 _CALM = timedelta(seconds=45)
-"""Without a write for so long, and looked at twice, it is at rest: longer than a world is slow to show."""
+"""A managed resource has settled after this time without a write and two reconciles. Longer than the longest
+delay until an external resource is visible."""
 _CALL_LASTS = timedelta(seconds=120)
-"""People look when the call that was interrupted can no longer have an effect."""
+"""Time after which an interrupted call can no longer take effect, so that a user can check its result."""
 _PATIENCE = 60
-"""Reconciles of one managed resource within which all must have settled."""
+"""The maximum number of reconciles per managed resource until all have settled."""
 
 
 def play(setting: Setting, *history: Action) -> Stage:
-    """Act the history out, let all trouble end, and see that everything comes out as asked.
+    """Play the history, end all failures, and check that the desired state is reached.
 
-    Raises Broken, with the script of the history and all that was done.
+    Raises Broken, with the script of the history and all actions.
     """
     stage = Stage(setting)
     try:
@@ -65,7 +66,7 @@ def play(setting: Setting, *history: Action) -> Stage:
 
 
 class Stage:
-    """The state of the world, and what moves it."""
+    """The state of a history while it is played."""
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
@@ -85,11 +86,11 @@ class Stage:
 
     @property
     def told(self) -> list[str]:
-        """All that was done, a line each."""
+        """All actions, one per line."""
         return self._calls.told
 
     def now(self) -> datetime:
-        """The time of day; a millisecond later at every reading."""
+        """The current time; each call advances it by a millisecond."""
         self.time += timedelta(milliseconds=1)
         return self.time
 
@@ -99,7 +100,7 @@ class Stage:
         return Managed(stored) if stored else None
 
     def act(self, action: Action) -> None:
-        """Have it happen. Raises Broken."""
+        """Perform the action. Raises Broken."""
         match action:
             case Reconcile():
                 self._asked(action)
@@ -114,11 +115,11 @@ class Stage:
                 self._people.act(action)
 
     def come_to_rest(self) -> None:
-        """All trouble has ended: reconcile as the runtime itself schedules it until nothing moves, then see
-        that all is as asked. Raises Broken."""
+        """After all failures: reconcile on the runtime's own schedule until nothing changes, then check that
+        the desired state is reached. Raises Broken."""
         self._run_until_quiet()
         for mr in MANAGED:
-            # An interrupted creation of a generated name waits for people, and says so.
+            # An interrupted creation of a generated name waits for a user, and reports that.
             self.act(Settle(mr))
         self._run_until_quiet()
         for stored in filter(None, map(self.find, MANAGED)):
@@ -163,7 +164,7 @@ class Stage:
             self._watch(mr)
 
     def _watch(self, mr: str) -> None:
-        """The watch tells of the managed resource."""
+        """The watch delivers the managed resource."""
         key = self._key(mr)
         cached, stored = self._cache.get(key), self.server.find(self.kind, key)
         if stored is not None:
@@ -206,7 +207,7 @@ class Stage:
         if not versions or versions[-1] != cached.raw:
             versions.append(cached.raw)
         older = Managed(versions[max(0, len(versions) - 1 - behind)])
-        # A deletion is never forgotten: it wakes the resource, and the queue drops what was known before it.
+        # A deletion is always seen: it requeues the resource, and the queue drops earlier entries.
         stored = self.find(cached.name)
         known = stored is not None and stored.uid == older.uid and stored.deleted == older.deleted
         return older if known else cached
@@ -241,7 +242,7 @@ class Stage:
             looks[mr] += 1
             if self._calls.writes != before:
                 looks[mr], moved[mr] = 0, self.time
-        raise Broken("it does not come to rest")
+        raise Broken("it does not settle")
 
     # The API server.
 
@@ -263,7 +264,7 @@ class Stage:
 
 
 class _Silence:
-    """Takes events and tells nobody."""
+    """Discards events."""
 
     def event(self, mr: Managed, type_: EventType, reason: EventReason, message: str) -> None:
         """As `Recorder.event`."""

@@ -1,4 +1,4 @@
-"""The edge to the API server: the only package that imports the `kubernetes` library.
+"""Access to the API server: the only package that imports the `kubernetes` library.
 
 Objects are JSON objects (dicts) everywhere; errors are those of `kube.errors`.
 """

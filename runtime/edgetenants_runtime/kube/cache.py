@@ -1,4 +1,4 @@
-"""The objects of one kind as last seen, including what this process itself has just written."""
+"""The objects of one kind as last seen, including the latest writes of this process."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ _log = structlog.get_logger("edgetenants_runtime.kube.cache")
 
 JsonObject = Mapping[str, Any]
 Index = Callable[[JsonObject], str | tuple[str, ...]]
-"""The value under which an object is found, or several."""
+"""Returns the index value of an object, or several."""
 
 _REMEMBERED_DELETIONS = 10_000
 
 
 class ChangeType(StrEnum):
-    """What happened to an object of the cache."""
+    """The type of a change."""
 
     LISTED = "Listed"
-    """New to the cache by a list: at the start, or after the watch was lost."""
+    """New in the cache from a list: at the start, or after the watch was lost."""
     ADDED = "Added"
-    """Created just now."""
+    """Just created."""
     MODIFIED = "Modified"
-    """Changed by somebody else, or by us before a restart."""
+    """Changed by another client, or by this provider before a restart."""
     DELETED = "Deleted"
-    """Gone."""
+    """Deleted."""
 
 
 @dataclass(frozen=True)
 class ObjectChange:
-    """A change, told to handlers."""
+    """A change, passed to handlers."""
 
     type: ChangeType
     key: ObjectKey
@@ -51,8 +51,8 @@ class ObjectChange:
 class Cache:
     """Objects by key, and by the value of named indexes. Thread-safe.
 
-    Resource versions of one kind grow, so of two versions of an object the greater is kept: a watch event
-    older than our own write, whose answer was put in by `observed`, changes nothing.
+    Resource versions of one kind increase, so the greater of two versions of an object is kept: a watch event
+    that is older than our own write, whose response `observed` put in, changes nothing.
     """
 
     def __init__(self, indexes: Mapping[str, Index] | None = None) -> None:
@@ -68,7 +68,7 @@ class Cache:
             return len(self._objects)
 
     def get(self, key: ObjectKey) -> JsonObject | None:
-        """The object, None when there is none."""
+        """The object; None if there is none."""
         with self._lock:
             return self._objects.get(key)
 
@@ -83,19 +83,20 @@ class Cache:
             return list(self._objects.values())
 
     def by_index(self, index: str, value: str) -> list[JsonObject]:
-        """The objects for which the index gives that value, alone or among others."""
+        """The objects for which the index returns that value, alone or among others."""
         with self._lock:
             return [self._objects[key] for key in self._indexed.get((index, value), ())]
 
     def on_own_write(self, listener: Callable[[ObjectChange], None]) -> None:
-        """Tell of what `observed` takes in, which is no news any more when the watch tells it.
+        """Call the listener for changes from `observed`, which the watch does not report again.
 
         A listener must not block.
         """
         self._listeners.append(listener)
 
     def observed(self, obj: JsonObject) -> None:
-        """Take in the answer to our own write, so that the next read sees it before the watch tells it."""
+        """Put in the response to our own write, so that the next read sees it before the watch delivers
+        it."""
         key = key_of(obj)
         with self._lock:
             old = self._objects.get(key)
@@ -109,8 +110,8 @@ class Cache:
                 tell(self._listeners, change, key=str(key))
 
     def changed(self, obj: JsonObject, *, listed: bool = False) -> tuple[ObjectChange, ...]:
-        """Take in an object of the list or the watch; empty when it is no news. One that was deleted and made
-        again under its name meanwhile is two changes: whoever remembers the first lets it go."""
+        """Put in an object from the list or the watch; returns no change if it is not newer. An object that
+        was deleted and recreated under the same name is two changes, so that handlers drop the first one."""
         key = key_of(obj)
         with self._lock:
             old = self._objects.get(key)
@@ -120,7 +121,7 @@ class Cache:
             return _changes(appeared, key, old, self._objects[key])
 
     def deleted(self, obj: JsonObject) -> ObjectChange | None:
-        """Take in a deletion; None when the key now holds another object or nothing."""
+        """Put in a deletion; None if the key already has another object or none."""
         key = key_of(obj)
         with self._lock:
             old = self._objects.get(key)
@@ -130,7 +131,8 @@ class Cache:
             return ObjectChange(ChangeType.DELETED, key, old, None)
 
     def replaced(self, objects: Iterable[JsonObject], resource_version: str) -> list[ObjectChange]:
-        """Take in a whole list of that resource version; what it lacks is gone, unless it is newer."""
+        """Put in a whole list of that resource version; objects that are not in it are deleted, unless
+        newer."""
         listed = list(objects)
         changes = [change for obj in listed for change in self.changed(obj, listed=True)]
         present = {key_of(obj) for obj in listed}
@@ -142,16 +144,16 @@ class Cache:
         return changes
 
     def add_index(self, name: str, index: Index) -> None:
-        """Find objects by one more index; before any is put in."""
+        """Add an index. Call it before any object is put in."""
         self._indexes[name] = index
 
     def indexed(self, index: str, value: str) -> bool:
-        """There is an object for which the index gives that value."""
+        """There is an object for which the index returns that value."""
         with self._lock:
             return (index, value) in self._indexed
 
     def emptied(self) -> list[ObjectChange]:
-        """Forget everything, versions and deletions too."""
+        """Drop everything, including versions and deletions."""
         with self._lock:
             gone = [ObjectChange(ChangeType.DELETED, key, obj, None) for key, obj in self._objects.items()]
             self._objects.clear()
@@ -199,7 +201,7 @@ class Cache:
 def _changes(
     appeared: ChangeType, key: ObjectKey, old: JsonObject | None, new: JsonObject | None
 ) -> tuple[ObjectChange, ...]:
-    """What handlers are told; `appeared` is how an object comes that was not there."""
+    """The changes to report; `appeared` is the type for a new object."""
     if old is not None and new is not None and _uid(old) == _uid(new):
         return (ObjectChange(ChangeType.MODIFIED, key, old, new),)
     gone = (ObjectChange(ChangeType.DELETED, key, old, None),) if old is not None else ()
@@ -210,14 +212,14 @@ def _changes(
 def _values(index: Index, obj: JsonObject) -> tuple[str, ...]:
     try:
         value = index(obj)
-    except Exception:  # noqa: BLE001 - one object of another shape must not keep the others out
-        _log.warning("an object cannot be indexed", key=str(key_of(obj)), exc_info=True)
+    except Exception:  # noqa: BLE001 - one malformed object must not block the others
+        _log.warning("cannot index object", key=str(key_of(obj)), exc_info=True)
         return ()
     return (value,) if isinstance(value, str) else value
 
 
 def _without_managed_fields(obj: JsonObject) -> JsonObject:
-    # They are often larger than the object itself, and nobody here reads them.
+    # They are often larger than the object itself, and are not used here.
     metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
     return {**obj, "metadata": metadata}
 

@@ -35,10 +35,10 @@ _ACCESS_REVIEW = ResourceKind(
 _TIMEOUT = (5.0, 30.0)
 """Seconds to connect, and between two reads."""
 _SILENCE = 180.0
-"""Bookmarks come each minute or so; a watch that says nothing for three is taken for dead."""
+"""Bookmarks arrive about every minute; a watch without data for three minutes counts as dead."""
 _CONNECTIONS = 64
 _LONGEST_RETRY_AFTER = 300.0
-"""Seconds. Whoever stands before the API server may say anything."""
+"""Seconds. A proxy in front of the API server may send any value."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class _Request:
     content: str = _JSON
     accept: str = _JSON
     timeout: tuple[float, float] | None = None
-    """None: the client's."""
+    """None: the client's timeout."""
 
 
 @dataclass(frozen=True)
@@ -60,21 +60,21 @@ class Page:
 
     items: list[JsonObject]
     resource_version: str
-    """Of the whole list: where a watch goes on from."""
+    """Version of the whole list, from which a watch continues."""
     continue_token: str
     """"" on the last page."""
 
 
 class KubeClient:
-    """Requests to one API server. Thread-safe. Every method raises KubeError and nothing else."""
+    """A client of one API server. Thread-safe. Every method raises KubeError and nothing else."""
 
     def __init__(
         self, configuration: library.Configuration, *, field_manager: str, watch_silence: float = _SILENCE
     ) -> None:
-        """`watch_silence`: seconds after which a watch that says nothing is taken for dead."""
+        """`watch_silence`: seconds after which a watch without data counts as dead."""
         configuration.connection_pool_maxsize = _CONNECTIONS
         configuration.keep_alive = True
-        # A connection that the server closed while idle is replaced; an answer is never retried here.
+        # Replace a connection that the server closed while idle; never retry after a response.
         configuration.retries = Retry(
             total=2, connect=2, read=0, status=0, redirect=0, other=0, respect_retry_after_header=False
         )
@@ -96,7 +96,7 @@ class KubeClient:
         field_manager: str = "edgetenants-runtime",
         watch_silence: float = _SILENCE,
     ) -> KubeClient:
-        """From a kubeconfig file. Raises kubernetes.config.ConfigException for a file that cannot be used."""
+        """A client from a kubeconfig file. Raises kubernetes.config.ConfigException for an invalid file."""
         configuration = library.Configuration()
         load: Any = loader.load_kube_config
         load(str(path), context, client_configuration=configuration, persist_config=False)
@@ -104,33 +104,34 @@ class KubeClient:
 
     @classmethod
     def in_cluster(cls, *, field_manager: str = "edgetenants-runtime") -> KubeClient:
-        """From the pod's service account. Raises kubernetes.config.ConfigException outside a pod."""
+        """A client from the pod's ServiceAccount. Raises kubernetes.config.ConfigException outside a pod."""
         configuration = library.Configuration()
         load: Any = loader.load_incluster_config
         load(client_configuration=configuration)
         return cls(configuration, field_manager=field_manager)
 
     def selecting(self, labels: Mapping[str, str], *, fields: Mapping[str, str] | None = None) -> KubeClient:
-        """The same client, whose lists and watches tell only of objects with all these labels, and with
-        these values in fields that the API server can select by."""
+        """A copy of the client whose lists and watches select objects with all these labels, and with these
+        values of fields that the API server can select by."""
         other = copy.copy(self)
         chosen = {"labelSelector": _selector(labels), "fieldSelector": _selector(fields or {})}
         other._selection = {name: value for name, value in chosen.items() if value}  # noqa: SLF001 - own class
         return other
 
     def bounded(self, seconds: float) -> KubeClient:
-        """The same client for requests that may wait only so long to connect, and so long for an answer."""
+        """A copy of the client that waits at most that long to connect, and for a response."""
         other = copy.copy(self)
         other._timeout = (seconds, seconds)  # noqa: SLF001 - of the same class
         return other
 
     def on_answer(self, handler: Callable[[str, int], None]) -> None:
-        """Tell of each request's method and status code, 0 for one without answer; one handler."""
+        """Call the handler with the method and status code of each request, 0 if there is no response. There
+        is one handler."""
         self._answered = handler
 
     @property
     def refused(self) -> tuple[str, ...]:
-        """What RBAC refuses at present: one message for each verb and resource whose last answer was 403."""
+        """What RBAC forbids at present: one message per verb and resource whose last response was 403."""
         return tuple(message for _, message in sorted(self._refused.items()))
 
     def list_page(
@@ -149,7 +150,7 @@ class KubeClient:
     def watch(
         self, kind: ResourceKind, resource_version: str, *, seconds: int, metadata_only: bool = False
     ) -> Watch:
-        """The changes since `resource_version`, with bookmarks; the server ends the stream after
+        """The changes since `resource_version`, with bookmarks. The server ends the stream after
         `seconds`."""
         operation = Operation("watch", kind)
         query = {
@@ -182,7 +183,7 @@ class KubeClient:
             query = {**query, "continue": token}
 
     def create(self, kind: ResourceKind, obj: Mapping[str, Any]) -> JsonObject:
-        """Create the object; the answer is it as stored. Raises AlreadyExists."""
+        """Create the object; returns it as stored. Raises AlreadyExists."""
         metadata = obj["metadata"]
         key = ObjectKey(metadata.get("namespace") or "", metadata.get("name") or "")
         path = _path(kind, ObjectKey(key.namespace, ""))
@@ -192,8 +193,8 @@ class KubeClient:
     def patch(
         self, kind: ResourceKind, key: ObjectKey, patch: Mapping[str, Any], *, subresource: str = ""
     ) -> JsonObject:
-        """JSON merge patch; one that carries metadata.resourceVersion raises Conflict when that is not
-        current."""
+        """Apply a JSON merge patch. If it has metadata.resourceVersion and that is not current, it raises
+        Conflict."""
         operation = _named(Operation("patch", kind, subresource, key.name, key.namespace))
         path = _path(kind, key, subresource)
         return self._json(_Request(operation, "PATCH", path, self._written, patch, content=_MERGE_PATCH))
@@ -219,7 +220,7 @@ class KubeClient:
         except (HTTPError, OSError, ValueError) as error:
             raise KubeError(request.operation, 0, why(error)) from error
         if not isinstance(answer, dict):
-            raise KubeError(request.operation, 0, "the answer is not a JSON object")
+            raise KubeError(request.operation, 0, "the response is not a JSON object")
         return answer
 
     def _send(self, request: _Request) -> BaseHTTPResponse:
@@ -266,8 +267,8 @@ def _selector(wanted: Mapping[str, str]) -> str:
 
 
 def _segment(name: str) -> str:
-    """The name as part of a path. Names come from specs: one that climbs (`../../kube-system/secrets/x`)
-    must not lead to another namespace's object."""
+    """The name as part of a URL path. Names come from specs: one with `../` (`../../kube-system/secrets/x`)
+    must not lead to an object in another namespace."""
     return quote(name, safe="")
 
 
@@ -278,7 +279,7 @@ def _operation(verb: str, kind: ResourceKind, key: ObjectKey) -> Operation:
 
 def _named(operation: Operation) -> Operation:
     if {operation.name, operation.namespace} & {".", ".."} or not operation.name:
-        raise Invalid(operation, 422, f"{operation.namespace}/{operation.name} is not the name of an object")
+        raise Invalid(operation, 422, f"{operation.namespace}/{operation.name} is not a valid object name")
     return operation
 
 

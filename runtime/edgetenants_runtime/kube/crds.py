@@ -1,4 +1,4 @@
-"""What is asked of the definition of a kind."""
+"""Queries about CRDs."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["leaves"]
 
 
 def leaves(objects: Objects, kind: ResourceKind) -> bool:
-    """The kind's CRD is being deleted, or gone: its objects go without anybody having asked for it.
+    """The kind's CRD is being deleted or does not exist: its objects are deleted without a request for it.
 
-    False where CRDs may not be read, as under Crossplane v1. Raises KubeError.
+    False if the provider may not read CRDs, as under Crossplane v1. Raises KubeError.
     """
     try:
         crd = objects.get(CRDS, ObjectKey("", kind.resource))

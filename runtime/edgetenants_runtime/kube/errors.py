@@ -1,14 +1,14 @@
-"""What the API server answers when it refuses.
+"""The errors of API server requests.
 
-KubeError           code 0: no answer at all (connection, time-out)
+KubeError           code 0: no response (connection error, timeout)
 ├── NotFound        404: no such object, or the kind is not served
-│   └── NotServed   404 that names no object: the kind, or its version, is not served
+│   └── NotServed   404 without the name of an object: the kind, or its version, is not served
 ├── AlreadyExists   409 on a creation
-├── Conflict        409: the object has moved on since it was read
+├── Conflict        409: the object has changed since it was read
 ├── Gone            410: the resource version or the continue token is too old
-├── TooLarge        413, or the same of a whole object in etcd's or a validation's words: no server stores it
-├── Forbidden       403: RBAC; the message names the rule that is missing
-└── Invalid         422: the object breaks its schema or a rule of it
+├── TooLarge        413, or an error of etcd or of validation that means the same for a whole object
+├── Forbidden       403: RBAC; the message names the missing rule
+└── Invalid         422: the object violates its schema or a validation rule
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ __all__ = [
 
 _LONGEST_MESSAGE = 512
 _TOO_LARGE = ("etcdserver: request is too large", "trying to send message larger than max")
-"""What etcd and its client say of an object that is too large, which the API server answers as 500."""
+"""Messages of etcd and its client about a too large object, which the API server returns with status 500."""
 _ADDRESS = re.compile(r" (?:object )?at 0x[0-9a-f]+")
 
 
 @dataclass(frozen=True)
 class Operation:
-    """What was asked of the API server, in RBAC's words."""
+    """An API server request, in RBAC terms."""
 
     verb: str
     kind: ResourceKind
@@ -53,7 +53,7 @@ class Operation:
 
     @property
     def resource(self) -> str:
-        """The resource as a rule has it, for example `toys/status`."""
+        """The resource as in an RBAC rule, for example `toys/status`."""
         return f"{self.kind.plural}/{self.subresource}" if self.subresource else self.kind.plural
 
     @property
@@ -69,10 +69,11 @@ class Operation:
 
 
 class KubeError(Exception):
-    """The API server refused or could not be reached. `code` is its HTTP status, 0 without an answer."""
+    """The API server rejected the request or was unreachable. `code` is the HTTP status, 0 without a
+    response."""
 
     def __init__(self, operation: Operation, code: int, message: str, *, retry_after: float = 0.0) -> None:
-        # Cut: a message may quote the whole object that was sent, and ends up in status and logs.
+        # Truncated: a message may quote the whole object, and is written to status and logs.
         self.message = message if len(message) <= _LONGEST_MESSAGE else f"{message[:_LONGEST_MESSAGE]}…"
         super().__init__(f"cannot {operation}: {self.message}")
         self.operation = operation
@@ -81,7 +82,7 @@ class KubeError(Exception):
 
     @property
     def transient(self) -> bool:
-        """The API server's own trouble: nothing about the request is wrong."""
+        """A problem of the API server, not of the request."""
         return self.code in (0, 408, 429) or self.code >= 500
 
 
@@ -98,7 +99,7 @@ class AlreadyExists(KubeError):  # noqa: N818
 
 
 class Conflict(KubeError):  # noqa: N818
-    """The object has moved on since it was read; read again and retry."""
+    """The object has changed since it was read; read it again and retry."""
 
 
 class Gone(KubeError):  # noqa: N818
@@ -106,28 +107,28 @@ class Gone(KubeError):  # noqa: N818
 
 
 class Forbidden(KubeError):  # noqa: N818
-    """RBAC refuses; the message names the missing rule."""
+    """RBAC forbids it; the message names the missing rule."""
 
     def __init__(self, operation: Operation, code: int, message: str, *, retry_after: float = 0.0) -> None:
         super().__init__(
             operation,
             code,
-            f"forbidden; the RBAC rule that is missing: {operation.rule} ({message})",
+            f"forbidden; missing RBAC rule: {operation.rule} ({message})",
             retry_after=retry_after,
         )
 
 
 class TooLarge(KubeError):  # noqa: N818
-    """The object is larger than the API server or its store takes; it has to shrink first."""
+    """The object is larger than the API server or etcd accepts; it must be made smaller."""
 
     @property
     def transient(self) -> bool:
-        """Never, although the answer may be 500."""
+        """Never, although the status may be 500."""
         return False
 
 
 class Invalid(KubeError):  # noqa: N818
-    """The object breaks its schema; the message names the field."""
+    """The object violates its schema; the message names the field."""
 
 
 _BY_CODE: Mapping[int, type[KubeError]] = {
@@ -143,7 +144,7 @@ _BY_CODE: Mapping[int, type[KubeError]] = {
 def refusal(
     operation: Operation, code: int, status: Mapping[str, Any], *, retry_after: float = 0.0
 ) -> KubeError:
-    """The exception for an answer; `status` is its metav1.Status, or empty where the body was something
+    """The exception for a response; `status` is its metav1.Status, or empty if the body was something
     else."""
     message = str(status.get("message") or f"HTTP {code}")
     return _class(code, status)(operation, code, message, retry_after=retry_after)
@@ -160,19 +161,19 @@ def _class(code: int, status: Mapping[str, Any]) -> type[KubeError]:
     if code == 422 and any(_is_size(cause) for cause in causes):
         return TooLarge
     if any(cause.get("reason") == "NamespaceTerminating" for cause in causes):
-        # A 403 that no rule would change.
+        # A 403 that no RBAC rule can fix.
         return KubeError
     return _BY_CODE.get(code, KubeError)
 
 
 def _is_size(cause: Mapping[str, Any]) -> bool:
-    """All data of a ConfigMap, which Kubernetes calls "[]", or of a Secret, and no single field."""
+    """It is about all data of a ConfigMap, which Kubernetes calls "[]", or of a Secret, not about one
+    field."""
     return cause.get("reason") == "FieldValueTooLong" and cause.get("field") in ("[]", "data")
 
 
 def why(error: BaseException) -> str:
-    """The innermost reason of a failed request, without the memory addresses that make each message
-    unique."""
+    """The root cause of a failed request, without memory addresses, which make each message unique."""
     reason = getattr(error, "reason", None)
     if isinstance(reason, BaseException):
         return why(reason)

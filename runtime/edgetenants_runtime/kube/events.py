@@ -1,4 +1,4 @@
-"""Writes events, so that repetitions cost next to nothing."""
+"""Writes events, with little cost for repeated ones."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["EventRecorder", "EventWriter"]
 _log = structlog.get_logger("edgetenants_runtime.kube.events")
 
 _LONGEST_NAME = 230
-"""Characters of the object's name in the event's: it has room for 253."""
+"""Characters of the object's name in the event's name, which may have 253."""
 _REMEMBERED = 20_000
 
 
@@ -40,12 +40,12 @@ class _Told:
 
     @property
     def key(self) -> ObjectKey:
-        # Deterministic: a restarted process counts on where its predecessor stopped.
+        # Deterministic: a restarted process continues the count of the previous one.
         said = "\n".join((self.mr.uid, self.type, self.reason, without_request_id(self.message)))
         digest = hashlib.sha256(said.encode()).hexdigest()[:16]
-        # A name may be cut in the middle, and no part of one ends with a dash or is empty.
+        # A truncated name must not end with a dash or a dot.
         name = self.mr.name[:_LONGEST_NAME].rstrip("-.")
-        # Events of cluster-scoped objects live in "default", as with Kubernetes' own recorder.
+        # Events of cluster-scoped objects are in "default", as with Kubernetes' own recorder.
         return ObjectKey(self.mr.namespace or "default", f"{name}.{digest}")
 
 
@@ -57,14 +57,14 @@ class _Series:
 
 
 class EventWriter:
-    """Writes events one by one; the same (object, type, reason, message) again only raises a count, which is
-    written when it has doubled, or before the API server would forget the event."""
+    """Writes events one by one. A repeated (object, type, reason, message) only increases a count, which is
+    written when it has doubled, or before the event expires."""
 
     COUNT_SECONDS = 300.0
-    """Real seconds between two writes of a series' count, at least."""
+    """Minimum real seconds between two writes of a series' count."""
     REFRESH_SECONDS = 3000.0
-    """Real seconds after which the count of a series that goes on is written in any case: the API server
-    keeps events for an hour."""
+    """Real seconds after which the count of a continuing series is always written: the API server keeps
+    events for an hour."""
 
     def __init__(
         self, client: KubeClient, *, clock: Clock | None = None, now: Callable[[], datetime] = utc_now
@@ -104,7 +104,7 @@ class EventWriter:
         try:
             self._patch_count(told.key, series.count)
         except NotFound:
-            # The API server has forgotten it already.
+            # The event has already expired.
             del self._series[told.key]
             self._remember(told.key, self._begin(told))
 
@@ -118,7 +118,7 @@ class EventWriter:
 
 
 class EventRecorder:
-    """Takes events from any thread and writes them from one of its own; a `Recorder`."""
+    """Accepts events from any thread and writes them from its own thread; a `Recorder`."""
 
     def __init__(self, writer: EventWriter) -> None:
         self._writer = writer
@@ -130,17 +130,17 @@ class EventRecorder:
         self._thread.start()
 
     def stop(self, timeout: float) -> None:
-        """Write what was told so far, for at most `timeout` real seconds."""
+        """Write the events recorded so far, for at most `timeout` real seconds."""
         if self._thread.is_alive():
             self._told.put(None)
             self._thread.join(timeout)
 
     def event(self, mr: Managed, type_: EventType, reason: EventReason, message: str) -> None:
-        """Have the event written; dropped with a log line when thousands wait already."""
+        """Queue the event; dropped with a log line if the queue is full."""
         try:
             self._told.put_nowait(_Told(mr, type_, reason, message))
         except queue.Full:
-            _log.warning("event dropped, too many wait", reason=str(reason))
+            _log.warning("event dropped, the queue is full", reason=str(reason))
 
     def _run(self) -> None:
         while (told := self._told.get()) is not None:
@@ -148,7 +148,7 @@ class EventRecorder:
                 self._writer.write(told)
             except KubeError as error:
                 _log.warning("cannot write event", reason=str(told.reason), error=str(error))
-            except Exception:  # noqa: BLE001 - one bad event must not end the telling
+            except Exception:  # noqa: BLE001 - one bad event must not stop the recorder
                 _log.exception("cannot write event", reason=str(told.reason))
 
 

@@ -1,4 +1,4 @@
-"""Telling several of one piece of news."""
+"""Calls several handlers with one notification."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ News = TypeVar("News")
 
 
 def tell(handlers: Iterable[Callable[[News], None]], news: News, **about: str) -> None:
-    """Tell each in turn; one that raises silences no other, and not whoever tells. `about` names the news in
-    the log."""
+    """Call each handler in turn. An exception of one is logged, with `about`, and affects neither the other
+    handlers nor the caller."""
     for handler in handlers:
         try:
             handler(news)
-        except Exception:  # noqa: BLE001 - what one makes of the news must not hide it from the others
-            _log.exception("a change was not taken in", **about)
+        except Exception:  # noqa: BLE001 - one handler must not stop the others
+            _log.exception("a change handler raised an exception", **about)

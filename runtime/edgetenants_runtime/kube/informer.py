@@ -1,13 +1,12 @@
-"""A reflector: lists a kind once, follows its changes, and starts anew when the server has forgotten the
-past.
+"""A reflector: lists a kind once, watches it, and lists again if the server no longer has the version.
 
     list (pages of 500) ──► synced ──► watch ──► ended ──► watch again from the last version
       ▲   ▲                              │
       │   └──────────── 410 Gone ────────┤
-      └── back-off ◄── 403, 404, 5xx, no answer, 410 again before anything was told
+      └── back-off ◄── 403, 404, 5xx, no response, 410 again without any event
 
-What happens while nobody watches is not lost: the server tells it from the last version on, or says that it
-has forgotten (410), and then the difference between two lists tells it.
+Changes between two watches are not lost: the server sends them from the last version on, or reports that it
+no longer has the version (410), and then they follow from the difference between two lists.
 """
 
 from __future__ import annotations
@@ -34,16 +33,16 @@ Handler = Callable[[ObjectChange], None]
 _log = structlog.get_logger("edgetenants_runtime.kube.informer")
 
 _LIST_ANEW = (404, 500, 504)
-"""The kind is not served, or the server cannot go on from the version: 504 is its answer to one that it has
-not reached, as after a backup was restored. Other refusals say nothing about the version."""
+"""The kind is not served, or the server cannot continue from the version: it returns 504 for a version that
+it has not reached, as after a backup was restored. Other errors say nothing about the version."""
 _BREAKS_WATCHES = (410, 500, 504)
-"""Refusals of a watch that a list says nothing of."""
+"""Errors of a watch that a list may not have."""
 
 
 class Informer:
-    """Keeps a cache of one kind and tells handlers of changes, from one thread of its own.
+    """Keeps a cache of one kind and calls handlers for changes, from its own thread.
 
-    Waits for the API server in real time. A refusal is logged once, named in `problem`, and retried for ever.
+    Waits for the API server in real time. An error is logged once, shown in `problem`, and retried forever.
     """
 
     FIRST_RETRY = 1.0
@@ -51,7 +50,7 @@ class Informer:
     WATCH_SECONDS = (300, 600)
     GATE_SECONDS = 1.0
     GONE_AFTER = 3
-    """Answers 404 in a row after which the objects are taken for gone."""
+    """The number of consecutive 404 responses after which the objects count as deleted."""
 
     def __init__(
         self,
@@ -63,7 +62,7 @@ class Informer:
         metadata_only: bool = False,
         gate: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`gate` says whether the kind is worth asking for; while it is not, the server is left alone."""
+        """`gate` returns whether to list the kind; while it is False, no requests are sent."""
         self.kind = kind
         self.cache = Cache(indexes)
         self._client = client
@@ -79,14 +78,15 @@ class Informer:
         self._newest = ""
         self._failures = 0
         self._broken_watches = 0
-        """So many in a row that ended in an error and told nothing, although lists were answered."""
+        """The number of consecutive watches that failed without any event, although lists succeeded."""
         self._problem = ""
         self._served = True
         self._forbidden = False
         self._thread = threading.Thread(target=self._run, name=f"informer {kind.resource}", daemon=True)
 
     def add_handler(self, handler: Handler) -> None:
-        """Tell of changes, from the informer's thread; before `start`. A handler must not block."""
+        """Call the handler for changes, in the informer's thread. Add it before `start`. It must not
+        block."""
         self._handlers.append(handler)
 
     def start(self) -> None:
@@ -103,13 +103,13 @@ class Informer:
             self._thread.join(timeout)
 
     def poke(self) -> None:
-        """Try again now, if it backs off: something that it waits for has changed."""
+        """Retry now, if it is backing off: something that it waits for has changed."""
         self._failures = 0
         self._poked.set()
 
     @property
     def synced(self) -> bool:
-        """The cache has held a whole list at least once."""
+        """The cache has been filled with a whole list at least once."""
         return self._synced.is_set()
 
     def wait_synced(self, timeout: float) -> bool:
@@ -118,28 +118,28 @@ class Informer:
 
     @property
     def served(self) -> bool:
-        """The API server knows the kind; False while its CRD is missing or not yet established."""
+        """The API server serves the kind; False while its CRD is missing or not yet established."""
         return self._served
 
     @property
     def absent(self) -> bool:
-        """The API server has said so often that it does not know the kind that it is no start of its own."""
+        """The API server has reported repeatedly that it does not serve the kind, so it is not just
+        starting."""
         return not self._served and self._failures > self.GONE_AFTER
 
     @property
     def forbidden(self) -> bool:
-        """The API server's last answer was that the objects may not be read."""
+        """The API server's last response was that the provider may not read the objects."""
         return self._forbidden
 
     @property
     def problem(self) -> str:
-        """Why objects cannot be read at present, with the RBAC rule where one is missing; "" when they
-        can."""
+        """Why objects cannot be read at present, with the RBAC rule if one is missing; "" if they can."""
         return self._problem
 
     def _run(self) -> None:
         while not self._stopping.is_set():
-            # Cleared before the attempt: a poke during it must not be lost.
+            # Clear it before the attempt, so that a poke during it is not lost.
             self._poked.clear()
             if not self._gate():
                 self._problem, self._served = "", False
@@ -153,16 +153,19 @@ class Informer:
                 self._forgotten(error)
             except KubeError as error:
                 self._failed(error)
-            except Exception:  # noqa: BLE001 - a bug must not end the following for good
-                _log.exception("cannot follow objects, listing anew", resource=self.kind.resource)
+            except Exception:  # noqa: BLE001 - a bug must not stop the informer
+                _log.exception("cannot watch objects, listing again", resource=self.kind.resource)
                 self._version = ""
                 self._rest(self.LONGEST_RETRY)
 
     def _list(self) -> str:
         objects, version = self._pages()
         if _number(version) < _number(self._newest):
-            # The server's past has been replaced, for example by a backup: versions from before mean nothing.
-            _log.warning("the API server is older than it was, forgetting all", resource=self.kind.resource)
+            # The server's state was replaced, for example by a backup: earlier versions are meaningless.
+            _log.warning(
+                "the API server returned an older resource version, emptying the cache",
+                resource=self.kind.resource,
+            )
             self._all_gone()
         for change in self.cache.replaced(objects, version):
             self._tell(change)
@@ -180,7 +183,7 @@ class Informer:
             except Gone:
                 if not token:
                     raise
-                # The snapshot was compacted between two pages; where that happens once it happens again.
+                # The snapshot was compacted between two pages; that is likely to happen again.
                 page = self._page("", limit=0)
                 return page.items, page.resource_version
             objects.extend(page.items)
@@ -215,12 +218,12 @@ class Informer:
             self._take_in(event)
             self._version = self._newest = event.object["metadata"]["resourceVersion"]
         self._tells()
-        # A server that ends each watch at once must not be asked in a hot loop.
+        # Do not loop without delay if a server ends each watch immediately.
         if lasted.elapsed() < self.FIRST_RETRY:
             self._rest(self.FIRST_RETRY * self._rng.uniform(0.75, 1.25))
 
     def _tells(self) -> None:
-        """The watch works: it has told something, or has ended in order."""
+        """The watch works: it has delivered an event, or has ended normally."""
         if self._broken_watches:
             self._broken_watches = self._failures = 0
             self._readable()
@@ -242,15 +245,15 @@ class Informer:
     def _readable(self) -> None:
         self._served, self._forbidden = True, False
         if self._broken_watches > 1:
-            # Lists are answered, and no watch has told anything since: changes are not followed.
+            # Lists succeed, but no watch has delivered an event since: changes are not observed.
             return
         if self._problem:
             _log.info("objects can be read again", resource=self.kind.resource)
         self._problem = ""
 
     def _forgotten(self, error: Gone) -> None:
-        """The server cannot go on from the version. Once is nothing: it forgets all that is some minutes old.
-        One that forgets what it has just listed follows nothing."""
+        """The server cannot continue from the version. That is normal once: it drops versions that are some
+        minutes old. A server that drops the version that it has just listed delivers no changes."""
         self._version = ""
         if error.operation.verb == "watch" and not self._broken_watches:
             self._broken_watches = 1
@@ -272,7 +275,7 @@ class Informer:
         if error.code in _LIST_ANEW:
             self._version = ""
         if not self._served and self._failures >= self.GONE_AFTER:
-            # Not a server that has just started: the objects went with their kind.
+            # The server is not just starting: the objects were deleted with their kind.
             self._all_gone()
         delay = min(self.LONGEST_RETRY, self.FIRST_RETRY * 2.0 ** min(self._failures, 30))
         self._failures += 1

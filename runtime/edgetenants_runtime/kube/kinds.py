@@ -1,4 +1,4 @@
-"""The kinds of Kubernetes itself that a managed-resource runtime touches."""
+"""The Kubernetes kinds that the runtime uses."""
 
 from edgetenants_runtime.managed import ResourceKind
 

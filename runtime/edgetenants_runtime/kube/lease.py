@@ -1,4 +1,4 @@
-"""The Lease by which the processes of one provider agree who of them leads."""
+"""The Lease for the leader election among the processes of a provider."""
 
 from __future__ import annotations
 
@@ -25,42 +25,43 @@ class LeaseRecord:
 
     @property
     def holder(self) -> str:
-        """Identity of the process that leads; "" when it was released."""
+        """Identity of the leader; "" if the Lease was released."""
         return str(self.spec.get("holderIdentity") or "")
 
     @property
     def seconds(self) -> float:
-        """How long its holder may go without renewing it."""
+        """Seconds within which its holder must renew it."""
         return float(self.spec.get("leaseDurationSeconds") or 1)
 
     @property
     def transitions(self) -> int:
-        """How often it went from one holder to another."""
+        """How often its holder has changed."""
         return int(self.spec.get("leaseTransitions") or 0)
 
 
 class LeaseLock:
-    """Reads and writes one Lease (coordination.k8s.io/v1); each write fails when it has moved on.
+    """Reads and writes one Lease (coordination.k8s.io/v1); each write fails if the Lease has changed.
 
-    Times are written for people: nobody compares the clocks of two machines. Every method raises KubeError.
+    Times are informational: the election never compares the clocks of two machines. Every method raises
+    KubeError.
     """
 
     def __init__(
         self, objects: Objects, key: ObjectKey, identity: str, *, now: Callable[[], datetime] = utc_now
     ) -> None:
-        """`identity` must be another one in each process."""
+        """`identity` must be unique to each process."""
         self.key, self.identity = key, identity
         self._objects, self._now = objects, now
 
     def read(self) -> LeaseRecord | None:
-        """The Lease as it is, None when there is none."""
+        """The Lease; None if it does not exist."""
         try:
             return _record(self._objects.get(LEASES, self.key))
         except NotFound:
             return None
 
     def take(self, known: LeaseRecord | None, seconds: int) -> LeaseRecord:
-        """Become its holder for `seconds`. Raises Conflict or AlreadyExists when another was faster."""
+        """Acquire it for `seconds`. Raises Conflict or AlreadyExists if another process was faster."""
         spec = self._spec(self.identity, seconds) | {"acquireTime": self._stamp()}
         if known is None:
             metadata = {"name": self.key.name, "namespace": self.key.namespace}
@@ -69,11 +70,11 @@ class LeaseLock:
         return self._write(known, spec | {"leaseTransitions": known.transitions + moved})
 
     def renew(self, known: LeaseRecord, seconds: int) -> LeaseRecord:
-        """Hold it for `seconds` more. Raises Conflict, and NotFound when somebody deleted it."""
+        """Renew it for `seconds`. Raises Conflict, and NotFound if it was deleted."""
         return self._write(known, self._spec(self.identity, seconds))
 
     def release(self, known: LeaseRecord) -> None:
-        """Give it up, so that another process need not wait."""
+        """Release it, so that another process need not wait."""
         self._write(known, self._spec("", 1))
 
     def _write(self, known: LeaseRecord, spec: Mapping[str, Any]) -> LeaseRecord:

@@ -1,4 +1,4 @@
-"""What is asked of an API server, whoever stands for it."""
+"""The interface to an API server, real or fake."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Objects"]
 
 
 class Objects(Protocol):
-    """What is asked of the API server here; `kube.client.KubeClient` is one."""
+    """The API server requests used here; `kube.client.KubeClient` implements them."""
 
     def get(self, kind: ResourceKind, key: ObjectKey) -> dict[str, Any]:
         """One object. Raises KubeError."""

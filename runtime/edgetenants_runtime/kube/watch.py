@@ -1,4 +1,4 @@
-"""A stream of changes that another thread can end."""
+"""A watch stream that another thread can close."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ __all__ = ["EventType", "Watch", "WatchEvent"]
 
 
 class EventType(StrEnum):
-    """What a line of a watch stream tells."""
+    """The type of a watch event."""
 
     ADDED = "ADDED"
     """The object is new."""
     MODIFIED = "MODIFIED"
     """The object changed."""
     DELETED = "DELETED"
-    """The object is gone."""
+    """The object was deleted."""
     BOOKMARK = "BOOKMARK"
-    """Nothing changed up to this resource version."""
+    """There are no other changes up to this resource version."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,10 @@ class WatchEvent:
 
 
 class Watch:
-    """Iterate once; it ends when the server ends the stream or `close` is called.
+    """Iterate over it once. It ends when the server ends the stream, the connection breaks or `close` is
+    called.
 
-    A broken connection ends it too. Raises KubeError (Gone among them) for an error line.
+    Raises KubeError (including Gone) for an error line.
     """
 
     def __init__(self, operation: Operation, response: BaseHTTPResponse) -> None:
@@ -55,8 +56,8 @@ class Watch:
             for line in self._lines():
                 yield self._event(json.loads(line))
         except (HTTPError, OSError, AttributeError):
-            # Cut, silent for too long, or closed by another thread: the caller watches anew from where it
-            # was, and meets there what is really wrong.
+            # Broken, silent for too long, or closed by another thread: the caller watches again from the last
+            # version, and gets the actual error there.
             return
         except ValueError as error:
             if not self._closed:
@@ -65,7 +66,7 @@ class Watch:
             self._response.close()
 
     def close(self) -> None:
-        """End the iteration, also one that waits in another thread."""
+        """End the iteration, even if it waits in another thread."""
         self._closed = True
         connection = getattr(self._response, "connection", None)
         sock = getattr(connection, "sock", None)

@@ -1,4 +1,4 @@
-"""The provider as a running process: the workers of each kind, leadership, probes and metrics.
+"""The provider as a running process: the workers of each kind, leader election, probes and metrics.
 
-What a reconcile does belongs to `reconcile`; `edgetenants_runtime.manager` puts all together.
+`reconcile` has the steps of a reconcile; `edgetenants_runtime.manager` wires all parts.
 """

@@ -1,4 +1,4 @@
-"""Runs the reconciler of one kind: informer events and delays in, reconciles out."""
+"""Runs the reconciler of one kind: turns informer events and delays into reconciles."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ __all__ = [
 _log = structlog.get_logger("edgetenants_runtime.controller")
 
 _QUEUE_SECONDS = 1.0
-"""Real seconds after which a worker that the queue failed asks again."""
+"""Real seconds after which a worker retries if the queue failed."""
 
 BY_PROVIDER_CONFIG = "providerConfig"
 """Index of the managed resources by the provider config that they use."""
 
 
 def by_provider_config(obj: Mapping[str, Any]) -> str:
-    """The index's value for a managed resource."""
+    """The value of the index for a managed resource."""
     return str(Managed(obj).provider_config_ref)
 
 
 def controller_name(kind: ManagedKind) -> str:
-    """As crossplane-runtime names controllers (pkg/reconciler/managed, ControllerName)."""
+    """The controller's name, as in crossplane-runtime (pkg/reconciler/managed, ControllerName)."""
     return f"managed/{kind.kind.lower()}.{kind.group}"
 
 
 def shares(informer: Informer) -> Callable[[ObjectKey], Hashable]:
-    """Says whose a key is: its namespace, or for a cluster-scoped resource that of its claim."""
+    """Returns the share of a key: its namespace, or for a cluster-scoped resource the claim's namespace."""
 
     def share(key: ObjectKey) -> Hashable:
         if key.namespace:
@@ -67,23 +67,23 @@ def shares(informer: Informer) -> Callable[[ObjectKey], Hashable]:
 
 @dataclass(frozen=True)
 class Limits:
-    """How much a controller does at once, for how long, and while what holds."""
+    """The limits of a controller: concurrency, timeout, and when it may act."""
 
     workers: int = 16
-    """Reconciles at once."""
+    """Concurrent reconciles."""
     timeout: float = 60.0
     """Real seconds for one reconcile; see `edgetenants_runtime.deadline`."""
     may_act: Callable[[], bool] = lambda: True
-    """Asked before each reconcile; while it is False, none begins."""
+    """Called before each reconcile; while it is False, none starts."""
     may_start: Callable[[], bool] = lambda: True
-    """Asked before the first reconcile; from then on it does not matter."""
+    """Called before the first reconcile only."""
     clock: Clock = field(default_factory=SystemClock)
-    """Real time, by which the time-out counts."""
+    """Real time, for the timeout."""
 
 
 @dataclass(frozen=True)
 class Instruments:
-    """What a controller counts with."""
+    """The metrics of a controller."""
 
     reconciles: ControllerMetrics
     resources: ManagedMetrics
@@ -91,7 +91,7 @@ class Instruments:
 
 @dataclass
 class _Reconcile:
-    """One that is under way."""
+    """A running reconcile."""
 
     key: ObjectKey
     began: float
@@ -102,10 +102,10 @@ class _Reconcile:
 class Controller:
     """Workers that reconcile the managed resources of one kind, each resource in one worker at a time.
 
-    A reconcile that takes longer than its time-out cannot be ended, as a thread cannot. It keeps its
-    resource, so that nothing is done twice, begins nothing more outside, and gives up its place: another
-    worker is started, and the first to be superfluous afterwards ends. When more hang than there are workers,
-    none is made up for any more and the controller is unhealthy.
+    A reconcile that exceeds its timeout cannot be aborted, because threads cannot be. It keeps its resource,
+    so that nothing is done twice, and starts no further external write. Another worker is started in its
+    place; later, the first surplus worker ends. If more reconciles are stuck than there are workers, no
+    further worker is started and the controller is unhealthy.
     """
 
     def __init__(
@@ -137,22 +137,22 @@ class Controller:
         informer.add_handler(self.on_change)
 
     def follow(self, configs: ProviderConfigs) -> None:
-        """Requeue resources when the provider config that they use appears, changes or goes."""
+        """Requeue resources when the provider config that they use is created, changed or deleted."""
         self._configs = configs
         configs.on_change(self.on_config_change)
 
     def start(self) -> None:
-        """Start the workers as soon as all objects have been read once and this process may act and start."""
+        """Start the workers when all objects have been listed once and this process may act and start."""
         self._starter.start()
 
     def stop(self, drain: float) -> bool:
-        """Start no more reconciles; wait up to `drain` real seconds for those under way. True: all ended."""
+        """Start no more reconciles; wait up to `drain` real seconds for running ones. True: all ended."""
         self._stopping.set()
         return self.queue.shutdown(drain=drain)
 
     @property
     def problem(self) -> str:
-        """Why nothing is reconciled any more although it should be, "" while all is well."""
+        """Why the controller cannot reconcile; "" if it can."""
         if self._stopping.is_set():
             return ""
         with self._lock:
@@ -161,7 +161,7 @@ class Controller:
         if dead:
             return f"a worker of {self.kind.resource} has died"
         if len(overdue) > self._limits.workers:
-            return f"{len(overdue)} reconciles of {self.kind.resource} hang"
+            return f"{len(overdue)} reconciles of {self.kind.resource} are stuck"
         return ""
 
     @property
@@ -180,12 +180,12 @@ class Controller:
         return self.queue.processing
 
     def enqueue(self, key: ObjectKey, priority: Priority = Priority.HIGH) -> None:
-        """Have the resource reconciled: something that it depends on has changed."""
+        """Requeue the resource: something that it depends on has changed."""
         if self._active:
             self.queue.add(key, priority)
 
     def on_change(self, change: ObjectChange) -> None:
-        """Take in a change of a managed resource."""
+        """Handle a change of a managed resource."""
         if change.new is None:
             self._let_go(change.key, Managed(change.old or {}).uid)
         elif change.type is ChangeType.LISTED:
@@ -194,13 +194,12 @@ class Controller:
             self.enqueue(change.key)
 
     def on_config_change(self, config: ProviderConfigKey) -> None:
-        """Take in a change of a provider config."""
+        """Handle a change of a provider config."""
         for obj in self.informer.cache.by_index(BY_PROVIDER_CONFIG, str(config)):
             self.enqueue(key_of(obj), Priority.LOW)
 
     def look_for_overdue(self) -> None:
-        """Tell of reconciles that take too long and make up for their workers; to be called each second or
-        so."""
+        """Log reconciles that exceed their timeout, and replace their workers. Call it about every second."""
         now = self._clock.now()
         with self._lock:
             late = [
@@ -211,7 +210,7 @@ class Controller:
         for reconcile in late:
             self._instruments.reconciles.timed_out()
             _log.error(
-                "a reconcile takes longer than its time-out",
+                "reconcile exceeded its timeout",
                 **self._names(reconcile.key),
                 timeout=self._limits.timeout,
                 where=_stack(reconcile.worker),
@@ -228,7 +227,7 @@ class Controller:
             self._stopping.wait(0.05)
         if self._stopping.is_set():
             return
-        # First active, then all that is known: a change meanwhile is in one or the other.
+        # First activate, then add all known keys, so that no change in between is lost.
         self._active = True
         for key in self.informer.cache.keys():  # noqa: SIM118 - not a dict
             self.queue.add(key, Priority.LOW)
@@ -264,7 +263,7 @@ class Controller:
         while True:
             try:
                 return self.queue.get()
-            except Exception:  # noqa: BLE001 - all keys wait for the workers
+            except Exception:  # noqa: BLE001 - a worker must not die of it
                 _log.exception("cannot take the next resource from the queue", kind=self.kind.kind)
                 self._stopping.wait(_QUEUE_SECONDS)
 
@@ -272,13 +271,13 @@ class Controller:
         try:
             self._process(key)
         except StandDown as stand_down:
-            _log.info("left to the next leader", **self._names(key), before=str(stand_down))
-        except BaseException:  # noqa: BLE001 - whatever one resource does, SystemExit too, the worker lives
-            # First the back-off: to tell of it may fail as well, where memory is short or a text is broken.
+            _log.info("left for the next leader", **self._names(key), before=str(stand_down))
+        except BaseException:  # noqa: BLE001 - no exception may stop the worker, not even SystemExit
+            # First the back-off: logging may fail too, if memory is short or a text is broken.
             self.queue.retry(key)
             with contextlib.suppress(Exception):
                 self._instruments.reconciles.stumbled()
-                _log.exception("reconcile raised, backing off", **self._names(key))
+                _log.exception("reconcile raised an exception, backing off", **self._names(key))
 
     def _superfluous(self, worker: threading.Thread) -> bool:
         with self._lock:
@@ -319,7 +318,7 @@ class Controller:
                 reconcile = self._under_way.pop(worker)
             if reconcile.overdue:
                 took = round(self._clock.now() - began, 1)
-                _log.warning("a reconcile that took too long has ended", seconds=took)
+                _log.warning("a reconcile that exceeded its timeout has ended", seconds=took)
 
     def _let_go(self, key: ObjectKey, uid: str) -> None:
         self.queue.remove(key)
@@ -327,7 +326,8 @@ class Controller:
         self._instruments.resources.forget(uid)
 
     def _look_back(self, mr: Managed) -> None:
-        # Our own removal of the finalizer is in the cache before the watch tells it, and is then no news.
+        # Our own removal of the finalizer is in the cache before the watch delivers it, which then is no
+        # change.
         stored = self.informer.cache.get(mr.key)
         now = Managed(stored) if stored and Managed(stored).uid == mr.uid else None
         if stored is None:
@@ -355,7 +355,7 @@ class Controller:
 
 
 def _wants(obj: Mapping[str, Any]) -> tuple[Any, ...]:
-    # What people ask for. A change of status alone is our own doing, or nobody's business.
+    # The desired state. A change of status alone does not count: the runtime itself writes status.
     metadata = obj["metadata"]
     names_ = ("uid", "generation", "deletionTimestamp", "annotations", "labels", "finalizers")
     return tuple(metadata.get(name) for name in names_)
@@ -374,6 +374,6 @@ def _result(outcome: Outcome) -> Result:
 
 
 def _stack(thread: threading.Thread) -> list[str]:
-    # Where it hangs: lines of code, no values.
+    # Where it is stuck: lines of code, no values.
     frame = sys._current_frames().get(thread.ident or 0)  # noqa: SLF001 - the documented way
     return [f"{f.filename}:{f.lineno} {f.name}" for f in traceback.extract_stack(frame)[-8:]] if frame else []

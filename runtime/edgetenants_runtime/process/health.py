@@ -1,4 +1,4 @@
-"""Answers probes and scrapes over HTTP."""
+"""Serves probes and metrics over HTTP."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["Answer", "Page", "PageServer", "PageServers", "Probe", "Starting", "
 _log = structlog.get_logger("edgetenants_runtime.health")
 
 _STOP_POLL = 0.05
-"""Seconds between two looks whether to stop."""
+"""Seconds between two checks whether to stop."""
 _PATIENCE = 10.0
-"""Seconds that a client may be silent; one that opens connections and says nothing must not fill us up."""
+"""Seconds that a client may be silent. Idle connections must not exhaust the server."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a page says."""
+    """The response of a page."""
 
     status: int
     body: bytes
@@ -30,13 +30,14 @@ class Answer:
 
 
 Page = Callable[[str], Answer]
-"""Makes the answer to a GET; given the request's Accept header."""
+"""Creates the response to a GET from the request's Accept header."""
 Probe = Callable[[], tuple[bool, list[str]]]
-"""Whether it is well, and lines that say what is not."""
+"""Whether the check succeeds, and lines that describe problems."""
 
 
 def probe_page(probe: Probe) -> Page:
-    """A page for the kubelet: 200 when it is well, else 503; the body says why, a line each."""
+    """A page for the kubelet: 200 if the probe succeeds, else 503; the body lists the reasons, one per
+    line."""
 
     def page(_accept: str) -> Answer:
         well, lines = probe()
@@ -47,10 +48,10 @@ def probe_page(probe: Probe) -> Page:
 
 
 class PageServer:
-    """Serves each page at its path, from threads of its own."""
+    """Serves each page at its path, in its own threads."""
 
     def __init__(self, address: str, port: int, pages: Mapping[str, Page]) -> None:
-        """Port 0 takes a free one. Raises OSError when the port is taken."""
+        """Port 0 selects a free one. Raises OSError if the port is in use."""
 
         class Handler(BaseHTTPRequestHandler):
             timeout = _PATIENCE
@@ -68,7 +69,7 @@ class PageServer:
                 self.wfile.write(answer.body)
 
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
-                # A probe each second is no news.
+                # Do not log a probe every second.
                 del format, args
 
         self._server = ThreadingHTTPServer((address, port), Handler)
@@ -83,26 +84,26 @@ class PageServer:
         return int(self._server.server_address[1])
 
     def start(self) -> None:
-        """Start answering."""
+        """Start serving."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop answering and free the port."""
+        """Stop serving and free the port."""
         if self._thread.is_alive():
             self._server.shutdown()
         self._server.server_close()
 
 
 class PageServers:
-    """Pages on one port or on several; pages that name the same port stand beside each other."""
+    """Pages on one or several ports; pages with the same port share a server."""
 
     def __init__(self) -> None:
         self._wanted: list[tuple[str, int, dict[str, Page]]] = []
         self._serving: dict[str, PageServer] = {}
 
     def serve(self, address: str, port: int | None, pages: Mapping[str, Page]) -> None:
-        """Have the pages served, from `start` on. None: not at all. 0: on a free port of their own. On a port
-        that was named before, the address is the one named then."""
+        """Serve the pages, from `start` on. Port None: not at all. Port 0: on their own free port. For a port
+        that is already in use by other pages, their address applies."""
         if port is None:
             return
         beside = [pages_ for _, port_, pages_ in self._wanted if port and port_ == port]
@@ -112,7 +113,7 @@ class PageServers:
             self._wanted.append((address, port, dict(pages)))
 
     def start(self) -> None:
-        """Start answering. Raises OSError when a port is taken; then nothing is served."""
+        """Start serving. Raises OSError if a port is in use; then nothing is served."""
         servers = []
         try:
             for address, port, pages in self._wanted:
@@ -126,25 +127,25 @@ class PageServers:
             self._serving |= dict.fromkeys(pages, server)
 
     def stop(self) -> None:
-        """Stop answering and free the ports."""
+        """Stop serving and free the ports."""
         for server in self._serving.values():
             server.stop()
 
     def port_of(self, page: str) -> int | None:
-        """Where the page is served, None when it is not."""
+        """The port that serves the page; None if it is not served."""
         server = self._serving.get(page)
         return server.port if server else None
 
 
 class Starting:
-    """Answers the probes of a process that waits for something before it starts: it is alive, and not ready.
-    Without that a kubelet kills it, and nobody reads what it waits for.
+    """Serves the probes of a process that waits for something before it starts: it is alive, but not ready.
+    Otherwise the kubelet would kill it, and `/readyz` could not show what it waits for.
 
     A context manager; leaving it frees the port.
     """
 
     def __init__(self, address: str, port: int | None) -> None:
-        """The port is taken once there is something to tell; None: never."""
+        """The port is opened with the first `tell`; None: never."""
         self._servers, self._lines = PageServers(), [""]
         pages = {
             "/healthz": probe_page(lambda: (True, [])),
@@ -154,7 +155,7 @@ class Starting:
         self._told = False
 
     def tell(self, line: str) -> None:
-        """What is waited for. Raises OSError when the port is taken."""
+        """Set what the process waits for. Raises OSError if the port is in use."""
         self._lines = [line]
         if not self._told:
             self._servers.start()
@@ -162,7 +163,7 @@ class Starting:
 
     @property
     def port(self) -> int | None:
-        """Where probes are answered, None where they are not."""
+        """The port that serves the probes; None if they are not served."""
         return self._servers.port_of("/readyz")
 
     def __enter__(self) -> Self:
@@ -175,6 +176,6 @@ class Starting:
 def _said(page: Page, accept: str) -> Answer:
     try:
         return page(accept)
-    except Exception:  # noqa: BLE001 - a page that cannot be made must say so to whoever asks
-        _log.exception("a page cannot be made")
-        return Answer(500, b"not ok\nthe log has the details\n")
+    except Exception:  # noqa: BLE001 - an error must be returned to the client
+        _log.exception("cannot render page")
+        return Answer(500, b"not ok\nsee the log for details\n")

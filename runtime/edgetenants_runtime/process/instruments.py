@@ -1,4 +1,4 @@
-"""The counters of queues, controllers and managed resources: who tells what; see `metrics`."""
+"""The metrics of queues, controllers and managed resources; see `metrics`."""
 
 from __future__ import annotations
 
@@ -35,37 +35,39 @@ _RECONCILE = (
 
 
 class Result(StrEnum):
-    """How a reconcile ended, as controller-runtime counts it."""
+    """The result of a reconcile, as in controller-runtime."""
 
     SUCCESS = "success"
-    """Nothing is to be done until the object changes."""
+    """There is nothing to do until the object changes."""
     ERROR = "error"
     """A step failed."""
     REQUEUE = "requeue"
-    """It goes on with back-off: something is under way."""
+    """It is requeued with back-off: an operation is in progress."""
     REQUEUE_AFTER = "requeue_after"
-    """It is looked at again after a set time."""
+    """It is requeued after a fixed time."""
 
 
 class QueueFamilies:
-    """client-go's metrics of work queues, as controller-runtime labels them."""
+    """client-go's metrics of work queues, with controller-runtime's labels."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         labels = ("name", "controller")
-        self.adds = Counter("workqueue_adds", "Keys added to the queue.", labels, registry=registry)
+        self.adds = Counter(
+            "workqueue_adds", "Total number of keys added to the work queue.", labels, registry=registry
+        )
         self.retries = Counter(
-            "workqueue_retries", "Keys put back with their back-off.", labels, registry=registry
+            "workqueue_retries", "Total number of keys requeued with back-off.", labels, registry=registry
         )
         self.waited = Histogram(
             "workqueue_queue_duration_seconds",
-            "Seconds a key waited before a worker took it.",
+            "How long in seconds a key waits in the work queue before a worker takes it.",
             labels,
             registry=registry,
             buckets=_WIDE,
         )
         self.worked = Histogram(
             "workqueue_work_duration_seconds",
-            "Seconds the processing of a key took.",
+            "How long in seconds processing a key takes.",
             labels,
             registry=registry,
             buckets=_WIDE,
@@ -105,30 +107,37 @@ class ControllerFamilies:
         def counter(name: str, says: str, *labels: str) -> Counter:
             return Counter(f"controller_runtime_{name}", says, (*one, *labels), registry=registry)
 
-        self.reconciles = counter("reconcile", "Reconciles by how they ended.", "result")
-        self.errors = counter("reconcile_errors", "Reconciles in which a step failed.")
-        self.panics = counter("reconcile_panics", "Reconciles that ended in a bug.")
-        self.timeouts = counter("reconcile_timeouts", "Reconciles that took longer than their time-out.")
+        self.reconciles = counter("reconcile", "Total number of reconciles, by result.", "result")
+        self.errors = counter("reconcile_errors", "Total number of reconciles in which a step failed.")
+        self.panics = counter(
+            "reconcile_panics", "Total number of reconciles that raised an unexpected exception."
+        )
+        self.timeouts = counter(
+            "reconcile_timeouts", "Total number of reconciles that exceeded their timeout."
+        )
         self.seconds = Histogram(
             "controller_runtime_reconcile_time_seconds",
-            "Seconds a reconcile took.",
+            "How long in seconds a reconcile takes.",
             one,
             registry=registry,
             buckets=_RECONCILE,
         )
         self.active = Gauge(
-            "controller_runtime_active_workers", "Workers that reconcile now.", one, registry=registry
+            "controller_runtime_active_workers",
+            "Number of workers that are reconciling.",
+            one,
+            registry=registry,
         )
         self.workers = Gauge(
             "controller_runtime_max_concurrent_reconciles",
-            "Reconciles at once at most.",
+            "Maximum number of concurrent reconciles.",
             one,
             registry=registry,
         )
 
 
 class ControllerMetrics:
-    """What one controller tells of its reconciles."""
+    """The metrics of one controller's reconciles."""
 
     def __init__(self, controllers: ControllerFamilies, name: str, workers: int) -> None:
         self._results = {r: controllers.reconciles.labels(name, r.value) for r in Result}
@@ -138,7 +147,7 @@ class ControllerMetrics:
         controllers.workers.labels(name).set(workers)
 
     def began(self) -> None:
-        """A reconcile began."""
+        """A reconcile started."""
         self._active.inc()
 
     def ended(self, result: Result, seconds: float) -> None:
@@ -150,16 +159,16 @@ class ControllerMetrics:
             self._errors.inc()
 
     def stumbled(self) -> None:
-        """A reconcile ended in a bug."""
+        """A reconcile raised an unexpected exception."""
         self._panics.inc()
 
     def timed_out(self) -> None:
-        """A reconcile takes longer than its time-out."""
+        """A reconcile exceeded its timeout."""
         self._timeouts.inc()
 
 
 class ManagedFamilies:
-    """crossplane-runtime's metrics of the lives of managed resources."""
+    """crossplane-runtime's metrics of the lifecycle of managed resources."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         def histogram(name: str, says: str, buckets: tuple[float, ...]) -> Histogram:
@@ -168,21 +177,29 @@ class ManagedFamilies:
             )
 
         self.detected = histogram(
-            "first_time_to_reconcile_seconds", "From creation to the first reconcile.", _WIDE[:10]
+            "first_time_to_reconcile_seconds",
+            "The time from the creation of a managed resource to its first reconcile.",
+            _WIDE[:10],
         )
         self.ready = histogram(
-            "first_time_to_readiness_seconds", "From creation until it was first ready.", _LIFE
+            "first_time_to_readiness_seconds",
+            "The time from the creation of a managed resource until it was first ready.",
+            _LIFE,
         )
-        self.deletion = histogram("deletion_seconds", "From the request to delete until it was gone.", _LIFE)
+        self.deletion = histogram(
+            "deletion_seconds",
+            "The time from the deletion request for a managed resource until it was deleted.",
+            _LIFE,
+        )
         self.drift = histogram(
             "drift_seconds",
-            "Since the last look at which the external resource was as desired, when it had to be updated.",
+            "The time since an external resource was last observed up to date, when it had to be updated.",
             _WIDE[:10],
         )
 
 
 class ManagedMetrics:
-    """What is told of the managed resources of one kind; `Sightings` of its external clients."""
+    """The metrics of the managed resources of one kind; `Sightings` of its external clients."""
 
     def __init__(
         self,
@@ -200,14 +217,14 @@ class ManagedMetrics:
         self._unchanged: dict[str, float] = {}
 
     def before(self, mr: Managed) -> None:
-        """A reconcile begins."""
+        """A reconcile starts."""
         if mr.condition(ConditionType.SYNCED) is None and mr.uid not in self._fresh:
             with self._lock:
                 self._fresh.add(mr.uid)
             self._detected.observe(self._since(mr.metadata.get("creationTimestamp")))
 
     def after(self, mr: Managed, now: Managed | None) -> None:
-        """A reconcile of `mr` ended; `now` is the resource as it is since, None when it is gone."""
+        """A reconcile of `mr` ended; `now` is the resource after it, None if it was deleted."""
         if mr.uid in self._fresh and now is not None and is_true(now.raw, ConditionType.READY):
             self._ready.observe(self._since(mr.metadata.get("creationTimestamp")))
             with self._lock:
@@ -218,7 +235,7 @@ class ManagedMetrics:
             self.forget(mr.uid)
 
     def forget(self, uid: str) -> None:
-        """The resource is gone."""
+        """The resource was deleted."""
         with self._lock:
             self._fresh.discard(uid)
             self._unchanged.pop(uid, None)

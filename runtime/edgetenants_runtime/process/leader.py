@@ -2,11 +2,11 @@
 
     waiting ──took the Lease──► leading ──stop──► released
        ▲                          │
-       └── somebody else's        └── not renewed in time, or another holds it ──► lost
+       └── another process's      └── not renewed in time, or another holds it ──► lost
 
-A waiting process never compares a time in the Lease with its own clock: the Lease is over when its holder
-has not changed it for as long as it says, seen from here. A leader stops *before* that: it counts from the
-moment at which its last successful renewal was sent, and only as long as `Timing.renew`.
+A waiting process never compares a time in the Lease with its own clock: the Lease has expired when this
+process has seen no change of it for the duration in the Lease. A leader stops *before* that: it counts from
+the moment at which it sent its last successful renewal, and only for `Timing.renew`.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class Timing:
     """Real seconds; the defaults are client-go's."""
 
     lease: int = 15
-    """Others wait so long for a leader that is silent. Whole seconds, as the Lease has it."""
+    """Lease duration: how long the others wait for a silent leader. Whole seconds, as in the Lease."""
     renew: float = 10.0
-    """A leader that could not renew for so long stops working. The rest up to `lease` is for calls under
-    way."""
+    """Renew deadline: a leader that could not renew for that long stops working. The rest of `lease` is for
+    running calls."""
     retry: float = 2.0
-    """Between two attempts to take or to renew the Lease."""
+    """Retry period: between two attempts to acquire or renew the Lease."""
 
     def __post_init__(self) -> None:
         if not 0 < self.retry < self.renew < self.lease:
@@ -52,36 +52,36 @@ class Timing:
 
 @dataclass(frozen=True)
 class Election:
-    """Which Lease a provider is led by."""
+    """The Lease for the leader election of a provider."""
 
     namespace: str
     name: str
-    """The same for all processes of one provider, and for no other's."""
+    """The same for all processes of one provider, and unique to it."""
     timing: Timing = Timing()
     identity: str = ""
-    """Of this process, in no other; one is made when it is empty."""
+    """The unique identity of this process; generated if empty."""
 
 
 class Phase(StrEnum):
-    """Where a process is in the election."""
+    """The state of a process in the election."""
 
     WAITING = "Waiting"
-    """Another process leads, or nobody yet."""
+    """Another process leads, or no one yet."""
     LEADING = "Leading"
-    """This process works."""
+    """This process leads."""
     LOST = "Lost"
-    """This process has led and may not any more; final."""
+    """This process has lost the leadership; final."""
     RELEASED = "Released"
-    """This process has stopped and given the Lease up, if it had it; final."""
+    """This process has stopped and released the Lease, if it held it; final."""
 
 
 def own_identity() -> str:
-    """The host's name, in a cluster the pod's, and something that no other process has."""
+    """The host name (in a cluster, the pod's name) and a unique suffix."""
     return f"{socket.gethostname()}_{uuid.uuid4()}"
 
 
 class Elector:
-    """Takes part in the election, from threads of its own. Thread-safe."""
+    """Takes part in the election, in its own threads. Thread-safe."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class Elector:
         rng: random.Random,
         clock: Clock | None = None,
     ) -> None:
-        """`on_lost` is told once, from the elector's thread, when the leadership is over for this process."""
+        """`on_lost` is called once, from the elector's thread, when this process loses the leadership."""
         self._lock, self._timing, self._on_lost, self._rng = lock, timing, on_lost, rng
         self._clock = clock or SystemClock()
         self._changed = threading.Condition()
@@ -109,39 +109,41 @@ class Elector:
 
     @property
     def phase(self) -> Phase:
-        """Where this process is."""
+        """The state of this process."""
         return self._phase
 
     @property
     def leading(self) -> bool:
-        """This process may act now. Cheap; False as soon as a renewal is overdue, whatever the threads do."""
+        """This process may act now. Cheap; False as soon as a renewal is overdue, even if the threads
+        hang."""
         return self._phase is Phase.LEADING and self._clock.now() < self._renewed + self._timing.renew
 
     @property
     def leader(self) -> str:
-        """Who leads, as far as is known; "" when nobody does."""
+        """The last known leader; "" if there is none."""
         known = self._known
         return known.holder if known else ""
 
     @property
     def problem(self) -> str:
-        """Why the Lease cannot be read or written at present, "" when it can."""
+        """Why the Lease cannot be read or written at present; "" if it can."""
         return self._problem
 
     @property
     def alive(self) -> bool:
-        """Its threads work, or have ended as they should."""
+        """Its threads are running, or have ended normally."""
         started = [t for t in self._threads if t.ident is not None]
         final = self._stopping or self._phase in (Phase.LOST, Phase.RELEASED)
         return final or all(thread.is_alive() for thread in started)
 
     def start(self) -> None:
-        """Take part."""
+        """Take part in the election."""
         for thread in self._threads:
             thread.start()
 
     def stop(self, *, release: bool) -> None:
-        """Take part no more; `release`: all work has ended, so that the next may begin at once."""
+        """Leave the election. `release`: all work has ended, so that the next leader may start
+        immediately."""
         with self._changed:
             self._stopping = True
             if self._phase is Phase.WAITING:
@@ -154,7 +156,7 @@ class Elector:
             self._release()
 
     def attempt(self) -> float:
-        """Try once to take or to renew the Lease; seconds until the next attempt."""
+        """Try once to acquire or renew the Lease; returns the seconds until the next attempt."""
         sent = self._clock.now()
         try:
             if self._phase is Phase.LEADING and self._known is not None:
@@ -163,7 +165,7 @@ class Elector:
                 self._try_to_take(sent)
             self._found()
         except (Conflict, AlreadyExists, NotFound):
-            # Somebody wrote or deleted it: what is there now says who leads.
+            # Another client changed or deleted it: read it to see who leads.
             self._look_again()
         except KubeError as error:
             self._cannot(error)
@@ -182,14 +184,16 @@ class Elector:
             self._cannot(error)
             return
         if self._phase is Phase.LEADING and (known is None or known.holder != self._lock.identity):
-            self._lose(f"the Lease is held by {known.holder or 'nobody'}" if known else "the Lease is gone")
+            self._lose(
+                f"the Lease is held by {known.holder or 'no one'}" if known else "the Lease was deleted"
+            )
 
     def _observe(self) -> LeaseRecord | None:
         read = self._lock.read()
-        # Any change of what its holder writes counts from the moment at which it was seen here.
+        # Any change by its holder counts from the moment at which this process saw it.
         if self._known is None or read is None or read.spec != self._known.spec:
             if read is not None and read.holder != self.leader:
-                _log.info("leader seen", leader=read.holder or "nobody", lease=str(self._lock.key))
+                _log.info("leader seen", leader=read.holder or "none", lease=str(self._lock.key))
             self._seen_at = self._clock.now()
         self._known = read
         return read
@@ -214,18 +218,18 @@ class Elector:
         known = self._known
         if self._phase is not Phase.WAITING or known is None or not known.holder:
             return retry
-        # So that the take-over takes no longer than the Lease does.
+        # So that a takeover takes no longer than the Lease duration.
         over = self._seen_at + known.seconds - self._clock.now()
         return min(retry, over) if over > 0 else retry
 
     def _found(self) -> None:
         if self._problem:
-            _log.info("the Lease can be reached again", lease=str(self._lock.key))
+            _log.info("the Lease is reachable again", lease=str(self._lock.key))
         self._problem = ""
 
     def _cannot(self, error: KubeError) -> None:
         if str(error) != self._problem:
-            _log.warning("cannot take or renew the Lease, trying again", error=str(error))
+            _log.warning("cannot acquire or renew the Lease, retrying", error=str(error))
         self._problem = str(error)
 
     def _lose(self, why: str) -> None:
@@ -245,22 +249,22 @@ class Elector:
                 self._lock.release(self._known)
             _log.info("leadership released", lease=str(self._lock.key))
         except KubeError as error:
-            _log.warning("cannot release the Lease, the next leader waits for its end", error=str(error))
+            _log.warning("cannot release the Lease, the next leader waits until it expires", error=str(error))
 
     def _run(self) -> None:
         while self._phase in (Phase.WAITING, Phase.LEADING) and not self._stopping:
             try:
                 seconds = self.attempt()
-            except Exception:  # noqa: BLE001 - a bug here must end the leadership, not the election
-                _log.exception("the election stumbled, trying again")
+            except Exception:  # noqa: BLE001 - a bug may end the leadership, but not the election
+                _log.exception("leader election raised an exception, retrying")
                 seconds = self._timing.retry
             self._sleep(self._clock.now() + seconds)
 
     def _guard(self) -> None:
-        # A thread of its own: the other one may hang in a request when the time is over.
+        # A separate thread, as the other one may hang in a request at the deadline.
         while self._phase in (Phase.WAITING, Phase.LEADING) and not self._stopping:
             if self._phase is Phase.LEADING and not self.leading:
-                self._lose(f"it could not be renewed for {self._timing.renew:g} s: {self._problem}")
+                self._lose(f"the Lease could not be renewed for {self._timing.renew:g} s: {self._problem}")
                 return
             due = self._renewed + self._timing.renew if self._phase is Phase.LEADING else None
             self._sleep(due)

@@ -1,9 +1,9 @@
-"""What a provider counts, under the names that crossplane-runtime, controller-runtime and client-go use.
+"""The metrics of a provider, under the names that crossplane-runtime, controller-runtime and client-go use.
 
-Dashboards and alerts made for Crossplane's own providers work: crossplane-runtime
+Dashboards and alerts for Crossplane's own providers work: crossplane-runtime
 pkg/reconciler/managed/metrics.go and pkg/statemetrics, controller-runtime
-pkg/internal/controller/metrics and pkg/metrics, client-go tools/leaderelection. A provider adds collectors of
-its own to `Metrics.registry`.
+pkg/internal/controller/metrics and pkg/metrics, client-go tools/leaderelection. A provider adds its own
+collectors to `Metrics.registry`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["Metrics", "Observed"]
 
 
 class Observed(Protocol):
-    """What the metrics read of a controller at each scrape."""
+    """What the metrics read from a controller at each scrape."""
 
     @property
     def objects(self) -> Iterable[JsonObject]:
@@ -42,17 +42,17 @@ class Observed(Protocol):
 
     @property
     def depth(self) -> int:
-        """Keys ready to be processed."""
+        """The number of keys that are ready."""
         ...
 
     @property
     def processing(self) -> list[float]:
-        """For each key in processing, since how many seconds."""
+        """For each key in processing, the seconds since it started."""
         ...
 
 
 class Metrics:
-    """All metrics of one manager, in a registry of its own."""
+    """All metrics of one manager, in their own registry."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -62,7 +62,7 @@ class Metrics:
         self.lives = ManagedFamilies(self.registry)
         self._requests = Counter(
             "rest_client_requests",
-            "Number of HTTP requests to the API server, by status code (<error>: no answer) and method.",
+            "Number of HTTP requests to the API server, by status code (<error>: no response) and method.",
             ("code", "method"),
             registry=self.registry,
         )
@@ -70,15 +70,15 @@ class Metrics:
         self.registry.register(self._scraped)
 
     def queue(self, name: str) -> QueueMetrics:
-        """What one work queue tells."""
+        """The metrics of one work queue."""
         return QueueMetrics(self.queues, name)
 
     def controller(self, name: str, workers: int) -> ControllerMetrics:
-        """What one controller tells."""
+        """The metrics of one controller."""
         return ControllerMetrics(self.controllers, name, workers)
 
     def managed(self, kind: ManagedKind) -> ManagedMetrics:
-        """What is told of the managed resources of one kind."""
+        """The metrics of the managed resources of one kind."""
         return ManagedMetrics(self.lives, gvk(kind))
 
     def observe(self, kind: ManagedKind, name: str, observed: Observed) -> None:
@@ -90,17 +90,17 @@ class Metrics:
         self._scraped.elections.append((name, leading))
 
     def requested(self, method: str, code: int) -> None:
-        """A request to the API server was answered; 0: it was not."""
+        """Count a request to the API server; code 0: no response."""
         self._requests.labels(str(code) if code else "<error>", method).inc()
 
     def expose(self, accept: str = "") -> tuple[str, bytes]:
-        """Content type and body of a scrape, in the format that the request accepts."""
+        """The content type and body for a scrape, in a format that the request accepts."""
         encode, content_type = choose_encoder(accept)
         return content_type, encode(_WithoutCreated(self.registry))
 
 
 def gvk(kind: ManagedKind) -> str:
-    """A kind as Go prints a GroupVersionKind, which is the label that dashboards know.
+    """A kind as Go prints a GroupVersionKind, which is the label that dashboards use.
 
     >>> gvk(ManagedKind("toys.example.org", "v1", "Toy", "toys", namespaced=True))
     'toys.example.org/v1, Kind=Toy'
@@ -109,7 +109,7 @@ def gvk(kind: ManagedKind) -> str:
 
 
 class _AtScrape(Collector):
-    """Gauges that are read when somebody asks, so that they cost nothing in between."""
+    """Gauges that are read at each scrape only."""
 
     def __init__(self) -> None:
         self.controllers: list[tuple[str, str, Observed]] = []
@@ -119,17 +119,19 @@ class _AtScrape(Collector):
         yield from self._states()
         yield from self._queues()
         leading = GaugeMetricFamily(
-            "leader_election_master_status", "1 while this process leads.", labels=["name"]
+            "leader_election_master_status", "1 if this process is the leader, 0 if not.", labels=["name"]
         )
         for name, leads in self.elections:
             leading.add_metric([name], float(leads()))
         yield leading
 
     def _states(self) -> Iterator[Metric]:
-        says = {"exists": "that exist", "ready": "that are ready", "synced": "that are synced"}
+        says = {"exists": "that exist", "ready": "in Ready=True state", "synced": "in Synced=True state"}
         families = {
             name: GaugeMetricFamily(
-                f"crossplane_managed_resource_{name}", f"Managed resources {what}.", labels=["gvk"]
+                f"crossplane_managed_resource_{name}",
+                f"The number of managed resources {what}.",
+                labels=["gvk"],
             )
             for name, what in says.items()
         }
@@ -141,15 +143,15 @@ class _AtScrape(Collector):
 
     def _queues(self) -> Iterator[Metric]:
         labels = ["name", "controller"]
-        depth = GaugeMetricFamily("workqueue_depth", "Keys that wait for a worker.", labels=labels)
+        depth = GaugeMetricFamily("workqueue_depth", "Current depth of the work queue.", labels=labels)
         unfinished = GaugeMetricFamily(
             "workqueue_unfinished_work_seconds",
-            "Seconds of work under way, all workers together.",
+            "Seconds of work in progress, summed over all workers.",
             labels=labels,
         )
         longest = GaugeMetricFamily(
             "workqueue_longest_running_processor_seconds",
-            "Seconds of the work that has been under way longest.",
+            "How many seconds the longest running reconcile has been running.",
             labels=labels,
         )
         for _, name, observed in self.controllers:
@@ -170,7 +172,7 @@ def _count(objects: Iterable[JsonObject]) -> dict[str, int]:
 
 
 class _WithoutCreated(Collector):
-    """A registry without the moments at which counters were made, which crossplane-runtime has not."""
+    """A registry without the creation times of counters, which crossplane-runtime does not have."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._registry = registry

@@ -1,4 +1,4 @@
-"""Whose turn it is, and when: the work queue, its lanes for namespaces, and rounds of work beside it.
+"""Scheduling: the work queue, its fair lanes for namespaces, and periodic jobs.
 
-What the work is does not belong here, nor does anything of Kubernetes.
+The work itself does not belong here, nor does anything about Kubernetes.
 """

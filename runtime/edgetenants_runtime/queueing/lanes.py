@@ -1,4 +1,5 @@
-"""A queue that serves its shares in turn, so that no namespace waits for another's thousands."""
+"""A queue that serves its shares in turn, so that no namespace waits for the thousands of objects of
+another."""
 
 from __future__ import annotations
 
@@ -12,14 +13,14 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class Lane(Generic[Key]):
-    """Keys in the order of their arrival within a share, and shares in turn. Every operation is O(1).
+    """Keys in order of arrival within a share, and shares in turn. Every operation is O(1).
 
-    A share that becomes busy queues up behind those that are: with n busy shares, a key that is alone in its
-    own waits for at most n others.
+    A share that becomes busy queues behind the busy ones: with n busy shares, the only key of a share waits
+    for at most n others.
     """
 
     def __init__(self, share: Callable[[Key], Hashable]) -> None:
-        """`share` says to whom a key is counted; asked once, when the key is put in."""
+        """`share` returns the share of a key; called once, when the key is put in."""
         self._share = share
         self._of: dict[Key, Hashable] = {}
         self._shares: OrderedDict[Hashable, OrderedDict[Key, None]] = OrderedDict()
@@ -31,7 +32,7 @@ class Lane(Generic[Key]):
         return key in self._of
 
     def put(self, key: Key) -> None:
-        """Add the key; one that waits already keeps its place."""
+        """Add the key. A key that is already waiting keeps its place."""
         if key in self._of:
             return
         share = self._share(key)
@@ -39,7 +40,7 @@ class Lane(Generic[Key]):
         self._shares.setdefault(share, OrderedDict())[key] = None
 
     def discard(self, key: Key) -> None:
-        """Take the key out, if it waits."""
+        """Remove the key, if it is waiting."""
         if key not in self._of:
             return
         share = self._of.pop(key)
@@ -49,10 +50,10 @@ class Lane(Generic[Key]):
             del self._shares[share]
 
     def pop(self) -> Key:
-        """Take out the first key of the share whose turn it is. Raises KeyError when nothing waits."""
+        """Remove and return the first key of the next share. Raises KeyError if the lane is empty."""
         share, keys = next(iter(self._shares.items()), (None, None))
         if keys is None:
-            raise KeyError("nothing waits")
+            raise KeyError("the lane is empty")
         key, _ = keys.popitem(last=False)
         del self._of[key]
         if keys:
@@ -62,8 +63,8 @@ class Lane(Generic[Key]):
         return key
 
     def take(self, full: Collection[Hashable]) -> Key | None:
-        """Take out the first key of the next share that is not `full`; None when no such one waits. Costs as
-        many steps as shares are full."""
+        """Remove and return the first key of the next share that is not `full`; None if there is none. Takes
+        as many steps as there are full shares."""
         for share in self._shares:
             if share not in full:
                 self._shares.move_to_end(share, last=False)
@@ -71,6 +72,6 @@ class Lane(Generic[Key]):
         return None
 
     def clear(self) -> None:
-        """Take everything out."""
+        """Remove all keys."""
         self._of.clear()
         self._shares.clear()

@@ -1,13 +1,13 @@
-"""The work queue: which object is reconciled next.
+"""The work queue: decides which object is reconciled next.
 
     add ──────────► ready (high │ low) ──get──► processing ──done──► gone
                         ▲                            │
     add_after ► waiting ┘ due                        └─ added meanwhile: ready again
 
-A key is at most once in each box, so a burst of changes costs one reconcile, and never processed twice at
-once. Within a priority the shares (namespaces) are served in turn. A share takes another worker only while
-more are free than it has: the first has half of them, the next half of the rest, and a share that has none
-finds one free until there are about as many busy shares as halvings.
+A key is at most once in each box, so a burst of changes costs one reconcile, and a key is never processed
+twice at the same time. Within a priority, the shares (namespaces) are served in turn. A share gets another
+worker only while more workers are free than it has: the first share gets half of them, the next half of the
+rest, and so on. A share without a worker finds a free one, unless there are as many busy shares as halvings.
 """
 
 from __future__ import annotations
@@ -31,19 +31,20 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class Priority(IntEnum):
-    """Which of the ready keys go first."""
+    """The priority of ready keys."""
 
     LOW = 0
-    """Polls and relists: nobody waits for them."""
+    """Polls and relists: no user waits for them."""
     HIGH = 1
-    """Somebody changed or deleted the object."""
+    """The object was changed or deleted."""
 
 
 class Tally(Protocol):
-    """Is told what the queue does, under its lock: must be quick and must not call back. Seconds are real."""
+    """Counts what the queue does. Called with the queue's lock held: it must be quick and must not call back.
+    Seconds are real."""
 
     def added(self) -> None:
-        """A key became ready that was not."""
+        """A key became ready."""
         ...
 
     def started(self, waited: float) -> None:
@@ -55,7 +56,7 @@ class Tally(Protocol):
         ...
 
     def retried(self) -> None:
-        """A key was put back with its back-off."""
+        """A key was requeued with back-off."""
         ...
 
 
@@ -72,7 +73,7 @@ class _Nobody:
 
 
 class _Delays(Generic[Key]):
-    """Keys that wait for a moment of one clock; for each key the earliest moment wins."""
+    """Keys that wait for a time of one clock. For each key, the earliest time wins."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
@@ -93,7 +94,7 @@ class _Delays(Generic[Key]):
         heapq.heappush(self._heap, (due, next(self._order), key))
 
     def discard(self, key: Key) -> None:
-        # Its heap entries stay and are recognised as stale by their moment.
+        # Its heap entries remain and are recognised as stale by their time.
         self._due.pop(key, None)
 
     def next_due(self) -> float | None:
@@ -120,9 +121,9 @@ class WorkQueue(Generic[Key]):
     Thread-safe."""
 
     HIGH_IN_A_ROW = 4
-    """So many keys of high priority are served before one of low priority that waits."""
+    """The number of high-priority keys that are served before a waiting low-priority one."""
     FIRST_RETRY = 1.0
-    """Seconds; each further back-off of a key is twice as long, up to the longest."""
+    """Seconds. Each further back-off of a key is twice as long, up to LONGEST_RETRY."""
     LONGEST_RETRY = 60.0
 
     def __init__(
@@ -135,12 +136,12 @@ class WorkQueue(Generic[Key]):
         workers: int | None = None,
         tally: Tally | None = None,
     ) -> None:
-        """`share` says whose a key is, for example its namespace; shares of one priority are served in
-        turn. `workers` is how many take keys; None where their number does not matter."""
+        """`share` returns the share of a key, for example its namespace; shares of one priority are served in
+        turn. `workers` is the number of workers; None if it does not matter."""
         self._rng = rng
         self._share, self._workers = share, workers
         self._shares: dict[Key, Hashable] = {}
-        """Of the keys in processing, but for those that were set aside."""
+        """The shares of the keys in processing, except those that were set aside."""
         self._changed = threading.Condition()
         self._ready: dict[Priority, Lane[Key]] = {p: Lane(share) for p in Priority}
         self._processing: dict[Key, float] = {}
@@ -157,52 +158,52 @@ class WorkQueue(Generic[Key]):
         self._stopping = False
 
     def add(self, key: Key, priority: Priority = Priority.HIGH) -> None:
-        """Have the key processed as soon as a worker is free."""
+        """Process the key as soon as a worker is free."""
         with self._changed:
             self._make_ready(key, priority)
             self._changed.notify()
 
     def add_after(self, key: Key, delay: float, priority: Priority = Priority.LOW) -> None:
-        """Have the key processed after `delay` seconds of the injected clock; an earlier moment wins."""
+        """Process the key after `delay` seconds of the injected clock; an earlier time wins."""
         self._delay(self._delays, key, delay, priority)
 
     def add_after_real(self, key: Key, delay: float, priority: Priority = Priority.LOW) -> None:
-        """Have the key processed after `delay` real seconds: for retries against the API server."""
+        """Process the key after `delay` real seconds: for retries of API server requests."""
         self._delay(self._real_delays, key, delay, priority)
 
     def add_soon(self, key: Key) -> None:
-        """Have the key processed in a moment, in real time: what it waits for is on its way."""
+        """Process the key in a moment, in real time: what it waits for arrives shortly."""
         self.add_after_real(key, self._rng.uniform(0.05, 0.2), Priority.HIGH)
 
     def retry(self, key: Key) -> float:
-        """Have the key processed after its back-off, in seconds of the injected clock; return the delay."""
+        """Process the key after its back-off, in seconds of the injected clock; return the delay."""
         delay = self._next_backoff(key)
         self.add_after(key, delay)
         return delay
 
     def retry_real(self, key: Key) -> float:
-        """Have the key processed after its back-off in real seconds; return the delay."""
+        """Process the key after its back-off, in real seconds; return the delay."""
         delay = self._next_backoff(key)
         self.add_after_real(key, delay)
         return delay
 
     def forget(self, key: Key) -> None:
-        """The key went well: its next back-off starts from the beginning."""
+        """The key succeeded: reset its back-off."""
         with self._changed:
             self._failures.pop(key, None)
 
     def remove(self, key: Key) -> None:
-        """The object is gone: drop its delays and its back-off."""
+        """The object was deleted: drop its delays and its back-off."""
         with self._changed:
             self._failures.pop(key, None)
             self._delays.discard(key)
             self._real_delays.discard(key)
 
     def get(self, *, block: bool = True) -> Key | None:
-        """The next key, now counted as processing until `done`. None: shut down, or nothing ready and not
-        `block`.
+        """The next key, which counts as in processing until `done`. None: shut down, or nothing is ready and
+        `block` is False.
 
-        Delays of the key are dropped: the outcome of the processing that starts now decides the next look.
+        Delays of the key are dropped: the result of this processing decides when it is requeued.
         """
         with self._changed:
             while True:
@@ -216,7 +217,7 @@ class WorkQueue(Generic[Key]):
                 self._wait()
 
     def set_aside(self, key: Key) -> None:
-        """The key's processing takes too long, so that it no longer counts for its share."""
+        """The key's processing takes too long; it no longer counts for its share."""
         with self._changed:
             self._shares.pop(key, None)
             self._changed.notify_all()
@@ -234,7 +235,7 @@ class WorkQueue(Generic[Key]):
             self._changed.notify_all()
 
     def shutdown(self, *, drain: float = 0.0) -> bool:
-        """Hand out no more keys; wait up to `drain` real seconds for those in processing. True: all ended."""
+        """Return no more keys; wait up to `drain` real seconds for those in processing. True: all ended."""
         real = SystemClock()
         deadline = real.now() + drain
         with self._changed:
@@ -250,19 +251,19 @@ class WorkQueue(Generic[Key]):
             return not self._processing
 
     def __len__(self) -> int:
-        """Keys ready to be processed."""
+        """The number of keys that are ready."""
         with self._changed:
             return sum(len(ready) for ready in self._ready.values())
 
     @property
     def delayed(self) -> int:
-        """Keys that wait for a moment."""
+        """The number of delayed keys."""
         with self._changed:
             return len(self._delays) + len(self._real_delays)
 
     @property
     def processing(self) -> list[float]:
-        """For each key in processing, since how many real seconds."""
+        """For each key in processing, the real seconds since it started."""
         with self._changed:
             now = self._real.now()
             return [now - started for started in self._processing.values()]
@@ -308,7 +309,7 @@ class WorkQueue(Generic[Key]):
         return key if key is not None else self._ready[Priority.HIGH].take(full)
 
     def _full(self) -> frozenset[Hashable]:
-        """The shares of which no more is processed now."""
+        """The shares that get no further worker at present."""
         if self._workers is None:
             return frozenset()
         free, counts = self._workers - len(self._shares), Counter(self._shares.values())

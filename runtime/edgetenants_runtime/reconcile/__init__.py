@@ -1,4 +1,4 @@
-"""A managed resource and its external resource: a reconcile's steps, what it writes, tells and may not do.
+"""A managed resource and its external resource: the steps of a reconcile, its writes, events and limits.
 
-Which resource is next belongs to `queueing`, in which worker and process to `process`.
+`queueing` decides which resource is next, `process` in which worker and process it is reconciled.
 """

@@ -1,4 +1,4 @@
-"""What a reconciler is given: the outside world, Kubernetes, time and chance."""
+"""The dependencies of a reconciler: the external system, Kubernetes, time and randomness."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ __all__ = ["Collaborators", "Pace"]
 
 @dataclass(frozen=True)
 class Pace:
-    """How often a managed resource is looked at."""
+    """How often a managed resource is observed."""
 
     poll_interval: float = 60.0
-    """Seconds of the injected clock between two looks while nothing changes."""
+    """Poll interval, in seconds of the injected clock."""
     shortest_poll: float = 10.0
-    """The least that the annotation crossplane.io/poll-interval can ask for."""
+    """The shortest interval that the annotation crossplane.io/poll-interval can set."""
     jitter: float = 0.1
-    """Share of the poll interval by which each look is moved at random, so that resources spread."""
+    """Maximum share of the poll interval that is randomly added or subtracted, so that polls spread out."""
     creation_grace: float = 30.0
-    """Real seconds after a creation in which an absent external resource is taken for one that does not
-    show yet."""
+    """Real seconds after a creation during which an absent external resource counts as not visible yet."""
     uncertain_grace: float = 120.0
-    """Real seconds for which a deletion waits for what a creation that nobody knows the end of may yet make.
-    Longer than a reconcile and a call that goes on outside after its client has given up; see `Manager`."""
+    """Real seconds for which a deletion waits for the external resource of a creation with unknown result.
+    Longer than a reconcile plus a call that still takes effect after its client has given up; see
+    `Manager`."""
 
 
 @dataclass(frozen=True)
 class Collaborators:
-    """What a reconciler works with."""
+    """The dependencies of a reconciler."""
 
     connector: Connector
     writer: ManagedWriter
@@ -48,11 +48,11 @@ class Collaborators:
     pace: Pace = Pace()
     now: Callable[[], datetime] = utc_now
     deletion_held: Callable[[Managed], str] = lambda _: ""
-    """Why the external resource of a managed resource that is being deleted must not be deleted, with the way
-    out; "" where it may. Raises KubeError where that cannot be told now. See `deletion.DeletionHold`."""
+    """Why the external resource of a managed resource that is being deleted must be kept, and how to proceed;
+    "" if it may be deleted. Raises KubeError if that is unknown at present. See `deletion.DeletionHold`."""
     left: Callable[[Managed, str | None], None] = lambda *_: None
-    """Is told of a managed resource that went while its external resource was made, and of the external name.
-    See `leftovers.Leftovers`."""
+    """Called with a managed resource that was deleted during the creation of its external resource, and with
+    the external name. See `leftovers.Leftovers`."""
     resolve: Callable[[Managed], Mapping[str, Any]] = lambda _: {}
-    """The JSON merge patch of spec that fills in what the resource refers to, empty when there is nothing to
+    """The JSON merge patch of spec that fills in the resource's references; empty if there is nothing to
     write. Raises NotYet, ExternalError, KubeError. See `rules.references.resolve`."""

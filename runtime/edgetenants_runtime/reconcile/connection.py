@@ -24,7 +24,7 @@ __all__ = ["ConnectionPublisher"]
 
 _KUBERNETES_STORE = "default"
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
-"""Close to Kubernetes' own rule; whatever is no name at all must not become part of a path."""
+"""Close to Kubernetes' own rule. An invalid name must not become part of a URL path."""
 
 
 @dataclass(frozen=True)
@@ -32,23 +32,23 @@ class _Published:
     digest: str
     since: Stopwatch
     stored: tuple[tuple[ObjectKey, str], ...]
-    """The Secrets with their versions; "" for one that is not watched."""
+    """The Secrets with their resource versions; "" for one that is not watched."""
 
 
 class Watch(Protocol):
-    """Tells of Secrets that somebody else changed; see `published_secrets.PublishedSecrets`."""
+    """Detects changes to Secrets by other clients; see `published_secrets.PublishedSecrets`."""
 
     def written(self, stored: Mapping[str, Any]) -> None:
-        """The Secret was written, or found to be as it should."""
+        """The Secret was written, or found to be correct."""
         ...
 
     def stands(self, key: ObjectKey, version: str) -> bool | None:
-        """The Secret is there, and of no later version. None where that cannot be told now."""
+        """The Secret exists and has no later version. None if that is unknown at present."""
         ...
 
 
 class _Blind:
-    """Sees nothing."""
+    """Detects nothing."""
 
     def written(self, stored: Mapping[str, Any]) -> None: ...
 
@@ -57,14 +57,14 @@ class _Blind:
 
 @dataclass(frozen=True)
 class _Target:
-    """A Secret that a resource wants."""
+    """A Secret that a resource publishes to."""
 
     path: str
-    """Where the spec says so."""
+    """Path of the reference in spec."""
     key: ObjectKey
     type: str = CONNECTION_SECRET_TYPE
     type_path: str = ""
-    """Where the spec says the type; "" where it cannot."""
+    """Path of the type in spec; "" if it has none."""
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
 
@@ -72,36 +72,36 @@ class _Target:
 class ConnectionPublisher:
     """Writes Secrets of type connection.crossplane.io/v1alpha1, controlled by the managed resource.
 
-    Publishing adds and updates keys and never removes one. A Secret of somebody else is never overwritten.
-    When the resource names another Secret, the first stays as it is until the resource goes, as with
+    Publishing adds and updates keys and never removes one. It never overwrites a Secret of another owner. If
+    the resource changes to another Secret, the first remains unchanged until the resource is deleted, as with
     crossplane-runtime.
     """
 
     RECHECK_SECONDS = 600.0
-    """Real seconds after which a Secret that is not watched is looked at again: someone may have edited or
-    deleted it."""
+    """Real seconds after which a Secret that is not watched is read again: it may have been edited or
+    deleted."""
 
     def __init__(
         self, objects: Objects, namespace: str = "crossplane-system", watch: Watch | None = None
     ) -> None:
-        """`namespace` is the provider's: spec.publishConnectionDetailsTo names none."""
+        """`namespace` is the provider's: spec.publishConnectionDetailsTo has no namespace."""
         self._objects, self._namespace = objects, namespace
         self._watch: Watch = watch or _Blind()
         self._published: dict[str, _Published] = {}
         self._unpublished: dict[str, Mapping[str, bytes]] = {}
 
     def keep(self, mr: Managed, details: Mapping[str, bytes]) -> None:
-        """Remember details until they are published: a creation tells them once. Lost with the process, as
-        with crossplane-runtime."""
+        """Remember details until they are published: a creation returns them only once. They are lost if the
+        process ends, as with crossplane-runtime."""
         if details and _wanted(mr):
             self._unpublished[mr.uid] = {**self._unpublished.get(mr.uid, {}), **details}
 
     def publish(self, mr: Managed, details: Mapping[str, bytes]) -> None:
-        """Bring the Secrets to the details, and to those that were kept. Nothing happens where the resource
-        names none or there are no details.
+        """Write the details, and those that were kept, to the Secrets. Does nothing if the resource names no
+        Secret or there are no details.
 
-        Raises KubeError, and ExternalError for a Secret that is not this resource's own and for a store that
-        is not served.
+        Raises KubeError, and ExternalError for a Secret that does not belong to this resource or a store that
+        is not supported.
         """
         self.keep(mr, details)
         details = self._unpublished.get(mr.uid, {})
@@ -119,12 +119,12 @@ class ConnectionPublisher:
         self._unpublished.pop(mr.uid, None)
 
     def forget(self, uid: str) -> None:
-        """The resource is gone."""
+        """The resource was deleted."""
         self._published.pop(uid, None)
         self._unpublished.pop(uid, None)
 
     def _stands(self, known: _Published) -> bool:
-        """Nobody has deleted or changed what was published, as far as can be told."""
+        """As far as is known, no other client has deleted or changed the published Secrets."""
         told = [self._watch.stands(key, version) if version else None for key, version in known.stored]
         if False in told:
             return False
@@ -171,7 +171,7 @@ def _targets(mr: Managed, provider_namespace: str) -> Iterator[_Target]:
     if store != _KUBERNETES_STORE:
         raise ExternalError(
             f"{path}.configRef.name: expected {_KUBERNETES_STORE}, which is the Kubernetes store, "
-            f"got {store!r}: no other store is served",
+            f"got {store!r}: no other store is supported",
             retry=Retry.poll(),
         )
     metadata = to.get("metadata") or {}
@@ -200,20 +200,20 @@ def _owned(mr: Managed, target: _Target, stored: Mapping[str, Any]) -> bool:
     metadata, type_ = stored["metadata"], stored.get("type")
     controllers = [owner for owner in metadata.get("ownerReferences") or () if owner.get("controller")]
     owned = any(owner.get("uid") == mr.uid for owner in controllers)
-    # A connection Secret that lost its owner, in a restored backup for example, is taken over, and one that
-    # crossplane-runtime's Kubernetes store wrote for this very resource.
+    # Adopt a connection Secret that lost its owner, for example in a restored backup, and one that
+    # crossplane-runtime's Kubernetes store wrote for this resource.
     uid = (metadata.get("labels") or {}).get(LABEL_OWNER_UID)
     lost = uid == mr.uid or (uid is None and type_ == CONNECTION_SECRET_TYPE)
     if not owned and (controllers or not lost):
         raise ExternalError(
-            f"Secret {target.key} exists and is not this resource's connection Secret: it is left alone; "
-            f"name another one in {target.path}, or delete it",
+            f"Secret {target.key} already exists and is not this resource's connection Secret, so it is not "
+            f"overwritten; name another one in {target.path}, or delete it",
             retry=Retry.backoff(),
         )
     if target.type_path and type_ != target.type:
         raise ExternalError(
             f"{target.type_path}: Secret {target.key} has type {type_}, which cannot be changed to "
-            f"{target.type}; delete the Secret to have it made anew",
+            f"{target.type}; delete the Secret to have it recreated",
             retry=Retry.backoff(),
         )
     return owned

@@ -1,4 +1,4 @@
-"""Stands between the reconciler and external clients: says whether a write outside may begin, and counts."""
+"""Wraps external clients: decides whether an external write may start, and updates metrics."""
 
 from __future__ import annotations
 
@@ -21,35 +21,34 @@ __all__ = ["GuardedConnector", "Sightings", "StandDown"]
 
 
 class StandDown(BaseException):
-    """This process may not act any more: another one leads, or it was told to stop and its time is over.
+    """This process may no longer act: another one leads, or its shutdown time is over.
 
-    Not an Exception: nothing on the way up may take it for a failure of the resource and write it down.
+    Not an Exception, so that no caller takes it for a failure of the resource and writes it to status.
     """
 
     def __init__(self, before: str, *, made_nothing: bool = False) -> None:
-        """`before` is what was not begun any more; `made_nothing`: the external client was not called."""
+        """`before` is the action that was not started; `made_nothing`: the external client was not called."""
         super().__init__(before)
         self.made_nothing = made_nothing
 
 
 class Sightings(Protocol):
-    """Is told what external clients saw and did."""
+    """Records what external clients observed and did."""
 
     def up_to_date(self, mr: Managed) -> None:
-        """The external resource is as desired."""
+        """The external resource is up to date."""
         ...
 
     def repaired(self, mr: Managed) -> None:
-        """The external resource was not as desired, and has been updated."""
+        """The external resource was not up to date and has been updated."""
         ...
 
 
 class GuardedConnector:
-    """A connector whose clients begin no write while `may_act` is False or when the reconcile's time is
-    over."""
+    """A connector whose clients start no write while `may_act` is False or after the reconcile's deadline."""
 
     def __init__(self, connector: Connector, may_act: Callable[[], bool], sightings: Sightings) -> None:
-        """`may_act` is asked before each create, update and delete: it must be cheap."""
+        """`may_act` is called before each create, update and delete: it must be cheap."""
         self._connector, self._may_act, self._sightings = connector, may_act, sightings
 
     def connect(self, mr: Managed) -> ExternalClient:

@@ -1,15 +1,15 @@
-"""External resources whose managed resource went while they were made.
+"""External resources whose managed resource was deleted during their creation.
 
-The API server's Delete reads an object's finalizers, and deletes it a moment later on the condition of its
-uid alone (k8s.io/apiserver pkg/registry/generic/registry/store.go, Store.Delete). A finalizer that is written
-in that moment holds nothing: the resource is gone, and what the creation made belongs to nobody.
+The API server's Delete reads an object's finalizers, and deletes the object a moment later with only its uid
+as precondition (k8s.io/apiserver pkg/registry/generic/registry/store.go, Store.Delete). A finalizer that is
+written in between has no effect: the resource is deleted, and the new external resource is orphaned.
 
-    created ─▶ "not found" when that is noted ─▶ left ─┬─ another resource of its name is there ─▶ that has it
-                                                      └─ deleted as the resource would have been ─▶ gone
+    created ─▶ "not found" on the next write ─▶ orphaned ─┬─ another resource has its name ─▶ adopted
+                                                          └─ deleted like the resource's own ─▶ gone
 
-It is known to this process alone. One that ends meanwhile leaves the external resource where it is; the log
-has named it. Each namespace has a thread of its own while something of it is left, so that nobody waits for
-another's slow account.
+Only this process knows of it. If the process ends first, the external resource remains; the log names it.
+Each namespace with such resources has its own thread, so that no namespace waits for the slow account of
+another.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _log = structlog.get_logger("edgetenants_runtime.leftovers")
 
 _MOST: Final = 2000
 _MOST_OF_ONE: Final = 100
-"""Of one namespace."""
+"""The limit for one namespace."""
 _MOST_THREADS: Final = 32
 _ROUND_SECONDS: Final = 5.0
 _PATIENCE: Final = 5.0
-"""Real seconds for which a round waits for its threads; whoever takes longer is left out of the next."""
+"""Real seconds for which a round waits for its threads. Slower namespaces are skipped in the next round."""
 _TRIES: Final = 720
 """An hour of rounds."""
 
@@ -52,7 +52,7 @@ class _Left:
 
 
 class Leftovers:
-    """Of the managed resources of one kind. Thread-safe."""
+    """The orphaned external resources of one kind. Thread-safe."""
 
     def __init__(
         self,
@@ -60,23 +60,23 @@ class Leftovers:
         has_another: Callable[[Managed], bool],
         deletion_held: Callable[[Managed], str] = lambda _: "",
     ) -> None:
-        """`has_another`: there is a managed resource that would find the same external resource;
-        `deletion_held` as in Collaborators."""
+        """`has_another`: another managed resource has the same external resource; `deletion_held` as in
+        Collaborators."""
         self._connector, self._has_another, self._deletion_held = connector, has_another, deletion_held
         self._lock = threading.Lock()
         self._left: dict[str, OrderedDict[str, _Left]] = {}
-        """By namespace and uid; the namespace whose last turn is longest ago comes first."""
+        """By namespace and uid; the namespace that was processed least recently comes first."""
         self._busy: set[str] = set()
 
     def note(self, mr: Managed, external_name: str | None) -> None:
-        """The managed resource is gone, and its external resource was made just now."""
+        """The managed resource was deleted while its external resource was created."""
         with self._lock:
             of_one = self._left.setdefault(mr.share, OrderedDict())
             if len(of_one) < _MOST_OF_ONE and sum(map(len, self._left.values())) < _MOST:
                 of_one[mr.uid] = _Left(_deleted(mr, external_name))
 
     def round(self) -> float:
-        """Delete what can be; real seconds until the next round."""
+        """Delete what can be deleted; returns the real seconds until the next round."""
         with self._lock:
             turn = [share for share in self._left if share not in self._busy]
             turn = turn[: max(0, _MOST_THREADS - len(self._busy))]
@@ -111,13 +111,13 @@ class Leftovers:
     def _ends(self, left: _Left) -> bool:
         said = {"namespace": left.mr.namespace, "name": left.mr.name, "external_name": left.mr.external_name}
         if self._has_another(left.mr):
-            _log.info("what was left has a managed resource again", **said)
+            _log.info("an orphaned external resource has a managed resource again", **said)
             return True
         if self._is_gone(left.mr, said):
-            _log.info("deleted what was left of a managed resource that went while it was made", **said)
+            _log.info("deleted the external resource of a managed resource deleted during creation", **said)
             return True
         if left.tries >= _TRIES:
-            _log.error("what was left of a managed resource could not be deleted, and stays", **said)
+            _log.error("could not delete an orphaned external resource, giving up", **said)
             return True
         return False
 
@@ -127,9 +127,9 @@ class Leftovers:
         except StandDown:
             return False
         except (NotYet, ExternalError, KubeError) as error:
-            _log.debug("what was left is not gone yet", **said, error=str(error))
-        except Exception:  # noqa: BLE001 - one of them holds up no other
-            _log.exception("deleting what was left raised", **said)
+            _log.debug("an orphaned external resource is not deleted yet", **said, error=str(error))
+        except Exception:  # noqa: BLE001 - one of them must not block the others
+            _log.exception("deleting an orphaned external resource raised an exception", **said)
         return False
 
     def _delete(self, mr: Managed) -> bool:
@@ -145,7 +145,7 @@ class Leftovers:
 
 
 def _deleted(mr: Managed, external_name: str | None) -> Managed:
-    """As the resource would be, had its finalizer held it."""
+    """The resource as it would be if its finalizer had blocked the deletion."""
     metadata = {**mr.metadata, "deletionTimestamp": rfc3339(utc_now())}
     annotations = dict(mr.annotations)
     if external_name:

@@ -1,7 +1,7 @@
-"""Connection Secrets as they stand: one watch of metadata tells which were deleted or edited.
+"""Watches connection Secrets: one metadata-only watch reports which were deleted or edited.
 
-Without it each poll of each resource would have to ask for its Secret. The watch begins with the first Secret
-that is published, and its content is never read.
+Without it, each poll of each resource would have to read its Secret. The watch starts with the first
+published Secret and never reads the content.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["PublishedSecrets"]
 
 
 class PublishedSecrets:
-    """The Secrets of the connection type, of all kinds and providers. Thread-safe."""
+    """The Secrets of the connection type, for all kinds and providers. Thread-safe."""
 
     def __init__(self, client: KubeClient, rng: random.Random) -> None:
         self._wanted = threading.Event()
@@ -34,14 +34,14 @@ class PublishedSecrets:
         )
 
     def written(self, stored: Mapping[str, Any]) -> None:
-        """The Secret was written, or found to be as it should."""
+        """The Secret was written, or found to be correct."""
         self._wanted.set()
         if stored.get("type") == CONNECTION_SECRET_TYPE:
             # Never the content.
             self.informer.cache.observed({"metadata": stored["metadata"]})
 
     def stands(self, key: ObjectKey, version: str) -> bool | None:
-        """The Secret is there, and of no later version. None where that cannot be told now."""
+        """The Secret exists and has no later version. None if that is unknown at present."""
         if not self.informer.synced or self.informer.problem:
             return None
         held = self.informer.cache.get(key)

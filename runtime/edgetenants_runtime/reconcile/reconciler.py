@@ -1,7 +1,7 @@
-"""Reconciling one managed resource: Crossplane's contract, one line a step.
+"""Reconciles one managed resource by Crossplane's contract, one line per step.
 
-The order, the event reasons, annotations and conditions are crossplane-runtime's (pkg/reconciler/managed);
-people and tools rely on them. Every `return` ends a reconcile with at most one write of status.
+The order, event reasons, annotations and conditions are crossplane-runtime's (pkg/reconciler/managed), as
+users and tools rely on them. Every `return` ends a reconcile with at most one write of status.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ __all__ = ["Reconciler"]
 
 _log = structlog.get_logger("edgetenants_runtime.reconciler")
 
-_UNANSWERED = "The answer to its creation was lost"
-_RESTARTED = "The provider was restarted since it tried to create this, and does not know how that ended"
+_UNANSWERED = "The response to the create request was lost"
+_RESTARTED = "The provider restarted after its create request and does not know the result"
 _CREATION_UNCERTAIN = (
     f"cannot determine creation result - remove the {names.EXTERNAL_CREATE_PENDING} annotation "
     "if it is safe to proceed"
 )
 _COLLECTORS = frozenset({"foregroundDeletion", "orphan"})
-"""Finalizers of Kubernetes' garbage collector: it waits for dependents, not for us, and neither do we for
+"""Finalizers of Kubernetes' garbage collector. It waits for dependents, not for us, so we do not wait for
 it."""
 
 
@@ -53,11 +53,11 @@ class Reconciler:
         self._known = _Known()
 
     def reconcile(self, mr: Managed) -> Outcome:
-        """One pass over the contract. Raises nothing but what ends the process."""
+        """Reconcile once. Raises only what ends the process."""
         return _Pass(self._kind, self._with, self._known, mr).run()
 
     def forget(self, uid: str) -> None:
-        """The managed resource is gone: let go of what is remembered of it."""
+        """The managed resource was deleted: drop what is remembered about it."""
         self._known.forget(uid)
         self._with.writer.forget(uid)
         self._with.connections.forget(uid)
@@ -65,21 +65,21 @@ class Reconciler:
 
 @dataclass(frozen=True)
 class _Creations:
-    """What this process knows of the creations of one external resource."""
+    """What this process knows about the creations of one external resource."""
 
     seen: bool = False
-    """Seen since the last creation began: its absence is no delay of the outside."""
+    """The external resource was observed since the last creation started, so its absence is not a delay."""
     refused: bool = False
-    """Each creation since the last success was clearly refused: there is nothing to show."""
+    """Every creation since the last success was clearly rejected: no external resource can appear."""
     unanswered_at: datetime | None = None
-    """When the last creation ended of which nobody knows what it made."""
+    """When the last creation with unknown result ended."""
     unwritten: Mapping[str, str] = field(default_factory=dict)
-    """Annotations that say how the last creation ended and could not be written, the name that the outside
-    world chose among them."""
+    """Annotations with the result of the last creation that could not be written yet, including the name that
+    the external API chose."""
 
 
 class _Known:
-    """What only this process knows of external resources, so that it need not wait for what may yet show.
+    """What only this process knows about external resources, to avoid waiting for resources to appear.
     Thread-safe for different resources."""
 
     def __init__(self) -> None:
@@ -107,7 +107,7 @@ class _Known:
         self._note(uid, replace(self.of(uid), unwritten=dict(annotations)))
 
     def begins_to_wait(self, uid: str, for_: str) -> bool:
-        """It did not wait for that before."""
+        """Note what it waits for. True: it did not wait for that before."""
         with self._lock:
             before, self._waits[uid] = self._waits.get(uid), for_
         return before != for_
@@ -130,7 +130,7 @@ class _Pass(Telling):
         self.known = known
         self.may = Permissions(create=False, update=False, delete=False, late_initialize=False)
         self.none_is_open = False
-        """No earlier creation is left of which nobody knows what it made."""
+        """No earlier creation has an unknown result."""
 
     def run(self) -> Outcome:
         try:
@@ -190,7 +190,7 @@ class _Pass(Telling):
             with step(Step.DISCONNECT):
                 client.disconnect()
         except StepFailed as failure:
-            # Told, and no more: what the reconcile did stands.
+            # Only reported: the result of the reconcile remains valid.
             why = explain(failure)
             _log.warning("cannot disconnect", error=why.message, exc_info=why.bug)
             self.tell(EventReason.CANNOT_DISCONNECT, why.message, type_=EventType.WARNING)
@@ -198,13 +198,13 @@ class _Pass(Telling):
     # The steps.
 
     def pause(self) -> Outcome:
-        goes_on = "its deletion goes on" if self.mr.deleted else "it goes on"
+        what = "the deletion" if self.mr.deleted else "reconciliation"
         paused = conditions.reconcile_paused(
-            f"Reconciliation is paused via {self.paused_by()}. Remove that, and {goes_on}."
+            f"Reconciliation is paused via {self.paused_by()}. Remove it to resume {what}."
         )
         if self.news(paused):
             self.tell(EventReason.PAUSED, paused.message)
-        # A spec that asks for the pause has what it asks for; a spec that changes under one waits.
+        # A pause in spec counts as observed. A spec that changes while the annotation pauses it waits.
         asked = not self.mr.management_policies
         self.report(*(() if asked else self.waiting(paused.message)), synced=paused, acted_upon=asked)
         return Outcome(Next.NEVER)
@@ -215,19 +215,20 @@ class _Pass(Telling):
         return "an empty spec.managementPolicies"
 
     def orphan(self) -> Outcome:
-        # Not observed first: an orphan must go although the outside world cannot be reached.
+        # Do not observe: an orphan must be released even if the external system is unreachable.
         with step(Step.RELEASE):
             self.release()
         return Outcome(Next.NEVER)
 
     def initialize(self) -> None:
         pace = self.having.pace
-        # How often to look is no reason to keep what is being deleted.
+        # A malformed poll interval must not block a deletion.
         annotations = {} if self.mr.deleted else self.mr.annotations
         interval = meta.poll_interval(annotations, default=pace.poll_interval, shortest=pace.shortest_poll)
         self.poll_seconds = interval * self.having.rng.uniform(1 - pace.jitter, 1 + pace.jitter)
         if self.mr.external_name is None and self.kind.deterministic_name:
-            # Written with the next write of metadata, so that a new resource costs one write and not three.
+            # Written with the next write of metadata, so that a new resource needs one write instead of
+            # three.
             self.unsaved[names.EXTERNAL_NAME] = self.mr.name
             self.mr = self.mr.with_annotations(self.unsaved)
 
@@ -235,17 +236,17 @@ class _Pass(Telling):
         annotations = self.known.of(self.mr.uid).unwritten
         chosen = annotations.get(names.EXTERNAL_NAME)
         if self.kind.deterministic_name and not chosen:
-            # A creation that can be repeated says all of this anew: nothing waits for it.
+            # A repeatable creation writes all of this again: nothing waits for it.
             annotations = {}
         if chosen and self.mr.external_name not in (None, chosen):
-            # Somebody has found what was made, and says so.
+            # A user has found the created external resource and set its name.
             annotations = {}
         if annotations:
             self.set_critical(annotations)
 
     def refuse_uncertain_creation(self) -> None:
         if meta.creation(self.mr.annotations).incomplete and not self.kind.deterministic_name:
-            # Creating again could make a second external resource that nobody knows of.
+            # Creating it again could create a second, unknown external resource.
             raise ExternalError(_CREATION_UNCERTAIN, retry=Retry.never())
 
     def held_by_others(self) -> list[str]:
@@ -255,12 +256,14 @@ class _Pass(Telling):
         waits = f"Waiting for other finalizers: {', '.join(self.held_by_others())}"
         if self.known.begins_to_wait(self.mr.uid, waits):
             self.tell(EventReason.PENDING, waits)
-        # Events end after an hour, and this may last for days.
-        self.report(synced=conditions.reconcile_success(f"{waits}. Whoever set them takes them off."))
+        # Events expire after an hour, and this may take days.
+        self.report(
+            synced=conditions.reconcile_success(f"{waits}. The controllers that set them must remove them.")
+        )
         return Outcome(Next.REAL_BACKOFF)
 
     def resolve(self) -> None:
-        # Not while deleting: what is referred to is likely to go, too.
+        # Not during deletion: the referenced objects are likely being deleted too.
         if not self.mr.deleted:
             # Written with the next write of metadata, like the external name.
             self.resolved = self.having.resolve(self.mr)
@@ -275,7 +278,7 @@ class _Pass(Telling):
             policy = ", ".join(self.mr.management_policies)
             raise ExternalError(
                 f"external resource does not exist, and spec.managementPolicies [{policy}] does not permit "
-                f"to create it; the annotation {names.EXTERNAL_NAME} must name an existing one",
+                f"creating it; set the annotation {names.EXTERNAL_NAME} to the name of an existing one",
                 conditions=[conditions.unavailable("The external resource does not exist.")],
                 retry=Retry.poll(),
             )
@@ -291,15 +294,15 @@ class _Pass(Telling):
         return creation.succeeded_within(self.having.pace.creation_grace, self.having.now())
 
     def may_yet_be_made(self) -> bool:
-        """Nobody knows what the last creation made, and its call may still run: once let go, nobody would
-        know of what it makes."""
+        """The result of the last creation is unknown, and its call may still be running. If the managed
+        resource were released now, the external resource would be orphaned."""
         now, longest = self.having.now(), self.having.pace.uncertain_grace
         known = self.known.of(self.mr.uid)
         if known.unanswered_at and meta.within(longest, known.unanswered_at, now):
             return True
         if known.seen or known.refused or self.mr.deletion_began:
             return False
-        # What another process knew is lost. It began the creation before the deletion was asked for.
+        # Another process's knowledge is lost. It started the creation before the deletion was requested.
         asked = self.mr.deleted_at
         uncertain = meta.creation(self.mr.annotations).attempted_since_success
         return uncertain and asked is not None and meta.within(longest, asked, now)
@@ -308,11 +311,11 @@ class _Pass(Telling):
         self.tell(EventReason.PENDING, "Waiting for external resource existence to be confirmed")
         if self.mr.deleted:
             why = _UNANSWERED if self.known.of(self.mr.uid).unanswered_at else _RESTARTED
-            # Not Ready with the reason Deleting: that says that what was made is known.
+            # Do not set Ready to Deleting: that means that the external resource is known.
             self.report(
                 synced=conditions.reconcile_success(
-                    f"{why}, so what was asked for may come yet. This resource goes after "
-                    f"{self.having.pace.uncertain_grace:.0f} s without it. Nobody needs to act."
+                    f"{why}, so the external resource may still appear. This resource is deleted if it has "
+                    f"not appeared after {self.having.pace.uncertain_grace:.0f} s. No action is needed."
                 )
             )
         return Outcome(Next.REAL_BACKOFF)
@@ -359,7 +362,7 @@ class _Pass(Telling):
             self.creation_failed(failure.cause)
             raise
         except BaseException as why:
-            # The process stands down or ends.
+            # The process may no longer act, or ends.
             self.cut_off(why)
             raise
         self.having.connections.keep(self.mr, change.connection_details)
@@ -377,11 +380,11 @@ class _Pass(Telling):
         return self.look_soon(change)
 
     def leave(self, change: Change) -> None:
-        """The API server deleted the resource although it got its finalizer (leftovers.py has why): nobody
-        has what was made."""
+        """The API server deleted the resource although it got its finalizer (see leftovers.py for the
+        reason): the new external resource is orphaned."""
         external_name = change.external_name or self.mr.external_name
         _log.error(
-            "the resource was deleted while its external resource was made, which is left",
+            "the managed resource was deleted during creation, its external resource is orphaned",
             namespace=self.mr.namespace,
             name=self.mr.name,
             external_name=external_name,
@@ -390,11 +393,10 @@ class _Pass(Telling):
             self.having.left(self.mr, external_name)
 
     def begin_creation(self) -> None:
-        # Before the call, and it must fail on a conflict: if we die after the call, the annotation is all
-        # that says that an external resource may exist, and the finalizer all that keeps it from being
-        # forgotten.
+        # Before the call, and it must fail on a conflict: if the process dies after the call, only the
+        # annotation shows that an external resource may exist, and only the finalizer prevents orphaning it.
         creation = meta.creation(self.mr.annotations)
-        # One refusal says nothing of the attempts before it, of which another process may have made some.
+        # One rejection says nothing about earlier attempts, some of them by other processes.
         self.none_is_open = not creation.attempted_since_success or self.known.of(self.mr.uid).refused
         self.known.begin_creation(self.mr.uid)
         annotations = dict(self.unsaved)
@@ -404,19 +406,19 @@ class _Pass(Telling):
 
     def creation_failed(self, cause: Exception) -> None:
         if not _nothing_was_made(cause):
-            # Not noted as a failure: it would be tried again, and a generated name would have two external
+            # Do not record a failure: it would be retried, and a generated name could get two external
             # resources.
             self.known.unanswered(self.mr.uid, self.having.now())
         elif self.none_is_open:
             self.known.refused(self.mr.uid)
             self.note_failed_creation()
         elif not self.kind.deterministic_name:
-            # Begun anew since the last one, which had ended.
+            # It was started after the previous one had ended.
             self.note_failed_creation()
 
     def cut_off(self, why: BaseException) -> None:
         if not (isinstance(why, StandDown) and why.made_nothing):
-            # The call may have been made.
+            # The call may have been sent.
             self.known.unanswered(self.mr.uid, self.having.now())
             return
         if self.none_is_open:
@@ -425,21 +427,21 @@ class _Pass(Telling):
             self.take_back()
 
     def take_back(self) -> None:
-        """What was announced was not begun: a generated name would wait for people."""
+        """Record that the announced creation was not started: a generated name would wait for a user."""
         failed = meta.creation_failed(meta.creation(self.mr.annotations).ends(self.having.now()))
         with contextlib.suppress(KubeError):
-            # At the version of the announcement and no later: who leads now may have made one of its own.
+            # Only at the version of the announcement: the new leader may have written its own.
             self.having.writer.patch_metadata(self.mr, annotations=failed, finalizers=self.mr.finalizers)
 
     def note_failed_creation(self) -> None:
         creation = meta.creation(self.mr.annotations)
         if self.kind.deterministic_name and not creation.incomplete:
-            # An earlier attempt has noted it; each further write would wake the composite for nothing.
+            # An earlier attempt recorded it; each further write would requeue the composite for nothing.
             return
         try:
             self.set_critical(meta.creation_failed(creation.ends(self.having.now())))
         except KubeError as error:
-            # Told and not raised: why the creation failed matters more.
+            # Emit an event and do not raise: the cause of the failed creation matters more.
             self.tell(Step.ANNOTATE.value.reason, str(error), type_=EventType.WARNING)
 
     def save_creation(self, change: Change) -> None:
@@ -450,7 +452,7 @@ class _Pass(Telling):
         self.set_critical(annotations)
 
     def set_critical(self, annotations: Mapping[str, str]) -> None:
-        # Known until it is written: a generated name that is nowhere else would be lost.
+        # Remember it until it is written: otherwise a generated name would be lost.
         self.known.unwritten(self.mr.uid, annotations)
         written = self.having.writer.set_critical_annotations(self.mr, annotations)
         self.known.unwritten(self.mr.uid, {})
@@ -466,7 +468,9 @@ class _Pass(Telling):
 
     def settle(self) -> Outcome:
         if not self.seen.up_to_date:
-            _log.debug("external resource differs and is not updated now", diff=self.seen.diff)
+            _log.debug(
+                "external resource differs from desired state and is not updated now", diff=self.seen.diff
+            )
         if self.mr.deleted:
             self.report(conditions.deleting())
         else:
@@ -488,7 +492,7 @@ class _Pass(Telling):
         self.report(change=change)
         return self.again(self.seen.poll_after if change.requeue_after is None else change.requeue_after)
 
-    # When to look again.
+    # When to reconcile again.
 
     def again(self, sooner: float | None) -> Outcome:
         seconds = self.poll_seconds if sooner is None else min(sooner, self.poll_seconds)
@@ -501,5 +505,5 @@ class _Pass(Telling):
 
 
 def _nothing_was_made(cause: Exception) -> bool:
-    # A bug or a lost answer may have come after the creation.
+    # A bug or a lost response may have come after the creation.
     return isinstance(cause, (NotYet, ExternalError)) and cause.made_nothing

@@ -1,7 +1,7 @@
-"""The steps of a reconcile, and what is said and done when one fails.
+"""The steps of a reconcile, and how a failed step is reported and retried.
 
-A failing step is a row here, not a branch in the reconciler: log, event and condition take their words from
-the row.
+A failed step is a row in a table here, not a branch in the reconciler: the row has the text for the log, the
+event and the condition.
 """
 
 from __future__ import annotations
@@ -26,19 +26,20 @@ class Next(StrEnum):
     NEVER = "Never"
     """When it changes."""
     AFTER = "After"
-    """After seconds of the injected clock, or when it changes."""
+    """After a number of seconds of the injected clock, or when it changes."""
     BACKOFF = "Backoff"
-    """With its exponential back-off on the injected clock."""
+    """With exponential back-off on the injected clock."""
     REAL_BACKOFF = "RealBackoff"
-    """With its exponential back-off in real time: the API server is in trouble, or has a newer version than
-    the cache."""
+    """With exponential back-off in real time: the API server has a problem, or has a newer version than the
+    cache."""
     SOON = "Soon"
-    """At once, in real time: a write took in what somebody else changed, which no watch tells any more."""
+    """Immediately, in real time: a write returned a change by another client, which the watch does not report
+    again."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a reconcile ended."""
+    """The result of a reconcile."""
 
     next: Next
     seconds: float = 0.0
@@ -49,17 +50,17 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Says:
-    """The words of a step that failed."""
+    """How a failed step is reported."""
 
     reason: EventReason
     words: str = ""
-    """Before the cause in the condition's message."""
+    """Prefix of the cause in the condition's message."""
     ready: Condition | None = None
-    """Ready while the step fails, where the client does not say better."""
+    """Ready while the step fails, unless the client sets it."""
 
 
 class Step(Enum):
-    """What a reconcile does, in order."""
+    """The steps of a reconcile, in order."""
 
     RECONCILE = Says(EventReason.CANNOT_INITIALIZE, "reconcile failed")
     """Anything between the steps."""
@@ -69,7 +70,9 @@ class Step(Enum):
     RESOLVE = Says(EventReason.CANNOT_RESOLVE, "cannot resolve references")
     CONNECT = Says(EventReason.CANNOT_CONNECT, "connect failed")
     OBSERVE = Says(EventReason.CANNOT_OBSERVE, "observe failed")
-    JUDGE_DELETION = Says(EventReason.CANNOT_DELETE, "cannot tell whether the deletion is held", deleting())
+    JUDGE_DELETION = Says(
+        EventReason.CANNOT_DELETE, "cannot determine whether the deletion is held", deleting()
+    )
     DELETE = Says(EventReason.CANNOT_DELETE, "delete failed", deleting())
     RELEASE = Says(EventReason.CANNOT_UPDATE_MANAGED, "cannot remove managed resource finalizer", deleting())
     PUBLISH = Says(EventReason.CANNOT_PUBLISH, "cannot publish connection details")
@@ -96,7 +99,7 @@ class StepFailed(Exception):  # noqa: N818 - says what happened
 
 
 class step:  # noqa: N801 - reads as a statement: `with step(Step.OBSERVE):`
-    """Turns any exception of its block into StepFailed; never swallows one."""
+    """Turns any exception of its block into StepFailed; never suppresses one."""
 
     def __init__(self, which: Step) -> None:
         self._which = which
@@ -113,7 +116,7 @@ class step:  # noqa: N801 - reads as a statement: `with step(Step.OBSERVE):`
 
 @dataclass(frozen=True)
 class Explanation:
-    """A failure in words for people, and how it is retried."""
+    """The message and conditions for a failure, and how it is retried."""
 
     message: str
     conditions: tuple[Condition, ...]
@@ -123,7 +126,7 @@ class Explanation:
 
 
 def explain(failure: StepFailed) -> Explanation:
-    """What to say of a failed step. An exception that no one declared is a bug: its text stays in the log."""
+    """The explanation of a failed step. An undeclared exception is a bug: its text is only logged."""
     says, cause = failure.step.value, failure.cause
     ready = (says.ready,) if says.ready else ()
     match cause:
@@ -134,7 +137,7 @@ def explain(failure: StepFailed) -> Explanation:
         case KubeError():
             return Explanation(_said(says, str(cause)), ready, None)
         case _:
-            text = _said(says, f"unexpected {type(cause).__name__}; the provider's log has the details")
+            text = _said(says, f"unexpected {type(cause).__name__}; see the provider's log for details")
             return Explanation(text, (*ready, unforeseen(text)), Retry.backoff(), bug=True)
 
 

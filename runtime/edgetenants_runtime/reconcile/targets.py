@@ -1,8 +1,8 @@
-"""The objects that managed resources refer to: how they are read, and who waits for them.
+"""The objects that managed resources refer to: how they are read, and which resources wait for them.
 
 Our own kinds are read from their informers, and a change requeues the resources that wait for it. Kinds of
-other providers are asked for at each reconcile that needs them: a watch would need rights that the provider
-does not have by itself, and a kind that is not installed would be asked for in vain.
+other providers are read on each reconcile that needs them: a watch would need permissions that the provider
+does not have by default, and would fail for a kind that is not installed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class Reader(Protocol):
-    """What is asked of the API server here; `kube.client.KubeClient` is one."""
+    """The API server requests used here; `kube.client.KubeClient` implements them."""
 
     def get(self, kind: ResourceKind, key: ObjectKey) -> dict[str, Any]:
         """One object. Raises KubeError."""
@@ -46,7 +46,7 @@ class Targets:
     def __init__(
         self, reader: Reader, informer_of: Callable[[ResourceKind], Informer | None] = lambda _: None
     ) -> None:
-        """`informer_of` finds the informer of a kind of our own, None where there is none."""
+        """`informer_of` returns the informer of one of our own kinds; None if there is none."""
         self._reader = reader
         self._informer_of = informer_of
 
@@ -85,7 +85,7 @@ def kinds_of(target: ReferenceTarget) -> tuple[ResourceKind, ...]:
 
 
 def own_kinds(kind: ManagedKind) -> tuple[ResourceKind, ...]:
-    """The kinds of our own that a kind's fields refer to, each once."""
+    """Our own kinds that a kind's fields refer to, each once."""
     own = [kinds_of(field.target)[0] for field in kind.references if not field.target.provider]
     return tuple(dict.fromkeys(own))
 
@@ -97,7 +97,7 @@ def by_target(kind: ManagedKind) -> Callable[[Mapping[str, Any]], tuple[str, ...
         try:
             looked_up = list(asks(Managed(obj), kind.references))
         except MalformedAnnotation:
-            # Its reconcile says so; nothing that happens elsewhere helps.
+            # Its reconcile reports that; no change of another object helps.
             return ()
         return tuple(dict.fromkeys(value for ask in looked_up for value in _waits(ask)))
 
@@ -107,7 +107,7 @@ def by_target(kind: ManagedKind) -> Callable[[Mapping[str, Any]], tuple[str, ...
 def follow(
     target: Informer, kind: ManagedKind, referrers: Cache, enqueue: Callable[[ObjectKey], None]
 ) -> None:
-    """Have the managed resources of a kind reconciled when an object changes that they wait for or follow;
+    """Reconcile the managed resources of a kind when an object changes that they wait for or follow. Call it
     before the informer starts."""
 
     def on_change(change: ObjectChange) -> None:
@@ -115,14 +115,14 @@ def follow(
             enqueue(key)
 
     target.add_handler(on_change)
-    # What we write ourselves, such as the id of a connection group, is no news to the informer.
+    # The informer does not report our own writes, such as the id of a connection group.
     target.cache.on_own_write(on_change)
 
 
 def waiting_for(
     kind: ManagedKind, target: ResourceKind, cache: Cache, change: ObjectChange
 ) -> list[ObjectKey]:
-    """The managed resources of a kind, in their `cache`, that a change of a target concerns."""
+    """The managed resources of a kind, in their `cache`, that a change of a target affects."""
     if not _is_news(kind, target, change):
         return []
     names = (
@@ -133,7 +133,7 @@ def waiting_for(
 
 
 def _is_news(kind: ManagedKind, target: ResourceKind, change: ObjectChange) -> bool:
-    """What is taken from the target, or what it is selected by, has changed."""
+    """The value that is read from the target, or a property that it is selected by, has changed."""
     paths = {
         field.target.value
         for field in kind.references
@@ -169,7 +169,7 @@ def _any(plural: str, group: str, namespace: str) -> str:
 
 
 def _read(target: ReferenceTarget, ask: Callable[[ResourceKind], T]) -> T:
-    """The answer in the first version that is served. Raises ExternalError, KubeError."""
+    """The response for the first version that is served. Raises ExternalError, KubeError."""
     for kind in kinds_of(target):
         try:
             return ask(kind)

@@ -1,4 +1,4 @@
-"""What a reconcile writes to its managed resource and tells of it, and what a failed step leads to."""
+"""What a reconcile writes to its managed resource and emits as events, and how it handles a failed step."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _log = structlog.get_logger("edgetenants_runtime.reconciler")
 
 _LOOKS = frozenset({Step.CONNECT, Step.OBSERVE})
 _LONGEST_LOGGED = 4096
-"""Characters of a failure in one line of the log."""
+"""Characters of an error in one log line."""
 
 
 class Telling:
-    """One reconcile of one managed resource, as far as Kubernetes sees it; `mr` is always the newest version
-    read or written."""
+    """The Kubernetes side of one reconcile of one managed resource. `mr` is always the newest version that
+    was read or written."""
 
     def __init__(self, kind: ManagedKind, having: Collaborators, mr: Managed) -> None:
         self.kind, self.having, self.mr = kind, having, mr
@@ -55,7 +55,7 @@ class Telling:
     # Writing and telling.
 
     def save(self, annotations: Mapping[str, str]) -> None:
-        """Set annotations and the finalizer in one write; none where nothing is missing."""
+        """Set annotations and the finalizer in one write, or none if nothing is missing."""
         finalizers = meta.with_finalizer(self.mr.finalizers)
         if annotations or tuple(finalizers) != self.mr.finalizers or self.resolved:
             self.mr = self.having.writer.patch_metadata(
@@ -64,12 +64,12 @@ class Telling:
         self.unsaved, self.resolved = {}, {}
 
     def release(self) -> None:
-        """Let the managed resource go."""
+        """Remove the finalizer of the managed resource."""
         finalizers = meta.without_finalizer(self.mr.finalizers)
         try:
             self.having.writer.patch_metadata(self.mr, annotations={}, finalizers=finalizers)
         except NotFound:
-            # Somebody else removed the finalizer: it is gone already.
+            # Another client removed the finalizer: the resource is already deleted.
             return
 
     def report(
@@ -79,8 +79,8 @@ class Telling:
         synced: Condition | None = None,
         acted_upon: bool | None = None,
     ) -> None:
-        """Bring the status to what was observed, then to `said`, then to the change. The generation was
-        acted upon where the outside world was looked at, unless `acted_upon` says otherwise."""
+        """Write the status from the observation, then `said`, then the change. The generation counts as
+        observed if the external resource was observed, unless `acted_upon` says otherwise."""
         change = change or Change()
         with step(Step.REPORT):
             under_way = operations.told(self.mr, self.seen, change.operation) if self.looked else ()
@@ -96,17 +96,17 @@ class Telling:
             )
 
     def write(self, report: Report) -> None:
-        """Bring the status to the report."""
+        """Write the report to the status."""
         self.wrote(self.having.writer.write_status(self.mr, report), over=self.mr)
 
     def wrote(self, written: Managed, *, over: Managed) -> None:
-        """Go on from what is stored now. A write that does not insist on the version takes in what others
-        changed meanwhile, and the watch will tell nobody of that any more."""
+        """Continue with the stored version. A write without a version precondition returns the changes that
+        others made meanwhile, and the watch no longer reports them."""
         self.overtaken |= written.with_annotations(self.unsaved).asked_for != over.asked_for
         self.mr = written
 
     def handled_request(self) -> dict[str, str]:
-        """The status field that acknowledges a requested reconcile, where one was requested."""
+        """The status field that acknowledges a requested reconcile, if one was requested."""
         requested = cut(self.mr.annotations.get(names.RECONCILE_REQUESTED_AT) or "", LONGEST_REQUEST)
         if not requested or self.mr.paused or requested == self.mr.status.get("lastHandledReconcileAt"):
             return {}
@@ -120,33 +120,33 @@ class Telling:
         self.having.recorder.event(self.mr, type_, reason, f"{message}: {detail}" if detail else message)
 
     def told_before(self, message: str) -> bool:
-        """The last reconcile failed, too, and in the same words."""
+        """The last reconcile failed with the same message."""
         stored = self.mr.condition(ConditionType.SYNCED)
         if stored is None or stored.reason != SyncedReason.RECONCILE_ERROR:
             return False
         return same_message(stored.message, cut(message))
 
     def news(self, condition: Condition) -> bool:
-        """The condition is not the stored one already, so that it is worth an event."""
+        """The condition differs from the stored one, so that an event is useful."""
         stored = self.mr.condition(condition.type)
         return stored is None or (stored.reason, stored.message) != (condition.reason, condition.message)
 
     # What a failed step leads to.
 
     def failed(self, failure: StepFailed) -> Outcome:
-        """Tell of the failure as its cause deserves; when to try again."""
+        """Report the failure according to its cause, and decide when to retry."""
         match failure.cause:
             case Conflict():
-                # Somebody wrote meanwhile. Nothing is wrong, so nothing is said. The watch brings what they
-                # wrote; a cache that lags is given time, as each look costs calls outside.
+                # Another client changed the object. That is not an error, so it is not reported. The watch
+                # delivers the change; wait for a lagging cache, as each reconcile costs external calls.
                 return Outcome(Next.REAL_BACKOFF)
             case NotServed() as unknown if unknown.operation.kind == self.kind:
-                # An API server that has just started, or the kind goes and its objects with it.
+                # The API server has just started, or the kind is being removed together with its objects.
                 return Outcome(Next.REAL_BACKOFF, failed=True)
             case NotFound() as gone if gone.operation.kind == self.kind:
                 return Outcome(Next.NEVER)
             case KubeError() as error if error.transient:
-                _log.warning("the API server does not answer, backing off", error=str(error))
+                _log.warning("the API server does not respond, backing off", error=str(error))
                 return Outcome(Next.REAL_BACKOFF, failed=True)
             case NotYet() as not_yet:
                 return self.not_yet(failure.step, not_yet)
@@ -154,7 +154,7 @@ class Telling:
                 return self.explain(failure)
 
     def not_yet(self, at: Step, cause: NotYet) -> Outcome:
-        """The world is not ready: no error."""
+        """A dependency is not ready: no error."""
         self.tell(EventReason.PENDING, cause.message)
         meanwhile = (at.value.ready,) if at.value.ready else ()
         try:
@@ -164,9 +164,9 @@ class Telling:
         return Outcome(Next.AFTER, cause.after)
 
     def explain(self, failure: StepFailed) -> Outcome:
-        """An error: event, Synced, and what the step says of Ready."""
+        """Report an error: an event, Synced, and the step's Ready condition."""
         why = explain(failure)
-        # Else whoever touches a failing object again and again fills the log.
+        # Otherwise a client that repeatedly touches a failing object would fill the log.
         log = _log.debug if self.told_before(why.message) else _log.warning
         error = cut(why.message, _LONGEST_LOGGED)
         log("reconcile failed", step=failure.step.name, error=error, exc_info=why.bug)
@@ -186,23 +186,23 @@ class Telling:
         return outcome_of(why.retry, self.poll_seconds)
 
     def unreported(self, failure: StepFailed, why: Explanation) -> Outcome:
-        """The status could not be written. One that no server stores is left as it is, and Synced says so."""
+        """The status could not be written. If the API server rejects it, only Synced is written to say so."""
         if isinstance(failure.cause, (TooLarge, Invalid)):
             try:
                 synced = conditions.reconcile_error(why.message)
                 self.write(Report(conditions=(synced,), acted_upon=False))
             except KubeError as error:
-                _log.warning("cannot write even Synced", error=str(error))
+                _log.warning("cannot write the Synced condition either", error=str(error))
         return Outcome(Next.REAL_BACKOFF, failed=True)
 
     def waiting(self, cause: str) -> tuple[Condition, ...]:
-        """What the provider says of a change that nobody has looked at."""
+        """The connector's conditions for a change that waits, if the external resource was not observed."""
         connector = self.having.connector
         if self.looked or not isinstance(connector, TellsOfWaiting):
             return ()
         return connector.waiting(self.mr, cause)
 
     def unseen(self, failure: StepFailed, why: Explanation) -> tuple[Condition, ...]:
-        """Ready is Unknown where a bug kept us from ever looking."""
+        """Ready is Unknown if a bug prevented the first observation."""
         never = failure.step in _LOOKS and self.mr.condition(ConditionType.READY) is None
         return (conditions.never_observed(why.message),) if why.bug and never else ()

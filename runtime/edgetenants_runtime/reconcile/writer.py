@@ -1,4 +1,4 @@
-"""Every write to a managed resource, each with its rule for conflicts."""
+"""All writes to a managed resource, each with its rule for conflicts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _log = structlog.get_logger("edgetenants_runtime.writer")
 _STATUS_ATTEMPTS = 3
 _CRITICAL_PAUSES = (0.2, 0.5, 1.0, 2.0, 4.0)
 _FINAL = (NotFound, Invalid, TooLarge)
-"""Not mended by another try. Whoever fills up the annotations of an object would have a worker wait."""
+"""Errors that a retry cannot fix. Otherwise an object with too large annotations would keep a worker
+waiting."""
 
 
 def _pause(seconds: float) -> None:
@@ -31,8 +32,8 @@ def _pause(seconds: float) -> None:
 
 
 class ManagedWriter:
-    """Writes to the managed resources of one kind. Every method answers the resource as stored afterwards,
-    which the cache has then seen too, and raises KubeError."""
+    """Writes to the managed resources of one kind. Every method returns the resource as stored, updates the
+    cache with it, and raises KubeError."""
 
     def __init__(
         self,
@@ -55,8 +56,8 @@ class ManagedWriter:
         finalizers: Sequence[str],
         spec: Mapping[str, Any] | None = None,
     ) -> Managed:
-        """Set annotations, finalizers and what was resolved (a merge patch of spec) in one write; raises
-        Conflict when the resource has moved on."""
+        """Set annotations, finalizers and resolved references (a merge patch of spec) in one write. Raises
+        Conflict if the resource has changed."""
         metadata: dict[str, Any] = {"resourceVersion": mr.resource_version}
         if annotations:
             metadata["annotations"] = dict(annotations)
@@ -65,13 +66,12 @@ class ManagedWriter:
         return self._patch(mr, {"metadata": metadata} | ({"spec": spec} if spec else {}))
 
     def set_critical_annotations(self, mr: Managed, annotations: Mapping[str, str]) -> Managed:
-        """Set annotations that must not be lost: on the resource whatever its version, tried again for
-        seconds whatever the API server answers, as crossplane-runtime does, but for what no other try can
-        mend.
+        """Set annotations that must not be lost. The write ignores the version and is retried for some
+        seconds on any error, as in crossplane-runtime, except for errors that a retry cannot fix.
 
-        Raises KubeError when it was refused for that long; NotFound, Invalid and TooLarge at once.
+        Raises KubeError if all retries fail; NotFound, Invalid and TooLarge immediately.
         """
-        # The uid instead of the version: it must hit this resource, not one re-created under its name.
+        # The uid instead of the version: it must apply to this resource, not to one recreated under its name.
         patch = {"metadata": {"uid": mr.uid, "annotations": dict(annotations)}}
         for seconds in _CRITICAL_PAUSES:
             try:
@@ -79,13 +79,14 @@ class ManagedWriter:
             except KubeError as error:
                 if isinstance(error, _FINAL) and not isinstance(error, NotServed):
                     raise
-                # A conflict too: the API server gives up on a patch that others overtake again and again.
-                _log.warning("cannot write critical annotations, trying again", error=str(error))
+                # Also on a conflict: the API server gives up on a patch that other writes repeatedly
+                # overtake.
+                _log.warning("cannot write critical annotations, retrying", error=str(error))
             self._pause(seconds)
         return self._patch_same(mr, patch)
 
     def fill_in(self, mr: Managed, fields: Mapping[str, Any]) -> Managed:
-        """Set fields of spec.forProvider that are absent; raises Conflict when the resource has moved on."""
+        """Set absent fields of spec.forProvider. Raises Conflict if the resource has changed."""
         absent = _absent(mr.for_provider, status.plain(fields))
         if not absent:
             return mr
@@ -93,9 +94,9 @@ class ManagedWriter:
         return self._patch(mr, {"metadata": metadata, "spec": {"forProvider": absent}})
 
     def write_status(self, mr: Managed, report: Report) -> Managed:
-        """Bring the status to the report, or write nothing where there is no news.
+        """Write the report to the status, or nothing if it has not changed.
 
-        A conflict is met by reading again: what was observed stays true, whoever wrote meanwhile.
+        On a conflict, it reads the resource again: the observation stays valid after other writes.
         """
         acted_upon = mr.generation
         for attempt in range(1, _STATUS_ATTEMPTS + 1):
@@ -112,7 +113,7 @@ class ManagedWriter:
         raise AssertionError("unreachable")
 
     def forget(self, uid: str) -> None:
-        """The resource is gone."""
+        """The resource was deleted."""
         self._futile.pop(uid, None)
 
     def _patch_same(self, mr: Managed, patch: Mapping[str, Any]) -> Managed:
@@ -121,15 +122,14 @@ class ManagedWriter:
         except Invalid as error:
             if "metadata.uid" not in error.message:
                 raise
-            raise NotFound(error.operation, 404, "another resource has its name now") from error
+            raise NotFound(error.operation, 404, "another resource has this name now") from error
 
     def _patch_status(self, mr: Managed, patch: Mapping[str, Any]) -> Managed:
         body = {"metadata": {"resourceVersion": mr.resource_version}, "status": patch}
         written = self._patch(mr, body, subresource="status")
         if written.resource_version == mr.resource_version:
-            # The API server drops fields that the CRD does not know; asking again at each poll would be
-            # noise.
-            _log.warning("the status patch has no effect; does the CRD know these fields?", patch=patch)
+            # The API server drops fields that the CRD does not have; do not repeat the patch on each poll.
+            _log.warning("the status patch had no effect; check that the CRD has these fields", patch=patch)
             self._futile[mr.uid] = _timeless(patch)
         return written
 
@@ -140,7 +140,7 @@ class ManagedWriter:
 
 
 def _absent(have: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """What of `wanted` is not there; what people wrote stays theirs, lists whole."""
+    """The part of `wanted` that is absent. Values that users set are kept; lists are kept as a whole."""
     absent: dict[str, Any] = {}
     for name, value in wanted.items():
         if name not in have:

@@ -1,4 +1,4 @@
-"""The rules of a managed resource, pure: what its metadata, policies, references and status lead to.
+"""The rules for managed resources (pure): what follows from metadata, policies, references and status.
 
-Nothing here reads or writes: an API server is reached through `kube`, and what is done stands in `reconcile`.
+Nothing here reads or writes: `kube` talks to the API server, and `reconcile` performs the actions.
 """

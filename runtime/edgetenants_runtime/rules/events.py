@@ -1,4 +1,4 @@
-"""The events that a managed resource's story is told with."""
+"""The events of a managed resource."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ class EventType(StrEnum):
     """Kubernetes' event types."""
 
     NORMAL = "Normal"
-    """Something was done."""
+    """An action was taken."""
     WARNING = "Warning"
-    """Something failed that people may have to look at."""
+    """A failure that may need attention."""
 
 
 class EventReason(StrEnum):
-    """crossplane-runtime's event reasons (pkg/reconciler/managed/reconciler.go), which people search for, and
+    """crossplane-runtime's event reasons (pkg/reconciler/managed/reconciler.go), which users search for, and
     some of our own."""
 
     CANNOT_CONNECT = "CannotConnectToProvider"
     """The provider config or its credentials could not be used; the message names the field."""
     CANNOT_DISCONNECT = "CannotDisconnectFromProvider"
-    """The client could not let go of what it holds; what the reconcile did stands."""
+    """The client could not release what it holds; the result of the reconcile remains valid."""
     CANNOT_INITIALIZE = "CannotInitializeManagedResource"
-    """The external name could not be set, or it is unknown how a creation ended."""
+    """The external name could not be set, or the result of a creation is unknown."""
     CANNOT_RESOLVE = "CannotResolveResourceReferences"
-    """A reference or selector leads to no object, or the provider may not read it; the message has the
+    """A reference or selector matches no object, or the provider may not read it; the message has the
     field."""
     CANNOT_OBSERVE = "CannotObserveExternalResource"
     """The external resource could not be read, or does not exist and may not be created."""
     CANNOT_CREATE = "CannotCreateExternalResource"
-    """The external API refused the creation."""
+    """The external API rejected the creation."""
     CANNOT_UPDATE = "CannotUpdateExternalResource"
-    """The external API refused the update."""
+    """The external API rejected the update."""
     CANNOT_DELETE = "CannotDeleteExternalResource"
-    """The external API refused the deletion."""
+    """The external API rejected the deletion."""
     CANNOT_PUBLISH = "CannotPublishConnectionDetails"
     """The connection Secret could not be written."""
     CANNOT_UPDATE_MANAGED = "CannotUpdateManagedResource"
     """The managed resource itself could not be written."""
     INVALID_MANAGEMENT_POLICY = "CannotUseInvalidManagementPolicy"
-    """spec.managementPolicies is not a supported combination; the message lists those."""
+    """spec.managementPolicies is not a supported combination; the message lists the supported ones."""
     CREATED = "CreatedExternalResource"
     """The creation was accepted."""
     UPDATED = "UpdatedExternalResource"
@@ -53,23 +53,24 @@ class EventReason(StrEnum):
     DELETED = "DeletedExternalResource"
     """A step of the deletion was accepted, or the external resource is gone."""
     DRIFT_DETECTED = "DriftDetected"
-    """The external resource was changed behind our back, and is left so; the message has the fields."""
+    """The external resource has drifted from its desired state; the message has the fields."""
     PENDING = "PendingExternalResource"
-    """The outside world is not ready; the message says what is waited for."""
+    """A dependency is not ready; the message says what the provider waits for."""
     PAUSED = "ReconciliationPaused"
-    """Nothing is done until the pause ends."""
+    """Reconciliation is paused."""
     DELETION_HELD = "DeletionHeld"
-    """Nothing is deleted outside until somebody confirms it; the message has the reason and the way out."""
+    """The external resource is kept until the deletion is confirmed; the message says why and how to
+    proceed."""
     REQUEST_HANDLED = "ReconcileRequestHandled"
-    """The reconcile that the annotation crossplane.io/reconcile-requested-at asked for was done."""
+    """The reconcile requested with the annotation crossplane.io/reconcile-requested-at is done."""
 
     USAGE_ACCOUNTING = "UsageAccounting"
-    """A provider config was deleted and stays until nothing uses it (pkg/reconciler/providerconfig)."""
+    """A provider config is being deleted and remains until it is unused (pkg/reconciler/providerconfig)."""
 
 
 class Recorder(Protocol):
-    """Takes events. Never raises: telling must not stop the doing."""
+    """Records events. Never raises: a failed event must not stop a reconcile."""
 
     def event(self, mr: Managed, type_: EventType, reason: EventReason, message: str) -> None:
-        """Tell of something that was done to the managed resource, or failed."""
+        """Record an action on the managed resource, or a failure."""
         ...

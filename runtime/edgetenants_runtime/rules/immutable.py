@@ -1,8 +1,8 @@
-"""Fields that the external API cannot change: an edit is told of, never applied, and never deletes anything.
+"""Fields that the external API cannot change: an edit is an error, never applied, and never deletes anything.
 
-`Kube(immutable=True)` in the field's model has the API server refuse the edit at once. What is left for this
-module is what the API server lets in: a field that was added later, a CRD without the rule, or a difference
-that was made in the outside world.
+With `Kube(immutable=True)` in the field's model, the API server rejects the edit immediately. This module
+handles what the API server accepts: a field that was added later, a CRD without the rule, or a change in the
+external system.
 """
 
 from __future__ import annotations
@@ -17,20 +17,19 @@ __all__ = ["check"]
 
 
 def check(kind: ManagedKind, diff: Sequence[FieldDiff]) -> None:
-    """Before an update.
+    """Check the fields before an update.
 
-    Raises:
-        ExternalError: the update would change an immutable field. Nothing is updated then: what is asked for
-            beside it may depend on it.
+    Raises: ExternalError: the update would change an immutable field. Then nothing is updated, because other
+    changes may depend on it.
     """
     stuck = [each for each in diff if each.field in kind.immutable]
     if stuck:
         found = "; ".join(
-            f"spec.forProvider.{each.field}: expected {each.observed}, which cannot be changed, got "
-            f"{each.desired}"
+            f"spec.forProvider.{each.field} is immutable: expected {each.observed}, got {each.desired}"
             for each in stuck
         )
         raise ExternalError(
-            f"{found}. Nothing is updated. Set it back; or delete this resource and make another",
+            f"{found}. The external resource is not updated: revert the change, or delete this resource and "
+            "create another",
             retry=Retry.poll(),
         )

@@ -1,6 +1,7 @@
-"""spec.initProvider: what an external resource is created with, and not held to afterwards (pure).
+"""spec.initProvider: values that an external resource is created with, and that are not enforced later
+(pure).
 
-A client creates with `at_creation`, and compares with `mr.for_provider` alone ever after.
+A client creates with `at_creation`, and afterwards compares with `mr.for_provider` only.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ Keys = Mapping[str, tuple[str, ...]]
 def at_creation(
     mr: Managed, *, keys: Keys | None = None, whole: frozenset[str] = frozenset()
 ) -> dict[str, Any]:
-    """spec.forProvider over spec.initProvider, as `layered`."""
+    """spec.forProvider merged over spec.initProvider, see `layered`."""
     return layered(mr.init_provider, mr.for_provider, keys=keys, whole=whole)
 
 
@@ -29,14 +30,14 @@ def layered(
     keys: Keys | None = None,
     whole: frozenset[str] = frozenset(),
 ) -> dict[str, Any]:
-    """Both in one, field by field.
+    """Merge two objects field by field.
 
     Args:
-        below: what counts where `above` says nothing.
-        above: what counts. Objects are merged key by key; sets and other lists are taken whole.
+        below: the values for fields that `above` does not set.
+        above: takes precedence. Objects are merged key by key; sets and other lists are taken as a whole.
         keys: for each list of type map, by its path, the keys of its items (x-kubernetes-list-map-keys).
-            Items with equal keys are merged; those that are only below come last.
-        whole: paths of objects that are one choice, such as a mode with what belongs to it; taken whole.
+            Items with equal keys are merged; those that are only in `below` come last.
+        whole: paths of objects that are one choice, such as a mode with its settings; taken as a whole.
     """
     return _objects("", below, above, keys or {}, whole)
 

@@ -1,8 +1,8 @@
 """Late initialization: which observed values may be filled into empty fields of forProvider (pure).
 
-A field that is filled in is held to from then on. So it is done by an explicit list (ManagedKind), and never
-for a field that people left open on purpose: one that has a reference or selector, or stands in initProvider.
-That somebody cleared a field on purpose is for the client to know, who offers the values.
+A filled-in field is desired state from then on. Therefore only the fields of an explicit list (ManagedKind)
+are filled in, and never a field that is empty on purpose: one with a reference or selector, or one in
+initProvider. The client, which offers the values, must not offer a value that a user has cleared.
 """
 
 from __future__ import annotations

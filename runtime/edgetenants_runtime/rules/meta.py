@@ -1,4 +1,4 @@
-"""Pure functions on the metadata that Crossplane keeps on managed resources (crossplane-runtime pkg/meta)."""
+"""Pure functions for Crossplane's metadata on managed resources (crossplane-runtime pkg/meta)."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ __all__ = [
 
 
 _TICK = timedelta(microseconds=1)
-"""The least by which two of these annotations can differ."""
+"""The smallest difference between two of these annotations."""
 
 
 class MalformedAnnotation(ValueError):  # noqa: N818 - names the thing found
-    """An annotation holds something else than it should; the message names it."""
+    """An annotation has an invalid value; the message names it."""
 
 
 @dataclass(frozen=True)
 class Creation:
-    """When a creation of the external resource was last begun and how it last ended."""
+    """When a creation of the external resource last started and how it last ended."""
 
     pending: datetime | None = None
     succeeded: datetime | None = None
@@ -48,25 +48,25 @@ class Creation:
 
     @property
     def incomplete(self) -> bool:
-        """A creation was begun and nothing says how it ended: an external resource may exist or not."""
+        """A creation was started and its result is unknown: an external resource may or may not exist."""
         return self.pending is not None and not _after(self.ended, self.pending)
 
     @property
     def attempted_since_success(self) -> bool:
-        """A creation was begun after the last success, so that `pending` need not be written again."""
+        """A creation was started after the last success, so `pending` need not be written again."""
         return self.pending is not None and not _after(self.succeeded, self.pending)
 
     @property
     def ended(self) -> datetime | None:
-        """When a creation last ended, well or not."""
+        """When a creation last ended, successful or not."""
         return max((moment for moment in (self.succeeded, self.failed) if moment), default=None)
 
     def begins(self, now: datetime) -> datetime:
-        """When a creation begins: after each that has ended, also where the clock was set back since."""
+        """The start time of a creation: after the end of the previous one, even if the clock was set back."""
         return max(now, self.ended + _TICK) if _counts(self.ended) else now
 
     def ends(self, now: datetime) -> datetime:
-        """When the creation under way ends: not before it began, also where the clock was set back since."""
+        """The end time of the running creation: not before its start, even if the clock was set back."""
         return max(now, self.pending) if _counts(self.pending) else now
 
     def succeeded_within(self, seconds: float, now: datetime) -> bool:
@@ -74,8 +74,8 @@ class Creation:
         return self.succeeded is not None and within(seconds, self.succeeded, now)
 
     def seen_since(self, ready: Condition | None) -> bool:
-        """Ready has moved since the creation, to something that only a look at the external resource can
-        say: it was seen, if not by this process then by the one before."""
+        """Ready has changed since the creation, to a reason that requires an observation of the external
+        resource: it was observed, by this process or the previous one."""
         unseen = (ReadyReason.CREATING, ReadyReason.UNKNOWN)
         if ready is None or ready.reason in unseen or not ready.last_transition_time:
             return False
@@ -83,12 +83,12 @@ class Creation:
             moved = parse_rfc3339(ready.last_transition_time)
         except ValueError:
             return False
-        # Conditions have whole seconds. Equal counts as after: nobody creates the same thing twice in one.
+        # Conditions have whole seconds. Equal counts as after: the same resource is not created twice in one.
         return self.succeeded is not None and moved >= self.succeeded.replace(microsecond=0)
 
 
 def _counts(moment: datetime | None) -> TypeGuard[datetime]:
-    # Nothing comes after the end of the calendar, whoever wrote that.
+    # There is no time after the last year of the calendar.
     return moment is not None and moment.year < MAXYEAR
 
 
@@ -98,15 +98,15 @@ def _after(moment: datetime | None, begun: datetime) -> bool:
 
 
 def within(seconds: float, moment: datetime, now: datetime) -> bool:
-    """The moment is less than that many seconds ago. One that lies further ahead than clocks differ is not
-    waited for."""
+    """The moment is less than that many seconds ago. A moment that far or further in the future does not
+    count."""
     return -seconds < (now - moment).total_seconds() < seconds
 
 
 def creation(annotations: Mapping[str, str]) -> Creation:
-    """The creation's state from the three external-create annotations.
+    """The state of the creation from the three external-create annotations.
 
-    Raises MalformedAnnotation: a time that cannot be read must not pass for a creation that never began.
+    Raises MalformedAnnotation: an invalid time must not count as a creation that never started.
     """
     return Creation(
         pending=_moment(annotations, names.EXTERNAL_CREATE_PENDING),
@@ -126,22 +126,22 @@ def _moment(annotations: Mapping[str, str], name: str) -> datetime | None:
 
 
 def creation_pending(now: datetime) -> dict[str, str]:
-    """The annotation that says that a creation begins."""
+    """The annotation for the start of a creation."""
     return {names.EXTERNAL_CREATE_PENDING: rfc3339_micro(now)}
 
 
 def creation_succeeded(now: datetime) -> dict[str, str]:
-    """The annotation that says that a creation succeeded."""
+    """The annotation for a successful creation."""
     return {names.EXTERNAL_CREATE_SUCCEEDED: rfc3339_micro(now)}
 
 
 def creation_failed(now: datetime) -> dict[str, str]:
-    """The annotation that says that a creation failed."""
+    """The annotation for a failed creation."""
     return {names.EXTERNAL_CREATE_FAILED: rfc3339_micro(now)}
 
 
 def with_finalizer(finalizers: Sequence[str]) -> list[str]:
-    """The finalizers with ours among them."""
+    """The finalizers, including ours."""
     return list(finalizers) if names.FINALIZER in finalizers else [*finalizers, names.FINALIZER]
 
 
@@ -164,14 +164,14 @@ def controller_reference(mr: Managed) -> dict[str, Any]:
 
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 _ZERO = "0"
-"""The one duration that needs no unit."""
+"""The only duration without a unit."""
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(h|ms|m|s|us|µs|ns)")
 _LONGEST_DURATION = 64
-"""Characters. The time to read a long one grows with its square."""
+"""Characters. The time to parse a duration grows with the square of its length."""
 
 
 def parse_duration(text: str) -> float:
-    """Seconds of a duration as Go writes it; none is below zero.
+    """The seconds of a duration in Go's format; never negative.
 
     >>> parse_duration("1h30m"), parse_duration("1.5s"), parse_duration("0")
     (5400.0, 1.5, 0.0)
@@ -187,8 +187,8 @@ def parse_duration(text: str) -> float:
 
 
 def poll_interval(annotations: Mapping[str, str], *, default: float, shortest: float) -> float:
-    """Seconds between two looks: the annotation crossplane.io/poll-interval, not below `shortest` and bounded
-    as every wait, else `default`. One of zero counts as none, as with crossplane-runtime.
+    """The poll interval in seconds: the annotation crossplane.io/poll-interval, at least `shortest` and
+    bounded like every wait, else `default`. An interval of zero is ignored, as with crossplane-runtime.
 
     Raises MalformedAnnotation.
     """

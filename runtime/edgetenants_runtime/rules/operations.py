@@ -1,4 +1,4 @@
-"""What is told of work that outlasts a reconcile (pure). The conditions are upjet's."""
+"""The conditions of operations that outlast a reconcile (pure). They are upjet's."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["told"]
 
 
 def told(mr: Managed, seen: Observation, begun: AsyncOperation | None) -> tuple[Condition, ...]:
-    """The conditions that follow from what was observed and from what this reconcile began.
+    """The conditions for the observed operation and for the one that this reconcile started.
 
-                 ┌── ONGOING ──▶ AsyncOperation Ongoing
-    seen, begun ─┼── ended ────▶ AsyncOperation Finished, LastAsyncOperation Success or …Failure
-                 └── nothing ──▶ as stored; an Ongoing that is no longer seen is Finished
+                     ┌── ONGOING ──▶ AsyncOperation Ongoing
+    `seen`, `begun` ─┼── ended ────▶ AsyncOperation Finished, LastAsyncOperation Success or …Failure
+                     └── none ─────▶ as stored; an Ongoing that is no longer reported is Finished
     """
     observed = _of(seen.operation, deleting=mr.deleted) if seen.operation else _vanished(mr, seen)
     return (*observed, *(_of(begun, deleting=mr.deleted) if begun else ()))
@@ -41,7 +41,7 @@ def _ending(state: OperationState, *, deleting: bool) -> LastAsyncOperationReaso
 
 
 def _vanished(mr: Managed, seen: Observation) -> tuple[Condition, ...]:
-    """Work that was under way and is not seen any more has ended: well, if what it was for is there."""
+    """An ongoing operation that is no longer reported has ended, with success if its goal is reached."""
     stored = mr.condition(ConditionType.ASYNC_OPERATION)
     if stored is None or stored.reason != AsyncOperationReason.ONGOING:
         return ()

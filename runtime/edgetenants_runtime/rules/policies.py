@@ -1,6 +1,6 @@
 """What the management policies and the deletion policy of a managed resource permit (pure).
 
-The combinations and the deletion table are crossplane-runtime's (pkg/reconciler/managed/policies.go).
+The combinations and the deletion rules are crossplane-runtime's (pkg/reconciler/managed/policies.go).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ALL, _OBSERVE, _CREATE, _UPDATE, _DELETE, _LATE = (
 
 SUPPORTED: tuple[tuple[ManagementPolicy, ...], ...] = (
     (_ALL,),  # full control, the default
-    (_OBSERVE, _CREATE, _UPDATE, _DELETE, _LATE),  # the same, spelt out
+    (_OBSERVE, _CREATE, _UPDATE, _DELETE, _LATE),  # the same, spelled out
     (_OBSERVE,),  # read-only
     (),  # paused
     (_OBSERVE, _CREATE, _UPDATE, _DELETE),  # nothing is filled into forProvider
@@ -32,16 +32,16 @@ SUPPORTED: tuple[tuple[ManagementPolicy, ...], ...] = (
     (_OBSERVE, _CREATE, _DELETE, _LATE),  # never updated: for immutable external resources
     (_OBSERVE, _CREATE, _LATE),  # never updated, never deleted
     (_OBSERVE, _CREATE, _DELETE),  # never updated, nothing filled in
-    (_OBSERVE, _CREATE),  # made once, then only observed
+    (_OBSERVE, _CREATE),  # created once, then only observed
     (_OBSERVE, _DELETE),  # read-only until the managed resource is deleted
-    (_OBSERVE, _LATE),  # read-only outside, forProvider filled in
-    (_OBSERVE, _UPDATE),  # only changed: several managed resources share one external resource
+    (_OBSERVE, _LATE),  # external resource read-only, forProvider filled in
+    (_OBSERVE, _UPDATE),  # only updated: several managed resources share one external resource
     (_OBSERVE, _UPDATE, _LATE),  # the same, forProvider filled in
 )
 
 
 class UnsupportedPolicies(ValueError):  # noqa: N818 - names the thing found
-    """The management policies are not among the supported combinations; the message lists those."""
+    """The management policies are not a supported combination; the message lists the supported ones."""
 
     def __init__(self, policies: Iterable[str]) -> None:
         supported = ", ".join(_show(combination) for combination in SUPPORTED)
@@ -52,7 +52,7 @@ class UnsupportedPolicies(ValueError):  # noqa: N818 - names the thing found
 
 @dataclass(frozen=True)
 class Permissions:
-    """What may be done. Observing is always permitted."""
+    """The permitted actions. Observing is always permitted."""
 
     create: bool
     update: bool
@@ -77,7 +77,7 @@ def permissions(policies: Iterable[str], deletion_policy: str | None) -> Permiss
 
 
 def _may_delete(chosen: frozenset[str], deletion_policy: str | None) -> bool:
-    # The deletion policy counts only under the default management policies, which say nothing of their own.
+    # The deletion policy applies only under the default management policies.
     if chosen == {_ALL}:
         return deletion_policy != DeletionPolicy.ORPHAN
     return _DELETE in chosen

@@ -1,15 +1,15 @@
-"""Filling in fields from the objects that they refer to (pure, over what `Lookup` finds).
+"""Resolves references: fills in fields from the objects that they refer to (pure, except for `Lookup`).
 
-The rules are crossplane-runtime's (pkg/reference): a field that is set is left alone, unless its policy is
-Always; a reference wins over a selector, unless the selector's policy is Always; what a selector found is
-written down as a reference, of several in the order of their values and each value once. The way out of a
-stale value is to clear the field, or the policy Always.
+The rules are crossplane-runtime's (pkg/reference). A field that is set remains unchanged, unless its policy
+is Always. A reference takes precedence over a selector, unless the selector's policy is Always. The result of
+a selector is stored as a reference; several results are stored in the order of their values, each value once.
+To replace a stale value, clear the field or set the policy Always.
 
                ┌─ field set, not Always ─────────────────────▶ nothing to do
-    reference ─┤                 ┌─ not there ─┬─ Required ──▶ ExternalError
-    selector   └─ look it up ────┤             └─ Optional ──▶ the field stays as it is
-                                 ├─ without a value ─────────▶ NotYet (or as it is)
-                                 └─ with a value ────────────▶ field := value, reference := what was found
+    reference ─┤                 ┌─ not found ─┬─ Required ──▶ ExternalError
+    selector   └─ look it up ────┤             └─ Optional ──▶ the field is unchanged
+                                 ├─ without a value ─────────▶ NotYet (or unchanged)
+                                 └─ with a value ────────────▶ field := value, reference := the object found
 """
 
 from __future__ import annotations
@@ -29,15 +29,16 @@ __all__ = ["Ask", "Lookup", "asks", "describe", "not_ready", "resolve"]
 
 _BLOCKS = ("forProvider", "initProvider")
 _LOOK_AGAIN = 15.0
-"""Seconds of the injected clock: the value appears when the outside world has made something. Our own kinds
-are watched besides."""
+"""Seconds of the injected clock: the value appears when the external system has created something. Our own
+kinds are also watched."""
 
 
 class Lookup(Protocol):
-    """Finds what is referred to. Both raise ExternalError where the kind cannot be read, and KubeError."""
+    """Finds referenced objects. Both methods raise ExternalError if the kind cannot be read, and
+    KubeError."""
 
     def get(self, target: ReferenceTarget, key: ObjectKey) -> Managed | None:
-        """The object, None when there is none."""
+        """The object; None if it does not exist."""
         ...
 
     def select(self, target: ReferenceTarget, namespace: str, labels: Mapping[str, str]) -> Sequence[Managed]:
@@ -47,30 +48,30 @@ class Lookup(Protocol):
 
 @dataclass(frozen=True)
 class Ask:
-    """One field that is to be filled in now."""
+    """One field to resolve now."""
 
     field: ReferenceField
     block: str
     """forProvider or initProvider."""
     namespace: str
-    """Of the managed resource."""
+    """The namespace of the managed resource."""
     references: tuple[Mapping[str, Any], ...]
-    """By name; empty where the selector decides."""
+    """References by name; empty if the selector applies."""
     selector: Mapping[str, Any] | None = None
 
     @property
     def path(self) -> str:
-        """Path of the reference or the selector in the spec, for messages."""
+        """Path of the reference or selector in spec, for messages."""
         return f"spec.{self.block}.{self.field.reference if self.references else self.field.selector}"
 
     @property
     def optional(self) -> bool:
-        """The reconcile may go on without the field."""
+        """The reconcile may continue without the field."""
         asked = self.references or (self.selector or {},)
         return all(_policy(each).get("resolution") == Resolution.OPTIONAL for each in asked)
 
     def key(self, reference: Mapping[str, Any]) -> ObjectKey:
-        """Which object a reference means."""
+        """The object that a reference names."""
         return ObjectKey(self._in(reference), reference["name"])
 
     @property
@@ -82,8 +83,8 @@ class Ask:
         return (asked.get("namespace") or self.namespace) if self.field.target.namespaced else ""
 
 
-class _Unresolved(Exception):  # noqa: N818 - a state of the world
-    """There is no value; `waiting` is true when the object is there and only has none yet."""
+class _Unresolved(Exception):  # noqa: N818 - names a state
+    """There is no value. `waiting`: the object exists, but has no value yet."""
 
     def __init__(self, message: str, *, waiting: bool = False) -> None:
         super().__init__(message)
@@ -91,12 +92,12 @@ class _Unresolved(Exception):  # noqa: N818 - a state of the world
 
 
 def resolve(mr: Managed, fields: Sequence[ReferenceField], lookup: Lookup) -> dict[str, Any]:
-    """The JSON merge patch of spec that fills in what is referred to; empty when there is nothing to write.
+    """The JSON merge patch of spec that fills in the referenced values; empty if there is nothing to write.
 
     Raises:
-        NotYet: an object is there and has no value yet.
-        ExternalError: an object is not there, or its kind cannot be read; the message has the field's path.
-        KubeError: the API server does not answer.
+        NotYet: an object exists but has no value yet.
+        ExternalError: an object does not exist, or its kind cannot be read; the message has the field's path.
+        KubeError: the API server does not respond.
     """
     patch: dict[str, Any] = {}
     for ask in asks(mr, fields):
@@ -107,14 +108,14 @@ def resolve(mr: Managed, fields: Sequence[ReferenceField], lookup: Lookup) -> di
                 continue
             raise _told(mr, f"{ask.path}: {why}", waiting=why.waiting) from why
         except ExternalError as why:
-            # Of policy Optional or not: a missing right would be silence for good.
+            # Even with policy Optional: otherwise a missing permission would never be reported.
             raise _told(mr, f"{ask.path}: {why.message}") from why
         patch = overlaid(patch, _changes(mr, ask, found))
     return patch
 
 
 def asks(mr: Managed, fields: Sequence[ReferenceField]) -> Iterator[Ask]:
-    """The fields that are to be looked up now."""
+    """The fields to resolve now."""
     for block in _BLOCKS:
         for field in fields:
             if block == "initProvider" and not _starts_with(mr, field):
@@ -125,12 +126,12 @@ def asks(mr: Managed, fields: Sequence[ReferenceField]) -> Iterator[Ask]:
 
 
 def describe(target: ReferenceTarget, key: ObjectKey) -> str:
-    """An object in words."""
+    """The object's name for messages."""
     return f"{target.kind} {key}" + (f" of {target.provider}" if target.provider else "")
 
 
 def not_ready(mr: Managed, message: str) -> tuple[Condition, ...]:
-    """Ready while a field is unresolved: one that serves goes on serving."""
+    """Ready while a field is unresolved; empty if the resource is Ready, which it then remains."""
     ready = mr.condition(ConditionType.READY)
     if ready is not None and ready.status is ConditionStatus.TRUE:
         return ()
@@ -145,7 +146,7 @@ def not_ready(mr: Managed, message: str) -> tuple[Condition, ...]:
 
 
 def _starts_with(mr: Managed, field: ReferenceField) -> bool:
-    """The field of initProvider counts: it is used at a creation only, and below forProvider."""
+    """The field of initProvider applies: it is used only at creation, and if forProvider does not set it."""
     if meta.creation(mr.annotations).succeeded is not None:
         return False
     above = (field.field, field.reference, field.selector)
@@ -174,7 +175,7 @@ def _policy(asked: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _found(ask: Ask, mr: Managed, lookup: Lookup) -> list[tuple[ObjectKey, str]]:
-    """The objects with their values, in the order in which they are written."""
+    """The objects with their values, in the order to store them."""
     target = ask.field.target
     if ask.references:
         keys = [ask.key(reference) for reference in ask.references]
@@ -185,7 +186,7 @@ def _found(ask: Ask, mr: Managed, lookup: Lookup) -> list[tuple[ObjectKey, str]]
 
 
 def _by_value(found: Sequence[tuple[ObjectKey, str]]) -> list[tuple[ObjectKey, str]]:
-    """In the order of the values, each once, with the first object by name that has it."""
+    """Sorted by value, each value once, with the first object by name that has it."""
     first = {value: key for key, value in reversed(found)}
     return [(key, value) for value, key in sorted(first.items())]
 
@@ -205,7 +206,7 @@ def _matching(ask: Ask, mr: Managed, lookup: Lookup) -> list[Managed]:
     labels = selector.get("matchLabels") or {}
     siblings = bool(selector.get("matchControllerRef"))
     if siblings and mr.controller is None:
-        raise _Unresolved("matchControllerRef is true, and no controller owns this resource")
+        raise _Unresolved("matchControllerRef is true, but this resource has no controller")
     found = [
         each
         for each in lookup.select(ask.field.target, ask.selected_in, labels)
@@ -243,7 +244,7 @@ def _changes(mr: Managed, ask: Ask, found: Sequence[tuple[ObjectKey, str]]) -> d
 
 
 def _noted(ask: Ask, before: Any, keys: Sequence[ObjectKey]) -> dict[str, Any]:
-    """What a selector found, as references, where they do not say so already."""
+    """The result of a selector as references; empty if they are already stored."""
     if ask.field.many:
         noted = [_reference(ask, key) for key in keys]
         return {} if before == noted else nested(ask.field.reference, noted)

@@ -1,8 +1,8 @@
-"""The next status of a managed resource, and the smallest patch towards it (pure).
+"""The next status of a managed resource, and the smallest patch to it (pure).
 
-Every write to a managed resource wakes its composite, whose circuit breaker counts it. So what did not
-change is not written: transition times move only with the condition's status, and the request id in a
-message is not news.
+Every write to a managed resource requeues its composite, whose circuit breaker counts it. Therefore unchanged
+values are not written: a transition time changes only with the condition's status, and a different request id
+in a message does not count as a change.
 """
 
 from __future__ import annotations
@@ -26,40 +26,40 @@ _REQUEST_ID = re.compile(r"\s*\(request id: [^)]*\)")
 
 @dataclass(frozen=True)
 class Report:
-    """What one reconcile has to say."""
+    """The status of one reconcile."""
 
     conditions: tuple[Condition, ...]
-    """The last of a type wins."""
+    """The last one of a type wins."""
     at_provider: Mapping[str, Any] | None = None
-    """Replaces status.atProvider; None leaves it."""
+    """Replaces status.atProvider; None leaves it unchanged."""
     fields: Mapping[str, Any] = field(default_factory=dict)
-    """Other top-level fields, each replaced whole; None removes one."""
+    """Other top-level fields. Each is replaced as a whole; None removes it."""
     withdrawn: frozenset[str] = frozenset()
-    """Types of conditions that no longer hold and go, unless reported."""
+    """Types of conditions to remove, unless they are reported."""
     acted_upon: bool = True
-    """The generation was acted upon. Not so where the reconcile ended before it had looked outside."""
+    """The generation was observed. False if the reconcile ended before it observed the external resource."""
 
 
 def patch_for(old: Mapping[str, Any], report: Report, *, generation: int, now: datetime) -> dict[str, Any]:
-    """The JSON merge patch of status that the report asks for; empty when there is no news."""
+    """The JSON merge patch of status for the report; empty if nothing changed."""
     return merge_patch(old, next_status(old, report, generation=generation, now=now))
 
 
 def next_status(old: Mapping[str, Any], report: Report, *, generation: int, now: datetime) -> dict[str, Any]:
-    """The status that the report leads to. `generation` is the one that it tells of."""
+    """The status after the report, which is for `generation`."""
     status = {**old, **{name: plain(value) for name, value in report.fields.items()}}
     status = {name: value for name, value in status.items() if value is not None}
     if report.at_provider is not None:
         status["atProvider"] = plain(report.at_provider)
     kept = [c for c in conditions_in(old) if c["type"] not in report.withdrawn - _types(report)]
     status["conditions"] = _merge_conditions(kept, report.conditions, generation, now)
-    # 0 where none ever was: what waits by it must not take silence for success.
+    # 0 if none was ever observed: tools that wait for it must not take its absence for success.
     status["observedGeneration"] = generation if report.acted_upon else _acted_upon(old)
     return status
 
 
 def merge_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON merge patch (RFC 7386) from `old` to `new`; removed keys become null, lists are replaced
+    """The JSON merge patch (RFC 7386) from `old` to `new`; removed keys become null, lists are replaced as a
     whole.
 
     >>> merge_patch({"a": 1, "b": {"c": 1, "d": 2}}, {"b": {"c": 1, "d": 3}})
@@ -78,8 +78,7 @@ def merge_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any
 
 
 def plain(value: Any) -> Any:
-    """The value as JSON has it: mappings and sequences made plain, enums by value, absent (None) members
-    dropped."""
+    """The value in JSON form: plain mappings and lists, enums by value, without absent (None) members."""
     if isinstance(value, Mapping):
         return {str(name): plain(member) for name, member in value.items() if member is not None}
     if isinstance(value, Enum):
@@ -90,7 +89,7 @@ def plain(value: Any) -> Any:
 
 
 def same_message(one: str, other: str) -> bool:
-    """The messages differ at most in the request id, which is another one at every attempt."""
+    """The messages differ at most in the request id, which is different on every attempt."""
     return one == other or without_request_id(one) == without_request_id(other)
 
 
@@ -113,7 +112,7 @@ def _merge_conditions(
 ) -> list[Mapping[str, Any]]:
     merged: dict[str, Mapping[str, Any]] = {c["type"]: c for c in old}
     latest = {str(condition.type): condition for condition in reported}
-    # Others may write conditions too. So many that no server stores ours beside them lose their last ones.
+    # Others may write conditions too. If there are too many for the API server, drop the last of theirs.
     foreign = [type_ for type_ in merged if type_ not in latest]
     for type_ in foreign[max(0, MOST_CONDITIONS - len(latest)) :]:
         del merged[type_]

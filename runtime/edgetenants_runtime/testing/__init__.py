@@ -1,11 +1,11 @@
-"""Fakes for tests of providers and of this runtime: stateful, with one journal of all that was done.
+"""Stateful fakes for tests of providers and of this runtime, with one journal of all actions.
 
     world = World(toy())
     world.reconcile()
     assert world.journal == ["external observe acme", ...]
 
-A journal is compared whole: a write that is missing fails a test like one that is wrong. `testing.cases` has
-the words for tables of such tests.
+Tests compare a journal as a whole: a missing write fails a test like a wrong one. `testing.cases` has helpers
+for tables of such tests.
 """
 
 from edgetenants_runtime.testing.external import FakeExternal, FakeRecorder

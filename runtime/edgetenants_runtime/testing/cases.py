@@ -1,8 +1,8 @@
-"""Words for tables of reconciles: one case for each way that a step can end.
+"""Helpers for tables of reconciles: one case for each result of a step.
 
-A case is written once, for a namespaced kind with deterministic names, and run for both scopes and for
-generated names too. What differs for generated names follows from one rule: a managed resource without an
-external name is observed and created under none, and the name comes with the success.
+A case is written once, for a namespaced kind with deterministic names, and also run for both scopes and for
+generated names. The differences for generated names follow from one rule: a managed resource without an
+external name is observed and created without a name, and gets it with the success.
 """
 
 # ruff: noqa: S101 - these are assertions of tests
@@ -65,7 +65,7 @@ READY, CREATING, DELETING = "Ready=True/Available", "Ready=False/Creating", "Rea
 HELD = [names.FINALIZER]
 NAMED = {names.EXTERNAL_NAME: "acme"}
 EARLY = "2025-12-31T23:00:00Z"
-"""An hour before a `World` begins."""
+"""An hour before the start time of a `World`."""
 
 OBSERVE = "external observe acme"
 CREATE = [
@@ -90,7 +90,7 @@ REAL_BACKOFF, REAL_BACKOFF_FAILED = Outcome(Next.REAL_BACKOFF), Outcome(Next.REA
 
 
 def condition(type_: str, status: str, reason: str, message: str = "") -> dict[str, Any]:
-    """A condition as stored long before."""
+    """A condition that was stored long ago."""
     stored = {
         "type": type_,
         "status": status,
@@ -102,12 +102,12 @@ def condition(type_: str, status: str, reason: str, message: str = "") -> dict[s
 
 
 def synced(reason: str, status: str = "False", message: str = "") -> dict[str, Any]:
-    """A stored Synced."""
+    """A stored Synced condition."""
     return condition("Synced", status, reason, message)
 
 
 def ready(reason: str, status: str) -> dict[str, Any]:
-    """A stored Ready."""
+    """A stored Ready condition."""
     return condition("Ready", status, reason)
 
 
@@ -123,9 +123,9 @@ class Naming(StrEnum):
     """Who chooses external names."""
 
     DETERMINISTIC = "Deterministic"
-    """We do, before the creation."""
+    """The runtime, before the creation."""
     GENERATED = "Generated"
-    """The outside world, in the creation."""
+    """The external API, during the creation."""
     BOTH = "Both"
     """Either."""
 
@@ -154,19 +154,19 @@ GENERATED = Variant(generated=True).kind
 
 @dataclass(frozen=True)
 class Case:
-    """One reconcile, and everything that it does."""
+    """One reconcile and all its actions."""
 
     id: str
     """A sentence."""
     rule: str
-    """The rule of the contract that it proves, by its id."""
+    """Id of the contract's rule that it tests."""
     journal: list[str]
     """Objects written, external calls, events and conditions, in order."""
     outcome: Outcome
     mr: Mapping[str, Any] = field(default_factory=dict)
     """As `toy` takes it."""
     toys: Mapping[str, int] = field(default_factory=dict)
-    """What exists outside; a toy of another size than 1 differs from what is asked."""
+    """The external resources; a toy with a size other than 1 differs from the desired state."""
     external: Mapping[str, Any] = field(default_factory=dict)
     """Attributes of `FakeExternal`."""
     failing: Mapping[str, list[KubeError]] = field(default_factory=dict)
@@ -174,26 +174,26 @@ class Case:
     held: str | Exception = ""
     """As `World.held`."""
     says: str = ""
-    """In the message of the last event."""
+    """Part of the message of the last event."""
     conditions: Mapping[str, str] | None = None
     """All conditions afterwards, by type: `status/reason`."""
     generated: list[str] | None = None
-    """The journal for generated names, where it does not follow from the rule."""
+    """The journal for generated names, if it does not follow from the rule."""
     naming: Naming = Naming.BOTH
-    """The kinds of names that the case makes sense for."""
+    """The kinds of names that the case applies to."""
 
     def fits(self, variant: Variant) -> bool:
-        """The case makes sense for the variant."""
+        """The case applies to the variant."""
         return self.naming in (Naming.BOTH, Naming.GENERATED if variant.generated else Naming.DETERMINISTIC)
 
 
 def pairs(cases: Iterable[Case]) -> list[tuple[Case, Variant]]:
-    """Each case with each variant that it makes sense for."""
+    """Each case with each variant that it applies to."""
     return [(case, variant) for case in cases for variant in VARIANTS if case.fits(variant)]
 
 
 def name(of: Case | Variant) -> str:
-    """What a test of the pair is called by."""
+    """The name of a test of the pair."""
     return of.id if isinstance(of, Case) else str(of)
 
 
@@ -204,7 +204,7 @@ def conditions_of(mr: Managed | None) -> dict[str, str]:
 
 
 def run(case: Case, variant: Variant) -> World:
-    """Reconcile once and compare everything; AssertionError says what differs."""
+    """Reconcile once and compare everything; an AssertionError shows what differs."""
     world = _world(case, variant)
     before = world.mr
     outcome = world.reconcile()
@@ -224,7 +224,7 @@ def _world(case: Case, variant: Variant) -> World:
     changes = dict(case.mr)
     named = names.EXTERNAL_NAME in (changes.get("annotations") or {})
     if variant.generated and case.generated is None and case.toys and not named:
-        # Only its annotation can say which external resource is meant.
+        # Only the annotation can name the external resource.
         changes["annotations"] = NAMED | dict(changes.get("annotations") or {})
         named = True
     world = World(toy(cluster=variant.cluster, **changes), variant.kind)
@@ -258,7 +258,7 @@ def _generated(line: str, *, named: bool) -> str:
 
 
 def _check_kept(before: Managed | None, after: Managed | None) -> None:
-    """What holds for every reconcile: what is others' stays, and news carry the generation acted upon."""
+    """For every reconcile: data of others is unchanged, and new conditions have the observed generation."""
     if before is None or after is None:
         return
     others = [f for f in before.finalizers if f != names.FINALIZER]
@@ -275,7 +275,7 @@ def _check_transition(old: Condition | None, new: Mapping[str, Any]) -> None:
 
 
 def _check_quiet(world: World) -> None:
-    """The next look writes nothing to Kubernetes, though events may be counted."""
+    """The next reconcile writes nothing to Kubernetes, except counts of events."""
     done = len(world.journal)
     world.reconcile()
     again = world.journal[done:]

@@ -1,4 +1,4 @@
-"""An outside world in memory, and who takes events."""
+"""An external system in memory, and a recorder of events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["FakeExternal", "FakeRecorder"]
 
 
 class FakeExternal:
-    """An outside world of toys by external name, and the connector to it."""
+    """An external system of toys by external name, and its connector."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -24,11 +24,11 @@ class FakeExternal:
         self.refusing: dict[str, list[Exception]] = {}
         """Exceptions for the next calls of connect, observe, create, update or delete."""
         self.observation = Observation(exists=True, conditions=(available(),))
-        """What is seen of a toy that exists; exists and up_to_date are filled in."""
+        """The observation of an existing toy; `exists` and `up_to_date` are filled in."""
         self.absent = Observation(exists=False)
-        """What is seen where there is no toy."""
+        """The observation if there is no toy."""
         self.change = Change()
-        """What create, update and delete answer."""
+        """The result of create, update and delete."""
 
     def connect(self, mr: Managed) -> FakeExternal:
         """As `Connector.connect`."""
@@ -82,7 +82,7 @@ class FakeExternal:
 
 
 class FakeRecorder:
-    """Notes events in the journal; their messages in `messages`."""
+    """Records events in the journal, and their messages in `messages`."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal

@@ -1,4 +1,4 @@
-"""One list of all that was done, and death at any point of it."""
+"""A list of all actions, and a simulated crash at any point of it."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ T = TypeVar("T")
 
 
 class Killed(BaseException):
-    """The process dies here. Not an Exception: no handler of the code under test may catch it."""
+    """The process dies here. Not an Exception, so that no handler of the code under test catches it."""
 
 
 @dataclass
 class Journal:
-    """What was done, in order. `kill` = (index, "before" or "after") dies around that entry's effect."""
+    """All actions, in order. `kill` = (index, "before" or "after") dies before or after that entry's
+    effect."""
 
     entries: list[str] = field(default_factory=list)
     kill: tuple[int, str] | None = None
 
     def act(self, entry: str, effect: Callable[[], T]) -> T:
-        """Note the entry and have the effect, unless the process dies before, between or after."""
+        """Record the entry and run the effect, unless the process dies before or after it."""
         index = len(self.entries)
         if self.kill == (index, "before"):
             raise Killed(entry)

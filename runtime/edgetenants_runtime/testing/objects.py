@@ -15,27 +15,27 @@ __all__ = ["FakeObjects"]
 
 
 class FakeObjects:
-    """An API server in memory: resource versions, generations, merge patches, finalizers. Notes writes."""
+    """An API server in memory: resource versions, generations, merge patches, finalizers. Records writes."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._objects: dict[tuple[str, ObjectKey], dict[str, Any]] = {}
         self._version = 100
         self.failing: dict[str, list[KubeError]] = {}
-        """Errors to raise instead of the next writes whose entry starts with the key."""
+        """Errors to raise for the next writes whose journal entry starts with the key."""
 
     def put(self, kind: ResourceKind, obj: Mapping[str, Any]) -> None:
-        """Have the object exist, without an entry."""
+        """Store the object, without a journal entry."""
         stored = copy.deepcopy(dict(obj))
         stored["metadata"].setdefault("uid", f"uid-{key_of(obj)}")
         self._objects[kind.resource, key_of(obj)] = stored
 
     def find(self, kind: ResourceKind, key: ObjectKey) -> dict[str, Any] | None:
-        """A copy of the object, None when there is none."""
+        """A copy of the object; None if it does not exist."""
         return copy.deepcopy(self._objects.get((kind.resource, key)))
 
     def touch(self, kind: ResourceKind, key: ObjectKey) -> None:
-        """Somebody else writes to the object."""
+        """Another client writes to the object."""
         self._stamp(self._objects[kind.resource, key])
 
     def get(self, kind: ResourceKind, key: ObjectKey) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The managed resources that tests live with."""
+"""The managed resources for tests."""
 
 from __future__ import annotations
 

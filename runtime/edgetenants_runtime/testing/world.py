@@ -1,4 +1,4 @@
-"""One managed resource and everything around it."""
+"""A managed resource and its environment."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ __all__ = ["World"]
 
 
 class World:
-    """One managed resource, Kubernetes and the outside world around it, and a provider to restart."""
+    """One managed resource, with Kubernetes, an external system, and a provider to restart."""
 
     def __init__(
         self, mr: Mapping[str, Any], kind: ManagedKind | None = None, connector: Connector | None = None
     ) -> None:
-        """`connector` is that of the provider under test; without one, `external` is the outside world."""
+        """`connector` is that of the provider under test; without one, `external` is the external system."""
         self._log = Journal()
         self._connector = connector
         self.kind = kind or (TOYS if mr["metadata"].get("namespace") else CLUSTER_TOYS)
@@ -44,17 +44,17 @@ class World:
         self.time = datetime(2026, 1, 1, tzinfo=UTC)
         self.pace = Pace(jitter=0.0)
         self.held: str | Exception = ""
-        """Why deletions are held, or what stands in the way of telling."""
+        """Why deletions are held, or the error that prevents the check."""
         self.restart()
 
     @property
     def journal(self) -> list[str]:
-        """What was done so far."""
+        """All actions so far."""
         return self._log.entries
 
     @property
     def mr(self) -> Managed | None:
-        """The managed resource as stored, None when it is gone."""
+        """The managed resource as stored; None if it was deleted."""
         stored = self.objects.find(self.kind, self.key)
         return Managed(stored) if stored else None
 
@@ -67,7 +67,7 @@ class World:
         self._log.kill = (index, when)
 
     def restart(self) -> None:
-        """A new process: everything that was only in memory is forgotten."""
+        """Start a new process: everything that was only in memory is lost."""
         self._log.kill = None
         self.reconciler = Reconciler(
             self.kind,
@@ -85,19 +85,19 @@ class World:
         )
 
     def delete(self) -> None:
-        """Somebody deletes the resource: it goes when its finalizers are gone."""
+        """A user deletes the resource: it is removed when its finalizers are."""
         stored = self.objects.find(self.kind, self.key)
         if stored is not None:
             stored["metadata"]["deletionTimestamp"] = rfc3339(self.time)
             self.objects.put(self.kind, stored)
 
     def reconcile(self) -> Outcome | None:
-        """Reconcile once, from what is stored; None when the resource is gone."""
+        """Reconcile once, from the stored version; None if the resource was deleted."""
         mr = self.mr
         return self.reconciler.reconcile(mr) if mr else None
 
     def settle(self, times: int = 10) -> None:
-        """Reconcile until one writes nothing and changes nothing outside, at most that often."""
+        """Reconcile until a reconcile writes nothing and changes nothing externally, at most that often."""
         for _ in range(times):
             before = len(self.journal)
             self.reconcile()
@@ -106,7 +106,7 @@ class World:
         raise AssertionError(f"not settled after {times} reconciles: {self.journal}")
 
     def now(self) -> datetime:
-        """The time of day; a millisecond later at every reading."""
+        """The current time; each call advances it by a millisecond."""
         self.time += timedelta(milliseconds=1)
         return self.time
 

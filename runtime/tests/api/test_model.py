@@ -39,7 +39,7 @@ GOOD = {"names": ["a"]}
     ("value", "error"),
     [
         ({**GOOD, "unknown": 1}, "Extra inputs are not permitted"),
-        ({**GOOD, "names": ["a", "b", "a"]}, "expected no duplicates (a stands there twice)"),
+        ({**GOOD, "names": ["a", "b", "a"]}, "expected no duplicates (a appears twice)"),
         ({**GOOD, "items": [{"itemName": "a"}, {"itemName": "a", "size": 2}]}, "expected no duplicates"),
         ({**GOOD, "word": "x"}, "expected no x"),
         ({}, "expected names"),

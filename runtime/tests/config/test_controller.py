@@ -92,7 +92,7 @@ def test_a_deleted_config_says_why_it_stays(world: Any) -> None:
     (said,) = status(world)["conditions"]
     assert (said["type"], said["status"], said["reason"]) == ("Terminating", "True", "InUse")
     assert said["message"].startswith("Blocking deletion while usages still exist")
-    assert "apply a copy of it under another name, and have all that use it name the copy" in said["message"]
+    assert "apply a copy under another name and point its users to the copy" in said["message"]
     assert world.recorder.messages == [said["message"]]
     world.restart()
     assert world.look(30) == []

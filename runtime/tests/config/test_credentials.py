@@ -68,14 +68,14 @@ def test_credentials_from_every_source(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("credentials", "message"),
     [
-        ({"source": "Secret"}, "spec.credentials.secretRef: name and namespace are needed"),
+        ({"source": "Secret"}, "spec.credentials.secretRef: name and namespace are required"),
         (
             {"source": "Environment", "env": {"name": "NO"}},
             "spec.credentials.env.name: the provider's process has no environment variable 'NO'",
         ),
         (
             {"source": "Environment", "env": {"name": "EMPTY"}},
-            "spec.credentials.env.name: the provider's process has nothing in its environment variable",
+            "spec.credentials.env.name: the provider's process has an empty environment variable",
         ),
         (
             {"source": "Filesystem", "fs": {"path": "/no/such"}},
@@ -83,7 +83,7 @@ def test_credentials_from_every_source(tmp_path: Path) -> None:
         ),
         (
             {"source": "Filesystem", "fs": {"path": "/dev/null"}},
-            "spec.credentials.fs.path: /dev/null: it is empty",
+            "spec.credentials.fs.path: /dev/null: the file is empty",
         ),
     ],
 )
@@ -96,9 +96,9 @@ def test_credentials_that_cannot_be_loaded(credentials: dict[str, Any], message:
     ("data", "message"),
     [
         ({"other": "eA=="}, ".key: Secret sys/aws has no key 'creds'"),
-        ({"creds": ""}, ".key: Secret sys/aws has nothing under 'creds'"),
-        ({"creds": encoded(b" \n")}, ".key: Secret sys/aws has nothing under 'creds'"),
-        ({"creds": "no base64!"}, ": Secret sys/aws does not hold base64"),
+        ({"creds": ""}, ".key: Secret sys/aws has no value for 'creds'"),
+        ({"creds": encoded(b" \n")}, ".key: Secret sys/aws has no value for 'creds'"),
+        ({"creds": "no base64!"}, ": Secret sys/aws has invalid base64"),
     ],
 )
 def test_a_secret_that_cannot_be_used_is_read_again_at_once(data: dict[str, str], message: str) -> None:

@@ -114,8 +114,8 @@ def test_a_config_that_is_deleted_takes_no_new_resources_and_keeps_those_it_has(
     world = tree(ours(deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["in-use.crossplane.io"]))
     error = world.refusal(world.mr(finalizers=[]))
     assert error.message == (
-        "spec.providerConfigRef: ProviderConfig shop/ours is being deleted and takes no new resources; "
-        "name another one; or apply a copy of it under another name, and have all that use it name the copy"
+        "spec.providerConfigRef: ProviderConfig shop/ours is being deleted and accepts no new resources; "
+        "use another one, or apply a copy under another name and point its users to the copy"
     )
     assert world.journal == []
     world.resolve(world.mr())
@@ -151,7 +151,7 @@ def test_messages_of_a_second_config_name_its_field(tree: Any) -> None:
 def test_a_missing_config_is_named_and_waited_for_without_back_off(tree: Any) -> None:
     error = tree().refusal(Managed(toy(providerConfigRef=OURS)))
     assert error.message == (
-        "spec.providerConfigRef: ProviderConfig shop/ours does not exist; create it or name another one"
+        "spec.providerConfigRef: ProviderConfig shop/ours does not exist; create it or use another one"
     )
     assert error.retry.mode is RetryMode.POLL
 
@@ -159,7 +159,7 @@ def test_a_missing_config_is_named_and_waited_for_without_back_off(tree: Any) ->
 def test_an_unknown_kind_is_named(tree: Any) -> None:
     error = tree().refusal(Managed(toy(providerConfigRef={"kind": "StoreConfig", "name": "x"})))
     assert (
-        "spec.providerConfigRef.kind: StoreConfig is none of ClusterProviderConfig, ProviderConfig"
+        "spec.providerConfigRef.kind: expected one of ClusterProviderConfig, ProviderConfig, got StoreConfig"
         in error.message
     )
 

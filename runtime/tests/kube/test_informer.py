@@ -212,7 +212,9 @@ def test_a_server_restored_from_a_backup_is_believed(api: Any, informer: Informe
         until(lambda: names(informer) == ["a"])
     assert told(informer) == ["Listed a", "Listed b", "Deleted a", "Deleted b", "Listed a"]
     assert version(informer.cache, "a") == "30"
-    assert "the API server is older than it was, forgetting all" in [line["event"] for line in logs]
+    assert "the API server returned an older resource version, emptying the cache" in [
+        line["event"] for line in logs
+    ]
 
 
 def test_the_objects_go_with_their_kind_and_come_back_with_it(

@@ -25,8 +25,8 @@ CONFIRMED = {"example.org/confirm": "uid-acme"}
     [
         (False, False, {}, ""),
         (True, False, {}, "the CRD of this kind is being deleted"),
-        (False, True, {}, "the provider was told to hold deletions"),
-        (True, True, {}, "the provider was told to hold deletions"),
+        (False, True, {}, "the provider is configured to hold deletions"),
+        (True, True, {}, "the provider is configured to hold deletions"),
         (True, True, CONFIRMED, ""),
         (True, False, {"example.org/confirm": "true"}, "the CRD of this kind is being deleted"),
     ],
@@ -41,7 +41,7 @@ def test_what_holds_a_deletion_and_what_confirms_it(
     assert bool(held) is bool(why)
     if why:
         assert "set the annotation example.org/confirm to uid-acme" in why
-        assert "take Delete (or *) out of spec.managementPolicies" in why
+        assert "remove Delete (or *) from spec.managementPolicies" in why
 
 
 def test_without_an_annotation_only_the_policies_are_the_way_out() -> None:

@@ -93,7 +93,7 @@ def test_a_client_that_was_never_made_is_not_let_go() -> None:
         (ExternalError("the session is stuck"), "disconnect failed: the session is stuck"),
         (
             KeyError("AKIASECRET"),
-            "disconnect failed: unexpected KeyError; the provider's log has the details",
+            "disconnect failed: unexpected KeyError; see the provider's log for details",
         ),
     ],
 )

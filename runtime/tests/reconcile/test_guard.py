@@ -61,7 +61,7 @@ def test_after_the_deadline_nothing_is_begun_and_the_cause_is_told(which: str) -
     outside, clock = Outside(), FakeClock()
     with deadline.within(60, clock):
         clock.advance(60)
-        with pytest.raises(ExternalError, match=r"time-out of 60 s: the \w+ was not begun"):
+        with pytest.raises(ExternalError, match=r"timeout of 60 s: the \w+ was not started"):
             outside.write(which)
     assert outside.journal.entries == []
 

@@ -338,7 +338,8 @@ def test_other_finalizers_are_told_of_once_and_again_when_they_change() -> None:
     synced = world.mr.condition("Synced")
     assert synced is not None
     assert (
-        synced.message == "Waiting for other finalizers: example.org/audit. Whoever set them takes them off."
+        synced.message
+        == "Waiting for other finalizers: example.org/audit. The controllers that set them must remove them."
     )
     assert world.recorder.messages == [
         "Waiting for other finalizers: example.org/audit, example.org/backup",

@@ -162,7 +162,7 @@ CALLS = [
 JUDGE = Row(
     Step.JUDGE_DELETION,
     "CannotDeleteExternalResource",
-    "cannot tell whether the deletion is held: ",
+    "cannot determine whether the deletion is held: ",
     {"deleted": True, "annotations": NAMED},
     {"acme": 1},
     ready="False/Deleting",
@@ -258,7 +258,7 @@ def test_a_bug_is_told_without_its_text(row: Row) -> None:
     world = fails(row, KeyError("AKIASECRET"))
     assert world.reconcile() == FAILED
     assert conditions_of(world.mr)["Unknown"] == "False/Unknown"
-    assert world.recorder.messages == [f"{row.words}unexpected KeyError; the provider's log has the details"]
+    assert world.recorder.messages == [f"{row.words}unexpected KeyError; see the provider's log for details"]
     assert "AKIASECRET" not in str(world.status())
     stored = {c["type"]: c["message"] for c in world.status()["conditions"] if "message" in c}
     assert stored["Synced"] == stored["Unknown"] == world.recorder.messages[0]

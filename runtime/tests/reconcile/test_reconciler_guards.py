@@ -37,7 +37,9 @@ from edgetenants_runtime.testing.cases import (
 
 PAUSED = ["event Normal ReconciliationPaused", "status Synced=False/ReconcilePaused"]
 PAUSE = {names.PAUSED: "true"}
-WORDS = "Reconciliation is paused via the annotation crossplane.io/paused. Remove that, and it goes on."
+WORDS = (
+    "Reconciliation is paused via the annotation crossplane.io/paused. Remove it to resume reconciliation."
+)
 PENDING = names.EXTERNAL_CREATE_PENDING
 REQUEST = {names.RECONCILE_REQUESTED_AT: "now"}
 NO_CALL_REMOVES = "remove the crossplane.io/external-create-pending annotation if it is safe to proceed"
@@ -68,7 +70,7 @@ CASES = [
         PAUSED,
         NEVER,
         {"managementPolicies": []},
-        says="Reconciliation is paused via an empty spec.managementPolicies. Remove that, and it goes on.",
+        says="is paused via an empty spec.managementPolicies. Remove it to resume reconciliation.",
     ),
     Case(
         "what is paused stays as it was last seen, and is told of once",
@@ -102,7 +104,7 @@ CASES = [
         NEVER,
         {"deleted": True, "annotations": PAUSE},
         {"acme": 1},
-        says="the annotation crossplane.io/paused. Remove that, and its deletion goes on.",
+        says="the annotation crossplane.io/paused. Remove it to resume the deletion.",
     ),
     Case(
         "one that was paused and is deleted then says so too",
@@ -111,7 +113,7 @@ CASES = [
         NEVER,
         {"deleted": True, "annotations": PAUSE, "status": paused(WORDS)},
         {"acme": 1},
-        says="Remove that, and its deletion goes on.",
+        says="Remove it to resume the deletion.",
     ),
     Case(
         "a paused one does not handle requests",

@@ -35,7 +35,7 @@ from edgetenants_runtime.testing.cases import (
 )
 
 AVAILABLE = conditions.available()
-BUG = "observe failed: unexpected KeyError; the provider's log has the details"
+BUG = "observe failed: unexpected KeyError; see the provider's log for details"
 REFUSED = "AccessDenied: not yours"
 COLOURED = Observation(exists=True, conditions=(AVAILABLE,), late_initialized={"colour": "red", "size": 9})
 OBSERVE_ONLY = {"managementPolicies": ["Observe"]}
@@ -214,7 +214,7 @@ CASES = [
         POLL_FAILED,
         SETTLED_MR | OBSERVE_ONLY,
         external={"absent": Observation(False, conditions=(conditions.creating(),))},
-        says="the annotation crossplane.io/external-name must name an existing one",
+        says="set the annotation crossplane.io/external-name to the name of an existing one",
     ),
     Case(
         "observe-only and present is reported, never changed",
@@ -239,7 +239,7 @@ CASES = [
         [OBSERVE, "event Warning CannotObserveExternalResource", f"status Ready=False/Unavailable {ERROR}"],
         POLL_FAILED,
         {"managementPolicies": ["Observe", "Update"]},
-        says="spec.managementPolicies [Observe, Update] does not permit to create it",
+        says="spec.managementPolicies [Observe, Update] does not permit creating it",
     ),
     # Late initialization.
     Case(

@@ -96,10 +96,7 @@ def test_an_immutable_field_is_told_of_and_nothing_is_updated() -> None:
     conditions = {c["type"]: c for c in world.status()["conditions"]}
     assert conditions["Ready"]["status"] == "True"
     assert conditions["Synced"]["reason"] == "ReconcileError"
-    assert (
-        "spec.forProvider.size: expected 7, which cannot be changed, got 1."
-        in (conditions["Synced"]["message"])
-    )
+    assert "spec.forProvider.size is immutable: expected 7, got 1." in (conditions["Synced"]["message"])
 
 
 def test_other_fields_of_a_kind_with_an_immutable_one_are_updated() -> None:

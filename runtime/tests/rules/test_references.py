@@ -260,7 +260,7 @@ def test_what_cannot_be_resolved_says_which_and_why(
 
 
 def test_a_selector_by_controller_without_one_says_so() -> None:
-    with pytest.raises(ExternalError, match="no controller owns this resource"):
+    with pytest.raises(ExternalError, match="this resource has no controller"):
         resolve({"boxIdSelector": SIBLING}, box("a", "1"), owners=[])
 
 
@@ -400,5 +400,5 @@ def test_a_death_at_any_write_leaves_one_toy_and_the_value(when: str) -> None:
 
 
 def test_a_referenced_field_is_never_late_initialized() -> None:
-    with pytest.raises(ValueError, match="would pin the reference of boxId"):
+    with pytest.raises(ValueError, match="would override the reference of boxId"):
         replace(KIND, late_initialized=("size", "boxId"))

@@ -104,7 +104,7 @@ def test_domains_are_a_set_of_names_in_lower_case():
     assert "spec.forProvider.domains[0]" in world.error.message, "refused, where a user might be surprised"
     world.edit(domains=["shop.acme.com", "acme.example.com", "shop.acme.com"])
     world.reconcile()
-    assert "expected no duplicates (shop.acme.com stands there twice)" in world.error.message
+    assert "expected no duplicates (shop.acme.com appears twice)" in world.error.message
     world.edit(domains=["shop.acme.com", "acme.example.com"])
     world.settle()
     assert set(world.cloudfront.only.domains) == {"acme.example.com", "shop.acme.com"}

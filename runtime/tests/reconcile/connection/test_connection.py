@@ -70,7 +70,7 @@ def test_a_foreign_secret_is_never_written(stored: dict[str, Any]) -> None:
     world.objects.put(SECRETS, stored)
     assert world.reconcile() == FAILED
     assert world.journal == [OBSERVE, "event Warning CannotPublishConnectionDetails", f"status {ERROR}"]
-    assert "Secret shop/edge exists and is not this resource's" in world.recorder.messages[0]
+    assert "Secret shop/edge already exists and is not this resource's" in world.recorder.messages[0]
     found = world.objects.find(SECRETS, EDGE)
     assert found is not None
     assert found["data"] == stored["data"]

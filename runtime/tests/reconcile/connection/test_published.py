@@ -89,7 +89,7 @@ def test_another_store_is_refused_before_anything_is_written() -> None:
     error = setting.refusal(publishConnectionDetailsTo=vault, writeConnectionSecretToRef=ref)
     assert error.message == (
         "spec.publishConnectionDetailsTo.configRef.name: expected default, which is the Kubernetes store, "
-        "got 'vault': no other store is served"
+        "got 'vault': no other store is supported"
     )
     assert error.retry.mode is RetryMode.POLL
     assert setting.log.entries == []
@@ -111,7 +111,7 @@ def test_a_type_cannot_be_changed() -> None:
     error = setting.refusal(publishConnectionDetailsTo={"name": "edge", "metadata": {"type": "Opaque"}})
     assert error.message == (
         "spec.publishConnectionDetailsTo.metadata.type: Secret provider-system/edge has type "
-        "example.org/edge, which cannot be changed to Opaque; delete the Secret to have it made anew"
+        "example.org/edge, which cannot be changed to Opaque; delete the Secret to have it recreated"
     )
     assert len(setting.log.entries) == 1
 
@@ -157,7 +157,7 @@ def test_what_is_or_was_this_resources_own_is_taken_over(found: dict[str, Any], 
 def test_a_foreign_secret_is_never_written(found: dict[str, Any]) -> None:
     setting = Setting(found)
     error = setting.refusal(publishConnectionDetailsTo=TO)
-    assert "is left alone; name another one in spec.publishConnectionDetailsTo" in error.message
+    assert "is not overwritten; name another one in spec.publishConnectionDetailsTo" in error.message
     assert (setting.log.entries, setting.secret["data"]) == ([], {"other": "eA=="})
 
 

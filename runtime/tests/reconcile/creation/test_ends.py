@@ -150,7 +150,7 @@ def test_one_that_is_gone_is_not_tried_again() -> None:
         assert world.reconcile() == NEVER
     assert left == [("acme", "toy-7")]
     [told] = [line for line in logged if line["log_level"] == "error"]
-    assert "which is left" in told["event"]
+    assert "is orphaned" in told["event"]
     assert told["name"] == "acme"
     assert len([entry for entry in world.journal if entry.startswith(NOTE)]) == 1
 

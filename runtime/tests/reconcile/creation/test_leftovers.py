@@ -61,7 +61,7 @@ def said(leftovers_: Leftovers, rounds: int = 2) -> list[str]:
 def test_it_is_deleted_by_its_name_as_the_resource_would_have_been() -> None:
     outside = Outside("one", "two")
     left = left_behind(outside, "one", "two")
-    assert said(left) == ["deleted what was left of a managed resource that went while it was made"] * 2
+    assert said(left) == ["deleted the external resource of a managed resource deleted during creation"] * 2
     assert outside.there == set()
     assert [(mr.external_name, mr.deleted) for mr in outside.deleted] == [("one", True), ("two", True)]
     assert said(left) == [], "it is done with"
@@ -71,7 +71,7 @@ def test_it_is_deleted_by_its_name_as_the_resource_would_have_been() -> None:
 def test_what_another_resource_has_by_now_is_left_alone() -> None:
     outside = Outside("one")
     left = left_behind(outside, "one", has_another=lambda mr: mr.external_name == "one")
-    assert said(left) == ["what was left has a managed resource again"]
+    assert said(left) == ["an orphaned external resource has a managed resource again"]
     assert outside.there == {"one"}
     assert left._left == {}
 
@@ -176,7 +176,7 @@ def test_after_an_hour_it_is_given_up_and_told(monkeypatch: pytest.MonkeyPatch) 
     outside = Outside("one")
     outside.troubles = [NotYet("deploying", after=5)] * 9
     left = left_behind(outside, "one")
-    assert said(left, rounds=5) == ["what was left of a managed resource could not be deleted, and stays"]
+    assert said(left, rounds=5) == ["could not delete an orphaned external resource, giving up"]
     assert left._left == {}
 
 

@@ -90,9 +90,9 @@ def test_a_deletion_waits_for_what_may_yet_be_made(name: str, restarts: bool) ->
     assert world.mr is not None
     synced, ready = world.mr.condition("Synced"), world.mr.condition("Ready")
     assert synced is not None
-    why = "The provider was restarted since" if restarts else "The answer to its creation was lost, so"
+    why = "The provider restarted after" if restarts else "The response to the create request was lost, so"
     assert synced.message.startswith(why)
-    assert "This resource goes after 120 s without it. Nobody needs to act." in synced.message
+    assert "is deleted if it has not appeared after 120 s. No action is needed." in synced.message
     # That would say that what was made is known.
     assert ready is None or ready.reason != "Deleting"
     ends_well(world)

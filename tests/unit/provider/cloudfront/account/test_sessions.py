@@ -356,7 +356,7 @@ def test_a_reconcile_that_is_out_of_time_begins_no_call(accounts):
     clock = FakeClock()
     with deadline.within(60, clock):
         clock.advance(61)
-        with pytest.raises(ExternalError, match="the call GetDistributionTenant was not begun"):
+        with pytest.raises(ExternalError, match="the call GetDistributionTenant was not started"):
             account.cloudfront.get_tenant("acme")
     with pytest.raises(AwsError):
         account.cloudfront.get_tenant("acme")

@@ -182,7 +182,7 @@ def test_the_end_of_a_reconciles_time_ends_the_search(monkeypatch):
 
 
 def _out_of_time(domain):
-    raise ExternalError("the reconcile took longer than its time-out of 60 s")
+    raise ExternalError("the reconcile exceeded its timeout of 60 s")
 
 
 def test_a_lost_creation_whose_domains_are_met_before_its_name_is_waited_for():
