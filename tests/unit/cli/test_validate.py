@@ -180,7 +180,8 @@ def test_a_claim_of_a_broken_plan_is_told_what_is_wrong_with_the_plan(put: Any) 
 
     done = run(put("claim.yaml", claim), "--plans", put("plans.yaml", BROKEN_PLANS))
 
-    assert "TenantClaim acme: The platform's plan gold is broken: plans.gold.distributionId: " in done.output
+    wrong = "Plan gold is invalid; the platform team must correct it: plans.gold.distributionId: "
+    assert f"TenantClaim acme: {wrong}" in done.output
     assert "expected The" not in done.output
 
 
