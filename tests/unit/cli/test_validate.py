@@ -361,7 +361,7 @@ def test_a_claim_and_what_was_made_of_it_ask_for_its_domain_once(put: Any, tmp_p
             claim("Acme", "a.example.com", plan="silver"),
             ["metadata.name: expected a name", "spec.plan: expected one of gold"],
         ),
-        (claim("acme", plan=7), ["spec.plan: expected a text", "spec.domains: expected at least 1 item"]),
+        (claim("acme", plan=7), ["spec.plan: expected a string", "spec.domains: expected at least 1 item"]),
         (
             claim("acme", plan="silver"),
             ["spec.domains: expected at least 1 item", "spec.plan: expected one of"],
