@@ -177,7 +177,7 @@ def _allowed(order: Order) -> str:
         return ""
     # In the gap no tenant has the domain, so the plan would refuse it as a new one, and the claim with it.
     named = _names(order.terms.kept, _NAMES_OF_NEEDS)
-    return f"Before that, plan {order.chosen.name} must allow {named}, or the claim must remove that."
+    return f"Before that, have plan {order.chosen.name} allow {named}, or remove that from spec.domains."
 
 
 def _freed(order: Order) -> str:

@@ -236,7 +236,7 @@ def test_what_to_do_is_told_however_many_and_long_the_domains_are(
         rsp = cloud.round()
     message = building.conditions(rsp)["Blocked"][2]
     assert f"{LONG[0]}, {LONG[1]}, " in message
-    ends = "or the claim must remove that." if allow else "Otherwise, revert the change."
+    ends = "or remove that from spec.domains." if allow else "Otherwise, revert the change."
     assert message.endswith(ends)
     assert ("edgetenants.io/confirm: 44e158d5cc" in message) != bool(allow)
 
@@ -316,7 +316,7 @@ def test_no_gap_for_a_domain_that_the_plan_would_not_allow_anew(parking: dict[st
         assert cloud.served >= {A, B, C}
     status, _, message = building.conditions(rsp)["Blocked"]
     assert status == "True"
-    assert "plan standard must allow c.example.com" in message
+    assert "have plan standard allow c.example.com" in message
     cloud.plan = parking
     cloud.settle()
     assert homes(cloud) == home("PerDomain", [A, B, C])
