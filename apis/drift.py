@@ -24,10 +24,9 @@ class GuardedSpec(ApiModel):
 
     drift_policy: DriftPolicy | None = None
     """What the provider does if the external resource was changed in AWS. Enforce: it reports and repairs the
-    drift.
-    Report: it reports the drift and does not repair it. Suspend: neither. It applies changes of this spec
-    under every policy. It recreates a deleted external resource under Enforce only. Unset: the provider's
-    flag --drift-policy decides."""
+    drift. Report: it reports the drift and does not repair it. Suspend: neither. It applies changes of this
+    spec under every policy. It recreates a deleted external resource under Enforce only. Unset: the
+    provider's flag --drift-policy decides."""
     deletion_protection: Bool = False
     """true: if this object is deleted, the provider deletes nothing in AWS until the annotation
     edgetenants.io/confirm has the token that the Ready condition names."""

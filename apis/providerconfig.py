@@ -102,8 +102,7 @@ class Route53(ApiModel):
         tuple[HostedZone, ...] | None, Field(max_length=500), Kube(list_type="map", keys=("id",))
     ] = None
     """Hosted zones that the provider may write to. For each domain it uses the zone with the longest matching
-    name.
-    Unset: it finds public zones by name."""
+    name. Unset: it finds public zones by name."""
 
 
 class Rfc2136(ApiModel):

@@ -39,9 +39,8 @@ def gather(req: fnv1.RunFunctionRequest, offered: Plans) -> Plans | None:
     """The plans including those of the sources; None if Crossplane has not read the sources yet.
 
     Raises:
-        Refused: with reason Blocked, if an EnvironmentConfig does not exist that a source names. It might
-        contain
-            the claim's plan, and changes by another plan may be irreversible.
+        Refused: with reason Blocked, if a source names an EnvironmentConfig that does not exist. It might
+            contain the claim's plan, and changes by another plan may be irreversible.
     """
     found: list[tuple[str, bytes]] = []
     for name, source in _named(offered):

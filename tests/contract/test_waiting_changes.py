@@ -53,7 +53,7 @@ def test_a_change_that_could_not_be_looked_at_is_in_progress(aws, serving):
     assert len(serving.writes) == before, "nothing is written at each look"
     serving.come_to_rest()
     is_done(serving)
-    assert serving.told("Reconciling") == ("False", "Stable", "No change is in progress.")
+    assert serving.told("Reconciling") == ("False", "Stable", "No change is on its way.")
 
 
 def test_a_change_that_was_not_sent_is_in_progress_with_what_differs(aws, serving):
