@@ -1,7 +1,7 @@
-"""ARNs that the APIs take, each with the form that CloudFront asks for.
+"""The ARNs in the APIs, each in the form that CloudFront requires.
 
-Certificates of CloudFront stand in us-east-1, and web ACLs are WAFv2 ones of scope CLOUDFRONT, which stand
-there too ("Requirements for using SSL/TLS certificates with CloudFront", "Using AWS WAF", CloudFront
+CloudFront's certificates are in us-east-1. Its web ACLs are WAFv2 web ACLs of scope CLOUDFRONT, which are in
+us-east-1 too ("Requirements for using SSL/TLS certificates with CloudFront", "Using AWS WAF", CloudFront
 Developer Guide).
 """
 

@@ -1,288 +1,290 @@
-"""Condition types and reasons of our own kinds. Crossplane's own stand in
+"""Condition types and reasons of edgetenants' kinds. Crossplane's own are in
 `edgetenants_runtime.api.conditions`.
 
-The lists are closed: a reason that is not here is not shown. One that is here is not removed without a note
-of deprecation, as people select by it. The docstring under each says what it means, who acts, and whether it
-clears by itself; the reference is made from them.
+The lists are complete: no condition has a reason that is missing here. A reason is not removed without a
+deprecation note, because users select by it. The docstring under each says what it means, who acts, and
+whether it clears without action; the reference is generated from them.
 """
 
 from enum import StrEnum
 from typing import Final
 
 NOT_DONE: Final = ". Not done yet: "
-"""Divides the message of InSync: what differs, and what holds it up."""
-DNS_UNSEEN: Final = "Whether the records of status.dnsInstructions are in place is not known: "
-"""Begins what DNSReady, and a claim's Live, say of records that may not be looked at."""
+"""Separates the two parts of InSync's message: the differences, and what delays the update."""
+DNS_UNSEEN: Final = "The state of the records of status.dnsInstructions is unknown: "
+"""Starts the part of DNSReady's message, and of a claim's Live, about records that the provider may not
+check."""
 
 
 class TenantConditionType(StrEnum):
-    """Condition types of DistributionTenant and ConnectionGroup beside Ready and Synced."""
+    """Condition types of DistributionTenant and ConnectionGroup, in addition to Ready and Synced."""
 
     DEPLOYED = "Deployed"
-    """The last change is rolled out to all of CloudFront."""
+    """CloudFront has rolled out the last change everywhere."""
     IN_SYNC = "InSync"
-    """AWS has what was asked."""
+    """AWS has the desired state."""
     CERTIFICATE_READY = "CertificateReady"
-    """The managed certificate that was asked for is attached."""
+    """The requested managed certificate is attached."""
     DNS_READY = "DNSReady"
-    """The DNS records that the provider was asked to make are in place."""
+    """The DNS records that the provider manages are in place."""
     RECONCILING = "Reconciling"
-    """A change is on its way."""
+    """A change is in progress."""
 
 
 class TenantReadyReason(StrEnum):
-    """Reasons of type Ready beside Crossplane's Available, Creating and Deleting. All mean that not every
-    domain is served; those that are errors stand in Synced too, in the same words."""
+    """Reasons of type Ready, in addition to Crossplane's Available, Creating and Deleting. All mean that not
+    every domain is served. Synced has the errors among them too, with the same message."""
 
     DEPLOYING = "Deploying"
-    """CloudFront is rolling the tenant out for the first time. Nobody needs to act; clears by itself within
-    minutes."""
+    """CloudFront is rolling out the tenant for the first time. No action is needed; clears within minutes."""
     DISABLING = "Disabling"
-    """The tenant is being disabled, so that it can be deleted. Nobody needs to act; clears by itself within
-    minutes."""
+    """The tenant is being disabled before its deletion. No action is needed; clears within minutes."""
     DISABLED = "Disabled"
-    """The tenant is disabled: as asked with `enabled: false`, or by somebody in AWS. Whoever wants it served
-    sets `enabled: true`; does not clear by itself under driftPolicy Report or Suspend."""
+    """The tenant is disabled: by `enabled: false`, or in AWS. To serve again, the resource's author sets
+    `enabled: true`; this does not clear without action under driftPolicy Report or Suspend."""
     DOMAIN_CONFLICT = "DomainConflict"
-    """A domain is served by another distribution or tenant, in this AWS account or in another, or is kept
+    """Another distribution or tenant, in this AWS account or in another, has a domain, or the domain is kept
     for another namespace whose tenant served it. The owner of the domain or an administrator releases it
-    there, or it is removed here; then it clears by itself."""
+    there, or the resource's author removes it here; then this clears."""
     DOMAIN_VALIDATION_PENDING = "DomainValidationPending"
-    """CloudFront cannot see yet that the domain leads to it. The domain's owner makes the records of
-    status.dnsInstructions; asked again every five minutes, clears by itself."""
+    """CloudFront does not see yet that the domain leads to it. The domain's owner creates the records of
+    status.dnsInstructions; the provider retries every five minutes, and this clears."""
     DOMAIN_INACTIVE = "DomainInactive"
-    """CloudFront does not answer for a domain, though nothing known holds it up. Nobody needs to act at
-    first; if it stays, look at certificate and DNS of the domain."""
+    """CloudFront does not answer for a domain, for no known reason. No action is needed at first; if it
+    lasts, check the domain's certificate and DNS."""
     CERTIFICATE_PENDING = "CertificatePending"
     """The managed certificate is being validated or attached; CertificateReady says which. The domain's owner
-    makes the records of status.dnsInstructions where there are any; clears by itself."""
+    creates the records of status.dnsInstructions, if there are any; then this clears."""
     CERTIFICATE_FAILED = "CertificateFailed"
-    """The managed certificate could not be issued, or was revoked; the message has ACM's reason. Its cause
-    (often a CAA record) is removed by the domain's owner. Another one is asked for after the time that the
-    message says, or at once with the annotation crossplane.io/reconcile-requested-at."""
+    """The managed certificate could not be issued, or was revoked; the message has ACM's reason. The domain's
+    owner removes the cause (often a CAA record). The provider requests another certificate after the time in
+    the message, or at once with the annotation crossplane.io/reconcile-requested-at."""
     CERTIFICATE_EXPIRED = "CertificateExpired"
-    """The certificate of the tenant has expired. A managed one is asked for anew by itself once DNS leads to
-    CloudFront; a custom one is replaced by whoever gave it."""
+    """The tenant's certificate has expired. The provider requests another managed certificate once DNS leads
+    to CloudFront; the resource's author replaces a custom one."""
     CERTIFICATE_SAN_MISMATCH = "CertificateSANMismatch"
-    """The certificate does not cover every domain. Whoever gave the certificate or the domains changes one of
-    them; clears by itself then."""
+    """The certificate does not cover every domain. The resource's author changes the certificate or the
+    domains; then this clears."""
     MISSING_CERTIFICATE = "MissingCertificate"
-    """Neither the tenant nor its distribution has a certificate. Whoever wrote the resource adds a
-    certificate or a managedCertificateRequest, or the distribution's owner adds one."""
+    """Neither the tenant nor its distribution has a certificate. The resource's author adds a certificate or
+    a managedCertificateRequest, or the distribution's owner adds one."""
     MISSING_PARAMETERS = "MissingParameters"
-    """The distribution requires parameters that are not given; the message names them. Whoever wrote the
-    resource adds them."""
+    """Parameters that the distribution requires are missing; the message names them. The resource's author
+    adds them."""
     PARENT_NOT_FOUND = "ParentNotFound"
-    """The multi-tenant distribution of `distributionId` does not exist, or is not a multi-tenant one. The id
-    is corrected or the distribution made; looked at again by itself."""
+    """The distribution of `distributionId` does not exist, or is not multi-tenant. The resource's author
+    corrects the id, or the distribution's owner creates it; the provider retries."""
     CONNECTION_GROUP_NOT_FOUND = "ConnectionGroupNotFound"
-    """The connection group of `connectionGroupId` does not exist. The id is corrected or the group made;
-    looked at again by itself."""
+    """The connection group of `connectionGroupId` does not exist. The resource's author corrects the id, or
+    the group's owner creates it; the provider retries."""
     CONNECTION_GROUP_DISABLED = "ConnectionGroupDisabled"
-    """The tenant's connection group is disabled in AWS, and CloudFront serves none of its tenants. Whoever
-    owns the group sets `enabled: true` on its ConnectionGroup, or enables it in AWS; clears by itself within
-    two minutes then."""
+    """The tenant's connection group is disabled in AWS, so CloudFront serves none of its tenants. The group's
+    owner sets `enabled: true` on its ConnectionGroup, or enables it in AWS; this clears within two
+    minutes."""
     VALIDATION_FAILED = "ValidationFailed"
-    """What was asked cannot work, as was found before any call that writes; the message lists every problem.
-    Whoever wrote the resource corrects it."""
+    """Checks before the first write found that the desired state cannot work; the message lists every
+    problem. The resource's author corrects them."""
     INVALID_SPEC = "InvalidSpec"
-    """AWS refused what was asked as invalid; the message has its words. Whoever wrote the resource corrects
-    it, which is tried at once; until then it is tried again less and less often."""
+    """AWS refused the desired state as invalid; the message has its words. The resource's author corrects it,
+    and the provider tries a change at once. Until then it retries less and less often."""
     ACCESS_DENIED = "AccessDenied"
-    """AWS refused the credentials or lacks a permission; the message names the call. Whoever runs the
-    provider extends the IAM policy; tried again by itself."""
+    """AWS refused the credentials, or a permission is missing; the message names the call. The platform team
+    extends the IAM policy; the provider retries."""
     AWS_ERROR = "AWSError"
-    """AWS answered with another error; the message has its words. Tried again by itself."""
+    """AWS answered with another error; the message has its words. The provider retries."""
     QUOTA_EXCEEDED = "QuotaExceeded"
-    """A quota of the AWS account is used up. Whoever owns the account asks AWS for more or removes what is
-    not needed; tried again slowly by itself."""
+    """A quota of the AWS account is used up. The account's owner requests an increase or removes unused
+    resources; the provider retries slowly."""
     THROTTLED = "Throttled"
-    """AWS takes no more requests for the moment. Nobody needs to act; clears by itself."""
+    """AWS is throttling requests. No action is needed; the provider retries."""
     ADOPTION_REFUSED = "AdoptionRefused"
-    """A tenant of this name exists in CloudFront, and by its owner tag it is somebody else's, or nobody's. It
-    may have been this resource's before. Whoever is sure sets the annotation edgetenants.io/adopt to its id,
-    or another external name is chosen; does not clear by itself. Or none exists, and the name is kept for
-    another namespace: another one is chosen, or an administrator releases it."""
+    """A tenant of this name exists in CloudFront, and its owner tag names another owner or none. It may have
+    belonged to this resource before. To adopt it, set the annotation edgetenants.io/adopt to its id;
+    otherwise, use another external name. Or no such tenant exists, but the name is kept for another
+    namespace: use another name, or an administrator releases it. Does not clear without action."""
     ACCOUNT_MISMATCH = "AccountMismatch"
-    """The credentials are of another AWS account than the one that the tenant is in. Nothing is written.
-    Whoever changed the ProviderConfig puts it back; clears by itself then."""
+    """The credentials belong to another AWS account than the tenant. The provider writes nothing. The
+    platform team restores the ProviderConfig; then this clears."""
     UPDATE_INEFFECTIVE = "UpdateIneffective"
-    """The tenant does not serve for a difference that the same update, made twice, did not mend. It is not
-    repeated until the resource or the tenant changes; whoever wrote the resource looks at the fields that
-    InSync names."""
+    """The tenant does not serve because of a difference that two identical updates did not change. The
+    provider does not repeat the update until the resource or the tenant changes. The resource's author checks
+    the fields that InSync names."""
     FROZEN = "Frozen"
-    """Writes are frozen, by the ProviderConfig or by the provider's flag --read-only. Whoever froze them
-    lifts it; clears by itself then."""
+    """Writes are frozen, by the ProviderConfig or by the provider's flag --read-only. The platform team
+    unfreezes them; then this clears."""
     DELETION_HELD = "DeletionHeld"
-    """Nothing is deleted in AWS: deletionProtection is on, AWS does not tell whether a connection group has
-    tenants or of which account the credentials are, the provider may have lost its installation id, the
-    kind's CRD is itself being deleted, or the provider runs with --hold-deletions. To proceed, set the
-    annotation shown in the message; does not clear by itself. Of a new resource: the one that had the
-    tenant before is being deleted, and is held so or paused; whoever paused it ends that."""
+    """The provider deletes nothing in AWS: deletionProtection is on, AWS does not show whether a connection
+    group has tenants or to which account the credentials belong, the provider may have lost its installation
+    id, the kind's CRD is itself being deleted, or the provider runs with --hold-deletions. To proceed, set
+    the annotation shown in the message; this does not clear without action. On a new resource: the resource
+    that had the tenant before is being deleted, and its deletion is held or paused; resume it if it is
+    paused."""
     RECREATION_HELD = "RecreationHeld"
-    """The tenant or connection group is gone from AWS, and is not made anew: for one poll interval, as others
-    are looked at first, and then only while too many of the account's are gone at once, which looks like an
-    accident. Whoever finds that it is none sets the annotation edgetenants.io/confirm of the ProviderConfig
-    as the message says; tenants that come back clear it by themselves. Under driftPolicy Report and Suspend
-    it is left so until the policy is Enforce."""
+    """The tenant or connection group is gone from AWS, and its recreation is on hold: for one poll interval,
+    in which the provider checks the others first, and then only while too many of the account's are gone at
+    once, which looks like an accident. If it is not one, set the annotation edgetenants.io/confirm of the
+    ProviderConfig as the message says; this also clears when the tenants are back. Under driftPolicy Report
+    and Suspend, recreation is on hold until the policy is Enforce."""
 
 
 class DeployedReason(StrEnum):
     """Reasons of type Deployed."""
 
     DEPLOYED = "Deployed"
-    """The last change is rolled out. Nobody needs to act."""
+    """The last change is rolled out. No action is needed."""
     CREATING = "Creating"
-    """The tenant is being created. Nobody needs to act; clears by itself."""
+    """The tenant is being created. No action is needed; clears when it exists."""
     DEPLOYING = "Deploying"
-    """A change is being rolled out. Nobody needs to act; clears by itself within minutes."""
+    """A change is being rolled out. No action is needed; clears within minutes."""
     DISABLING = "Disabling"
-    """The tenant is being disabled before its deletion. Nobody needs to act; clears by itself within
-    minutes."""
+    """The tenant is being disabled before its deletion. No action is needed; clears within minutes."""
     DELETING = "Deleting"
-    """The tenant is disabled and waits to be deleted. Nobody needs to act; clears by itself."""
+    """The tenant is disabled and waits to be deleted. No action is needed; clears when it is deleted."""
 
 
 class InSyncReason(StrEnum):
     """Reasons of type InSync."""
 
     IN_SYNC = "InSync"
-    """AWS has what was asked. Nobody needs to act."""
+    """AWS has the desired state. No action is needed."""
     DRIFT_DETECTED = "DriftDetected"
-    """Somebody changed the resource in AWS; status.drift says what. Repaired by itself under driftPolicy
-    Enforce, left under Report; so is the deletion of the whole, which the message tells."""
+    """The resource was changed in AWS; status.drift shows the differences. If it was deleted in AWS, the
+    message says so. The provider repairs it under driftPolicy Enforce, and leaves it under Report."""
     UPDATE_PENDING = "UpdatePending"
-    """A change of the spec was sent and is not rolled out, or waits to be sent: the message says for what.
-    Whoever the message names acts, else nobody; clears by itself."""
+    """A change of the spec was sent and is not rolled out yet, or waits to be sent: the message says why. No
+    action is needed unless the message names someone who must act; clears when the change is rolled out."""
     UPDATE_INEFFECTIVE = "UpdateIneffective"
-    """The same update was made twice and AWS shows the same difference. Not repeated until the resource or
-    the tenant changes; whoever wrote the resource looks at the fields that the message names."""
+    """Two identical updates did not change the difference in AWS. The provider does not repeat the update
+    until the resource or the tenant changes. The resource's author checks the fields that the message
+    names."""
     FROZEN = "Frozen"
-    """There are differences, and writes are frozen. Whoever froze them lifts it; clears by itself then."""
+    """There are differences, and writes are frozen. The platform team unfreezes them; then this clears."""
 
 
 class CertificateReason(StrEnum):
     """Reasons of type CertificateReady."""
 
     VALIDATED = "Validated"
-    """The certificate is issued and attached. Nobody needs to act; renewals go by themselves."""
+    """The certificate is issued and attached. No action is needed; CloudFront renews it."""
     PENDING_VALIDATION = "PendingValidation"
-    """The certificate authority has not seen what it looks for. The domain's owner does what
-    status.dnsInstructions and status.atProvider.certificate.validation say; clears by itself."""
+    """The certificate authority has not validated the domains yet. The domain's owner follows
+    status.dnsInstructions and status.atProvider.certificate.validation; then this clears."""
     ATTACHING = "Attaching"
-    """The certificate is issued and being attached. Nobody needs to act; clears by itself within minutes."""
+    """The certificate is issued and being attached. No action is needed; clears within minutes."""
     CERTIFICATE_FAILED = "CertificateFailed"
     """Validation failed or timed out, or the certificate was revoked; the message has ACM's reason. The
-    domain's owner removes the cause. Another one is asked for after the time that the message says, or at
-    once with the annotation crossplane.io/reconcile-requested-at."""
+    domain's owner removes the cause. The provider requests another certificate after the time in the message,
+    or at once with the annotation crossplane.io/reconcile-requested-at."""
     CERTIFICATE_EXPIRED = "CertificateExpired"
-    """The certificate has expired. A managed one is asked for anew by itself once DNS leads to CloudFront; a
-    custom one is replaced by whoever gave it."""
+    """The certificate has expired. The provider requests another managed certificate once DNS leads to
+    CloudFront; the resource's author replaces a custom one."""
     NOT_CONFIGURED = "NotConfigured"
-    """No managed certificate is asked for. Nobody needs to act; counts as satisfied."""
+    """No managed certificate is requested. No action is needed; treated as ready."""
 
 
 class DnsReason(StrEnum):
     """Reasons of type DNSReady."""
 
     DNS_READY = "DNSReady"
-    """The records are in place. Nobody needs to act."""
+    """The records are in place. No action is needed."""
     DNS_NOT_CONFIGURED = "DNSNotConfigured"
-    """The provider is not asked to make records. Nobody needs to act, unless the message says that the
-    permission lacks by which the provider looks at them; counts as satisfied."""
+    """The provider is not configured to manage records; treated as ready. No action is needed, unless the
+    message says that the provider lacks the permission to check them."""
     DNS_RECORD_CREATING = "DNSRecordCreating"
-    """The records are being written. Nobody needs to act; clears by itself."""
+    """The provider is writing the records. No action is needed; clears when they are written."""
     DNS_PROPAGATING = "DNSPropagating"
-    """The records are written and not yet on every name server. Nobody needs to act; clears by itself."""
+    """The records are written, but not on every name server yet. No action is needed; clears when they
+    are."""
     DNS_ERROR = "DNSError"
-    """The records could not be written; the message has the cause. Whoever owns the zone or the configuration
-    acts; tried again by itself."""
+    """The provider could not write the records; the message has the cause. The owner of the zone or of the
+    configuration acts; the provider retries."""
 
 
 class ClaimConditionType(StrEnum):
-    """Condition types of TenantClaim beside Crossplane's Ready and Synced."""
+    """Condition types of TenantClaim, in addition to Crossplane's Ready and Synced."""
 
     LIVE = "Live"
-    """CloudFront serves every domain. The reason tells whether visitors get there, or why a domain is not
-    served; the message names the next action."""
+    """CloudFront serves every domain. The reason says whether DNS leads visitors there, or why a domain is
+    not served; the message names the next action."""
     RECONCILING = "Reconciling"
-    """A change is on its way. A managed resource has it once a change of it was waited for while it was
-    Ready, so that what waits by kstatus goes on waiting."""
+    """A change is in progress. A managed resource gets this condition with the first change that takes time
+    while it is Ready, so that tools that use kstatus keep waiting."""
     DEGRADED = "Degraded"
-    """Something needs attention, though domains may be served."""
+    """Something needs attention, even if the domains are served."""
     SUSPENDED = "Suspended"
-    """The claim's tenants are disabled in AWS, as asked."""
+    """The claim's tenants are disabled in AWS, as requested."""
     BLOCKED = "Blocked"
-    """Nothing goes on until somebody acts."""
+    """A step or change waits until someone acts."""
     NEEDS_REVIEW = "NeedsReview"
-    """Somebody should look at the claim's domains, though nothing waits for that. Only claims that have or
-    had something to review have this condition."""
+    """The claim's author should review the domains; nothing waits for it. Only claims that have or had
+    something to review have this condition."""
 
 
 class LiveReason(StrEnum):
-    """Reasons of type Live. Where a tenant cannot be made or served, Live has the reason that the tenant's
-    own Ready has (TenantReadyReason), so that the claim's column says what is wrong."""
+    """Reasons of type Live. If a tenant cannot be created or served, Live has the reason of the tenant's
+    Ready (TenantReadyReason), so that the claim's column shows what is wrong."""
 
     LIVE = "Live"
-    """Every domain is served, and nothing is known to keep visitors from it. Nobody needs to act."""
+    """Every domain is served, and no problem is known that keeps visitors away. No action is needed."""
     SERVED = "Served"
-    """CloudFront serves every domain (status True), and DNS does not lead the visitors of some there. The
-    domain's owner makes the records of status.dnsInstructions; clears by itself within an hour."""
+    """CloudFront serves every domain (status True), but DNS does not lead the visitors of some there. The
+    domain's owner creates the records of status.dnsInstructions; this clears within an hour."""
     CREATING = "Creating"
-    """The tenants are being created. Nobody needs to act; clears by itself."""
+    """The tenants are being created. No action is needed; clears when they exist."""
     WAITING_FOR_DNS = "WaitingForDNS"
-    """DNS records are missing. The domain's owner makes those of status.dnsInstructions; clears by itself."""
+    """DNS records are missing. The domain's owner creates those of status.dnsInstructions; then this
+    clears."""
     ISSUING_CERTIFICATE = "IssuingCertificate"
-    """The certificate is being validated or attached. Nobody needs to act once the DNS records are there;
-    clears by itself."""
+    """The certificate is being validated or attached. No action is needed once the DNS records exist; clears
+    when the certificate is attached."""
     DEPLOYING = "Deploying"
-    """CloudFront is rolling the tenants out. Nobody needs to act; clears by itself within minutes."""
+    """CloudFront is rolling out the tenants. No action is needed; clears within minutes."""
     SUSPENDED = "Suspended"
-    """The claim is suspended. Whoever wants it served sets `suspended: false`."""
+    """The claim is suspended. To serve again, the claim's author sets `suspended: false`."""
     DELETING = "Deleting"
-    """The tenants are being deleted. Nobody needs to act; clears by itself."""
+    """The tenants are being deleted. No action is needed; clears when they are deleted."""
     INVALID_CLAIM = "InvalidClaim"
-    """The claim asks for something that cannot be or that its plan does not allow; the message names the
-    fields. The claim's author corrects them."""
+    """The claim is invalid, or its plan does not allow it; the message names the fields. The claim's author
+    corrects them."""
     PLAN_NOT_FOUND = "PlanNotFound"
-    """There is no plan of that name, or no default plan; the message lists those that there are. The claim's
-    author names another, or the platform team adds it."""
+    """There is no plan of that name, or no default plan; the message lists the existing plans. The claim's
+    author names another plan, or the platform team adds it."""
     PLAN_INVALID = "PlanInvalid"
-    """The claim's plan is broken; the message names its fields. The platform team corrects it."""
+    """The claim's plan is invalid; the message names its fields. The platform team corrects it."""
     BLOCKED = "Blocked"
-    """A step waits for somebody; the condition Blocked says what for."""
+    """A step waits until someone acts; the condition Blocked says which."""
     FAILED = "Failed"
-    """A tenant cannot be made or served, and its Ready has no reason that is documented. The message has its
-    words; whoever runs the provider looks at its log."""
+    """A tenant cannot be created or served, and its Ready has no documented reason. The message quotes the
+    tenant's; the platform team checks the provider's log."""
 
 
 class ReconcilingReason(StrEnum):
-    """Reasons of type Reconciling. A managed resource has the condition only once a change of it was waited
-    for while it was Ready; InSync then says for what."""
+    """Reasons of type Reconciling. A managed resource gets the condition with the first change that takes
+    time while it is Ready; InSync then says what the change waits for."""
 
     CREATING = "Creating"
-    """The tenants are being created. Nobody needs to act; clears by itself."""
+    """The tenants are being created. No action is needed; clears when they exist."""
     UPDATING = "Updating"
-    """A change is being rolled out, or waits to be sent. Nobody needs to act, unless another condition says
-    so; clears by itself."""
+    """A change is being rolled out, or waits to be sent. No action is needed unless another condition says
+    so; clears when the change is rolled out."""
     STABLE = "Stable"
-    """No change is on its way. Nobody needs to act."""
+    """No change is in progress. No action is needed."""
 
 
 class DegradedReason(StrEnum):
     """Reasons of type Degraded."""
 
     DRIFTED = "Drifted"
-    """A tenant was changed in AWS and is left so under driftPolicy Report. Whoever owns it decides."""
+    """A tenant was changed in AWS, and driftPolicy Report leaves it so. The tenant's owner decides."""
     TENANT_FAILED = "TenantFailed"
-    """A tenant cannot be made or served, or a change of it fails; the message has its reason and next
-    action. Clears by itself once that is mended."""
+    """A tenant cannot be created or served, or its update fails; the message has the reason and the next
+    action. Clears once that is fixed."""
     DNS_RECORD_LOST = "DNSRecordLost"
-    """Visitors got to every domain, and DNS does not lead those of some to CloudFront any more; Live says
-    what to do. Clears by itself within an hour once the records are back."""
+    """DNS led visitors to every domain before, but no longer does for some; Live says what to do. Clears
+    within an hour once the records are back."""
     CLAIM_REFUSED = "ClaimRefused"
-    """The claim cannot be composed as it stands, and what exists stays as it is; the message says why, or
-    Live where not every domain is served. Clears by itself once claim or plan are corrected."""
+    """The function refuses the claim, and existing resources do not change. The message says why; if not
+    every domain is served, Live does. Clears once the claim or its plan is corrected."""
     RECOVERED = "Recovered"
     """Nothing needs attention."""
 
@@ -291,27 +293,27 @@ class SuspendedReason(StrEnum):
     """Reasons of type Suspended."""
 
     MANUALLY_SUSPENDED = "ManuallySuspended"
-    """The claim says `suspended: true`, and AWS has its tenants disabled. Whoever wants it served sets it to
-    false."""
+    """The claim has `suspended: true`, and its tenants are disabled in AWS. To serve again, the claim's
+    author sets it to false."""
     ACTIVE = "Active"
-    """The claim is not suspended, or AWS still has one of its tenants enabled."""
+    """The claim is not suspended, or one of its tenants is still enabled in AWS."""
 
 
 class BlockedReason(StrEnum):
     """Reasons of type Blocked."""
 
     AWAITING_APPROVAL = "AwaitingApproval"
-    """A step would move or delete something that is served, and waits for the annotation
-    edgetenants.io/confirm that the message names. The claim's author confirms, or takes the change back."""
+    """A step would move or delete a served tenant, and waits for the annotation edgetenants.io/confirm in the
+    message. The claim's author confirms the step or reverts the change."""
     POLICY_DENIED = "PolicyDenied"
-    """The plan does not allow what the claim asks for. The claim's author takes it back, or the platform team
-    allows it."""
+    """The plan does not allow something that the claim asks for. The claim's author reverts it, or the
+    platform team allows it."""
     WRITES_FROZEN = "WritesFrozen"
-    """A change of a tenant waits because nothing may be written to AWS: the ProviderConfig says writes
-    Frozen, the provider runs with --read-only, or the managed resource is in a dry run. Whoever froze them
-    lifts it; clears by itself then."""
+    """A change of a tenant waits because the provider may not write to AWS: the ProviderConfig has writes
+    Frozen, the provider runs with --read-only, or the managed resource is in a dry run. The platform team
+    ends that; then this clears."""
     MISSING_DEPENDENCIES = "MissingDependencies"
-    """A source of plans is missing or not readable. The platform team restores it; clears by itself then."""
+    """A source of plans is missing or not readable. The platform team restores it; then this clears."""
     UNBLOCKED = "Unblocked"
     """Nothing is blocked."""
 
@@ -320,10 +322,10 @@ class NeedsReviewReason(StrEnum):
     """Reasons of type NeedsReview."""
 
     PLAN_EXCEEDED = "PlanExceeded"
-    """The claim keeps domains that its plan does not allow, as they are in CloudFront already; the message
-    names them. The claim's author takes them out, or the platform team allows them."""
+    """The claim keeps domains that its plan does not allow, because it already has them in CloudFront; the
+    message names them. The claim's author removes them, or the platform team allows them."""
     LOOKALIKE_DOMAIN = "LookalikeDomain"
     """A domain mixes scripts, or looks like another one in plain ASCII; the message says which. It is served
-    as asked; somebody sees whether it is the name that was meant."""
+    as requested; the claim's author checks that it is the intended name."""
     NOTHING_TO_REVIEW = "NothingToReview"
-    """There is nothing to review any more."""
+    """There is no longer anything to review."""

@@ -1,4 +1,4 @@
-"""The objects that describe our kinds to Kubernetes and Crossplane: CRDs, XRDs and Compositions."""
+"""Generate the CRDs, XRDs and Compositions of edgetenants' kinds."""
 
 from typing import Any, Final
 
@@ -9,7 +9,7 @@ from .kinds import Column, Kind
 from .schema import Schema, structural
 
 FUNCTION: Final = "function-edgetenants"
-"""Name by which a Composition refers to the function."""
+"""Name of the function in a Composition."""
 
 _OBJECT_FIELDS: Final[Schema] = {
     "apiVersion": {
@@ -22,11 +22,11 @@ _OBJECT_FIELDS: Final[Schema] = {
     },
     "metadata": {"type": "object"},
 }
-"""Fields of every object of Kubernetes."""
+"""Fields of every Kubernetes object."""
 
 
 def crd(kind: Kind) -> dict[str, Any]:
-    """The CustomResourceDefinition of a kind that a provider serves or a function reads."""
+    """The CustomResourceDefinition of a provider's kind or of a function's input."""
     version: dict[str, Any] = {
         "name": kinds.VERSION,
         "served": True,
@@ -51,7 +51,7 @@ def crd(kind: Kind) -> dict[str, Any]:
 
 
 def xrd(kind: Kind) -> dict[str, Any]:
-    """The definition of a composite in a namespace (Crossplane v2)."""
+    """The CompositeResourceDefinition of a namespaced composite (Crossplane v2)."""
     return {
         "apiVersion": "apiextensions.crossplane.io/v2",
         "kind": "CompositeResourceDefinition",
@@ -66,7 +66,8 @@ def xrd(kind: Kind) -> dict[str, Any]:
 
 
 def legacy_xrd(kind: Kind, claim: Kind) -> dict[str, Any]:
-    """The definition of a cluster-scoped composite with a claim (Crossplane v1, and LegacyCluster on v2)."""
+    """The CompositeResourceDefinition of a cluster-scoped composite with a claim (Crossplane v1, and
+    LegacyCluster on v2)."""
     return {
         "apiVersion": "apiextensions.crossplane.io/v1",
         "kind": "CompositeResourceDefinition",
@@ -82,8 +83,7 @@ def legacy_xrd(kind: Kind, claim: Kind) -> dict[str, Any]:
 
 
 def composition(kind: Kind, name: str) -> dict[str, Any]:
-    """The Composition that the examples use: one plan, by which the distribution's own certificate is
-    enough."""
+    """The Composition of the examples: one plan, which uses the distribution's certificate."""
     return {
         "apiVersion": "apiextensions.crossplane.io/v1",
         "kind": "Composition",
@@ -99,7 +99,7 @@ def composition(kind: Kind, name: str) -> dict[str, Any]:
 
 
 def legacy_composition(kind: Kind, name: str) -> dict[str, Any]:
-    """The same for cluster-scoped composites, whose connection Secrets Crossplane itself keeps."""
+    """The same for cluster-scoped composites, whose connection Secrets Crossplane itself writes."""
     made = composition(kind, name)
     made["spec"]["writeConnectionSecretsToNamespace"] = "crossplane-system"
     return made
@@ -137,7 +137,7 @@ def _column(column: Column) -> dict[str, Any]:
 
 
 def _object_schema(kind: Kind) -> Schema:
-    """The schema of whole objects: the fields of every object, and those of the kind."""
+    """The schema of a whole object: the fields of every Kubernetes object, and those of the kind."""
     properties: Schema = dict(_OBJECT_FIELDS)
     required: list[str] = []
     rules: Schema = {}
@@ -147,7 +147,7 @@ def _object_schema(kind: Kind) -> Schema:
         required = [name for name in fields.pop("required", ()) if name not in _OBJECT_FIELDS]
         rules = {key: fields[key] for key in fields if key.startswith("x-kubernetes-")}
     if kind.spec is not None:
-        properties["spec"] = structural(kind.spec, kind.scope) | {"description": "What is asked for."}
+        properties["spec"] = structural(kind.spec, kind.scope) | {"description": "The desired state."}
         required = ["spec"]
     if kind.status is not None:
         properties["status"] = structural(kind.status, kind.scope, defaults=False)
@@ -158,7 +158,7 @@ def _object_schema(kind: Kind) -> Schema:
 def _xrd_version(kind: Kind) -> dict[str, Any]:
     schema = _object_schema(kind)
     schema["properties"] = {name: schema["properties"][name] for name in ("spec", "status")}
-    # Crossplane adds the conditions of a composite itself.
+    # Crossplane adds the conditions of a composite to the schema.
     schema["properties"]["status"]["properties"].pop("conditions")
     return {
         "name": kinds.VERSION,

@@ -1,5 +1,4 @@
-"""What one tenant may have of its own: web ACL, certificate, countries, and the request for a managed
-certificate.
+"""Customizations of a tenant (web ACL, certificate, countries) and the request for a managed certificate.
 
 Field names and values are those of CloudFront's API model (Customizations, ManagedCertificateRequest) in
 camelCase.
@@ -18,19 +17,19 @@ from .domains import DomainName
 
 
 class WebAclAction(StrEnum):
-    """What a tenant does with the web ACL of its distribution."""
+    """How a tenant customizes the web ACL of its distribution."""
 
     OVERRIDE = "override"
-    """It has its own instead."""
+    """The tenant uses its own web ACL instead."""
     DISABLE = "disable"
-    """It has none."""
+    """The tenant uses no web ACL."""
 
 
 class RestrictionType(StrEnum):
-    """How the countries of a geographic restriction are meant."""
+    """How a geographic restriction uses its countries."""
 
     NONE = "none"
-    """No country is restricted, whatever the distribution says."""
+    """No country is restricted, whatever the distribution's setting."""
     WHITELIST = "whitelist"
     """Only these countries are served."""
     BLACKLIST = "blacklist"
@@ -41,18 +40,18 @@ class ValidationTokenHost(StrEnum):
     """Who answers the validation request of the certificate authority."""
 
     CLOUDFRONT = "cloudfront"
-    """CloudFront; the domains must already lead there."""
+    """CloudFront. The domains must already lead to it."""
     SELF_HOSTED = "self-hosted"
-    """The web server to which the domains lead today."""
+    """The web server to which the domains lead now."""
 
 
 class TransparencyLogging(StrEnum):
-    """Whether a certificate is entered into public transparency logs."""
+    """Whether a certificate is recorded in public certificate transparency logs."""
 
     ENABLED = "enabled"
-    """It is."""
+    """It is recorded."""
     DISABLED = "disabled"
-    """It is not; browsers may then refuse it."""
+    """It is not recorded; browsers may refuse it."""
 
 
 def _referenced(value: Any, field: str) -> bool:
@@ -63,10 +62,10 @@ _HAS_ARN = "(has(self.arn) || has(self.arnRef) || has(self.arnSelector))"
 
 
 class WebAclCustomization(ApiModel):
-    """The web ACL of one tenant."""
+    """The web ACL of a tenant."""
 
     action: WebAclAction
-    """override: the tenant has the web ACL of `arn` instead of its distribution's. disable: it has none."""
+    """override: the tenant uses the web ACL of `arn` instead of its distribution's. disable: it uses none."""
     arn: WebAclArn | None = None
     """ARN of a WAFv2 web ACL of scope CLOUDFRONT; with action override."""
     arn_ref: Reference | None = None
@@ -93,11 +92,11 @@ class WebAclCustomization(ApiModel):
 
 
 class CertificateCustomization(ApiModel):
-    """The certificate of one tenant."""
+    """The certificate of a tenant."""
 
     arn: CertificateArn | None = None
-    """ARN of an ACM certificate in us-east-1 that covers every domain which the distribution's does not
-    cover."""
+    """ARN of an ACM certificate in us-east-1. It must cover every domain that the distribution's certificate
+    does not cover."""
     arn_ref: Reference | None = None
     """The certificate by the name of its managed resource (kind Certificate of provider-upjet-aws)."""
     arn_selector: Selector | None = None
@@ -115,11 +114,11 @@ class CertificateCustomization(ApiModel):
 
 
 class GeoRestrictions(ApiModel):
-    """The countries that one tenant serves."""
+    """The countries that a tenant serves."""
 
     restriction_type: RestrictionType
     """whitelist: only `locations` are served. blacklist: all but `locations` are served. none: every country
-    is served, whatever the distribution says."""
+    is served, whatever the distribution's setting."""
     locations: Annotated[
         tuple[Annotated[str, Field(pattern="^[A-Z]{2}$", min_length=2, max_length=2)], ...] | None,
         Field(max_length=300),
@@ -139,26 +138,26 @@ class GeoRestrictions(ApiModel):
 
 
 class Customizations(ApiModel):
-    """What one tenant has of its own instead of its distribution's."""
+    """Settings of a tenant that override its distribution's."""
 
     web_acl: WebAclCustomization | None = None
     """The web ACL. Unset: the distribution's."""
     certificate: CertificateCustomization | None = None
-    """The certificate. Unset: the distribution's, or the managed one where managedCertificateRequest asks for
-    it."""
+    """The certificate. Unset: the distribution's, or the managed certificate of managedCertificateRequest."""
     geo_restrictions: GeoRestrictions | None = None
-    """The countries that are served. Unset: as the distribution says."""
+    """The countries that are served. Unset: the distribution's setting."""
 
 
 class ManagedCertificateRequest(ApiModel):
-    """Asks CloudFront for a certificate that it gets, attaches and renews for the tenant's domains."""
+    """A request for a managed certificate, which CloudFront obtains, attaches and renews for the tenant's
+    domains."""
 
     validation_token_host: ValidationTokenHost
-    """Who answers the validation request. cloudfront: CloudFront, so every domain must already lead to the
-    routing endpoint. self-hosted: the present web server, with what status.atProvider.certificate.validation
-    lists."""
+    """Who answers the validation request. cloudfront: CloudFront; every domain must already lead to the
+    routing endpoint. self-hosted: the present web server, with the redirects of
+    status.atProvider.certificate.validation."""
     primary_domain_name: DomainName | None = None
-    """The name that the certificate is issued to; one of domains. Unset: CloudFront chooses."""
+    """The primary name of the certificate; one of domains. Unset: CloudFront chooses."""
     certificate_transparency_logging_preference: TransparencyLogging | None = None
-    """Whether the certificate is entered into public transparency logs. Unset: as ACM does, which is
-    enabled."""
+    """Whether the certificate is recorded in public certificate transparency logs. Unset: ACM's default,
+    which is enabled."""

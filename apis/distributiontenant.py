@@ -1,9 +1,9 @@
-"""DistributionTenant: one distribution tenant of CloudFront, as a managed resource of both scopes.
+"""DistributionTenant: a CloudFront distribution tenant, as a managed resource in both scopes.
 
 Field names and bounds are those of CloudFront's API (CreateDistributionTenant, UpdateDistributionTenant) in
-camelCase. Nothing under forProvider or initProvider has a default in the CRD: it would beat initProvider and
-late initialization, and would enable an imported tenant that is disabled. The default stands in the
-description.
+camelCase. No field under forProvider or initProvider has a default in the CRD: a default would override
+initProvider and late initialization, and would enable a disabled tenant on import. The description has the
+default.
 """
 
 from typing import Annotated, Any, ClassVar
@@ -25,20 +25,20 @@ from .drift import GuardedSpec
 from .tags import ParameterMap, Tags
 
 AwsId = Annotated[str, Field(min_length=1, max_length=64, pattern="^[A-Za-z0-9_-]+$")]
-"""An identifier that AWS gave."""
+"""An identifier assigned by AWS."""
 
 
 class RecordsRequest(ApiModel):
-    """Asks the provider to make the DNS records of the tenant's domains."""
+    """How the provider manages the DNS records of the tenant's domains."""
 
     config_ref: ProviderConfigReference
-    """The ProviderConfig whose `dns` block says where the zones are and how they are written."""
+    """The ProviderConfig whose `dns` block has the zones and how to write them."""
     ttl_seconds: Annotated[int | None, Field(ge=1, le=604800), NOT_TEXT] = None
     """Time to live of the records in seconds, at most a week. Unset: 300."""
 
 
 class DistributionTenantParameters(ApiModel):
-    """What is asked of CloudFront."""
+    """The desired state of the tenant."""
 
     distribution_id: AwsId | None = None
     """Id of the multi-tenant distribution that serves the tenant. A change moves the tenant."""
@@ -47,7 +47,7 @@ class DistributionTenantParameters(ApiModel):
     distribution_id_selector: Selector | None = None
     """The distribution by labels of its managed resource (kind Distribution of provider-upjet-aws)."""
     connection_group_id: AwsId | None = None
-    """Id of the connection group whose routing endpoint the domains lead to. Unset: the account's default
+    """Id of the connection group whose routing endpoint the domains use. Unset: the account's default
     group."""
     connection_group_id_ref: Reference | None = None
     """The connection group by the name of its ConnectionGroup."""
@@ -55,25 +55,25 @@ class DistributionTenantParameters(ApiModel):
     """The connection group by labels of its ConnectionGroup."""
     domains: DomainNames | None = None
     """Domain names that the tenant serves, in lower-case A-labels (xn--…); the first label may be `*`. At
-    most 500 here; CloudFront's quota is 100 and adjustable. A domain is served by one tenant of one AWS
-    account only."""
+    most 500 here; CloudFront's quota is 100 and adjustable. Only one tenant in all AWS accounts can have a
+    domain."""
     enabled: Bool | None = None
-    """true: the tenant serves its domains. false: it is kept and serves nothing. Unset: true when it is
-    created, else as it is, which late initialization fills in here."""
+    """true: the tenant serves its domains. false: it is kept and serves nothing. Unset: a new tenant gets
+    true; for an existing tenant, late initialization sets the present value here."""
     parameters: ParameterMap | None = None
     """Values for the parameters that the distribution defines: at most 50, each of 1 to 256 characters.
     CloudFront's quota is 5 and adjustable."""
     customizations: Customizations | None = None
-    """What the tenant has of its own instead of its distribution's: web ACL, certificate, countries."""
+    """Settings of the tenant that override its distribution's: web ACL, certificate, countries."""
     managed_certificate_request: ManagedCertificateRequest | None = None
-    """Asks CloudFront for a certificate for all domains, which is attached when it is issued. Unset: none is
-    asked for; one that is attached stays."""
+    """Requests a managed certificate for all domains, which is attached once it is issued. Unset: none is
+    requested; an attached certificate stays."""
     tags: Tags | None = None
-    """Tags of the tenant in AWS: at most 50, keys of 1 to 128 characters, values of up to 256. Tags that
-    others put on the tenant are left alone."""
+    """Tags of the tenant in AWS: at most 50, keys of 1 to 128 characters, values of up to 256. The provider
+    does not change tags that others set."""
     dns: RecordsRequest | None = None
-    """Has the provider make the DNS records of the domains. Unset: status.dnsInstructions says what to
-    make."""
+    """Makes the provider manage the DNS records of the domains. Unset: status.dnsInstructions lists the
+    records to create."""
 
     cel_rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -138,18 +138,18 @@ IgnoredField = Annotated[
 
 
 class DistributionTenantSpec(ManagedSpec, GuardedSpec):
-    """What the specs of both scopes have in common."""
+    """The fields that both scopes share."""
 
     for_provider: DistributionTenantParameters = DistributionTenantParameters()
-    """What is asked of CloudFront, and held to."""
+    """The desired state of the tenant. The provider enforces it."""
     init_provider: Annotated[dict[str, Any] | None, Kube(partial_of=DistributionTenantParameters)] = None
-    """What is asked of CloudFront when the tenant is created, and not held to afterwards. Fields that
-    forProvider has too are taken from there; maps are merged key by key."""
+    """Initial values: the provider applies them when it creates the tenant and ignores them afterwards.
+    Fields in forProvider take precedence; maps are merged key by key."""
     ignore_drift: Annotated[tuple[IgnoredField, ...] | None, Field(max_length=64), Kube(list_type="set")] = (
         None
     )
-    """Fields below forProvider that may differ in AWS: they are neither shown as drift nor repaired, such as
-    customizations.webAcl or tags.team. They are still set when the tenant is created."""
+    """Fields below forProvider that may differ in AWS, such as customizations.webAcl or tags.team. The
+    provider neither reports nor repairs their drift, but still sets them when it creates the tenant."""
 
     cel_rules: ClassVar[tuple[Rule, ...]] = (
         _needed(
@@ -167,8 +167,8 @@ class DistributionTenantSpec(ManagedSpec, GuardedSpec):
 
 
 class NamespacedDistributionTenantSpec(DistributionTenantSpec, NamespacedManagedSpec):
-    """The spec of a DistributionTenant in a namespace."""
+    """The spec of a namespaced DistributionTenant."""
 
 
 class ClusterDistributionTenantSpec(DistributionTenantSpec, ClusterManagedSpec):
-    """The spec of a DistributionTenant beside the namespaces."""
+    """The spec of a cluster-scoped DistributionTenant."""

@@ -1,5 +1,5 @@
-"""What somebody must still enter into DNS, in the form in which it is shown on managed resources and
-claims."""
+"""The DNS records that the domain's owner must create, as the status of managed resources and claims shows
+them."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -10,14 +10,14 @@ from edgetenants_runtime.api.model import ApiModel, Kube
 
 
 class RecordType(StrEnum):
-    """Type of a DNS record to be made."""
+    """Type of a DNS record to create."""
 
     CNAME = "CNAME"
-    """An alias for a name below the top of a zone."""
+    """An alias for a name below a zone's apex."""
     ALIAS = "ALIAS"
-    """The zone provider's own kind of alias for the top of a zone (Route 53: A and AAAA alias)."""
+    """The DNS provider's own kind of alias for a zone's apex (Route 53: A and AAAA alias)."""
     TXT = "TXT"
-    """A text that proves control over a name."""
+    """A text that proves control of a name."""
 
 
 class RecordPurpose(StrEnum):
@@ -35,29 +35,29 @@ class RecordState(StrEnum):
     """Whether a DNS record is in place."""
 
     UNKNOWN = "Unknown"
-    """It could not be looked up yet."""
+    """It has not been checked yet."""
     MISSING = "Missing"
-    """It is not there."""
+    """It does not exist."""
     WRONG = "Wrong"
-    """Something else is there."""
+    """It has another value or type."""
     PRESENT = "Present"
     """It is in place."""
 
 
 class DnsInstruction(ApiModel):
-    """One DNS record that somebody must make, ready to paste."""
+    """One DNS record to create, ready to paste."""
 
     type: RecordType
-    """Type of the record: CNAME, ALIAS (at the top of a zone) or TXT."""
+    """Type of the record: CNAME, ALIAS (at a zone's apex) or TXT."""
     name: Annotated[str, Field(min_length=1, max_length=253)]
     """Full name of the record, without a final dot."""
     value: Annotated[str, Field(min_length=1, max_length=2048)]
     """Value of the record."""
     purpose: RecordPurpose
-    """Routing leads visitors to CloudFront, Ownership proves that the domain may be served, Validation is for
-    the certificate."""
+    """Routing: leads visitors to CloudFront. Ownership: proves that CloudFront may serve the domain.
+    Validation: validates the certificate."""
     state: RecordState = RecordState.UNKNOWN
-    """Whether the record was seen in public DNS: Unknown, Missing, Wrong or Present."""
+    """Whether the record is in public DNS: Unknown, Missing, Wrong or Present."""
 
 
 DnsInstructions = Annotated[

@@ -1,7 +1,6 @@
-"""Domain names: how managed resources store them, how claims may write them, and the way from one to the
-other.
+"""Domain names: the form that managed resources store, the form that claims may use, and the conversion.
 
-CloudFront takes alternate domain names in lower case and in the ASCII form of internationalised names
+CloudFront requires alternate domain names in lower case and in the ASCII form of internationalised names
 ("Requirements for using alternate domain names", CloudFront Developer Guide).
 """
 
@@ -17,15 +16,15 @@ from pydantic_core import PydanticCustomError
 from edgetenants_runtime.api.model import Kube, Rule
 
 MAX_DOMAINS: Final = 500
-"""Most domains of one tenant that the API takes; CloudFront's own quota (100, adjustable) is its own
-matter."""
+"""The most domains of one tenant that the API accepts. CloudFront's own quota (100, adjustable) applies in
+addition."""
 
 _LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 _FORBIDDEN = r"\s\p{Z}\p{C}/\\:@*.,;?#&=%'\"<>()\[\]{}|"
 
 _ASKED: Final = "a domain name such as www.example.com, without scheme, port, path or spaces"
 ASKED_PATTERN: Final = rf"^(\*\.)?([^{_FORBIDDEN}]+\.)+[^{_FORBIDDEN}]+\.?$"
-"""What a claim may hold, as far as a pattern can say; whether it is a name that can be, `normalise` tells."""
+"""The form of a domain in a claim, as far as a pattern can check it; `normalise` checks the rest."""
 
 _STORED_PATTERN: Final = rf"^([*][.])?({_LABEL}[.])+{_LABEL}$"
 _STORED: Final = Rule(
@@ -34,7 +33,8 @@ _STORED: Final = Rule(
     "international names as xn--…, no scheme, port, path or IP address",
     lambda domain: re.fullmatch(_STORED_PATTERN.strip("^$"), domain) is not None and not _is_address(domain),
 )
-"""No pattern: the API server would show people the expression instead of a domain."""
+"""A rule and not a pattern: for a pattern, the API server's message shows the expression instead of an
+example."""
 
 DomainName = Annotated[str, Field(min_length=3, max_length=253), Kube(rules=(_STORED,))]
 """A domain name as CloudFront stores it: lower-case A-labels (internationalised names as xn--…), with at
@@ -55,24 +55,24 @@ ParkingDomain = Annotated[
     Field(min_length=5, max_length=200, json_schema_extra={"pattern": _PARKING_PATTERN}),
     AfterValidator(_check_parking),
 ]
-"""A wildcard below which names are made up: some 30 characters take the place of the `*`."""
+"""A wildcard below which the function generates names; about 30 characters replace the `*`."""
 
 DomainNames = Annotated[
     tuple[DomainName, ...], Field(min_length=1, max_length=MAX_DOMAINS), Kube(list_type="set")
 ]
-"""The domains of one tenant; the order means nothing."""
+"""The domains of one tenant, in any order."""
 
 
 def normalise(domain: str) -> str:
-    """Write a domain name as CloudFront stores it: lower-case A-labels, without a final dot.
+    """Convert a domain name to the form that CloudFront stores: lower-case A-labels, without a final dot.
 
-    Names are mapped by UTS 46 and encoded by IDNA 2008 (RFC 5891); a first label `*` stays.
+    It maps names by UTS 46 and encodes them by IDNA 2008 (RFC 5891); a first label `*` stays.
 
         >>> normalise("WWW.Bücher.example.")
         'www.xn--bcher-kva.example'
 
     Raises:
-        ValueError: the name cannot be a domain; the message says why.
+        ValueError: it is not a valid domain name; the message says why.
     """
     if _PLAIN.fullmatch(domain) and len(domain) <= 253:
         return domain
@@ -88,12 +88,12 @@ def normalise(domain: str) -> str:
 
 
 _PLAIN: Final = re.compile(rf"([*][.])?((?!..--){_LABEL}[.])+(?!..--)(?![0-9]+$){_LABEL}")
-"""Names that are stored as they stand, which most are: the long way to the same takes a hundred times as
-long."""
+"""Names that need no conversion, which most do not: the conversion takes a hundred times as long."""
 
 
 def _is_address(name: str) -> bool:
-    """No top-level domain is a number (RFC 3696), so that names and addresses can be told apart."""
+    """Whether the last label is a number. No top-level domain is one (RFC 3696), so this distinguishes IP
+    addresses from names."""
     return name.rpartition(".")[2].isdecimal()
 
 
@@ -106,11 +106,11 @@ def _ascii(name: str) -> str:
 
 
 def _why(error: idna.IDNAError) -> str:
-    """What is wrong with a name, for people who do not know characters by their numbers."""
+    """What is wrong with a name, with the character itself instead of its code point."""
     said = str(error)
     number = re.search(r"U\+([0-9A-F]{4,6})", said)
     if number:
-        return f"it has {_named(chr(int(number[1], 16)))}, which no domain name has"
+        return f"it has {_named(chr(int(number[1], 16)))}, which domain names do not allow"
     return next((words for sign, words in _WHY.items() if sign in said.lower()), said)
 
 
@@ -124,21 +124,21 @@ def _named(character: str) -> str:
 
 
 _WHY: Final[Mapping[str, str]] = {
-    "empty": "it has nothing before a dot or between two",
+    "empty": "it has an empty part before a dot or between two dots",
     "label too long": "it has more than 63 characters between two dots",
     "domain too long": "it is longer than 253 characters in its ASCII form",
-    "start or end with a hyphen": "it has a hyphen beside a dot or at an end",
-    "3rd and 4th": "it has two hyphens in the third and fourth place, which only xn-- may have",
-    "a-label": "it has an xn-- part that stands for no international name",
+    "start or end with a hyphen": "it has a hyphen next to a dot, at the start or at the end",
+    "3rd and 4th": "it has hyphens as third and fourth characters of a part, which only xn-- may have",
+    "a-label": "it has an xn-- part that encodes no international name",
     "direction": "it mixes letters that are written from left to right and from right to left",
 }
-"""For what idna says: the same in words."""
+"""For each error of idna, by a part of its message: the same in plain words."""
 
 
 _ASKED_RULE: Final = Rule(
     f"self.matches(r'''{ASKED_PATTERN}''') && !self.matches('[.][0-9]+[.]?$')", f"expected {_ASKED}"
 )
-"""Its twin is `normalise`, which knows more."""
+"""The API server's part of the check; `normalise` checks more."""
 
 
 def _check_asked(domain: str) -> str:
@@ -156,7 +156,7 @@ AskedDomain = Annotated[
     AfterValidator(_check_asked),
     Kube(rules=(_ASKED_RULE,)),
 ]
-"""A domain name as people write it: any case, any script; no scheme, path, port or space, at least one
+"""A domain name as claims write it: any case, any script; no scheme, path, port or space, at least one
 dot."""
 
 
@@ -165,7 +165,7 @@ def _check_distinct(domains: tuple[str, ...]) -> tuple[str, ...]:
     for domain in domains:
         other = seen.setdefault(normalise(domain), domain)
         if other is not domain:
-            text = f"expected no duplicates ({other} and {domain} are one name)"
+            text = f"expected no duplicates ({other} and {domain} are the same name)"
             raise PydanticCustomError("duplicate", "{text}", {"text": text})
     return domains
 
@@ -176,15 +176,15 @@ AskedDomains = Annotated[
     AfterValidator(_check_distinct),
     Kube(list_type="set"),
 ]
-"""The domains that a claim asks for; names that differ in case or script alone are one name."""
+"""The domains of a claim. Names that differ only in case or encoding are the same name."""
 
 
 NAMESPACE: Final = "{namespace}"
-"""A label of an allowed domain that stands for the namespace of the claim."""
+"""A label of an allowed domain that matches the claim's namespace."""
 ONE_LABEL: Final = "*."
-"""Begins an allowed domain that means the names one label below the rest."""
+"""Starts an allowed domain that matches the names one label below the rest."""
 ANY_DEPTH: Final = "**."
-"""Begins an allowed domain that means all names below the rest."""
+"""Starts an allowed domain that matches all names below the rest."""
 
 _ALLOWED_LABEL = rf"([^{_FORBIDDEN}]+|\{{namespace\}})"
 _ALLOWED_PATTERN: Final = rf"^(\*\*?\.)?({_ALLOWED_LABEL}\.)*[^{_FORBIDDEN}]+\.?$"
@@ -214,14 +214,14 @@ AllowedDomain = Annotated[
     Field(min_length=3, max_length=253, json_schema_extra={"pattern": _ALLOWED_PATTERN}),
     AfterValidator(_check_allowed),
 ]
-"""Which domains claims may ask for: a name, or `*.` or `**.` before one; kept as CloudFront stores names."""
+"""The domains that claims may use: a name, optionally after `*.` or `**.`; stored in CloudFront's form."""
 
 
 def permits(allowed: str, namespace: str, domain: str) -> bool:
-    """Whether an allowed domain means this one, both in their stored form.
+    """Whether an allowed domain matches this one, both in their stored form.
 
-    A wildcard serves names at any depth, so only an entry for any depth means it. A claim without namespace
-    is meant by no entry that has `{namespace}` in it.
+    A wildcard serves names at any depth, so only an entry with `**.` matches it. An entry with `{namespace}`
+    matches no claim without a namespace.
     """
     if NAMESPACE in allowed and not namespace:
         return False

@@ -1,4 +1,4 @@
-"""Drift: what differs in AWS from what was asked, and what is to be done about it."""
+"""Drift: differences between the state in AWS and the desired state, and the policy for them."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -9,73 +9,74 @@ from edgetenants_runtime.api.model import ApiModel, Bool, Kube
 
 
 class DriftPolicy(StrEnum):
-    """What is done about a difference that somebody made behind the provider's back."""
+    """What the provider does about drift: changes in AWS that it did not make."""
 
     ENFORCE = "Enforce"
-    """It is shown and repaired."""
+    """It reports and repairs the drift."""
     REPORT = "Report"
-    """It is shown and left."""
+    """It reports the drift and does not repair it."""
     SUSPEND = "Suspend"
-    """It is neither shown nor repaired."""
+    """It neither reports nor repairs the drift."""
 
 
 class GuardedSpec(ApiModel):
-    """What both kinds of external resource can be told about drift and deletion."""
+    """Fields for drift and deletion that all managed resources have."""
 
     drift_policy: DriftPolicy | None = None
-    """What is done when the external resource was changed behind the provider's back. Enforce: shown and
-    repaired. Report: shown and left. Suspend: neither. A change of this spec is rolled out in any case. What
-    was deleted in AWS is made anew under Enforce only. Unset: what the provider's flag --drift-policy
-    says."""
+    """What the provider does if the external resource was changed in AWS. Enforce: it reports and repairs the
+    drift. Report: it reports the drift and does not repair it. Suspend: neither. It applies changes of this
+    spec under every policy. It recreates a deleted external resource under Enforce only. Unset: the
+    provider's flag --drift-policy decides."""
     deletion_protection: Bool = False
-    """true: a deletion of this object is held, and nothing is deleted in AWS, until the annotation
-    edgetenants.io/confirm carries the token that the Ready condition names."""
+    """true: if this object is deleted, the provider deletes nothing in AWS until the annotation
+    edgetenants.io/confirm has the token that the Ready condition names."""
 
 
 class FieldDrift(ApiModel):
-    """One field that differs in AWS from what was asked."""
+    """One field whose value in AWS differs from the desired one."""
 
     field: Annotated[str, Field(min_length=1, max_length=512)]
     """Path of the field below spec.forProvider."""
     desired: Annotated[str, Field(max_length=4096)]
-    """What was asked, as text."""
+    """The desired value, as text."""
     observed: Annotated[str, Field(max_length=4096)]
-    """What AWS has, as text."""
+    """The value in AWS, as text."""
 
 
 class PlannedAction(ApiModel):
-    """One thing that the provider would do."""
+    """One action that the provider would take."""
 
     action: Annotated[str, Field(min_length=1, max_length=64)]
     """Name of the action, such as UpdateTenant."""
     operation: Annotated[str | None, Field(max_length=128)] = None
-    """The AWS API call that it would make, such as cloudfront:UpdateDistributionTenant. Unset: none."""
+    """The AWS API call of the action, such as cloudfront:UpdateDistributionTenant. Unset: none."""
     details: Annotated[str, Field(max_length=4096)] = ""
-    """What would be changed, in words."""
+    """What it would change, in words."""
 
 
 class AppliedRecord(ApiModel):
-    """What the provider last wrote to AWS; tells its own removed tags and parameters from foreign ones."""
+    """The provider's last write to AWS. By it the provider distinguishes tags and parameters that it must
+    remove from those that others set."""
 
     hash: Annotated[str | None, Field(max_length=128)] = None
-    """Digest of the fields that were last written."""
+    """Digest of the fields of the last write."""
     etag: Annotated[str | None, Field(max_length=128)] = None
-    """ETag that AWS answered to the last write."""
+    """ETag that AWS returned for the last write."""
     owner: Annotated[str | None, Field(max_length=256)] = None
-    """Value of the tag edgetenants.io/owner that was last written. Of a cluster-scoped resource it keeps the
-    namespace of its claim, whose labels Crossplane takes off before it deletes the resource."""
+    """Last written value of the tag edgetenants.io/owner. For a cluster-scoped resource it keeps the
+    namespace of its claim, because Crossplane removes the claim labels before it deletes the resource."""
     tag_keys: Annotated[
         tuple[Annotated[str, Field(max_length=128)], ...] | None, Field(max_length=64), Kube(list_type="set")
     ] = None
-    """Keys of the tags that were written."""
+    """Keys of the written tags."""
     parameter_keys: Annotated[
         tuple[Annotated[str, Field(max_length=128)], ...] | None, Field(max_length=64), Kube(list_type="set")
     ] = None
-    """Names of the parameters that were written."""
+    """Names of the written parameters."""
 
 
 Drift = Annotated[tuple[FieldDrift, ...], Field(max_length=128), Kube(list_type="map", keys=("field",))]
-"""The differences of one external resource; empty where there is none."""
+"""The differences of one external resource; empty if there are none."""
 
 PlannedActions = Annotated[tuple[PlannedAction, ...], Field(max_length=64), Kube(list_type="atomic")]
-"""What the provider would do, in order."""
+"""The actions that the provider would take, in order."""

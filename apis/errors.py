@@ -1,4 +1,4 @@
-"""What is wrong with an object that somebody wrote, in words that lead to the place.
+"""Errors in user-written objects, each with the path of the field.
 
 `path: expected …, got …`, one line for each problem, and all problems at once.
 """
@@ -19,33 +19,34 @@ from . import schema
 Model = TypeVar("Model", bound=BaseModel)
 
 LONGEST_VALUE: Final = 80
-"""Characters of a wrong value that are shown; an object may be large, and a message is read on one line."""
+"""Characters of an invalid value that a message shows. A value may be large, and a message should fit on a
+line."""
 
 
 _UNKNOWN: Final = "extra_forbidden"
-"""pydantic's word for a field that the model does not have."""
+"""pydantic's error type for a field that the model does not have."""
 _SUGGESTED: Final = 20
-"""Unknown fields for which the one that was meant is looked for: it takes its time, and nobody reads on."""
+"""Number of unknown fields that get a suggestion: finding one takes time, and no one reads more."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong."""
+    """One error in an object."""
 
     path: str
-    """Where: `plans.standard.domains[0]`. Empty: the object as a whole."""
+    """The path of the field: `plans.standard.domains[0]`. Empty: the whole object."""
     expected: str
-    """What was expected there."""
+    """The expected value, in words."""
     got: str
-    """What is there, cut to a readable length."""
+    """The actual value, cut to a readable length."""
 
     def __str__(self) -> str:
         where = f"{self.path}: " if self.path else ""
         return f"{where}expected {self.expected}, got {self.got}"
 
 
-class InvalidInput(ValueError):  # noqa: N818 - it says what is so, as ValueError does not
-    """An object cannot be used; `problems` has everything that is wrong with it, in the object's order."""
+class InvalidInput(ValueError):  # noqa: N818 - more specific than ValueError
+    """An object is invalid; `problems` has all its errors, in the object's order."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         super().__init__("; ".join(map(str, problems)))
@@ -53,12 +54,12 @@ class InvalidInput(ValueError):  # noqa: N818 - it says what is so, as ValueErro
 
 
 def parse(model: type[Model], value: Any, root: str = "") -> Model:
-    """Read `value` (JSON as Python has it) as `model`.
+    """Parse `value` (JSON as Python objects) as `model`.
 
     Args:
-        model: what it should be.
+        model: the expected model.
         value: the JSON object.
-        root: path under which the problems are told.
+        root: prefix of the problems' paths.
 
     Raises:
         InvalidInput: with all problems.
@@ -73,7 +74,7 @@ def parse(model: type[Model], value: Any, root: str = "") -> Model:
 
 
 def step(key: str | int) -> str:
-    """One step of a path: `.name`, `[0]`, or `["a b"]` for a key that is no word."""
+    """One step of a path: `.name`, `[0]`, or `["a b"]` for a key that is not an identifier."""
     if isinstance(key, int):
         return f"[{key}]"
     return (
@@ -84,7 +85,7 @@ def step(key: str | int) -> str:
 
 
 def _causes(details: list[ErrorDetails]) -> list[ErrorDetails]:
-    """Without lists that are said to be too short only because their items are at fault themselves."""
+    """Leave out lists that are too short only because their items are invalid."""
     places = [detail["loc"] for detail in details]
     return [
         detail
@@ -98,7 +99,7 @@ def _problem(
     model: type[BaseModel], detail: ErrorDetails, root: str, suggested: frozenset[tuple[str | int, ...]]
 ) -> Problem:
     unknown = detail["type"] == _UNKNOWN
-    # pydantic's mark for a map's key, unless somebody gave a field that name.
+    # pydantic's marker for a map's key, unless a field has that name.
     location = tuple(
         k for n, k in enumerate(detail["loc"], 1) if k != "[key]" or (unknown and n == len(detail["loc"]))
     )
@@ -123,14 +124,13 @@ def _got(value: Any, below: str) -> str:
 
 
 def shown(value: Any) -> str:
-    """A wrong value as JSON, cut to a length that can be read."""
+    """An invalid value as JSON, cut to a readable length."""
     text = visible(json.dumps(value, ensure_ascii=False, default=str))
     return text if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE] + "…"
 
 
 def visible(text: str) -> str:
-    """The text with all that cannot be seen, such as line breaks and what turns text round, as escapes: a
-    message is no place for it."""
+    """The text with invisible characters, such as line breaks and bidirectional controls, as escapes."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
@@ -141,9 +141,9 @@ def _count(number: int, noun: str) -> str:
 _EXPECTED: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
     "missing": lambda _: "a value",
     "bool_type": lambda _: "true or false",
-    "string_type": lambda _: "a text",
-    "int_type": lambda _: "a whole number",
-    "int_from_float": lambda _: "a whole number",
+    "string_type": lambda _: "a string",
+    "int_type": lambda _: "an integer",
+    "int_from_float": lambda _: "an integer",
     "float_type": lambda _: "a number",
     "dict_type": lambda _: "an object",
     "model_type": lambda _: "an object",
@@ -151,7 +151,7 @@ _EXPECTED: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
     "tuple_type": lambda _: "a list",
     "enum": lambda c: str(c["expected"]),
     "literal_error": lambda c: str(c["expected"]),
-    "string_pattern_mismatch": lambda c: f"a text that matches {c['pattern']}",
+    "string_pattern_mismatch": lambda c: f"a string that matches {c['pattern']}",
     "string_too_short": lambda c: f"at least {_count(c['min_length'], 'character')}",
     "string_too_long": lambda c: f"at most {_count(c['max_length'], 'character')}",
     "too_short": lambda c: f"at least {_count(c['min_length'], 'item')}",
@@ -159,7 +159,7 @@ _EXPECTED: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
     "greater_than_equal": lambda c: f"at least {c['ge']}",
     "less_than_equal": lambda c: f"at most {c['le']}",
 }
-"""For pydantic's error types: what was expected, from the error's context."""
+"""For each of pydantic's error types: the expected value, from the error's context."""
 
 
 def _expected(detail: ErrorDetails) -> str:
@@ -170,7 +170,7 @@ def _expected(detail: ErrorDetails) -> str:
 def _known_field(model: type[BaseModel], location: tuple[str | int, ...]) -> str:
     known = sorted(_fields(model, location[:-1]))
     close = difflib.get_close_matches(str(location[-1]), known, n=1)
-    return f"{close[0]} (is that what was meant?)" if close else f"one of {', '.join(known)}"
+    return f"{close[0]} (did you mean that?)" if close else f"one of {', '.join(known)}"
 
 
 def _fields(model: type[BaseModel], location: tuple[str | int, ...]) -> list[str]:

@@ -1,6 +1,6 @@
-"""Write everything that is made from the models; run as `python -m apis.generate [--check]`.
+"""Write all files that are generated from the models; run as `python -m apis.generate [--check]`.
 
-With --check nothing is written: the exit code is 1 where a file is stale, and the stale files are named.
+With --check it writes nothing. It prints the stale files and exits with 1 if there are any.
 """
 
 import argparse
@@ -20,18 +20,18 @@ _YAML_HEADER: Final = f"# Generated from apis/ by `{COMMAND}`; do not edit.\n---
 _PAGE_HEADER: Final = f"<!-- Generated from apis/ by `{COMMAND}`; do not edit. -->\n\n"
 
 OWNED: Final = ("package/crds", "package/crds-legacy", "package/input", "package/xrds", "docs/reference")
-"""Folders in which every file is generated, so that one of a kind that is no more is stale too."""
+"""Folders that contain only generated files, so that the file of a removed kind is stale too."""
 
 
 class _Dumper(yaml.SafeDumper):
-    """YAML without anchors, which people do not expect in a manifest."""
+    """YAML without anchors, which are unusual in a manifest."""
 
     def ignore_aliases(self, _data: Any) -> bool:
         return True
 
 
 def generate() -> dict[str, str]:
-    """Every generated file: its path below the root of the repository, and its content."""
+    """Every generated file: its path below the repository's root, and its content."""
     return {**_crd_files(), **_composite_files(), **_pages()}
 
 
@@ -71,7 +71,7 @@ def _yaml(manifest: Mapping[str, Any]) -> str:
 
 
 def stale(root: Path, files: Mapping[str, str]) -> list[str]:
-    """Paths of files below `root` that are missing, differ from `files`, or are no longer generated."""
+    """Paths below `root` of files that are missing, differ from `files`, or are no longer generated."""
     differing = [path for path, text in files.items() if _read(root / path) != text]
     return sorted(differing + _forgotten(root, files))
 
@@ -95,10 +95,12 @@ def _forgotten(root: Path, files: Mapping[str, str]) -> list[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the files, or with --check say which are stale; the exit code."""
+    """Write the files, or print the stale ones with --check; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m apis.generate", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a file is stale")
-    parser.add_argument("--root", type=Path, default=ROOT, help="root of the repository (%(default)s)")
+    parser.add_argument(
+        "--root", type=Path, default=ROOT, help="the repository's root (default: %(default)s)"
+    )
     options = parser.parse_args(arguments)
     files = generate()
     if not options.check:

@@ -1,4 +1,4 @@
-"""Every kind that is served, once: group, names, scope, columns, and the model of its objects."""
+"""All kinds of edgetenants: group, names, scope, columns, and the model of their objects."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -63,18 +63,18 @@ class Kind:
     spec: type[ApiModel] | None = None
     status: type[ApiModel] | None = None
     fields: type[ApiModel] | None = None
-    """For objects without a spec: the model of their top-level fields."""
+    """For kinds without a spec: the model of their top-level fields."""
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     columns: tuple[Column, ...] = ()
     references: tuple[ReferenceField, ...] = ()
-    """Fields that can be filled in from other objects."""
+    """Fields that the provider can resolve from other objects."""
     late_initialized: tuple[str, ...] = ()
-    """Fields of forProvider that are filled in with what AWS has, while nothing is said of them."""
+    """Fields of forProvider that late initialization sets to the value in AWS if they are unset."""
 
     @property
     def api_version(self) -> str:
-        """Group and version, as objects carry it."""
+        """Group and version, as in an object's apiVersion."""
         return f"{self.group}/{VERSION}"
 
     @property
@@ -126,23 +126,24 @@ _USAGE_COLUMNS = (
 )
 
 _TENANT_TEXT = (
-    "A DistributionTenant is one distribution tenant of Amazon CloudFront: domains that a multi-tenant "
+    "A DistributionTenant is a distribution tenant of Amazon CloudFront: domains that a multi-tenant "
     "distribution serves, with their certificate, parameters and customizations. Its external name is the "
     "tenant's name in CloudFront."
 )
 _GROUP_TEXT = (
-    "A ConnectionGroup is one connection group of Amazon CloudFront: a routing endpoint to which the domains "
-    "of its tenants lead, with its addresses. Its external name is the group's name in CloudFront."
+    "A ConnectionGroup is a connection group of Amazon CloudFront: the routing endpoint of its tenants' "
+    "domains, with its addresses. Its external name is the group's name in CloudFront."
 )
-_CONFIG_TEXT = "says how AWS is reached and as whom, at which rate, and where DNS records are made."
+_CONFIG_TEXT = "configures access to AWS: credentials, endpoint, request rates and the zones for DNS records."
 _USAGE_TEXT = (
-    "A ProviderConfigUsage says that a resource uses a ProviderConfig, which therefore cannot vanish."
+    "A ProviderConfigUsage records that a resource uses a ProviderConfig, and so prevents the deletion of "
+    "the ProviderConfig."
 )
 
 _TENANT_LATE = ("domains", "enabled")
 _GROUP_LATE = ("enabled", "ipv6Enabled")
-"""Short on purpose. What is filled in is held to from then on, so nothing stands here that AWS changes by
-itself (a certificate, a web ACL, the connection group) or that has a reference."""
+"""Short on purpose: the provider enforces a late-initialized value from then on. So this excludes fields that
+AWS may change on its own (a certificate, a web ACL, the connection group) and fields with references."""
 
 DISTRIBUTION_TENANT: Final = Kind(
     group=MANAGED_GROUP,
@@ -176,7 +177,7 @@ PROVIDER_CONFIG: Final = Kind(
     kind="ProviderConfig",
     plural="providerconfigs",
     scope=Scope.NAMESPACED,
-    description=f"A ProviderConfig {_CONFIG_TEXT} It serves the resources of its namespace.",
+    description=f"A ProviderConfig {_CONFIG_TEXT} Resources in its namespace can use it.",
     spec=ProviderConfigSpec,
     status=ProviderConfigStatus,
     categories=_CONFIG,
@@ -187,7 +188,7 @@ CLUSTER_PROVIDER_CONFIG: Final = Kind(
     kind="ClusterProviderConfig",
     plural="clusterproviderconfigs",
     scope=Scope.CLUSTER,
-    description=f"A ClusterProviderConfig {_CONFIG_TEXT} It serves the resources of every namespace.",
+    description=f"A ClusterProviderConfig {_CONFIG_TEXT} Resources in every namespace can use it.",
     spec=ProviderConfigSpec,
     status=ProviderConfigStatus,
     categories=_CONFIG,
@@ -235,7 +236,7 @@ LEGACY_PROVIDER_CONFIG: Final = Kind(
     kind="ProviderConfig",
     plural="providerconfigs",
     scope=Scope.CLUSTER,
-    description=f"A ProviderConfig {_CONFIG_TEXT} It serves cluster-scoped resources.",
+    description=f"A ProviderConfig {_CONFIG_TEXT} Cluster-scoped resources can use it.",
     spec=ProviderConfigSpec,
     status=ProviderConfigStatus,
     categories=_CONFIG,
@@ -256,7 +257,7 @@ TENANT_PLANS: Final = Kind(
     kind="TenantPlans",
     plural="tenantplans",
     scope=Scope.NAMESPACED,
-    description="TenantPlans is the input of function-edgetenants: the plans by which claims are served.",
+    description="TenantPlans is the input of function-edgetenants: the plans that claims can use.",
     fields=TenantPlans,
     categories=("crossplane",),
 )
@@ -266,21 +267,20 @@ TENANT_REPORT: Final = Kind(
     kind="TenantReport",
     plural="tenantreports",
     scope=Scope.NAMESPACED,
-    description="TenantReport is the input of function-edgetenants in an Operation: a report on claims.",
+    description="TenantReport is the input of function-edgetenants in an Operation that reports on claims.",
     fields=TenantReport,
     categories=("crossplane",),
 )
 
 _CLAIM_TEXT = (
-    "A TenantClaim asks for domains to be served by Amazon CloudFront, by one of the plans that the platform "
-    "team offers."
+    "A TenantClaim requests that Amazon CloudFront serves domains, under one of the platform team's plans."
 )
 _CLAIM_COLUMNS = (
     Column("PLAN", ".spec.plan"),
     _condition("LIVE", "Live", "reason"),
     Column("DOMAINS", ".status.domainsReady"),
     Column("URL", ".status.url"),
-    # Conditions and no field of the status: core writes no fields while a claim is refused.
+    # Conditions instead of status fields: Crossplane writes no status fields while a claim is refused.
     _condition("MESSAGE", "Live", "message", 1),
     _condition("BLOCKED", "Blocked", "message", 1),
     _condition("DEGRADED", "Degraded", "message", 1),
@@ -318,7 +318,7 @@ PROVIDER_KINDS: Final = (
     CLUSTER_PROVIDER_CONFIG,
     PROVIDER_CONFIG_USAGE,
 )
-"""The provider's kinds of Crossplane v2, which a default installation activates."""
+"""The provider's kinds for Crossplane v2, which a default installation activates."""
 
 LEGACY_PROVIDER_KINDS: Final = (
     LEGACY_DISTRIBUTION_TENANT,
@@ -326,4 +326,4 @@ LEGACY_PROVIDER_KINDS: Final = (
     LEGACY_PROVIDER_CONFIG,
     LEGACY_PROVIDER_CONFIG_USAGE,
 )
-"""The provider's cluster-scoped kinds, for Crossplane v1 and for resources that were made there."""
+"""The provider's cluster-scoped kinds, for Crossplane v1 and for resources that were created with it."""

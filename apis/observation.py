@@ -1,4 +1,5 @@
-"""The status of a DistributionTenant: the tenant as CloudFront has it, and what follows from it."""
+"""The status of a DistributionTenant: its observed state in CloudFront, and what the provider derives from
+it."""
 
 from typing import Annotated
 
@@ -12,68 +13,69 @@ from .drift import AppliedRecord, Drift, PlannedActions
 
 
 class DomainObservation(ApiModel):
-    """One domain of the tenant, as CloudFront has it."""
+    """The observed state of one domain of the tenant."""
 
     domain: Annotated[str, Field(max_length=253)]
     """The domain name."""
     status: Annotated[str | None, Field(max_length=64)] = None
-    """active: CloudFront answers for it. inactive: it does not, for want of a certificate or of control."""
+    """active: CloudFront serves it. inactive: CloudFront does not, because a certificate or proof of control
+    is missing."""
 
 
 class ValidationToken(ApiModel):
-    """What a web server must answer for the certificate of one domain to be validated."""
+    """The redirect by which a web server validates the certificate for one domain."""
 
     domain: Annotated[str, Field(max_length=253)]
     """The domain name."""
     redirect_from: Annotated[str | None, Field(max_length=2048)] = None
-    """The URL, without scheme, at which the certificate authority asks."""
+    """The URL, without scheme, that the certificate authority requests."""
     redirect_to: Annotated[str | None, Field(max_length=2048)] = None
-    """The URL, without scheme, to which the web server redirects it."""
+    """The URL, without scheme, to which the web server must redirect."""
 
 
 class ReplacedCertificate(ApiModel):
-    """A certificate that is no good any more, and attached until another one is."""
+    """A certificate that is no longer valid, and stays attached until its replacement is."""
 
     arn: Annotated[str | None, Field(max_length=2048)] = None
     """ARN of the certificate."""
     status: Annotated[str | None, Field(max_length=64)] = None
-    """State of the certificate, in AWS's word, such as expired or revoked."""
+    """Status of the certificate in AWS, such as expired or revoked."""
     failure_reason: Annotated[str | None, Field(max_length=1024)] = None
-    """ACM's word for why; where the provider may read it."""
+    """ACM's reason; set only if the provider may read it."""
 
 
 class CertificateObservation(ApiModel):
-    """The managed or custom certificate of the tenant, as AWS has it."""
+    """The observed state of the tenant's managed or custom certificate."""
 
     arn: Annotated[str | None, Field(max_length=2048)] = None
     """ARN of the certificate."""
     status: Annotated[str | None, Field(max_length=64)] = None
-    """State of the certificate, in AWS's word, such as pending-validation, issued or validation-timed-out."""
+    """Status of the certificate in AWS, such as pending-validation, issued or validation-timed-out."""
     validation_token_host: Annotated[str | None, Field(max_length=64)] = None
     """Who answers the validation request: cloudfront or self-hosted."""
     validation: Annotated[
         tuple[ValidationToken, ...] | None, Field(max_length=500), Kube(list_type="map", keys=("domain",))
     ] = None
-    """For each domain that waits for validation: what the web server must redirect where."""
+    """For each domain that waits for validation: the redirect that the web server must have."""
     failure_reason: Annotated[str | None, Field(max_length=1024)] = None
-    """Why the certificate could not be issued, in ACM's word, such as CAA_ERROR; where the provider may read
-    it."""
+    """ACM's reason why the certificate could not be issued, such as CAA_ERROR; set only if the provider may
+    read it."""
     domains: Annotated[
         tuple[Annotated[str, Field(max_length=253)], ...] | None, Field(max_length=500), Kube(list_type="set")
     ] = None
     """The names that the certificate covers."""
     requests: Annotated[int | None, Field(ge=0)] = None
-    """How many managed certificates were asked for since the last one was issued. The next is asked for ten
-    minutes after the first came to nothing, then twice as late each time, up to a day; a change of spec has
-    it asked for at once."""
+    """Number of managed certificates requested since the last one was issued. After the first failure the
+    provider waits ten minutes before it requests another; the wait doubles each time, up to a day. After a
+    change of the spec it requests one at once."""
     not_after: Annotated[str | None, Field(json_schema_extra={"format": "date-time"})] = None
     """When the certificate expires (RFC 3339)."""
     replaces: ReplacedCertificate | None = None
-    """The one that this one replaces, as long as that is attached; unset where that is good."""
+    """The certificate that this one replaces, as long as it is attached; unset if it is still valid."""
 
 
 class WebAclObservation(ApiModel):
-    """The web ACL of the tenant's own, as CloudFront has it."""
+    """The observed state of the tenant's own web ACL."""
 
     action: Annotated[str | None, Field(max_length=64)] = None
     """override or disable."""
@@ -82,7 +84,7 @@ class WebAclObservation(ApiModel):
 
 
 class GeoObservation(ApiModel):
-    """The geographic restriction of the tenant's own, as CloudFront has it."""
+    """The observed state of the tenant's own geographic restriction."""
 
     restriction_type: Annotated[str | None, Field(max_length=64)] = None
     """none, whitelist or blacklist."""
@@ -93,7 +95,7 @@ class GeoObservation(ApiModel):
 
 
 class CustomizationsObservation(ApiModel):
-    """What the tenant has of its own instead of its distribution's, as CloudFront has it."""
+    """The observed settings of the tenant that override its distribution's."""
 
     web_acl: WebAclObservation | None = None
     """The web ACL."""
@@ -104,38 +106,38 @@ class CustomizationsObservation(ApiModel):
 
 
 class DistributionTenantObservation(ApiModel):
-    """The tenant as CloudFront has it."""
+    """The observed state of the tenant in CloudFront."""
 
     id: Annotated[str | None, Field(max_length=64)] = None
     """Id of the tenant (dt_…)."""
     arn: Annotated[str | None, Field(max_length=2048)] = None
     """ARN of the tenant."""
     name: Annotated[str | None, Field(max_length=128)] = None
-    """Name of the tenant in CloudFront; unique in the account and never changed."""
+    """Name of the tenant in CloudFront; unique in the account and immutable."""
     etag: Annotated[str | None, Field(max_length=128)] = None
-    """Version of the tenant; moves with each write."""
+    """Version of the tenant; changes with each write."""
     distribution_id: Annotated[str | None, Field(max_length=64)] = None
     """Id of the multi-tenant distribution."""
     connection_group_id: Annotated[str | None, Field(max_length=64)] = None
-    """Id of the connection group; the account's default group where none was asked for."""
+    """Id of the connection group; the account's default group if the spec names none."""
     routing_endpoint: Annotated[str | None, Field(max_length=253)] = None
     """Name of the connection group's endpoint, to which the domains must lead."""
     status: Annotated[str | None, Field(max_length=64)] = None
-    """InProgress: a change is being rolled out. Deployed: the last one is."""
+    """InProgress: CloudFront is rolling out a change. Deployed: the last change is rolled out."""
     enabled: Bool | None = None
     """Whether the tenant serves its domains."""
     domains: Annotated[
         tuple[DomainObservation, ...] | None, Field(max_length=500), Kube(list_type="map", keys=("domain",))
     ] = None
-    """The domains of the tenant and whether CloudFront answers for them."""
+    """The domains of the tenant, each with whether CloudFront serves it."""
     parameters: Annotated[dict[str, Annotated[str, Field(max_length=256)]] | None, Field(max_length=50)] = (
         None
     )
     """Parameters of the tenant."""
     tags: Annotated[dict[str, Annotated[str, Field(max_length=256)]] | None, Field(max_length=64)] = None
-    """Tags of the tenant, the provider's own and foreign ones included."""
+    """Tags of the tenant, including the provider's own and those that others set."""
     customizations: CustomizationsObservation | None = None
-    """What the tenant has of its own instead of its distribution's."""
+    """Settings of the tenant that override its distribution's."""
     certificate: CertificateObservation | None = None
     """The managed or custom certificate."""
     created_time: Annotated[str | None, Field(json_schema_extra={"format": "date-time"})] = None
@@ -145,17 +147,17 @@ class DistributionTenantObservation(ApiModel):
 
 
 class DistributionTenantStatus(ManagedStatus):
-    """What is known of the tenant."""
+    """The observed state of the tenant."""
 
     domains_ready: Annotated[str | None, Field(max_length=16)] = None
-    """How many of the domains are served, as served/asked."""
+    """Number of served and of desired domains, such as `2/3`."""
     at_provider: DistributionTenantObservation | None = None
-    """The tenant as CloudFront has it."""
+    """The observed state of the tenant in CloudFront."""
     applied: AppliedRecord | None = None
-    """What the provider last wrote."""
+    """The provider's last write."""
     dns_instructions: DnsInstructions | None = None
-    """The DNS records that somebody must still make, ready to paste."""
+    """The DNS records that the domains need, ready to paste, each with its state."""
     drift: Drift | None = None
-    """Fields that differ in AWS from what was asked."""
+    """Fields whose value in AWS differs from the desired one."""
     planned_actions: PlannedActions | None = None
-    """What the provider would do, under the annotation edgetenants.io/dry-run: "true"."""
+    """The actions that the provider would take; set with the annotation edgetenants.io/dry-run: "true"."""

@@ -1,8 +1,9 @@
-"""ProviderConfigs: whose credentials, limits and DNS zones are used. One model serves all three kinds.
+"""ProviderConfigs: the credentials, limits and DNS zones that the provider uses. One model serves all three
+kinds.
 
-Namespaced ProviderConfigs are written by the teams of the namespace, so the provider refuses what would lend
-them its own identity or send its requests elsewhere; that cannot stand in the CRD, as a flag of the provider
-allows it.
+The teams of a namespace write its ProviderConfigs. So the provider refuses settings there that would give
+them its own identity or send its requests elsewhere. The CRD cannot refuse them, because a flag of the
+provider allows them.
 """
 
 from enum import StrEnum
@@ -19,12 +20,12 @@ from .arns import RoleArn
 
 
 class Writes(StrEnum):
-    """Whether anything may be written to AWS."""
+    """Whether the provider may write to AWS."""
 
     ENABLED = "Enabled"
-    """It may."""
+    """It may write."""
     FROZEN = "Frozen"
-    """Nothing is written; what is there is observed and shown."""
+    """It writes nothing, and only observes."""
 
 
 TagText = Annotated[str, Field(max_length=256)]
@@ -35,12 +36,12 @@ class AssumedRole(ApiModel):
     """One role of a chain."""
 
     role_arn: Annotated[RoleArn, Field(alias="roleARN")]
-    """ARN of the role that is assumed."""
+    """ARN of the role to assume."""
     external_id: Annotated[
         str | None,
         Field(alias="externalID", min_length=2, max_length=1224, pattern=r"^[A-Za-z0-9_+=,.@:/-]*$"),
     ] = None
-    """External id that the role's trust policy asks for."""
+    """External id that the role's trust policy requires."""
     session_name: Annotated[
         str | None, Field(min_length=2, max_length=64, pattern=r"^[A-Za-z0-9_+=,.@-]*$")
     ] = None
@@ -50,40 +51,41 @@ class AssumedRole(ApiModel):
     transitive_tag_keys: Annotated[
         tuple[SessionKey, ...] | None, Field(max_length=50), Kube(list_type="set")
     ] = None
-    """Keys of session tags that are passed on to the roles that follow."""
+    """Keys of the session tags that are passed on to the next roles in the chain."""
 
 
 class WebIdentity(ApiModel):
-    """A role that is assumed with an OpenID Connect token."""
+    """A role to assume with an OpenID Connect token."""
 
     role_arn: Annotated[RoleArn, Field(alias="roleARN")]
-    """ARN of the role that is assumed."""
+    """ARN of the role to assume."""
     token_path: Annotated[str | None, Field(min_length=1, max_length=4096, pattern="^/")] = None
-    """Absolute path of the file with the token, read anew before each use. Unset: what the environment
-    variable AWS_WEB_IDENTITY_TOKEN_FILE of the provider says."""
+    """Absolute path of the file with the token; the provider reads it before each use. Unset: the path in the
+    provider's environment variable AWS_WEB_IDENTITY_TOKEN_FILE."""
 
 
 class Endpoint(ApiModel):
-    """Where AWS's APIs are reached."""
+    """The endpoint of AWS's APIs."""
 
     url: Annotated[str, Field(max_length=2048, pattern=r"^https?://[^\s/?#]+(/[^\s?#]*)?$")]
     """Base URL of the APIs, for other partitions, private endpoints and emulators."""
     region: Annotated[str | None, Field(max_length=64, pattern="^[a-z]{2}(-[a-z]+)+-[0-9]+$")] = None
-    """Region that requests are signed for. Unset: us-east-1."""
+    """Region for signing requests. Unset: us-east-1."""
 
 
 RequestRate = Annotated[float, Field(ge=0.1, le=1000), NOT_TEXT]
 
 
 class RateLimits(ApiModel):
-    """Most requests a second for each AWS service, for the account, shared by all resources that use it."""
+    """Limits on requests per second for each AWS service, per account, shared by all resources that use
+    it."""
 
     cloudfront: RequestRate | None = None
-    """Requests a second to CloudFront, 0.1 to 1000. Unset: 5."""
+    """Requests per second to CloudFront, 0.1 to 1000. Unset: 5."""
     acm: RequestRate | None = None
-    """Requests a second to ACM, 0.1 to 1000. Unset: 5."""
+    """Requests per second to ACM, 0.1 to 1000. Unset: 5."""
     route53: RequestRate | None = None
-    """Requests a second to Route 53, 0.1 to 1000. Unset: 5."""
+    """Requests per second to Route 53, 0.1 to 1000. Unset: 5."""
 
 
 class HostedZone(ApiModel):
@@ -94,17 +96,17 @@ class HostedZone(ApiModel):
 
 
 class Route53(ApiModel):
-    """Records are made in Route 53 with the credentials of this ProviderConfig."""
+    """Writes records to Route 53 with the credentials of this ProviderConfig."""
 
     zones: Annotated[
         tuple[HostedZone, ...] | None, Field(max_length=500), Kube(list_type="map", keys=("id",))
     ] = None
-    """Hosted zones that may be written to; for each domain the one with the longest matching name is used.
-    Unset: public zones are found by name."""
+    """Hosted zones that the provider may write to. For each domain it uses the zone with the longest matching
+    name. Unset: it finds public zones by name."""
 
 
 class Rfc2136(ApiModel):
-    """Records are made by dynamic updates of a DNS server (RFC 2136), signed with TSIG (RFC 8945)."""
+    """Writes records by dynamic updates of a DNS server (RFC 2136), signed with TSIG (RFC 8945)."""
 
     server: Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[^\s/]+$")]
     """Host name or address of the primary server."""
@@ -118,17 +120,17 @@ class Rfc2136(ApiModel):
         Field(max_length=500),
         Kube(list_type="set"),
     ] = None
-    """Zones that may be written to; for each domain the longest matching one is used. Unset: the zone is
-    found by asking the server."""
+    """Zones that the provider may write to. For each domain it uses the longest matching one. Unset: it asks
+    the server for the zone."""
 
 
 class DnsConfig(ApiModel):
-    """Where DNS records are made."""
+    """Where the provider writes DNS records."""
 
     route53: Route53 | None = None
     """In Route 53."""
     rfc2136: Rfc2136 | None = None
-    """On a DNS server that takes dynamic updates."""
+    """On a DNS server that accepts dynamic updates."""
 
     cel_rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -143,32 +145,34 @@ _WITHOUT_BASE = (CredentialsSource.NONE, CredentialsSource.INJECTED_IDENTITY)
 
 
 class ProviderConfigSpec(ApiModel):
-    """How AWS is reached, and as whom."""
+    """How the provider accesses AWS, and with which identity."""
 
     credentials: base.Credentials
-    """The base credentials: an AWS shared credentials file (profile `default`) where they come from a Secret,
-    the environment or a file. A ProviderConfig in a namespace may use None and Secret only, unless the
-    provider runs with --allow-namespaced-identity."""
+    """The base credentials. From a Secret, the environment or a file, they are an AWS shared credentials file
+    (profile `default`). A namespaced ProviderConfig may use only None and Secret, unless the provider runs
+    with --allow-namespaced-identity."""
     assume_role_chain: Annotated[
         tuple[AssumedRole, ...] | None, Field(max_length=8), Kube(list_type="atomic")
     ] = None
-    """Roles that are assumed one after the other, from the base credentials on. At most 8. In a namespace
-    only from credentials of a Secret, unless the provider runs with --allow-namespaced-identity."""
+    """Roles to assume one after the other, starting from the base credentials. At most 8. In a namespaced
+    ProviderConfig only with credentials from a Secret, unless the provider runs with
+    --allow-namespaced-identity."""
     web_identity: WebIdentity | None = None
-    """A role that is assumed with a token as base credentials. Refused in a namespace, unless the provider
-    runs with --allow-namespaced-identity."""
+    """A role to assume with a token; its credentials are the base credentials. Refused in a namespaced
+    ProviderConfig, unless the provider runs with --allow-namespaced-identity."""
     endpoint: Endpoint | None = None
-    """Where AWS's APIs are reached. Unset: AWS's public endpoints. Refused in a namespace, unless the
-    provider runs with --allow-namespaced-identity."""
+    """The endpoint of AWS's APIs. Unset: AWS's public endpoints. Refused in a namespaced ProviderConfig,
+    unless the provider runs with --allow-namespaced-identity."""
     rate_limits: RateLimits | None = None
-    """Most requests a second for each AWS service. The lowest of all cluster-scoped ProviderConfigs of an
-    account holds for it. In a namespace it counts where none of them says anything, and not below 5."""
+    """Limits on requests per second for each AWS service. The lowest limit among the cluster-scoped
+    ProviderConfigs of an account applies. A namespaced ProviderConfig's limit applies only if none of those
+    sets one, and never below 5."""
     writes: Writes = Writes.ENABLED
-    """Frozen: nothing is written to AWS with this ProviderConfig; resources are observed, and show what they
-    wait for. Enabled: as usual."""
+    """Enabled: the provider writes to AWS. Frozen: it writes nothing to AWS with this ProviderConfig; it
+    observes the resources, and their conditions show the changes that wait."""
     dns: DnsConfig | None = None
-    """Where records are made for resources whose `dns.configRef` names this ProviderConfig. Unset:
-    nowhere."""
+    """Where the provider writes records for resources whose `dns.configRef` names this ProviderConfig. Unset:
+    it writes none."""
 
     cel_rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -181,9 +185,9 @@ class ProviderConfigSpec(ApiModel):
 
 
 class ProviderConfigStatus(base.ProviderConfigStatus):
-    """What is known of a ProviderConfig."""
+    """The observed state of a ProviderConfig."""
 
     account_id: Annotated[str | None, Field(max_length=12)] = None
-    """AWS account that the credentials belong to."""
+    """The AWS account of the credentials."""
     caller_arn: Annotated[str | None, Field(max_length=2048)] = None
-    """ARN of the identity that the credentials are of."""
+    """ARN of the identity of the credentials."""

@@ -1,4 +1,4 @@
-"""The reference pages: every field of every kind, and every condition reason, from the models themselves."""
+"""Generate the reference pages from the models: every field of every kind, and every condition reason."""
 
 import ast
 import inspect
@@ -48,7 +48,7 @@ REASONS: Final[tuple[tuple[str, StrEnum, tuple[type[StrEnum], ...]], ...]] = (
     (_CLAIM, conditions.ClaimConditionType.BLOCKED, (conditions.BlockedReason,)),
     (_CLAIM, conditions.ClaimConditionType.NEEDS_REVIEW, (conditions.NeedsReviewReason,)),
 )
-"""For each condition type: the kinds that have it, and the enums of its reasons."""
+"""Condition types, each with the kinds that have it and the enums of its reasons."""
 
 FIELD_PAGES: Final[Mapping[str, tuple[Kind, ...]]] = {
     "tenantclaim": (kinds.TENANT_CLAIM,),
@@ -62,12 +62,12 @@ FIELD_PAGES: Final[Mapping[str, tuple[Kind, ...]]] = {
         kinds.LEGACY_PROVIDER_CONFIG,
     ),
 }
-"""For each page: the kinds whose fields it lists; the first is listed whole, of the others what differs."""
+"""For each page: the kinds whose fields it lists. It lists all fields of the first, and the differences of
+the others."""
 
 
 def member_docs(enum: type[StrEnum]) -> dict[str, str]:
-    """The docstring under each member of an enum, by the member's value; members without one are not in
-    it."""
+    """The docstring of each member of an enum, by the member's value; without members that have none."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(enum)))
     body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
     docs: dict[str, str] = {}
@@ -82,19 +82,19 @@ def member_docs(enum: type[StrEnum]) -> dict[str, str]:
 
 
 def conditions_page() -> str:
-    """Every condition type and reason, with what it means and who acts."""
+    """The page with every condition type and reason, its meaning and who acts."""
     parts = ["# Conditions and reasons\n"]
     for carriers, type_, enums in REASONS:
         about = member_docs(type(type_))[type_.value]
         parts.append(f"## {type_.value}\n\nOf {carriers}. {about}\n")
-        # A reason that two enums share is the same reason; the kind's own words say more.
+        # Two enums may share a reason; the description of the kind's own enum is more specific and wins.
         rows = {reason: text for enum in enums for reason, text in member_docs(enum).items()}
         parts.append(_table(("Reason", "Meaning"), [(f"`{reason}`", text) for reason, text in rows.items()]))
     return "\n".join(parts)
 
 
 def fields_page(listed: tuple[Kind, ...]) -> str:
-    """Every field of the first kind, and of each other kind those that the first has not or has otherwise."""
+    """The page with every field of the first kind, and the fields of the other kinds that differ from it."""
     parts: list[str] = []
     seen: dict[str, tuple[str, ...]] = {}
     for kind in listed:

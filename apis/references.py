@@ -1,7 +1,7 @@
-"""What fields of our kinds can refer to, and what they take from there.
+"""The objects to which fields of our kinds can refer, and the values that the provider takes from them.
 
-Kinds of other providers are those of provider-upjet-aws (package/crds): their groups have `.m` in the tree of
-Crossplane v2. A distribution's external name is its id; certificates and web ACLs have their ARN in status.
+Kinds of other providers are those of provider-upjet-aws (package/crds); for Crossplane v2 their groups
+contain `.m`. A distribution's external name is its id; certificates and web ACLs have their ARN in status.
 """
 
 from typing import Final
@@ -11,13 +11,13 @@ from edgetenants_runtime.api.references import ReferenceField, ReferenceTarget
 
 UPJET: Final = "provider-upjet-aws"
 ROLE: Final = "edgetenants-references"
-"""Name of the optional ClusterRole that lets the provider read kinds of other providers."""
+"""Name of the optional ClusterRole that allows the provider to read kinds of other providers."""
 
 _HINT: Final = f"the ClusterRole {ROLE} in docs/how-to/reference-other-providers.md has it"
 
 
 def tenant_references(scope: Scope, group: str, version: str) -> tuple[ReferenceField, ...]:
-    """The references of a DistributionTenant of that scope; group and version are its own."""
+    """The references of a DistributionTenant in that scope; group and version are its own."""
     connection_group = ReferenceTarget(
         group=group,
         versions=(version,),

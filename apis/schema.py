@@ -1,8 +1,9 @@
-"""From a pydantic model to the structural OpenAPI v3 schema that Kubernetes takes in a CRD.
+"""Convert a pydantic model to the structural OpenAPI v3 schema that Kubernetes accepts in a CRD.
 
 Kubernetes refuses much of JSON Schema ("Specifying a structural schema", Kubernetes documentation):
-references, null as an alternative, closed objects, constraints on property names. So references are put in
-place, an optional field is one that may be absent, and what is unknown is pruned by the API server anyway.
+references, null as an alternative, closed objects, constraints on property names. So this module replaces
+references by their targets, and an optional field is one that may be absent. The API server prunes unknown
+fields anyway.
 """
 
 import json
@@ -69,14 +70,14 @@ class _Conversion:
         return result
 
     def _in_place(self, node: Mapping[str, Any]) -> Schema:
-        """Put what is referred to in the place of the reference; words beside the reference win."""
+        """Replace a reference by its target; keywords next to the reference take precedence."""
         if "$ref" in node:
             target = self.definitions[node["$ref"].removeprefix("#/$defs/")]
             return self._in_place(target) | {key: node[key] for key in node if key != "$ref"}
         if "anyOf" in node:
             choices = [choice for choice in node["anyOf"] if choice.get("type") != "null"]
             if len(choices) != 1:
-                raise ValueError(f"a field of several types has no structural schema: {node}")
+                raise ValueError(f"a field with several types has no structural schema: {node}")
             return self._in_place(choices[0]) | {key: node[key] for key in node if key != "anyOf"}
         return dict(node)
 
@@ -106,7 +107,7 @@ class _Conversion:
 
     def _item(self, node: Mapping[str, Any]) -> Schema:
         item = self.convert(node["items"])
-        # The keys of a map must be there even where nothing else need be.
+        # The keys of a list map are required even if all other fields are optional.
         if self.partial and (keys := node.get("x-kubernetes-list-map-keys")):
             item["required"] = sorted(keys)
         return item
@@ -129,21 +130,22 @@ def structural(model: type[BaseModel], scope: Scope, *, defaults: bool = True) -
     """The structural schema of `model` in kinds of `scope`.
 
     Args:
-        model: what objects or fields look like.
-        scope: fields of the other scope alone are left out.
-        defaults: whether defaults are written; in a status they would be news that nobody sent.
+        model: the model of an object or field.
+        scope: the scope of the kind; fields that only the other scope has are left out.
+        defaults: whether to include defaults. A status must have none, because the provider would not have
+            set them.
 
     Raises:
-        ValueError: a field has several types, which no structural schema can say.
+        ValueError: a field has several types, which a structural schema cannot express.
     """
     schema = model.model_json_schema(by_alias=True, mode="validation")
     return _Conversion(schema.get("$defs", {}), scope, defaults=defaults).convert(schema)
 
 
 def map_values(node: Mapping[str, Any]) -> Schema | None:
-    """The schema of a map's values; None where they can be anything.
+    """The schema of a map's values; None if they can be anything.
 
-    pydantic writes it under patternProperties where the keys are bound by a pattern.
+    pydantic puts it under patternProperties if a pattern restricts the keys.
     """
     patterns = node.get("patternProperties", {})
     values = next(iter(patterns.values()), node.get("additionalProperties"))
@@ -151,7 +153,7 @@ def map_values(node: Mapping[str, Any]) -> Schema | None:
 
 
 def without_nulls(value: Any) -> Any:
-    """A JSON value without object members that are null."""
+    """A JSON value without null members of objects."""
     if isinstance(value, Mapping):
         return {key: without_nulls(item) for key, item in value.items() if item is not None}
     return [without_nulls(item) for item in value] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""Tags and parameters: maps from names to values, with the bounds of CloudFront's API model."""
+"""Tags and parameters: maps from names to values, with the limits of CloudFront's API model."""
 
 import re
 from collections.abc import Mapping
@@ -10,14 +10,14 @@ from pydantic_core import PydanticCustomError
 from edgetenants_runtime.api.model import Kube, Rule
 
 RESERVED_TAG_PREFIXES: Final = ("aws:", "crossplane-", "edgetenants")
-"""Beginnings of tag keys that belong to AWS, to Crossplane and to this provider."""
+"""Prefixes of tag keys that are reserved for AWS, Crossplane and this provider."""
 
 _TAG_CHARACTERS = r"^[\p{L}\p{Z}\p{N}_.:/=+@-]*$"
 _PARAMETER_NAME = "^[a-zA-Z0-9_-]+$"
 _SENDABLE: Final = r"^[^\x00-\x08\x0B-\x1F\x{FFFE}\x{FFFF}]*$"
 _UNSENDABLE: Final = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]")
-"""CloudFront's API speaks XML 1.0, which has none of these (CloudFront refuses MalformedXML), and reads a
-carriage return as a line feed, so that the value would differ for ever."""
+"""CloudFront's API uses XML 1.0, which does not allow these characters (CloudFront answers MalformedXML). XML
+also reads a carriage return as a line feed, so the value would show as drift for ever."""
 
 
 def _reserved(key: str) -> bool:
@@ -33,7 +33,9 @@ _NOT_RESERVED = " || ".join(f"key.lowerAscii().startsWith('{prefix}')" for prefi
 
 def _check_sendable(value: str) -> str:
     if _UNSENDABLE.search(value):
-        text = "expected no control characters but tabs and line feeds, as CloudFront's API takes no others"
+        text = (
+            "expected no control characters except tabs and line feeds, as CloudFront's API accepts no others"
+        )
         raise PydanticCustomError("parameter", "{text}", {"text": text})
     return value
 
@@ -45,7 +47,7 @@ Tags = Annotated[
         rules=(
             Rule(
                 f"self.all(key, !({_NOT_RESERVED}))",
-                "expected tag keys that do not begin with aws:, crossplane- or edgetenants",
+                "expected tag keys that do not start with aws:, crossplane- or edgetenants",
                 lambda tags: not any(map(_reserved, tags)),
             ),
             Rule(

@@ -1,6 +1,6 @@
-"""Choices that a claim may make and a plan may make for it: certificate, DNS, security.
+"""Choices that a plan makes, and a claim if its plan allows it: certificate, DNS, security.
 
-Each choice is an object with a `mode`, so that it can grow.
+Each choice is an object with a `mode`, so that fields can be added later.
 """
 
 from enum import StrEnum
@@ -14,42 +14,42 @@ from .arns import CertificateArn, WebAclArn
 
 
 class Isolation(StrEnum):
-    """How the domains of a claim are spread over tenants of CloudFront."""
+    """How the domains of a claim are distributed over tenants in CloudFront."""
 
     SHARED = "Shared"
-    """One tenant serves them all."""
+    """One tenant serves all domains."""
     PER_DOMAIN = "PerDomain"
-    """Each has a tenant of its own, so that a bad one holds up no other."""
+    """Each domain has its own tenant, so that an invalid one does not block the others."""
 
 
 class CertificateMode(StrEnum):
-    """Where the certificate for a claim's domains comes from."""
+    """The source of the certificate for a claim's domains."""
 
     MANAGED = "Managed"
-    """CloudFront gets, attaches and renews one."""
+    """CloudFront obtains, attaches and renews one."""
     INHERITED = "Inherited"
-    """The distribution's covers them."""
+    """The distribution's certificate covers the domains."""
     CUSTOM = "Custom"
-    """It is given by its ARN."""
+    """The spec names it by its ARN."""
 
 
 class Validation(StrEnum):
     """Who answers the validation request for a managed certificate."""
 
     CLOUDFRONT = "CloudFront"
-    """CloudFront; the domains must lead there first."""
+    """CloudFront. The domains must lead to it first."""
     SELF_HOSTED = "SelfHosted"
-    """The web server to which the domains lead today."""
+    """The web server to which the domains lead now."""
 
 
 class CertificateChoice(ApiModel):
-    """Where the certificate comes from."""
+    """The source of the certificate."""
 
     mode: CertificateMode
-    """Managed: CloudFront gets, attaches and renews one. Inherited: the distribution's covers the domains.
-    Custom: that of `arn`."""
+    """Managed: CloudFront obtains, attaches and renews one. Inherited: the distribution's certificate covers
+    the domains. Custom: the certificate of `arn`."""
     validation: Validation | None = None
-    """Who answers the validation request, with mode Managed. CloudFront: the domains must lead there first.
+    """Who answers the validation request, with mode Managed. CloudFront: the domains must lead to it first.
     SelfHosted: the present web server. Unset: CloudFront."""
     arn: CertificateArn | None = None
     """ARN of an ACM certificate in us-east-1; with mode Custom."""
@@ -71,38 +71,38 @@ class CertificateChoice(ApiModel):
 
 
 class DnsMode(StrEnum):
-    """Who makes the DNS records."""
+    """Who creates the DNS records."""
 
     MANAGED = "Managed"
-    """The provider does, with the plan's configuration."""
+    """The provider, with the plan's configuration."""
     MANUAL = "Manual"
-    """People do, as dnsInstructions say."""
+    """The domain's owner, as status.dnsInstructions says."""
 
 
 class DnsChoice(ApiModel):
-    """Who makes the DNS records."""
+    """Who creates the DNS records."""
 
     mode: DnsMode
-    """Managed: the provider makes them, with the plan's configuration. Manual: people make them, as
-    status.dnsInstructions says."""
+    """Managed: the provider creates them, with the plan's configuration. Manual: the domain's owner creates
+    them, as status.dnsInstructions says."""
 
 
 class WebAclMode(StrEnum):
-    """Which web ACL guards a tenant."""
+    """Which web ACL protects a tenant."""
 
     INHERIT = "Inherit"
     """The distribution's."""
     DISABLED = "Disabled"
     """None."""
     OVERRIDE = "Override"
-    """One that is given by its ARN."""
+    """The one that the spec names by its ARN."""
 
 
 class WebAclChoice(ApiModel):
-    """Which web ACL guards the tenant."""
+    """Which web ACL protects the tenant."""
 
     mode: WebAclMode
-    """Inherit: the distribution's. Disabled: none. Override: that of `arn`."""
+    """Inherit: the distribution's. Disabled: none. Override: the web ACL of `arn`."""
     arn: WebAclArn | None = None
     """ARN of a WAFv2 web ACL of scope CLOUDFRONT; with mode Override."""
 
@@ -147,13 +147,13 @@ class SecurityChoice(ApiModel):
     web_acl: WebAclChoice | None = None
     """The web ACL. Unset: the distribution's."""
     geo: GeoChoice | None = None
-    """The countries that are served. Unset: as the distribution says."""
+    """The countries that are served. Unset: the distribution's setting."""
 
 
 class OnDelete(StrEnum):
-    """What becomes of the tenants when their claim is deleted."""
+    """What happens to the tenants when their claim is deleted."""
 
     DELETE = "Delete"
-    """They are disabled and deleted."""
+    """The provider disables and deletes them."""
     ORPHAN = "Orphan"
-    """They stay in CloudFront as they are."""
+    """They stay in CloudFront unchanged."""

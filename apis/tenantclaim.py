@@ -1,4 +1,5 @@
-"""TenantClaim: what a user writes to have domains served. Served by an XRD; composed by the function."""
+"""TenantClaim: the object by which a user requests that CloudFront serves domains. An XRD defines it, and the
+function composes it."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -42,62 +43,62 @@ CORE_FIELDS: Final = frozenset(
 
 
 class Connection(ApiModel):
-    """The way from the visitors' browsers to CloudFront."""
+    """The connection group and routing endpoint of the claim."""
 
     dedicated: Bool
-    """true: the claim has a connection group, and so a routing endpoint, of its own. false: it shares the
+    """true: the claim has its own connection group, and so its own routing endpoint. false: it shares the
     plan's."""
 
 
 class Adoption(ApiModel):
-    """A tenant that exists in CloudFront already and is taken over."""
+    """An existing tenant in CloudFront to adopt."""
 
     tenant_id: Annotated[str, Field(min_length=4, max_length=64, pattern="^dt_[A-Za-z0-9_-]+$")]
     """Id of the tenant in CloudFront (dt_…)."""
 
 
 class TenantClaimSpec(ApiModel):
-    """What is asked for."""
+    """The desired state."""
 
     plan: PlanName | None = None
-    """Name of the plan that says how the domains are served. Unset: the default plan, where there is one."""
+    """Name of the plan. Unset: the default plan, if there is one."""
     domains: AskedDomains
-    """Domain names to serve, 1 to 500 here and as many as the plan allows. Upper case and international
-    characters are fine; no scheme, port or path. The first label may be `*` where the plan allows it and
-    the certificate covers it."""
+    """Domain names to serve: 1 to 500, and at most as many as the plan allows. Upper case and international
+    characters are allowed; no scheme, port or path. The first label may be `*` if the plan allows it and the
+    certificate covers it."""
     isolation: Isolation = Isolation.SHARED
-    """Shared: one tenant of CloudFront serves all domains. PerDomain: each domain has a tenant of its own, so
-    that a bad one holds up no other; the plan limits how many (10 if it does not say)."""
+    """Shared: one tenant in CloudFront serves all domains. PerDomain: each domain has its own tenant, so that
+    an invalid one does not block the others; the plan limits their number (10 by default)."""
     parameters: ParameterMap | None = None
-    """Values for the parameters that the plan's distribution defines, on top of the plan's: at most 50, each
-    of 1 to 256 characters. Only where the plan allows it."""
+    """Values for the parameters that the plan's distribution defines, in addition to the plan's: at most 50,
+    each of 1 to 256 characters. Only if the plan allows it."""
     certificate: CertificateChoice | None = None
-    """Where the certificate comes from. Unset: as the plan says."""
+    """The source of the certificate. Unset: the plan's. Only if the plan allows it."""
     dns: DnsChoice | None = None
-    """Who makes the DNS records. Unset: as the plan says."""
+    """Who creates the DNS records. Unset: the plan's setting. Only if the plan allows it."""
     security: SecurityChoice | None = None
-    """Web ACL and countries. Unset: as the plan says."""
+    """Web ACL and countries. Unset: the plan's. Only if the plan allows it."""
     connection: Connection | None = None
-    """The way to CloudFront. Unset: as the plan says."""
+    """The connection group. Unset: the plan's setting. Only if the plan allows it."""
     suspended: Bool = False
     """true: the tenants are disabled and kept; nothing is served. false: they serve."""
     on_delete: OnDelete | None = None
-    """What becomes of the tenants when this claim is deleted: Delete disables and deletes them, Orphan leaves
-    them in CloudFront as they are. Unset: the first that the plan allows, which is Delete if it does not
-    say."""
+    """What happens to the tenants when this claim is deleted. Delete: the provider disables and deletes them.
+    Orphan: they stay in CloudFront unchanged. Unset: the first value that the plan allows, which is Delete by
+    default."""
     adopt: Adoption | None = None
-    """A tenant that exists in CloudFront already and is taken over. Only where the plan allows it."""
+    """An existing tenant in CloudFront to adopt. Only if the plan allows it."""
     tags: Tags | None = None
-    """Tags for the tenants in AWS, on top of the plan's: at most 50, keys of 1 to 128 characters, values of
-    up to 256. Only where the plan allows it."""
+    """Tags for the tenants in AWS, in addition to the plan's: at most 50, keys of 1 to 128 characters, values
+    of up to 256. Only if the plan allows it."""
     connection_secret_name: Annotated[ObjectName | None, Kube(only=Scope.NAMESPACED)] = None
-    """Name of a Secret in this namespace to which endpoint, URL and ids are written. With isolation PerDomain
-    there is one for each domain, named <name>-<hash of the domain>. Unset: none is written."""
+    """Name of a Secret in this namespace to which the provider writes endpoint, URL and ids. With isolation
+    PerDomain there is one for each domain, named <name>-<hash of the domain>. Unset: none."""
 
     cel_rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
             "!has(self.adopt) || self.isolation == 'Shared'",
-            "expected isolation Shared with adopt, as one tenant is taken over",
+            "expected isolation Shared with adopt, as the claim adopts one tenant",
             lambda spec: spec.adopt is None or spec.isolation is Isolation.SHARED,
             field=".isolation",
         ),
@@ -105,22 +106,22 @@ class TenantClaimSpec(ApiModel):
 
 
 class Phase(StrEnum):
-    """The state of a claim in one word, for people; derived from what was observed."""
+    """The state of a claim in one word, derived from the observed tenants."""
 
     PENDING = "Pending"
-    """Nothing was observed of its tenants yet."""
+    """No tenant has been observed yet."""
     WAITING_FOR_DNS = "WaitingForDNS"
-    """DNS records are missing, be the domains served or not; dnsInstructions lists them."""
+    """DNS records are missing, whether or not the domains are served; dnsInstructions lists them."""
     ISSUING = "Issuing"
     """The certificate is being validated or attached."""
     DEPLOYING = "Deploying"
-    """CloudFront is rolling the tenants out."""
+    """CloudFront is rolling out the tenants."""
     LIVE = "Live"
-    """Every domain is served, and nothing is known to keep visitors from it."""
+    """Every domain is served, and no problem is known that keeps visitors away."""
     SUSPENDED = "Suspended"
-    """The tenants are disabled, as asked."""
+    """The tenants are disabled, as requested."""
     FAILED = "Failed"
-    """Somebody must act; the condition Live says how."""
+    """Action is needed; the condition Live says which."""
 
 
 class DomainState(ApiModel):
@@ -129,20 +130,21 @@ class DomainState(ApiModel):
     domain: Annotated[str, Field(max_length=253)]
     """The domain name, in lower-case A-labels."""
     state: Annotated[str | None, Field(max_length=64)] = None
-    """active: CloudFront answers for it. inactive: it does not. Unset: not known yet."""
+    """active: CloudFront serves it. inactive: CloudFront does not. Unset: unknown."""
     certificate: Annotated[str | None, Field(max_length=64)] = None
-    """State of its certificate, as the reason of the condition CertificateReady. Unset: not known yet."""
+    """State of its certificate: the reason of the condition CertificateReady. Unset: unknown."""
     dns: Annotated[str | None, Field(max_length=64)] = None
-    """State of its routing record: Unknown, Missing, Wrong or Present. Unset: not known yet."""
+    """State of its routing record: Unknown, Missing, Wrong or Present. Unset: unknown."""
 
 
 class TenantClaimStatus(ApiModel):
-    """What is known of the claim's domains."""
+    """The observed state of the claim's domains."""
 
     phase: Phase | None = None
     """The state in one word: Pending, WaitingForDNS, Issuing, Deploying, Live, Suspended or Failed."""
     url: Annotated[str | None, Field(max_length=512)] = None
-    """Where the first domain is served. Unset: nowhere yet, or DNS does not lead visitors there."""
+    """The URL of the first domain. Unset: CloudFront does not serve it yet, or DNS does not lead visitors
+    there."""
     routing_endpoint: Annotated[str | None, Field(max_length=253)] = None
     """Name of the endpoint in CloudFront to which the domains must lead."""
     domains_ready: Annotated[str | None, Field(max_length=16)] = None
@@ -152,14 +154,14 @@ class TenantClaimStatus(ApiModel):
     ] = None
     """The domains, each with its state."""
     dns_instructions: DnsInstructions | None = None
-    """The DNS records that somebody must still make, ready to paste."""
+    """The DNS records that the domains need, ready to paste, each with its state."""
     conditions: Conditions = ()
-    """Ready and Synced are Crossplane's; Live, Reconciling, Degraded, Suspended and Blocked are the
-    function's."""
+    """Crossplane sets Ready and Synced; the function sets Live, Reconciling, Degraded, Suspended and
+    Blocked."""
 
 
 def parse(spec: Mapping[str, Any]) -> TenantClaimSpec:
-    """Read the spec of a claim or composite; fields that Crossplane adds to it are passed over.
+    """Read the spec of a claim or composite, without the fields that Crossplane adds to it.
 
     Raises:
         errors.InvalidInput: with all problems, each with its path below `spec`.

@@ -1,6 +1,6 @@
-"""TenantPlans: the input of the composition function, by which a platform team says how claims are served.
+"""TenantPlans: the input of the composition function, with the platform team's plans for claims.
 
-Crossplane does not check a function's input against its CRD, so `parse` is the check that counts.
+Crossplane does not validate a function's input against its CRD, so `parse` must validate it.
 """
 
 import re
@@ -30,14 +30,14 @@ from .tenantclaim import PlanName
 API_VERSION: Final = "edgetenants.fn.crossplane.io/v1alpha1"
 KIND: Final = "TenantPlans"
 PLACEHOLDERS: Final = ("namespace", "name")
-"""What a name template may mention: namespace and name of the claim."""
+"""Placeholders in a name template: namespace and name of the claim."""
 
 
 def _check_template(template: str) -> str:
     unknown = [word for word in re.findall(r"\{([^}]*)\}", template) if word not in PLACEHOLDERS]
     plain = re.sub(r"\{(namespace|name)\}", "", template)
     if unknown or "{name}" not in template or not re.fullmatch("[a-zA-Z0-9.-]*", plain):
-        expectation = "expected letters, digits, - and . around {name} and, if wanted, {namespace}"
+        expectation = "expected letters, digits, - and . around {name} and, optionally, {namespace}"
         raise PydanticCustomError("template", "{text}", {"text": expectation})
     return template
 
@@ -46,7 +46,7 @@ _UNITS: Final[Mapping[str, float]] = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
 
 
 def seconds(duration: str) -> float:
-    """A Go duration such as 1h30m in seconds."""
+    """The seconds of a Go duration such as 1h30m."""
     return sum(float(n) * _UNITS[unit] for n, unit in re.findall("([0-9]+)(ms|s|m|h)", duration))
 
 
@@ -58,7 +58,7 @@ def _check_ttl(duration: str) -> str:
 
 
 _LONGEST_TTL: Final = 8760 * 3600
-"""Seconds; more than Go's durations hold would be a poll without pause."""
+"""Seconds. A duration beyond the range of Go's would make Crossplane poll without pause."""
 
 NameTemplate = Annotated[
     str,
@@ -69,65 +69,65 @@ NameTemplate = Annotated[
     ),
     AfterValidator(_check_template),
 ]
-"""How the tenant's name in CloudFront is made from the claim's."""
+"""The template of the tenant's name in CloudFront."""
 
 
 class OverridableField(StrEnum):
-    """A field of a claim that a plan may leave to its claims."""
+    """A field that a plan may allow its claims to set."""
 
     PARAMETERS = "parameters"
-    """Values of parameters, on top of the plan's."""
+    """Values of parameters, in addition to the plan's."""
     CERTIFICATE = "certificate"
-    """Where the certificate comes from."""
+    """The source of the certificate."""
     DNS = "dns"
-    """Who makes the DNS records."""
+    """Who creates the DNS records."""
     WEB_ACL = "security.webAcl"
     """The web ACL."""
     GEO = "security.geo"
     """The countries that are served."""
     CONNECTION = "connection"
-    """Whether there is a connection group of the claim's own."""
+    """Whether the claim has its own connection group."""
     TAGS = "tags"
-    """Tags in AWS, on top of the plan's."""
+    """Tags in AWS, in addition to the plan's."""
 
 
 class Allowance(ApiModel):
     """What the claims of a plan may do."""
 
     override: Annotated[tuple[OverridableField, ...], Field(max_length=16), Kube(list_type="set")] = ()
-    """Fields that a claim may set; a claim that sets another is refused. Empty: none of them."""
+    """Fields that a claim may set; the function refuses a claim that sets another. Empty: none."""
     adopt: Bool = False
-    """true: a claim may take over a tenant that exists in CloudFront already."""
+    """true: a claim may adopt an existing tenant in CloudFront."""
     on_delete: Annotated[
         tuple[OnDelete, ...], Field(min_length=1, max_length=2), Kube(list_type="atomic")
     ] = (OnDelete.DELETE,)
-    """What may become of the tenants of a deleted claim; the first is what happens where the claim does not
-    say."""
+    """What may happen to the tenants of a deleted claim. The first value applies if the claim sets none."""
     max_domains: Annotated[int, Field(ge=1, le=500), NOT_TEXT] = 100
-    """Most domains of one claim, 1 to 500; CloudFront's own quota for one tenant is 100 and adjustable."""
+    """Maximum number of domains of a claim, 1 to 500. CloudFront's own quota for a tenant is 100 and
+    adjustable."""
     max_per_domain: Annotated[int, Field(ge=0, le=100), NOT_TEXT] = 10
-    """Most domains of one claim with isolation PerDomain, where each has a tenant of its own; 0 to 100, 0
-    forbids it."""
+    """Maximum number of domains of a claim with isolation PerDomain, where each has its own tenant; 0 to 100.
+    0 forbids this isolation."""
     domains: Annotated[
         tuple[AllowedDomain, ...] | None, Field(min_length=1, max_length=100), Kube(list_type="set")
     ] = None
-    """The domains that a claim may ask for, 1 to 100 entries. `shop.example.com` means that name,
+    """The domains that a claim may use, 1 to 100 entries. `shop.example.com` matches that name,
     `*.example.com` the names one label below it, `**.example.com` all names below it. The label `{namespace}`
-    stands for the namespace of the claim. Unset: every domain that is no wildcard. What a claim has in
-    CloudFront already it keeps."""
+    matches the claim's namespace. Unset: every domain that is not a wildcard. A claim keeps the domains that
+    it already has in CloudFront."""
     wildcards: Bool = False
-    """true: a claim may ask for a wildcard domain (`*.acme.example.com`), where `domains` has a `**.` entry
-    that covers every name below it, or is unset. false: for none."""
+    """true: a claim may use a wildcard domain (`*.acme.example.com`) if `domains` has a `**.` entry that
+    covers every name below it, or is unset. false: it may not."""
 
 
 class PlanDns(ApiModel):
-    """Who makes the DNS records."""
+    """Who creates the DNS records."""
 
     mode: DnsMode = DnsMode.MANUAL
-    """Managed: the provider makes them, with the configuration of `configRef`. Manual: people make them, as
-    status.dnsInstructions says."""
+    """Managed: the provider creates them, with the configuration of `configRef`. Manual: the domain's owner
+    creates them, as status.dnsInstructions says."""
     config_ref: ProviderConfigReference | None = None
-    """The ProviderConfig whose `dns` block says where the zones are; needed with mode Managed."""
+    """The ProviderConfig whose `dns` block has the zones; required with mode Managed."""
     ttl_seconds: Annotated[int | None, Field(ge=1, le=604800), NOT_TEXT] = None
     """Time to live of the records in seconds, at most a week. Unset: 300."""
 
@@ -142,15 +142,15 @@ class PlanDns(ApiModel):
 
 
 class PlanConnection(ApiModel):
-    """The way from the visitors' browsers to CloudFront."""
+    """The connection groups and routing endpoints of the claims."""
 
     dedicated: Bool = False
-    """true: each claim has a connection group, and so a routing endpoint, of its own. false: they share
+    """true: each claim has its own connection group, and so its own routing endpoint. false: claims share
     one."""
     connection_group_id: AwsId | None = None
     """Id of the connection group that claims share. Unset: the account's default group."""
     ipv6_enabled: Bool | None = None
-    """Whether a claim's own connection group has IPv6 addresses. Unset: it has."""
+    """Whether a claim's own connection group has IPv6 addresses. Unset: true."""
     anycast_ip_list_id: AwsId | None = None
     """Id of the Anycast static IP list of a claim's own connection group. Unset: none."""
 
@@ -165,36 +165,37 @@ class PlanConnection(ApiModel):
 
 
 class Plan(ApiModel):
-    """How the domains of a claim are served."""
+    """How CloudFront serves the domains of a claim."""
 
     distribution_id: AwsId
-    """Id of the multi-tenant distribution in CloudFront. A change moves the tenants of the plan's claims."""
+    """Id of the multi-tenant distribution in CloudFront. A change moves the tenants of the plan's claims,
+    once each claim confirms it."""
     provider_config_ref: ProviderConfigReference = ProviderConfigReference(
         kind=ProviderConfigKind.CLUSTER_PROVIDER_CONFIG, name="default"
     )
-    """Whose credentials and limits are used. Legacy composites use the ProviderConfig of that name, whatever
-    the kind."""
+    """The ProviderConfig whose credentials and limits are used. Legacy composites use the ProviderConfig of
+    that name, whatever the kind."""
     name: NameTemplate = "{namespace}.{name}"
-    """The tenant's name in CloudFront, made from namespace and name of the claim. A namespace has no dot, so
-    the default is unique. Longer than 128 characters: cut, with a hash appended. With isolation PerDomain a
-    hash of the domain is appended."""
+    """Template of the tenant's name in CloudFront, with namespace and name of the claim. A namespace contains
+    no dot, so names by the default are unique. A name longer than 128 characters is cut, and a hash is
+    appended. With isolation PerDomain, a hash of the domain is appended."""
     certificate: CertificateChoice = CertificateChoice(mode=CertificateMode.INHERITED)
-    """Where the certificate comes from."""
+    """The source of the certificate."""
     dns: PlanDns = PlanDns()
-    """Who makes the DNS records."""
+    """Who creates the DNS records."""
     parameters: ParameterMap | None = None
     """Values for the parameters that the distribution defines: at most 50, each of 1 to 256 characters."""
     security: SecurityChoice | None = None
     """Web ACL and countries. Unset: the distribution's."""
     connection: PlanConnection = PlanConnection()
-    """The way from the visitors' browsers to CloudFront."""
+    """The connection groups and routing endpoints of the claims."""
     allow: Allowance = Allowance()
     """What claims may do."""
     parking_domain: ParkingDomain | None = None
-    """A wildcard of the platform team's own, such as `*.parking.example.com`, that the certificate of the
-    distribution covers. While a claim changes its isolation, each of its tenants has a name below it, so
-    that the domains move from tenant to tenant without a gap. Unset: they are not served for some minutes,
-    and a claim has to confirm that."""
+    """A wildcard domain of the platform team, such as `*.parking.example.com`, that the distribution's
+    certificate covers. While a claim changes its isolation, each of its tenants has a name below it, so that
+    the domains move between tenants without a gap. Unset: the domains are not served for some minutes, and
+    the claim's author must confirm that."""
     tags: Tags | None = None
     """Tags for the tenants in AWS: at most 50, keys of 1 to 128 characters, values of up to 256."""
     tags_from_labels: Annotated[
@@ -202,21 +203,21 @@ class Plan(ApiModel):
         Field(max_length=20),
         Kube(list_type="set"),
     ] = None
-    """Keys of labels of the claim that become tags of the tenants, under the same key. At most 20."""
+    """Keys of the claim's labels that become tags of the tenants, with the same key. At most 20."""
     drift_policy: DriftPolicy | None = None
-    """What is done when a tenant was changed behind the provider's back: Enforce, Report or Suspend. Unset:
-    what the provider's flag --drift-policy says."""
+    """What the provider does if a tenant was changed in AWS: Enforce, Report or Suspend. Unset: the
+    provider's flag --drift-policy decides."""
     deletion_protection: Bool = False
-    """true: the deletion of a tenant is held until it is confirmed."""
+    """true: the provider deletes a tenant only after confirmation."""
 
 
 class EnvironmentConfigSource(ApiModel):
-    """EnvironmentConfigs whose data holds `plans`, by name or by labels."""
+    """EnvironmentConfigs whose data contains `plans`, by name or by labels."""
 
     name: ObjectName | None = None
     """Name of the EnvironmentConfig."""
     match_labels: Annotated[LabelMap | None, Field(min_length=1)] = None
-    """Every EnvironmentConfig with all these labels is used, in the order of their names."""
+    """Labels: every EnvironmentConfig that has all of them is used, in the order of their names."""
 
     cel_rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -228,14 +229,14 @@ class EnvironmentConfigSource(ApiModel):
 
 
 class PlanSource(ApiModel):
-    """Where further plans come from."""
+    """A source of further plans."""
 
     environment_config: EnvironmentConfigSource
-    """EnvironmentConfigs whose data holds `plans`, in the same form as here."""
+    """EnvironmentConfigs whose data contains `plans`, in the same form as here."""
 
 
 class TenantPlans(ApiModel):
-    """The plans of a platform, by name."""
+    """The platform team's plans, by name."""
 
     api_version: Literal["edgetenants.fn.crossplane.io/v1alpha1"] = API_VERSION
     """Group and version."""
@@ -244,20 +245,21 @@ class TenantPlans(ApiModel):
     metadata: dict[str, Any] | None = None
     """Metadata; not read."""
     default_plan: PlanName | None = None
-    """Plan of the claims that name none. Unset: they are refused."""
+    """The plan of claims that name none. Unset: the function refuses them."""
     plans: Annotated[dict[PlanName, Plan], Field(max_length=100, default_factory=dict)]
-    """The plans by name; at most 100."""
+    """The plans, by name; at most 100."""
     plans_from: Annotated[tuple[PlanSource, ...] | None, Field(max_length=16), Kube(list_type="atomic")] = (
         None
     )
-    """Where further plans come from; of several plans of one name the last is used, those above first."""
+    """Sources of further plans. Of several plans with the same name the last one is used; `plans` comes
+    first."""
     ttl: Annotated[str, Field(max_length=16, pattern="^([0-9]+(ms|s|m|h))+$"), AfterValidator(_check_ttl)] = (
         "1h"
     )
-    """How long Crossplane may reuse an answer of the function, as a Go duration (30s, 10m, 1h) of at most
-    8760h. Unset with plansFrom: 10m, as cores before v2.4 look at its sources only then. A claim that is not
-    settled is looked at again sooner: after a minute while a change is on its way, after 10 minutes while it
-    waits."""
+    """How long Crossplane may reuse a response of the function, as a Go duration (30s, 10m, 1h) of at most
+    8760h. Unset with plansFrom: 10m, because Crossplane before v2.4 reads its sources only after this time.
+    Crossplane reconciles a claim that is not settled sooner: after a minute while a change is in progress,
+    after 10 minutes while it waits."""
 
     cel_rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -271,7 +273,7 @@ class TenantPlans(ApiModel):
 
 
 def parse(value: Mapping[str, Any]) -> TenantPlans:
-    """Read the function's input, whole.
+    """Read the whole input of the function.
 
     Raises:
         errors.InvalidInput: with all problems, each with its path (`plans.standard.distributionId`).
@@ -280,14 +282,15 @@ def parse(value: Mapping[str, Any]) -> TenantPlans:
 
 
 def salvage(value: Mapping[str, Any]) -> tuple[TenantPlans, dict[str, errors.InvalidInput]]:
-    """Read the function's input and set broken plans aside, so that they harm only the claims that use them.
+    """Read the function's input and separate invalid plans, so that they affect only the claims that use
+    them.
 
     Returns:
-        The input with its sound plans and its default plan, which need not be there; and for each broken
-        plan, by name, what is wrong with it.
+        The input with its valid plans and its default plan, which may be missing among them; and the errors
+        of each invalid plan, by name.
 
     Raises:
-        errors.InvalidInput: with the problems that are not those of a single plan.
+        errors.InvalidInput: with the problems outside of single plans.
     """
     plans = value.get("plans")
     if not isinstance(plans, Mapping):

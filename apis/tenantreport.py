@@ -1,4 +1,4 @@
-"""TenantReport: the input of the composition function as a step of an Operation, to tell how the claims are.
+"""TenantReport: the input of the composition function as a step of an Operation that reports on claims.
 
 An Operation runs functions once or on a schedule, without composing anything (Crossplane v2, alpha).
 """
@@ -18,20 +18,20 @@ KIND: Final = "TenantReport"
 
 
 class ReportedClaims(ApiModel):
-    """The claims that are reported on."""
+    """The claims to report on."""
 
     api_version: Annotated[str, Field(min_length=1, max_length=316)] = "platform.edgetenants.io/v1alpha1"
     """Group and version of the claims."""
     kind: Annotated[str, Field(min_length=1, max_length=63)] = "TenantClaim"
-    """Kind of the claims: TenantClaim, or XTenantClaim where claims are legacy ones."""
+    """Kind of the claims: TenantClaim, or XTenantClaim for legacy claims."""
     match_labels: LabelMap | None = None
-    """Only claims with all these labels. Unset: all."""
+    """Only claims with all these labels. Unset: all claims."""
     namespace: NamespaceName | None = None
-    """Only claims of this namespace; from Crossplane v2 on. Unset: of all."""
+    """Only claims in this namespace; requires Crossplane v2. Unset: all namespaces."""
 
 
 class TenantReport(ApiModel):
-    """What is reported."""
+    """The contents of the report."""
 
     api_version: Literal["edgetenants.fn.crossplane.io/v1alpha1"] = API_VERSION
     """Group and version."""
@@ -40,10 +40,10 @@ class TenantReport(ApiModel):
     metadata: dict[str, Any] | None = None
     """Metadata; not read."""
     claims: ReportedClaims = ReportedClaims()
-    """The claims that are reported on."""
+    """The claims to report on."""
     most_rows: Annotated[int, Field(ge=0, le=1000), NOT_TEXT] = 100
-    """Most claims that are listed with what they need, 0 to 1000; the rest is counted. An Operation keeps the
-    report in its status, which must fit into one object."""
+    """Maximum number of claims that the report lists with what they need, 0 to 1000; it counts the rest. An
+    Operation keeps the report in its status, which must fit into one object."""
 
 
 def parse(value: Mapping[str, Any]) -> TenantReport:

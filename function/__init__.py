@@ -1,5 +1,5 @@
-"""The composition function: a TenantClaim and its plan become managed resources, and what is observed of them
-becomes the claim's readiness, conditions and status.
+"""The composition function. It composes managed resources from a TenantClaim and its plan, and derives the
+claim's readiness, conditions and status from the observed managed resources.
 
     request ─► claim.py, plans.py, terms.py ─► compose.py ─► response
                     observed.py ─► live.py, status.py ─────────┘

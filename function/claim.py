@@ -1,7 +1,7 @@
-"""The composite resource: who it is, and what it asks for.
+"""The composite resource: its identity and its spec.
 
-A namespaced composite (Crossplane v2) is the claim itself. A cluster-scoped one (LegacyCluster) was made for
-the claim that spec.claimRef names, or by hand.
+A namespaced composite (Crossplane v2) is the claim itself. A cluster-scoped one (LegacyCluster) was created
+for the claim in spec.claimRef, or by hand.
 """
 
 import re
@@ -20,38 +20,38 @@ from function import domains, structs
 from function.errors import Refused
 
 CONFIRM = "edgetenants.io/confirm"
-"""Annotation: tokens of steps that the claim's author confirms, apart by commas."""
+"""Annotation: tokens of the steps that the claim's author confirms, separated by commas."""
 _TOKEN: Final = re.compile(r"[0-9a-f]{10}")
 _LONGEST_ANNOTATION: Final = 2048
-"""Characters of the annotation that are read: some two hundred tokens; a claim has use for a few."""
+"""Characters of the annotation that the function reads: about two hundred tokens. A claim needs a few."""
 
 
 @dataclass(frozen=True)
 class Composite:
-    """Who asks."""
+    """The identity of a composite, and the conditions that it has."""
 
     api_version: str
     kind: str
     name: str
     namespace: str
-    """Empty where the composite is cluster-scoped."""
+    """Empty if the composite is cluster-scoped."""
     uid: str
     labels: tuple[tuple[str, str], ...]
     """Sorted."""
     claim: tuple[str, str] | None
-    """Namespace and name of the claim of a legacy composite."""
+    """Namespace and name of a legacy composite's claim."""
     secret_namespace: str | None
-    """Namespace of the connection Secret of a legacy composite that wants one."""
+    """Namespace of a legacy composite's connection Secret; None if it requests none."""
     confirmed: frozenset[str]
-    """Tokens of the steps that its author has confirmed."""
+    """Tokens of the steps that the claim's author has confirmed."""
     conditions: tuple[tuple[str, tuple[str, str]], ...] = field(compare=False)
-    """Type, status and reason of the conditions, as last written. What was told is no part of who asks."""
+    """Type, status and reason of the conditions, as last written. They are not part of the identity."""
 
     live_message: str = field(default="", compare=False)
-    """What the condition Live said, as last written."""
+    """Message of the condition Live, as last written."""
 
     def condition(self, type_: str) -> tuple[str, str] | None:
-        """Status and reason of a condition, as last written; None where it was not."""
+        """Status and reason of a condition, as last written; None if it was never written."""
         return next((says for each, says in self.conditions if each == type_), None)
 
     @property
@@ -61,16 +61,17 @@ class Composite:
 
     @property
     def namespaced(self) -> bool:
-        """What is composed lives in the composite's namespace; otherwise beside the namespaces."""
+        """Whether the composed resources live in the composite's namespace; otherwise they are
+        cluster-scoped."""
         return bool(self.namespace)
 
     @property
     def owner(self) -> tuple[str, str]:
-        """Namespace and name of what the user wrote: the claim where there is one."""
+        """Namespace and name of the object that the user wrote: the claim, if there is one."""
         return self.claim or (self.namespace, self.name)
 
     def log_fields(self) -> dict[str, str]:
-        """What tells this composite from others in a log."""
+        """The fields that identify this composite in the log."""
         return {
             "xr_api_version": self.api_version,
             "xr_kind": self.kind,
@@ -82,15 +83,15 @@ class Composite:
 
 @dataclass(frozen=True, eq=False)
 class Claim:
-    """What is asked for."""
+    """The parsed spec of the claim."""
 
     spec: TenantClaimSpec
     domains: tuple[str, ...]
-    """In lower-case A-labels, in the order in which they were asked for."""
+    """Lower-case A-labels, in the order of the claim."""
 
 
 def identify(resource: Struct) -> Composite:
-    """Read who the composite is; never fails, so that a refusal can be addressed."""
+    """Read the composite's identity. Never fails, because a refusal needs an address."""
     metadata, spec = structs.child(resource, "metadata"), structs.child(resource, "spec")
     api_version, kind = structs.texts_at(resource, ("apiVersion", "kind"))
     name, namespace, uid = structs.texts_at(metadata, ("name", "namespace", "uid"))
@@ -132,10 +133,10 @@ def _tokens(annotation: str) -> frozenset[str]:
 
 
 def read(observed: fnv1.Resource) -> Claim:
-    """Read what the composite asks for.
+    """Read the composite's spec.
 
     Raises:
-        Refused: with reason InvalidClaim and every problem, each with its path below `spec`.
+        Refused: with reason InvalidClaim and all problems, each with its path below `spec`.
     """
     spec = structs.child(observed.resource, "spec")
     if spec is None:
@@ -149,8 +150,8 @@ def read(observed: fnv1.Resource) -> Claim:
 
 
 def asked_domains(resource: Struct) -> tuple[str, ...]:
-    """The domains that are asked for, as CloudFront stores them, whatever else is wrong with the claim; none
-    where one cannot be a domain."""
+    """The domains of the claim as CloudFront stores them, even if other fields are invalid. Empty if one of
+    them is not a valid domain."""
     listed = structs.value(resource, "spec", "domains")
     asked = tuple(structs.texts(resource, "spec", "domains"))
     if listed is None or len(listed.list_value.values) > min(MAX_DOMAINS, len(asked)):

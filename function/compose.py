@@ -1,5 +1,5 @@
-"""What is composed: managed resources, each only with the fields that the claim and its plan have an opinion
-on. Core applies them server-side and takes back what is left out later."""
+"""Compose managed resources, each with only the fields that the claim or its plan sets. Crossplane applies
+them server-side and removes fields that a later response omits."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -29,16 +29,16 @@ from function.plans import ChosenPlan
 from function.terms import Terms
 
 TENANT: Final = "tenant"
-"""Name among the composed resources of the one tenant that serves all domains. With isolation PerDomain each
-tenant's is this, a dash, and a digest of its domain. Never to be changed: another name is another tenant."""
+"""Composed resource name of the one tenant that serves all domains. With isolation PerDomain, each tenant's
+name is this, a dash, and a digest of its domain. Never change it: another name means another tenant."""
 CONNECTION_GROUP: Final = "connection-group"
-"""Name among the composed resources of the claim's own connection group."""
+"""Composed resource name of the claim's own connection group."""
 OURS: Final = re.compile(rf"{TENANT}(-[0-9a-f]{{{naming.HASH_LENGTH}}})?|{CONNECTION_GROUP}")
-"""Names among the composed resources that are this function's; all others are those of other steps."""
+"""Composed resource names of this function; all other names belong to other steps."""
 ADOPT: Final = "edgetenants.io/adopt"
-"""Annotation: id of the tenant in CloudFront that the managed resource takes over."""
+"""Annotation: id of the tenant in CloudFront that the managed resource adopts."""
 TAKE: Final = "edgetenants.io/take-domains-from"
-"""Annotation: ids of the tenants in CloudFront from which the managed resource takes its domains over."""
+"""Annotation: ids of the tenants in CloudFront from which the managed resource takes its domains."""
 
 KEEP: Final = (
     ManagementPolicy.OBSERVE,
@@ -46,7 +46,8 @@ KEEP: Final = (
     ManagementPolicy.UPDATE,
     ManagementPolicy.LATE_INITIALIZE,
 )
-"""Everything but Delete: how a namespaced managed resource says that what it made outlives it."""
+"""All policies except Delete: a namespaced managed resource with these leaves its external resource in place
+when it is deleted."""
 LONGEST_SECRET_NAME: Final = 253
 
 _TOKEN_HOSTS: Final = {Validation.CLOUDFRONT: "cloudfront", Validation.SELF_HOSTED: "self-hosted"}
@@ -56,7 +57,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """All that is known of what is wanted."""
+    """A claim with its plan and the resulting terms: everything that determines the desired state."""
 
     composite: Composite
     claim: Claim
@@ -64,48 +65,48 @@ class Order:
     terms: Terms
 
     def external_name(self, domain: str | None = None) -> str:
-        """The name in CloudFront, of the whole or of one domain's tenant."""
+        """The name in CloudFront of the shared tenant, or of one domain's tenant."""
         return naming.external(self.chosen.plan.name, *self.composite.owner, domain)
 
-    # What is the same in each of the claim's tenants is made once; a claim can have a hundred.
+    # Built once for all of the claim's tenants, as a claim can have a hundred.
 
     @cached_property
     def envelope(self) -> bytes:
-        """The fields of `spec` beside `forProvider` that do not depend on the tenant, as a Struct."""
+        """The fields of `spec`, except `forProvider`, that all tenants share, as a Struct."""
         return wire.struct(_envelope(self))
 
     @cached_property
     def parameters(self) -> bytes:
-        """The fields of a tenant's `spec.forProvider` that do not depend on the tenant, as a Struct."""
+        """The fields of `spec.forProvider` that all tenants share, as a Struct."""
         return wire.struct(_tenant_parameters(self))
 
 
 @dataclass(frozen=True)
 class WantedTenant:
-    """One tenant."""
+    """A desired tenant."""
 
     resource_name: str
-    """Its name among the composed resources."""
+    """Its composed resource name."""
     domains: tuple[str, ...]
     enabled: bool
     distribution_id: str
     dedicated: bool
-    """It is reached by the claim's own connection group."""
+    """Whether it uses the claim's own connection group."""
     own: str | None = None
-    """The one domain that it is for; None where it is for all."""
+    """The one domain that it serves; None if it serves all."""
     parked: str = ""
-    """A name of the plan's parking domain that it has beside its domains; empty for none."""
+    """A name below the plan's parking domain that it has in addition to its domains; empty for none."""
     takes: tuple[str, ...] = ()
-    """Ids of the tenants in CloudFront from which its domains move to it."""
+    """Ids of the tenants in CloudFront from which it takes its domains."""
 
     @property
     def listed(self) -> tuple[str, ...]:
-        """Every domain that it is to have in CloudFront."""
+        """Every domain that it should have in CloudFront."""
         return (*self.domains, self.parked) if self.parked else self.domains
 
 
 def tenants(order: Order, isolation: Isolation) -> tuple[WantedTenant, ...]:
-    """The tenants that serve the claim: one for all its domains, or one for each."""
+    """The tenants that serve the claim: one for all domains, or one for each."""
     if isolation is Isolation.SHARED:
         return (_tenant(order, TENANT, order.claim.domains),)
     return tuple(
@@ -114,7 +115,7 @@ def tenants(order: Order, isolation: Isolation) -> tuple[WantedTenant, ...]:
 
 
 def name_of(domain: str, isolation: Isolation) -> str:
-    """The name among the composed resources of the tenant that serves a domain."""
+    """The composed resource name of the tenant that serves a domain."""
     return TENANT if isolation is Isolation.SHARED else f"{TENANT}-{naming.digest(domain)}"
 
 
@@ -124,13 +125,13 @@ def _tenant(order: Order, name: str, domains: tuple[str, ...], *, own: str | Non
 
 
 def tenant(order: Order, wanted: WantedTenant, external_name: str | None) -> bytes:
-    """The DistributionTenant that is asked for, as a Struct.
+    """The desired DistributionTenant, as a Struct.
 
     Args:
-        order: what is wanted.
-        wanted: the tenant among the claim's.
-        external_name: what its managed resource carries already; it is never changed, whatever the plan says
-            by now.
+        order: the claim with its plan and terms.
+        wanted: one of the claim's tenants.
+        external_name: the external name of its managed resource, if it has one. It never changes, even if the
+            plan's template does.
     """
     spec = order.claim.spec
     adopted = spec.adopt.tenant_id if spec.adopt else None
@@ -185,15 +186,16 @@ def _envelope(order: Order) -> Json:
 
 
 def _config_ref(reference: ProviderConfigReference, composite: Composite) -> Json:
-    """A cluster-scoped managed resource knows one kind of ProviderConfig, so it names none."""
+    """A cluster-scoped managed resource can use one kind of ProviderConfig only, so its reference has no
+    kind."""
     named = reference.to_json()
     return named if composite.namespaced else {"name": named["name"]}
 
 
 def _secret(composite: Composite, spec: TenantClaimSpec, wanted: WantedTenant) -> Json:
-    """Where the managed resource writes its connection details; nowhere, unless the claim asks.
+    """Where the managed resource writes its connection details; empty unless the claim requests them.
 
-    The composite of a legacy claim gathers them itself, from Secrets that are named after its uid.
+    The composite of a legacy claim collects them itself, from Secrets that are named after its uid.
     """
     suffix = wanted.resource_name.removeprefix(TENANT)
     if composite.namespaced and spec.connection_secret_name:
@@ -226,7 +228,7 @@ def _tenant_parameters(order: Order) -> Json:
 
 
 def _own(order: Order, wanted: WantedTenant) -> Json:
-    """The fields of its `spec.forProvider` that other tenants of the claim have otherwise."""
+    """The fields of `spec.forProvider` that differ between the claim's tenants."""
     own = {
         "distributionId": wanted.distribution_id,
         "domains": sorted(wanted.listed),
@@ -237,8 +239,8 @@ def _own(order: Order, wanted: WantedTenant) -> Json:
 
 def _connection(order: Order, wanted: WantedTenant) -> Json:
     if wanted.dedicated:
-        # The group's name is Crossplane's to give; both have the composite as their controller. A group that
-        # is made anew after a deletion in AWS has another id.
+        # Crossplane names the group; group and tenant have the composite as their controller. A group that is
+        # recreated after its deletion in AWS has another id.
         return {"connectionGroupIdSelector": {"matchControllerRef": True, "policy": {"resolve": "Always"}}}
     return _without_empty({"connectionGroupId": order.chosen.plan.connection.connection_group_id})
 

@@ -1,5 +1,5 @@
-"""The claim's conditions beside Live: is a change on its way, does something need attention, is it suspended,
-is it blocked. Derived like Live from what was observed in this call.
+"""The claim's conditions other than Live: Reconciling, Degraded, Suspended, Blocked and NeedsReview. Like
+Live, they are derived from what this call observed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,64 +44,65 @@ class Told:
 
 @dataclass(frozen=True)
 class Looked:
-    """One tenant: what is wanted, what was seen, what that means."""
+    """One tenant: the desired state, the observed state, and the finding."""
 
     wanted: WantedTenant
     seen: ObservedTenant | None
     finding: Finding
 
-    # A tenant that has not changed is looked at once, and asked with each of the others.
+    # Cached: several conditions use each of these.
 
     @cached_property
     def new(self) -> bool:
-        """It is not in CloudFront yet, as far as the provider tells."""
+        """Whether the provider has not reported it in CloudFront yet."""
         return self.seen is None or not self.seen.exists or unlooked(self.seen)
 
     @cached_property
     def changing(self) -> bool:
-        """A change of it is on its way."""
+        """Whether a change of it is in progress."""
         return self.seen is not None and _changes(self.wanted, self.seen)
 
     @cached_property
     def unsent(self) -> bool:
-        """The provider has not looked at its change yet."""
+        """Whether the provider has not reconciled its change yet."""
         return self.seen is not None and (_comes(self.wanted, self.seen) or _is_behind(self.seen))
 
     @property
     def dark(self) -> list[str]:
-        """Its domains for which CloudFront does not answer, as far as is known."""
+        """Its domains that CloudFront does not serve, according to its last status."""
         seen = self.seen
         active = seen.active if seen is not None and answers(seen) else frozenset()
         return [domain for domain in self.wanted.domains if domain not in active]
 
     @cached_property
     def held_up(self) -> str:
-        """Why its change is not sent to AWS, in the provider's words; empty where nothing holds it up."""
+        """Why the provider has not sent its change to AWS, in the provider's words; empty if nothing blocks
+        it."""
         in_sync = self.seen.condition(TenantConditionType.IN_SYNC) if self.seen else None
         return in_sync.message.partition(NOT_DONE)[2] if in_sync and in_sync.denied else ""
 
     @cached_property
     def trouble(self) -> tuple[DegradedReason, str] | None:
-        """Why it needs attention, and what is said of that."""
+        """Why it needs attention: the reason and the message of Degraded; None if it does not."""
         return _trouble(self)
 
     @cached_property
     def frozen(self) -> bool:
-        """A change of it waits because nothing may be written."""
+        """Whether a change of it waits because writes are frozen."""
         return self.seen is not None and _is_frozen(self.seen)
 
 
 def derive(
     tenants: Sequence[Looked], live: Finding, waiting: Sequence[Move], *, suspended: bool, reached: bool
 ) -> tuple[Told, ...]:
-    """The conditions of a claim that is composed.
+    """The conditions of a claim that the function composes.
 
     Args:
-        tenants: what was found of each.
-        live: what Live says of them; it is not said again.
-        waiting: the steps that wait.
-        suspended: the claim asks for nothing to be served.
-        reached: DNS has led visitors to every domain before.
+        tenants: the claim's tenants, each with its finding.
+        live: the finding of the condition Live; the other conditions do not repeat it.
+        waiting: the steps that wait for confirmation.
+        suspended: whether the claim requests suspension.
+        reached: whether DNS has led visitors to every domain before.
     """
     return (
         _reconciling(tenants),
@@ -112,7 +113,7 @@ def derive(
 
 
 def pointing(live: Finding, told: Iterable[Told]) -> Finding:
-    """What Live says of a claim that is served, with the conditions that say what else there is."""
+    """The finding of a served claim, with pointers to the conditions that report other problems."""
     if not live.live:
         return live
     also = [
@@ -130,25 +131,27 @@ _POINTERS: Final[Mapping[ClaimConditionType, str]] = {
 
 
 def was_reached(composite: Composite) -> bool:
-    """DNS has led visitors to every domain of the claim, as was told last; told of its loss, it stays so."""
+    """Whether DNS has led visitors to every domain of the claim, by its last conditions. Stays True after a
+    loss was reported."""
     reached, lost = ("True", LiveReason.LIVE), ("True", DegradedReason.DNS_RECORD_LOST)
     told = composite.condition(ClaimConditionType.DEGRADED)
     return (composite.live == reached and not says_unseen(composite.live_message)) or told == lost
 
 
 def review(order: Order) -> tuple[Told, ...]:
-    """The condition that somebody should look at the domains; none where there is nothing to look at."""
+    """The condition NeedsReview; empty if there is nothing to review."""
     kept, alike = order.terms.kept, lookalikes.among(order.claim.domains)
     told = []
     if kept:
         told.append(
-            f"Plan {order.chosen.name} does not allow {_names(kept)}. The claim has them in CloudFront "
-            "already and keeps them. Take them out of spec.domains, or have the plan allow them."
+            f"Plan {order.chosen.name} does not allow {_names(kept)}. The claim already has them in "
+            "CloudFront and keeps them. Remove them from spec.domains, or have the platform team allow them "
+            "in the plan."
         )
     if alike:
         named = "; ".join(map(str, alike[:_SHOWN]))
         more = f"; and {len(alike) - _SHOWN} more" if len(alike) > _SHOWN else ""
-        told.append(f"{named}{more}. See that it is the name that is meant.")
+        told.append(f"{named}{more}. Check that this is the intended name.")
     if not told:
         return ()
     reason = NeedsReviewReason.PLAN_EXCEEDED if kept else NeedsReviewReason.LOOKALIKE_DOMAIN
@@ -161,27 +164,27 @@ REVIEWED: Final = Told(
     NeedsReviewReason.NOTHING_TO_REVIEW,
     "There is nothing to review.",
 )
-"""What is told of a claim that had something to review."""
+"""The condition of a claim that no longer has anything to review."""
 
 
 def of_refused(
     refusal: Refused, live: Finding, tenants: Sequence[ObservedTenant], *, suspended: bool
 ) -> tuple[Told, ...]:
-    """The conditions of a claim of which nothing is composed: a FATAL result makes those unknown that are not
-    set with it.
+    """The conditions of a claim that the function refuses. Crossplane sets every condition that is missing
+    from a response with a FATAL result to Unknown.
 
     Args:
-        refusal: why nothing is.
-        live: what Live says; why nothing is composed, it says only of a claim that is not served.
+        refusal: why the function refuses the claim.
+        live: the finding of the condition Live; it has the refusal only if the claim is not served.
         tenants: those that exist.
-        suspended: the claim asks for nothing to be served.
+        suspended: whether the claim requests suspension.
     """
     why = refusal.message if live.live else "Live says why."
     degraded = Told(
         ClaimConditionType.DEGRADED,
         True,
         DegradedReason.CLAIM_REFUSED,
-        f"The claim cannot be composed as it stands, and what exists stays as it is. {why}",
+        f"The function refuses the claim; existing resources do not change. {why}",
     )
     teller = ClaimConditionType.DEGRADED if live.live else ClaimConditionType.LIVE
     return (
@@ -193,18 +196,19 @@ def of_refused(
 
 
 def unreadable(refusal: Refused) -> Told:
-    """The condition of a claim of which not even the tenants can be read."""
-    message = f"Nothing is composed, and what exists stays as it is. {refusal.message}"
+    """The condition of a claim whose request cannot be read, not even the tenants in it."""
+    message = f"The function refuses the claim; existing resources do not change. {refusal.message}"
     return Told(ClaimConditionType.DEGRADED, True, DegradedReason.CLAIM_REFUSED, message)
 
 
 def _stable() -> Told:
-    return Told(ClaimConditionType.RECONCILING, False, ReconcilingReason.STABLE, "No change is on its way.")
+    return Told(ClaimConditionType.RECONCILING, False, ReconcilingReason.STABLE, "No change is in progress.")
 
 
 def _reconciling(tenants: Iterable[Looked]) -> Told:
     going = [each for each in tenants if not each.finding.failed]
-    # Which ones is not said: a message that moved with each of many tenants would wake core each time.
+    # The message names no tenant: if it changed with each of many tenants, it would trigger Crossplane each
+    # time.
     if any(each.new for each in going):
         message = f"Tenants are being created. {_UNLESS_TOLD}"
         return Told(ClaimConditionType.RECONCILING, True, ReconcilingReason.CREATING, message)
@@ -216,14 +220,14 @@ def _reconciling(tenants: Iterable[Looked]) -> Told:
 
 def _of_change(changing: Sequence[Looked]) -> str:
     if any(each.unsent for each in changing):
-        return f"A change waits for the provider to look at it. {UNLESS_IT_STAYS}"
+        return f"A change waits for the provider to reconcile it. {UNLESS_IT_STAYS}"
     if all(each.trouble for each in changing):
-        return "A change waits. Degraded says what for."
+        return "A change waits. Degraded says why."
     held_up = next((each.held_up for each in changing if each.held_up), "")
     return f"A change waits: {held_up}" if held_up else f"A change is being rolled out. {_UNLESS_TOLD}"
 
 
-_UNLESS_TOLD = "Nobody needs to act, unless another condition says so."
+_UNLESS_TOLD = "No action is needed unless another condition says so."
 
 
 def _changes(wanted: WantedTenant, seen: ObservedTenant) -> bool:
@@ -231,7 +235,7 @@ def _changes(wanted: WantedTenant, seen: ObservedTenant) -> bool:
 
 
 def _comes(wanted: WantedTenant, seen: ObservedTenant) -> bool:
-    """It is composed with this very answer, so the provider cannot have told of it yet."""
+    """Whether this response contains the change, so that the provider cannot have reported it yet."""
     asked = seen.asked
     here = (asked.domains, asked.enabled, asked.distribution_id)
     return here != (frozenset(wanted.listed), wanted.enabled, wanted.distribution_id)
@@ -264,9 +268,7 @@ def _degraded(tenants: Sequence[Looked], live: Finding, *, reached: bool) -> Tol
             return Told(ClaimConditionType.DEGRADED, True, reason, said)
     astray = _astray(tenants) if reached else ()
     if astray:
-        message = (
-            f"DNS does not lead visitors of {_names(astray)} to CloudFront any more. Live says what to do."
-        )
+        message = f"DNS no longer leads visitors of {_names(astray)} to CloudFront. Live says what to do."
         return Told(ClaimConditionType.DEGRADED, True, DegradedReason.DNS_RECORD_LOST, message)
     message = "Nothing needs attention."
     return Told(ClaimConditionType.DEGRADED, False, DegradedReason.RECOVERED, message)
@@ -278,7 +280,7 @@ def _not_served(tenants: Iterable[Looked]) -> str:
     if dark:
         return f"Not served: {_names(dark)}. Live says why."
     if not any(each.wanted.domains for each in failed):
-        return "A tenant cannot be made. Live says why."
+        return "A tenant cannot be created. Live says why."
     if all(each.finding.reason in _REFUSING for each in failed):
         return "CloudFront serves the domains as before. Live says what is wrong."
     return "A tenant needs attention. Live says why."
@@ -295,11 +297,11 @@ _REFUSING: Final = frozenset(
         TenantReadyReason.VALIDATION_FAILED,
     }
 )
-"""Reasons for which something is not done to a tenant that was just seen."""
+"""Reasons that refuse a change of a tenant which the provider has just observed."""
 
 
 def _astray(tenants: Iterable[Looked]) -> Sequence[str]:
-    """The domains that CloudFront serves, and that no visitor gets to."""
+    """The domains that CloudFront serves, but to which DNS leads no visitors."""
     return [
         domain
         for each in tenants
@@ -320,32 +322,33 @@ def _trouble(tenant: Looked) -> tuple[DegradedReason, str] | None:
     if in_sync.reason == InSyncReason.DRIFT_DETECTED:
         return DegradedReason.DRIFTED, in_sync.message or "The tenant was changed in AWS."
     if in_sync.reason == InSyncReason.UPDATE_INEFFECTIVE:
-        return DegradedReason.TENANT_FAILED, f"An update changes nothing. {in_sync.message}".strip()
+        return DegradedReason.TENANT_FAILED, f"An update has no effect. {in_sync.message}".strip()
     return None
 
 
 def _suspended(
     tenants: Sequence[ObservedTenant | None], teller: ClaimConditionType, *, suspended: bool
 ) -> Told:
-    """As AWS has it, not as the claim asks: whoever stops a customer's site looks here whether it stopped."""
+    """The condition Suspended. It reports the state in AWS, so that it shows whether a site has really
+    stopped."""
     if not suspended:
         message = "The claim is not suspended."
         return Told(ClaimConditionType.SUSPENDED, False, SuspendedReason.ACTIVE, message)
     serving = sorted(each.name for each in tenants if each is not None and each.enabled)
     if serving:
         message = (
-            "spec.suspended is true, and these tenants are not disabled yet: "
-            f"{_names(serving)}. {teller} says what holds that up."
+            "spec.suspended is true, but these tenants are not disabled yet: "
+            f"{_names(serving)}. {teller} says why."
         )
         return Told(ClaimConditionType.SUSPENDED, False, SuspendedReason.ACTIVE, message)
-    message = "The tenants are disabled and kept, as asked. Set spec.suspended to false to have them serve."
+    message = "The tenants are disabled and kept, as requested. To serve again, set spec.suspended to false."
     if not tenants or not all(map(_is_there, tenants)):
-        message = f"Nothing is served, as asked. A tenant does not exist in AWS; {teller} says why."
+        message = f"Nothing is served, as requested. A tenant does not exist in AWS; {teller} says why."
     return Told(ClaimConditionType.SUSPENDED, True, SuspendedReason.MANUALLY_SUSPENDED, message)
 
 
 def _is_there(seen: ObservedTenant | None) -> bool:
-    """It is in AWS, as far as the provider tells; one that is gone keeps its id in the status."""
+    """Whether it is in AWS, according to the provider. A tenant that is gone keeps its id in the status."""
     if seen is None or not seen.exists or seen.ready.reason == TenantReadyReason.RECREATION_HELD:
         return False
     return seen.condition(TenantConditionType.DEPLOYED).reason != DeployedReason.CREATING
@@ -356,9 +359,7 @@ def _blocked(tenants: Iterable[Looked], waiting: Sequence[Move]) -> Told:
         message = " ".join(move.message for move in waiting)
         return Told(ClaimConditionType.BLOCKED, True, BlockedReason.AWAITING_APPROVAL, message)
     if any(each.frozen for each in tenants):
-        message = (
-            "A change waits, as nothing may be written to AWS for the moment. The platform team lifts that."
-        )
+        message = "A change waits because writes to AWS are frozen. The platform team can unfreeze them."
         return Told(ClaimConditionType.BLOCKED, True, BlockedReason.WRITES_FROZEN, message)
     return Told(ClaimConditionType.BLOCKED, False, BlockedReason.UNBLOCKED, "Nothing is blocked.")
 
@@ -370,10 +371,10 @@ def _is_frozen(seen: ObservedTenant) -> bool:
 
 def _blocked_by(refusal: Refused, teller: ClaimConditionType) -> Told:
     if refusal.denied:
-        message = f"The plan does not allow what the claim asks for. {teller} says what."
+        message = f"The plan does not allow something that the claim asks for. {teller} names it."
         return Told(ClaimConditionType.BLOCKED, True, BlockedReason.POLICY_DENIED, message)
     if refusal.reason is LiveReason.BLOCKED:
-        message = f"A source of plans is missing. {teller} says which."
+        message = f"A source of plans is missing. {teller} names it."
         return Told(ClaimConditionType.BLOCKED, True, BlockedReason.MISSING_DEPENDENCIES, message)
     return _blocked((), ())
 
@@ -388,4 +389,4 @@ def _names(names: Sequence[str]) -> str:
 
 
 _SHOWN = 5
-"""Domains that are named; a claim can have hundreds."""
+"""Domains that a message names; a claim can have hundreds."""

@@ -1,4 +1,4 @@
-"""Why a claim is composed as it is: for each choice the value, and who made it."""
+"""Why a claim is composed as it is: the value of each choice, and where it comes from."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ class Because:
     what: str
     value: str
     who: str
-    """Who made it: the claim, its plan, a label of the claim, or the default."""
+    """Where it comes from: the claim, its plan, a label of the claim, or the default."""
 
 
 def reasons(order: Order) -> tuple[Because, ...]:
-    """Every choice behind what is composed for a claim, in the order of its fields."""
+    """Every choice behind a claim's composed resources, in the order of its fields."""
     return tuple(_reasons(order))
 
 

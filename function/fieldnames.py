@@ -1,5 +1,5 @@
-"""Fields of a managed resource that its messages name, in the words of those who can change them: the claim's
-author and the platform team, who write no managed resources."""
+"""Replace the managed resource's fields in its messages with the fields of the claim and its plan, because
+the claim's author and the platform team write those and no managed resources."""
 
 import re
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ _FIELDS: Final = (
 _NAMED: Final = re.compile(
     r"\bspec\.forProvider\.(?P<field>\w+)(?P<below>(?:\.[\w-]+|\[[^\]]*\])*)"
     r"|\bspec\.(?P<beside>driftPolicy|deletionProtection|providerConfigRef|writeConnectionSecretToRef)\b"
-    # A difference between what is asked and what AWS has.
+    # A difference between the desired value and the value in AWS.
     rf"|(?<![\w.])(?P<differing>{_FIELDS})(?P<where>(?:\.[^\s:;]+)?)(?=: asked )"
 )
 _CONNECTION_DETAILS: Final = "writeConnectionSecretToRef"
@@ -25,7 +25,7 @@ _PLANS_OWN: Final = {
     "ipv6Enabled": "connection.ipv6Enabled",
     "anycastIpListId": "connection.anycastIpListId",
 }
-"""Fields that only a plan has."""
+"""Fields that only a plan can set."""
 _CHOICES: Final = {
     "customizations.certificate": OverridableField.CERTIFICATE,
     "customizations.webAcl": OverridableField.WEB_ACL,
@@ -34,20 +34,23 @@ _CHOICES: Final = {
     "dns": OverridableField.DNS,
     "connectionGroupIdSelector": OverridableField.CONNECTION,
 }
-"""Fields that a plan has, and a claim where its plan lets it."""
+"""Fields that a plan can set, and a claim if its plan allows it."""
 
 
-_CORRECT: Final = re.compile(r"\bCorrect the (?:resource|claim or its plan)(?=; a change is tried at once)")
-"""What AWS refuses in words of its own, which name no field."""
+_CORRECT: Final = re.compile(
+    r"\bCorrect the (?:resource|claim or its plan)"
+    r"(?=; (?:the provider retries as soon as it changes|a change is tried at once))"
+)
+"""Ends the message of a refusal in AWS's own words, which name no field."""
 
 
 _SIGNS: Final = ("spec.", ": asked ", "Correct the ")
-"""One of these stands in each message that one of the two finds something in."""
+"""A message that contains none of these has nothing to replace."""
 
 
 def in_claim(order: Order, message: str) -> str:
-    """A message of a managed resource, with the fields of the claim and its plan in the place of its own."""
-    # Most messages name none, and each is looked through with each call.
+    """A managed resource's message that names the fields of the claim and its plan instead of its own."""
+    # Most messages name no field, and every call checks every message.
     if not any(each in message for each in _SIGNS):
         return message
     said = _NAMED.sub(lambda found: _named(order, found) or found[0], message)
@@ -55,7 +58,7 @@ def in_claim(order: Order, message: str) -> str:
 
 
 def _to_correct(order: Order) -> str:
-    """All that the claim's author has set of what AWS is asked for, and the plan, which has the rest."""
+    """All fields of the request to AWS that the claim sets, and the plan, which sets the others."""
     spec = order.claim.spec
     asked = {
         OverridableField.PARAMETERS: spec.parameters,
@@ -72,7 +75,7 @@ def _to_correct(order: Order) -> str:
 def _named(order: Order, found: re.Match[str]) -> str:
     beside = found["beside"]
     if beside == _CONNECTION_DETAILS:
-        # The composite of a legacy claim has the very field.
+        # The composite of a legacy claim has a field of the same name.
         return "spec.connectionSecretName" if order.composite.namespaced else ""
     if beside:
         return order.chosen.path(beside)
@@ -81,7 +84,7 @@ def _named(order: Order, found: re.Match[str]) -> str:
 
 def _of(order: Order, field: str, below: str) -> str:
     if field == "domains":
-        # Composed in another order than asked for, so their numbers mean nothing here.
+        # The composed list is sorted, so an index in it is wrong for the claim.
         return "spec.domains"
     if field in _PLANS_OWN:
         return order.chosen.path(_PLANS_OWN[field])
@@ -111,6 +114,6 @@ def _entry(
 
 
 def _owned(order: Order, field: OverridableField) -> str:
-    """The claim's field where its plan lets it set that; else the plan's."""
+    """The claim's field if its plan lets the claim set it; else the plan's."""
     mine = field in order.chosen.plan.allow.override
     return f"spec.{field}" if mine else order.chosen.path(field)

@@ -1,4 +1,4 @@
-"""RunFunction: read the request, ask the pure parts, write the response."""
+"""RunFunction: read the request, call the pure modules, write the response."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -39,33 +39,33 @@ Said = TypeVar("Said", Finding, Told)
 
 _OURS: Final = frozenset({kinds.MANAGED_GROUP, kinds.LEGACY_MANAGED_GROUP})
 _UNREAD: Final = Finding(
-    LiveReason.BLOCKED, "The plans of plansFrom are not read yet. Nothing is changed until they are."
+    LiveReason.BLOCKED, "Crossplane has not read the sources in plansFrom yet. Nothing changes until it has."
 )
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A response, and what it says in short, for the log."""
+    """A response, with a summary for the log."""
 
     response: fnv1.RunFunctionResponse
     composite: Composite
     reason: str
-    """Of the condition Live; of the refusal where Live is not told."""
+    """Reason of the condition Live; of the refusal if the response does not set Live."""
     message: str
     refused: bool
     changed: bool
-    """The condition Live is another than before."""
+    """Whether the reason of the condition Live has changed."""
 
     @property
     def settled(self) -> bool:
-        """It may be given again as it is: nothing happened, and it holds no connection details."""
+        """Whether it can be sent again unchanged: it has no events and no connection details."""
         states = (self.response.desired.composite, *self.response.desired.resources.values())
         news = self.refused or self.changed or self.response.results
         return not news and not any(each.connection_details for each in states)
 
 
 def run(req: fnv1.RunFunctionRequest) -> Answer:
-    """Answer one request. Equal requests have equal answers, byte for byte."""
+    """Answer one request. Equal requests get equal responses, byte for byte."""
     composite = claim.identify(req.observed.composite.resource)
     if report.is_asked(req):
         return _report(req, composite)
@@ -90,7 +90,7 @@ def run(req: fnv1.RunFunctionRequest) -> Answer:
 
 def _report(req: fnv1.RunFunctionRequest, composite: Composite) -> Answer:
     rsp = report.run(req)
-    told = rsp.results[0] if rsp.results else fnv1.Result(message="claims are required")
+    told = rsp.results[0] if rsp.results else fnv1.Result(message="the report requires the claims")
     refused = told.severity == fnv1.SEVERITY_FATAL
     return Answer(rsp, composite, told.reason, told.message, refused=refused, changed=bool(rsp.results))
 
@@ -98,8 +98,8 @@ def _report(req: fnv1.RunFunctionRequest, composite: Composite) -> Answer:
 def _await_sources(
     req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, composite: Composite
 ) -> Answer:
-    """Crossplane will call again with what is required, and drops this answer. Should it not, as cores before
-    v1.15 do not, then nothing that serves goes."""
+    """Crossplane drops this response and calls again with the required resources. Versions before v1.15 do
+    not; for them the response keeps everything that exists."""
     for name, seen in _observed(req).items():
         response.keep(rsp.desired, name, req.observed.resources[name].resource, ready=seen.ready.holds)
     rsp.conditions.extend(response.conditions(composite, _UNREAD, ()))
@@ -107,19 +107,19 @@ def _await_sources(
 
 
 def refuse_too_large(req: fnv1.RunFunctionRequest, answer: Answer, size: int, most: int) -> Answer:
-    """The answer instead of one with more bytes than Crossplane takes; nothing is composed."""
+    """The response that replaces one larger than Crossplane accepts; it composes nothing."""
     before = req.desired.ByteSize() + req.context.ByteSize()
     message = (
-        f"The answer would have {size} bytes, of which {before} are passed on from earlier steps, and "
-        f"Crossplane takes at most {most}. Split the claim, or have earlier steps want less."
+        f"The response would have {size} bytes, of which {before} come from earlier steps; Crossplane "
+        f"accepts at most {most}. Split the claim, or have earlier steps compose less."
     )
     rsp = fnv1.RunFunctionResponse(meta=fnv1.ResponseMeta(tag=req.meta.tag))
     return _refuse(req, rsp, answer.composite, Refused(LiveReason.FAILED, message))
 
 
 def refuse_unreadable(remains: Remains) -> Answer:
-    """The answer to a request that cannot be read. What is served is not known, so Live is not told; core
-    makes it Unknown."""
+    """The response to a request that cannot be read. Whether the domains are served is unknown, so it does
+    not set Live; Crossplane sets it to Unknown."""
     composite = claim.identify(remains.composite)
     rsp = fnv1.RunFunctionResponse(meta=fnv1.ResponseMeta(tag=remains.tag))
     response.set_ttl(rsp, plans.DEFAULT_TTL)
@@ -149,10 +149,10 @@ def _answer(
 
 
 def order(req: fnv1.RunFunctionRequest, composite: Composite, offered: Plans) -> Order:
-    """What is wanted, by claim and plans.
+    """The order of a claim, under the offered plans.
 
     Raises:
-        Refused: the claim or its plan cannot be used.
+        Refused: the claim or its plan is invalid.
     """
     if not composite.name:
         raise Refused(LiveReason.INVALID_CLAIM, "metadata.name: expected a name, got nothing")
@@ -164,7 +164,7 @@ def order(req: fnv1.RunFunctionRequest, composite: Composite, offered: Plans) ->
 
 
 def _served(req: fnv1.RunFunctionRequest) -> frozenset[str]:
-    """The domains that the claim's tenants have in CloudFront, as the provider read them there."""
+    """The domains that the claim's tenants have in CloudFront, as the provider observed them."""
     return frozenset(
         domain
         for each in _observed(req).values()
@@ -175,22 +175,22 @@ def _served(req: fnv1.RunFunctionRequest) -> frozenset[str]:
 
 @dataclass(frozen=True, eq=False)
 class Composed:
-    """What becomes of an order beside what exists."""
+    """The result of an order, given the resources that exist."""
 
     tenants: tuple[WantedTenant, ...]
     resources: bytes
-    """As protobuf has them."""
+    """Serialized as protobuf."""
     status: Struct
     held_up: bool
-    """The claim is not ready, though all that is composed is."""
+    """Whether the claim is not ready although all its composed resources are."""
     finding: Finding
     told: tuple[Told, ...]
     conditions: tuple[fnv1.Condition, ...]
 
     @property
     def ttl(self) -> float:
-        """For how many seconds the answer may be reused at most. Core's circuit breaker drops what wakes a
-        claim while many of its resources change; then it is looked at again only after that time."""
+        """For how many seconds Crossplane may reuse the response. While many resources of a claim change,
+        Crossplane's circuit breaker drops their events, and the claim is reconciled only after this time."""
         waits = self.finding.reason in _FOR_SOMEBODY
         if not waits and any(each.holds and each.type is _RECONCILING for each in self.told):
             return _UNDER_WAY_TTL
@@ -199,7 +199,7 @@ class Composed:
 
 _RECONCILING: Final = ClaimConditionType.RECONCILING
 _FOR_SOMEBODY: Final = frozenset({LiveReason.WAITING_FOR_DNS, LiveReason.ISSUING_CERTIFICATE})
-"""Reasons of Live that may hold for weeks."""
+"""Reasons of Live that can last for weeks."""
 _UNDER_WAY_TTL: Final = 60.0
 _WAITING_TTL: Final = 600.0
 
@@ -207,7 +207,7 @@ _WAITING_TTL: Final = 600.0
 def _compose(
     req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, composite: Composite, order: Order
 ) -> Composed:
-    # Nothing is written before all is known to be right: nothing is composed by half.
+    # All checks come before the first write, so that nothing is composed in part.
     composed = _derive(order, _observed(req), reached=conditions.was_reached(composite))
     _check_names(req, composed.resources)
     response.want(rsp, composed.resources, composed.status)
@@ -217,7 +217,7 @@ def _compose(
     if composite.condition(conditions.REVIEWED.type) and not any(
         each.type is conditions.REVIEWED.type for each in composed.told
     ):
-        # Core keeps a condition that nobody tells of any more.
+        # Crossplane keeps a condition that a response no longer sets.
         rsp.conditions.append(response.condition(composite, conditions.REVIEWED))
     response.tell(rsp, composite, composed.finding, composed.told)
     _pass_connection_details(req, rsp, composite, composed.tenants)
@@ -225,7 +225,8 @@ def _compose(
 
 
 def _check_names(req: fnv1.RunFunctionRequest, resources: bytes) -> None:
-    """Of two resources of one name the later would replace the other, and core delete what that was."""
+    """Refuse a resource of an earlier step that has one of our names: ours would replace it, and Crossplane
+    would delete the object that it was."""
     both = sorted(name for name in req.desired.resources if compose.OURS.fullmatch(name))
     ours = fnv1.State.FromString(resources).resources if both else {}
     for name in both:
@@ -233,8 +234,8 @@ def _check_names(req: fnv1.RunFunctionRequest, resources: bytes) -> None:
         if name in ours and ours[name].resource != theirs:
             kind = structs.text(theirs, "kind") or "resource"
             message = (
-                f"Composition: an earlier step composes a {kind} under the name {name}, which is that of a "
-                "resource of this function. Give it another name there."
+                f"Composition: an earlier step composes a {kind} with the name {name}, which this function "
+                "uses for its own resource. Use another name in that step."
             )
             raise Refused(LiveReason.FAILED, message)
 
@@ -253,7 +254,7 @@ def _derive(order: Order, seen: Mapping[str, ObservedTenant], *, reached: bool) 
     if wanted.switching and not order.claim.spec.suspended:
         dark = _dark(order, looked)
         finding = live.switching(finding, dark, waits=bool(wanted.waiting))
-    # What moves from tenant to tenant is served, whichever of them is still being made.
+    # Domains that move between tenants are served, even while one of the tenants is being created.
     served = wanted.switching and finding.live
     resources = [
         _tenant(order, each.wanted, _name_of(each.seen), ready=served or each.finding.satisfied)
@@ -272,7 +273,7 @@ def _derive(order: Order, seen: Mapping[str, ObservedTenant], *, reached: bool) 
         *conditions.review(order),
     )
     finding = conditions.pointing(finding, told)
-    # At the end, so that two that say the same are known by it.
+    # Last, because earlier steps compare messages with each other.
     finding = _in_claim(order, finding)
     told = tuple(_in_claim(order, each) for each in told)
     return Composed(
@@ -292,21 +293,21 @@ def _in_claim(order: Order, said: Said) -> Said:
 
 
 def _leaving(seen: Mapping[str, ObservedTenant]) -> frozenset[str]:
-    """The domains of the claim's own tenants that are being deleted."""
+    """The domains of those of the claim's tenants that are being deleted."""
     going = (each for each in seen.values() if each.deleted and each.exists)
     return frozenset(domain for each in going for domain in each.domain_states)
 
 
 def _dark(order: Order, looked: Iterable[Looked]) -> list[str]:
-    """The claim's domains for which no tenant answers."""
+    """The claim's domains that no tenant serves."""
     serving = (each.seen for each in looked if each.seen is not None and each.seen.enabled is not False)
     active = {domain for seen in serving for domain in seen.active}
     return [domain for domain in order.claim.domains if domain not in active]
 
 
 def _observed(req: fnv1.RunFunctionRequest) -> dict[str, ObservedTenant]:
-    """The managed resources of ours that exist, by their names among the composed ones, in order. Other steps
-    may compose some of the same kinds."""
+    """The existing managed resources of this function by their composed resource names, in order. Other steps
+    may compose resources of the same kinds."""
     return {
         name: observed.read(resource.resource)
         for name, resource in sorted(req.observed.resources.items())
@@ -340,8 +341,8 @@ def _pass_connection_details(
     composite: Composite,
     wanted: tuple[WantedTenant, ...],
 ) -> None:
-    """Give a legacy composite the connection details of its tenant. Of several tenants none is the one, so
-    they are told apart in Secrets of their own."""
+    """Give a legacy composite the connection details of its tenant. Several tenants write Secrets of their
+    own instead, as the composite can hold only one set."""
     resource = req.observed.resources.get(wanted[0].resource_name)
     if composite.namespaced or len(wanted) > 1 or resource is None:
         return
@@ -351,9 +352,10 @@ def _pass_connection_details(
 
 
 def _warn_of_broken(rsp: fnv1.RunFunctionResponse, offered: Plans) -> None:
-    """Broken plans that this claim does not use; told once a change, not with each call."""
+    """Warn of invalid plans that this claim does not use. Only when the reason of Live changes, not at each
+    call."""
     for flaw in offered.flaws:
-        response.warn(rsp, LiveReason.PLAN_INVALID, f"No plans can be read there: {flaw}")
+        response.warn(rsp, LiveReason.PLAN_INVALID, f"Invalid source of plans: {flaw}")
     for name in sorted(offered.broken):
-        message = f"Plan {name} is broken, and its claims are refused: {offered.broken[name]}"
+        message = f"Plan {name} is invalid, and its claims are refused: {offered.broken[name]}"
         response.warn(rsp, LiveReason.PLAN_INVALID, message)

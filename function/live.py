@@ -1,18 +1,19 @@
-"""The claim's condition Live: whether every domain is served, and if not, what somebody must do next.
+"""The claim's condition Live: whether every domain is served, and if not, the next action.
 
-Derived from what was observed in this call and from nothing else, by a chain of checks; the first that finds
-something speaks for the tenant, and of several tenants the one that needs somebody most speaks for the claim.
+It is derived only from what this call observed. A chain of checks runs for each tenant; the first check that
+finds something determines the tenant's finding. The most urgent finding among the tenants becomes the
+claim's.
 
-    the managed resource says                          Live
-    (it does not exist, or nothing yet)                False Creating
-    Ready True                                         True  Live, or Served where DNS leads past it
+    the managed resource's conditions                  Live
+    (it does not exist, or has none yet)               False Creating
+    Ready True                                         True  Live, or Served if DNS does not lead there
     Ready False Disabled, and the claim is suspended   False Suspended    (and the tenant counts as ready)
-    Ready False, for a reason that clears by itself    False Creating, Deploying, Deleting
-    Ready False, for want of DNS or a certificate      False WaitingForDNS, IssuingCertificate
+    Ready False, for a reason that clears on its own   False Creating, Deploying, Deleting
+    Ready False, waiting for DNS or a certificate      False WaitingForDNS, IssuingCertificate
     Ready False, for any other reason                  False and that reason
-    Ready False or nothing, and Synced False           False Failed
+    Ready False or missing, and Synced False           False Failed
 
-A Ready that was told of an earlier spec is believed only as far as it still holds for this one.
+A Ready condition of an earlier spec is used only as far as it still holds for the current spec.
 """
 
 import re
@@ -35,29 +36,29 @@ Reason = LiveReason | TenantReadyReason
 
 @dataclass(frozen=True)
 class Finding:
-    """What is found of a tenant, or of the claim."""
+    """The state of a tenant or of the claim, as Live reports it."""
 
     reason: Reason
     message: str
-    """The finding, its cause in AWS's words, and what to do next."""
+    """The finding, its cause in AWS's words, and the next action."""
     unreached: tuple[str, ...] = ()
-    """The domains that are served, and to which DNS leads nobody."""
+    """The domains that CloudFront serves, but to which DNS leads no visitors."""
     dns: str = ""
-    """What else the provider says of the records; part of the message."""
+    """What else the provider reports about the records; part of the message."""
 
     @property
     def live(self) -> bool:
-        """Every domain is served."""
+        """Whether every domain is served."""
         return self.reason in (LiveReason.LIVE, LiveReason.SERVED)
 
     @property
     def satisfied(self) -> bool:
-        """The tenant is as the claim asks: it serves, or is disabled as asked."""
+        """Whether the tenant is in the desired state: it serves, or is disabled as requested."""
         return self.live or self.reason is LiveReason.SUSPENDED
 
     @property
     def failed(self) -> bool:
-        """Somebody must act, who is not only waited for."""
+        """Whether it failed, so that more is needed than to wait or to create DNS records."""
         return phase(self.reason) is Phase.FAILED
 
 
@@ -71,25 +72,25 @@ PHASES: Final[Mapping[Reason, Phase]] = {
     LiveReason.ISSUING_CERTIFICATE: Phase.ISSUING,
     LiveReason.WAITING_FOR_DNS: Phase.WAITING_FOR_DNS,
 }
-"""Reasons that are no failure, in the order in which they give way: the last that is found among several
-tenants speaks for the claim, unless one has failed."""
+"""Reasons that are not failures, in order of urgency: among several tenants, the last one in this list
+becomes the claim's, unless a tenant has failed."""
 
 
 def phase(reason: Reason) -> Phase:
-    """The state in one word."""
+    """The claim's phase for a reason."""
     return PHASES.get(reason, Phase.FAILED)
 
 
 @dataclass(frozen=True)
 class View:
-    """One tenant, as wanted and as observed."""
+    """One tenant: its desired and its observed state."""
 
     wanted: WantedTenant
     seen: ObservedTenant
     plan: ChosenPlan
 
     def current(self, condition: ObservedCondition) -> bool:
-        """What the provider says there, it says of what is wanted now."""
+        """Whether the provider set the condition for the current desired state."""
         asked = self.seen.asked
         return (
             self.seen.told(condition)
@@ -100,12 +101,12 @@ class View:
 
     @property
     def active(self) -> bool:
-        """CloudFront answers for every domain that is wanted."""
+        """Whether CloudFront serves every desired domain."""
         return self.seen.active >= set(self.wanted.listed)
 
 
 def judge(wanted: WantedTenant, seen: ObservedTenant | None, plan: ChosenPlan) -> Finding:
-    """What is found of one tenant."""
+    """The finding of one tenant."""
     if seen is None or unlooked(seen):
         return _UNLOOKED
     view = View(wanted, seen, plan)
@@ -114,18 +115,18 @@ def judge(wanted: WantedTenant, seen: ObservedTenant | None, plan: ChosenPlan) -
 
 
 def unlooked(seen: ObservedTenant) -> bool:
-    """The provider has told nothing of it yet."""
+    """Whether the provider has not reported anything about it yet."""
     return not (seen.conditions or seen.deleted)
 
 
 def answers(seen: ObservedTenant) -> bool:
-    """CloudFront may serve its active domains. A status tells of the last look, also at what is gone by now
-    or not rolled out yet."""
+    """Whether CloudFront may serve its active domains. The status is from the last observation; the tenant
+    may be gone by now, or not rolled out yet."""
     return seen.enabled is not False and not (seen.ready.denied and seen.ready.reason in _NOT_SERVING)
 
 
 def summary(findings: Sequence[tuple[WantedTenant, Finding]]) -> Finding:
-    """What is found of the claim."""
+    """The finding of the claim."""
     wanted, worst = max(findings, key=lambda item: _urgency(item[1].reason))
     if len(findings) == 1:
         return worst
@@ -136,7 +137,7 @@ def summary(findings: Sequence[tuple[WantedTenant, Finding]]) -> Finding:
     if all(each is _UNLOOKED for _, each in findings if not each.satisfied):
         return worst
     if worst.reason in _TELLING_NOBODY:
-        # Which of many tenants it is changes all the time, and nobody needs to know.
+        # Which of many tenants it is changes all the time, and no one needs to know.
         return Finding(worst.reason, " ".join(_TO_DO[worst.reason]))
     if not wanted.domains:
         return worst
@@ -144,8 +145,8 @@ def summary(findings: Sequence[tuple[WantedTenant, Finding]]) -> Finding:
 
 
 def without_group(found: Finding, group: ObservedTenant) -> Finding:
-    """What is found of a tenant that waits for the claim's own connection group: why there is none, where the
-    provider was refused it."""
+    """The finding of a tenant that waits for the claim's own connection group. If the group cannot be
+    created, the finding says why."""
     if found.reason is not LiveReason.CREATING or not group.synced.denied:
         return found
     if group.exists or group.synced.reason == SyncedReason.RECONCILE_PAUSED:
@@ -157,41 +158,42 @@ def without_group(found: Finding, group: ObservedTenant) -> Finding:
 
 
 def after_own(found: Finding, wanted: WantedTenant, leaving: frozenset[str]) -> Finding:
-    """What is found of a tenant whose domains a tenant of the same claim has, which is being deleted."""
+    """The finding of a tenant whose domains are still with another tenant of the claim that is being
+    deleted."""
     waits = found.reason is TenantReadyReason.DOMAIN_CONFLICT and leaving.intersection(wanted.domains)
     return _AFTER_OWN if waits else found
 
 
 def held_up(domains: Sequence[str]) -> Finding:
-    """What is found of a claim that is served but for these domains, which wait for a step."""
+    """The finding of a claim that is served except for these domains, which wait for a step."""
     named = _few(domains)
-    return Finding(LiveReason.BLOCKED, f"{named}: not served before a step is confirmed. Blocked says which.")
+    return Finding(LiveReason.BLOCKED, f"{named}: not served until a step is confirmed. Blocked says which.")
 
 
 def switching(found: Finding, dark: Sequence[str], *, waits: bool) -> Finding:
-    """What is found of a claim whose domains move from tenant to tenant.
+    """The finding of a claim whose domains move between tenants.
 
     Args:
-        found: what is found of its tenants.
-        dark: the domains for which none of them answers.
-        waits: a step waits for somebody's word.
+        found: the finding of its tenants.
+        dark: the domains that none of them serves.
+        waits: whether a step waits for confirmation.
     """
     if not dark:
         served = found if found.live else _SERVED
         on_the_way = "The change of spec.isolation waits." if waits else _MOVING
         return replace(served, message=f"{served.message} {on_the_way}")
     if found.satisfied:
-        return Finding(LiveReason.DEPLOYING, f"{_few(dark)}: on the way to another tenant. {_NOTHING}")
+        return Finding(LiveReason.DEPLOYING, f"{_few(dark)}: moving to another tenant. {_NOTHING}")
     return found
 
 
 def refused(refusal: Refused, asked: Sequence[str], tenants: Iterable[ObservedTenant]) -> Finding:
-    """What is found of a claim of which nothing is composed: what serves goes on serving.
+    """The finding of a claim that the function refuses. Tenants that serve continue to do so.
 
     Args:
-        refusal: why nothing is.
-        asked: the claim's domains; none where they cannot be read.
-        tenants: those of its tenants that are there.
+        refusal: why the function refuses the claim.
+        asked: the claim's domains; empty if they cannot be read.
+        tenants: those of its tenants that exist.
     """
     serving = [
         each for each in tenants if each.enabled is not False and each.ready.holds and not each.deleted
@@ -208,9 +210,9 @@ def _few(domains: Sequence[str]) -> str:
     return ", ".join(domains[:_SHOWN]) + (" and others" if len(domains) > _SHOWN else "")
 
 
-_MOVING: Final = "The domains move to the tenants of the new isolation."
+_MOVING: Final = "The domains are moving to the tenants of the new isolation."
 _SHOWN: Final = 5
-"""Domains that are named; a claim can have hundreds."""
+"""Domains that a message names; a claim can have hundreds."""
 
 
 _URGENCY: Final = {reason: place for place, reason in enumerate(PHASES)}
@@ -220,7 +222,7 @@ def _urgency(reason: Reason) -> int:
     return _URGENCY.get(reason, len(_URGENCY))
 
 
-# The checks, in the order of what must be so first.
+# The checks, in order: a later one assumes that the earlier ones found nothing.
 
 
 def _deleting(view: View) -> Finding | None:
@@ -233,7 +235,7 @@ def _deleting(view: View) -> Finding | None:
         return Finding(TenantReadyReason.DELETION_HELD, f"{name}: {_said(view.seen, ready)}")
     if synced.denied:
         return Finding(LiveReason.FAILED, f"{name} is being deleted: {_said(view.seen, synced)}")
-    return Finding(LiveReason.DELETING, "The tenant is being deleted. Nobody needs to act.")
+    return Finding(LiveReason.DELETING, f"The tenant is being deleted. {_NOTHING}")
 
 
 def _served(view: View) -> Finding | None:
@@ -248,17 +250,17 @@ def _served(view: View) -> Finding | None:
 
 
 def _past(unreached: tuple[str, ...], endpoint: str = "") -> Finding:
-    """What is found of domains that are served, and past some of which DNS leads."""
+    """The finding of domains that are all served, but to some of which DNS leads no visitors."""
     message = (
-        f"CloudFront serves every domain. DNS does not lead visitors of {_few(unreached)} to "
-        f"{endpoint or 'CloudFront'}: make the records of {_RECORDS} whose state is Missing or Wrong. The "
-        "provider looks again within an hour."
+        f"CloudFront serves every domain, but DNS does not lead visitors of {_few(unreached)} to "
+        f"{endpoint or 'CloudFront'}. Create the records of {_RECORDS} whose state is Missing or Wrong. The "
+        "provider checks again within an hour."
     )
     return Finding(LiveReason.SERVED, message, unreached)
 
 
 def _with_dns(found: Finding, seen: ObservedTenant) -> Finding:
-    """With what the provider says of the records, where they matter to what is found."""
+    """The finding, with what the provider reports about the records if they matter to it."""
     told = seen.condition(TenantConditionType.DNS_READY)
     return _saying(found, _said(seen, told)) if told.message and found.reason in _BY_RECORDS else found
 
@@ -270,7 +272,7 @@ def _saying(found: Finding, dns: str) -> Finding:
 
 
 def says_unseen(message: str) -> bool:
-    """What Live said is that nobody may look at records that were never seen in place."""
+    """Whether Live said that the provider may not check the records, and has never seen them in place."""
     return DNS_UNSEEN in message and _ONCE_IT_LEADS in message
 
 
@@ -281,8 +283,8 @@ def _leading_there(seen: ObservedTenant) -> str:
     if all(each.get("state") == RecordState.PRESENT for each in seen.instructions):
         return ""
     return (
-        f" {_ONCE_IT_LEADS} {seen.routing_endpoint or 'CloudFront'}: make the records of "
-        f"{_RECORDS} that are not made yet."
+        f" {_ONCE_IT_LEADS} {seen.routing_endpoint or 'CloudFront'}: create the records of "
+        f"{_RECORDS} that do not exist yet."
     )
 
 
@@ -290,14 +292,14 @@ def _suspended(view: View) -> Finding | None:
     ready = view.seen.ready
     if view.wanted.enabled or ready.reason != TenantReadyReason.DISABLED or not view.current(ready):
         return None
-    message = "The tenant is disabled and kept, as asked. Set spec.suspended to false to have it served."
+    message = "The tenant is disabled and kept, as requested. To serve again, set spec.suspended to false."
     return Finding(LiveReason.SUSPENDED, message)
 
 
 def _failing(view: View) -> Finding | None:
-    """The provider cannot get on: its last reconcile failed or is paused, and Ready knows no better."""
+    """The last reconcile failed or is paused, and Ready does not explain it."""
     synced, ready, name = view.seen.synced, view.seen.ready, f"DistributionTenant {view.seen.name}"
-    # A pause holds up whatever is asked for, also what it was not told of.
+    # A pause blocks every change, including those after the pause.
     if paused(view.seen):
         return Finding(LiveReason.FAILED, _unpause(view.seen))
     explained = ready.denied and view.current(ready) and ready.reason not in _GOING_ON
@@ -307,37 +309,37 @@ def _failing(view: View) -> Finding | None:
 
 
 def paused(seen: ObservedTenant) -> bool:
-    """Somebody has the provider leave it alone."""
+    """Whether its reconciliation is paused."""
     return seen.synced.denied and seen.synced.reason == SyncedReason.RECONCILE_PAUSED
 
 
 def _unpause(seen: ObservedTenant) -> str:
     told = seen.synced.message or f"Reconciliation is paused via the annotation {PAUSED}."
-    how = "" if _RESUME in told else f" {_RESUME} reconciliation."
-    return f"DistributionTenant {seen.name}: {told}{how}"
+    action = "" if _REMOVE in told else f" {_REMOVE} it to resume reconciliation."
+    return f"DistributionTenant {seen.name}: {told}{action}"
 
 
 def failing(seen: ObservedTenant) -> str:
-    """What is said of a tenant that serves, and of which a change does not get through."""
+    """The message for a tenant that serves but whose update fails."""
     if paused(seen):
         return _unpause(seen)
-    return _said(seen, seen.synced) if seen.synced.message else "A change of the tenant fails."
+    return _said(seen, seen.synced) if seen.synced.message else "An update of the tenant fails."
 
 
 def _changing(view: View) -> Finding | None:
-    """Ready speaks of what was wanted before."""
+    """Ready is for an earlier desired state."""
     ready = view.seen.ready
     if not ready.holds and (not ready.denied or view.current(ready)):
         return None
     if ready.holds and view.current(ready) and not view.wanted.enabled:
         return Finding(LiveReason.DEPLOYING, _STILL_ENABLED)
     change = "change" if view.wanted.enabled else "suspension"
-    return Finding(LiveReason.DEPLOYING, f"The {change} is on its way to CloudFront. Nobody needs to act.")
+    return Finding(LiveReason.DEPLOYING, f"The {change} is being applied in CloudFront. {_NOTHING}")
 
 
 _STILL_ENABLED: Final = (
-    "The tenant is still enabled in AWS. If that stays for more than a minute, the drift policy of the plan "
-    "leaves it so: disable the tenant in AWS, or have the platform team set driftPolicy to Enforce."
+    "The tenant is still enabled in AWS. If this lasts for more than a minute, the plan's driftPolicy keeps "
+    "it so: disable the tenant in AWS, or have the platform team set driftPolicy to Enforce."
 )
 
 
@@ -346,7 +348,7 @@ def _parent_missing(view: View) -> Finding | None:
     if ready.reason != TenantReadyReason.PARENT_NOT_FOUND:
         return None
     expected = "expected the id of a multi-tenant distribution that exists"
-    said = f"DistributionTenant {view.seen.name} says: {words(ready.message)}"
+    said = f"DistributionTenant {view.seen.name} reports: {words(ready.message)}"
     message = f"{path}: {expected}, got {view.wanted.distribution_id}. {said}"
     return Finding(TenantReadyReason.PARENT_NOT_FOUND, message)
 
@@ -356,29 +358,28 @@ def _not_ready(view: View) -> Finding | None:
     if not ready.denied:
         return None
     reason = _GOING_ON.get(ready.reason) or _WAITING.get(ready.reason) or _own_reason(ready.reason)
-    found, action = _TO_DO.get(reason, ("No more is known. The provider's log may have more.", ""))
+    found, action = _TO_DO.get(reason, ("The condition has no message. Check the provider's log.", ""))
     told = _said(view.seen, ready) if ready.message.strip() else found
-    if _ACT in told or (_RECORDS in told and _RECORDS in action):
-        # The provider has said it, and knows better what for.
+    if _ACT.search(told) or (_RECORDS in told and _RECORDS in action):
+        # The provider's message has the action already, and is more specific.
         return Finding(reason, told)
     stop = "" if told[-1] in ".!?" else "."
     return Finding(reason, f"{told}{stop} {action}".strip())
 
 
 def _own_reason(reason: str) -> Reason:
-    """The tenant's own reason, so that the claim's column says what is wrong; Failed where it has none that
-    is documented."""
+    """The tenant's own reason, so that the claim's column shows it; Failed if the reason is not
+    documented."""
     return TenantReadyReason(reason) if reason in set(TenantReadyReason) else LiveReason.FAILED
 
 
 def words(message: str) -> str:
-    """What a condition says, for a sentence of one's own."""
-    return message.strip() or "No more is known."
+    """A condition's message, or a sentence that it has none."""
+    return message.strip() or "The condition has no message."
 
 
 def _said(seen: ObservedTenant, condition: ObservedCondition) -> str:
-    """The same for somebody who reads it on the claim, where these annotations do nothing and this status is
-    not."""
+    """The same for a reader of the claim: it says that annotations and status.atProvider are the tenant's."""
     of = f"of DistributionTenant {seen.name}"
     said = _ANNOTATION.sub(rf"\1 {of}", words(condition.message))
     return _AT_PROVIDER.sub(rf"\g<0> {of}", said)
@@ -402,17 +403,17 @@ CHECKS: Final[tuple[Callable[[View], Finding | None], ...]] = (
 )
 
 _SERVED: Final = Finding(LiveReason.LIVE, "Every domain is served.")
-_CREATING: Final = Finding(LiveReason.CREATING, "The tenant is being created. Nobody needs to act.")
+_CREATING: Final = Finding(LiveReason.CREATING, "The tenant is being created. No action is needed.")
 _AFTER_OWN: Final = Finding(
     LiveReason.CREATING,
-    "The claim's former tenant is being deleted, and this one gets its domains then. Nobody needs to act.",
+    "The claim's former tenant is being deleted; this one then gets its domains. No action is needed.",
 )
 UNLESS_IT_STAYS: Final = (
-    "Nobody needs to act, unless this stays for more than a minute: then the provider does not run, or lacks "
-    "a permission. Its /readyz and its log say which."
+    "No action is needed unless this lasts for more than a minute. In that case the provider is not running "
+    "or lacks a permission; its /readyz and its log show which."
 )
 _UNLOOKED: Final = Finding(
-    LiveReason.CREATING, f"The tenant waits for the provider to look at it. {UNLESS_IT_STAYS}"
+    LiveReason.CREATING, f"The tenant waits for the provider to reconcile it. {UNLESS_IT_STAYS}"
 )
 
 _GOING_ON: Final[Mapping[str, Reason]] = {
@@ -422,13 +423,13 @@ _GOING_ON: Final[Mapping[str, Reason]] = {
     TenantReadyReason.DEPLOYING: LiveReason.DEPLOYING,
     TenantReadyReason.DISABLING: LiveReason.DEPLOYING,
 }
-"""Reasons of Ready that clear by themselves."""
+"""Reasons of Ready that clear without action."""
 
 _WAITING: Final[Mapping[str, Reason]] = {
     TenantReadyReason.DOMAIN_VALIDATION_PENDING: LiveReason.WAITING_FOR_DNS,
     TenantReadyReason.CERTIFICATE_PENDING: LiveReason.ISSUING_CERTIFICATE,
 }
-"""Reasons of Ready that clear once the domain's owner has done something."""
+"""Reasons of Ready that clear once the domain's owner acts."""
 
 _NOT_SERVING: Final = frozenset(
     {
@@ -439,33 +440,34 @@ _NOT_SERVING: Final = frozenset(
         TenantReadyReason.RECREATION_HELD,
     }
 )
-"""Reasons of Ready for which CloudFront serves none of a tenant's domains, whatever is said of each."""
+"""Reasons of Ready for which CloudFront serves none of a tenant's domains, whatever their status is."""
 
 _BY_RECORDS: Final = frozenset(
     {LiveReason.LIVE, LiveReason.SERVED, LiveReason.WAITING_FOR_DNS, LiveReason.ISSUING_CERTIFICATE}
 )
-"""Reasons for which it matters whether the records of DNS are in place."""
+"""Reasons for which it matters whether the DNS records are in place."""
 
 _TELLING_NOBODY: Final = frozenset({LiveReason.CREATING, LiveReason.DELETING, LiveReason.DEPLOYING})
 
-_ACT: Final = "Nobody needs to act"
-_NOTHING: Final = f"{_ACT}."
-_RESUME: Final = "Remove it to resume"
-"""Starts the last sentence of the provider's message about a pause."""
+_ACT: Final = re.compile(r"\b[Nn]o(?:body needs to act| action is needed)")
+"""A provider's message that matches says already whether someone must act."""
+_NOTHING: Final = "No action is needed."
+_REMOVE: Final = "Remove"
+"""A provider's message with this word says already how to end a pause."""
 _RECORDS: Final = "status.dnsInstructions"
 _TO_DO: Final[Mapping[Reason, tuple[str, str]]] = {
     LiveReason.CREATING: ("The tenant is being created.", _NOTHING),
     LiveReason.DELETING: ("The tenant is being deleted.", _NOTHING),
-    LiveReason.DEPLOYING: ("CloudFront is rolling the tenant out.", _NOTHING),
-    LiveReason.WAITING_FOR_DNS: ("DNS records are missing.", f"Make the records of {_RECORDS}."),
+    LiveReason.DEPLOYING: ("CloudFront is rolling out the tenant.", _NOTHING),
+    LiveReason.WAITING_FOR_DNS: ("DNS records are missing.", f"Create the records of {_RECORDS}."),
     LiveReason.ISSUING_CERTIFICATE: (
         "The certificate is being issued.",
-        f"Make the records of {_RECORDS}, where there are any.",
+        f"Create the records of {_RECORDS}, if there are any.",
     ),
     TenantReadyReason.CONNECTION_GROUP_DISABLED: (
-        "Its connection group is disabled in AWS. Enable it, by its ConnectionGroup or in AWS.",
-        # Which one it is, and how, the provider says.
+        "The tenant's connection group is disabled in AWS. Enable it in its ConnectionGroup or in AWS.",
+        # The provider's message names the group and the action.
         "",
     ),
 }
-"""What is found, where the provider has no words for it, and what to do next."""
+"""For each reason: the message if the provider's condition has none, and the next action."""

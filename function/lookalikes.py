@@ -1,9 +1,10 @@
-"""Domains that may be taken for others because of their letters: told to people, never refused.
+"""Domains that people may confuse with others because of their letters. The function reports them and never
+refuses them.
 
-A label is told of where it mixes scripts that no language mixes, or where letters of one other script make up
-what looks like plain ASCII. Scripts are the first words of Unicode's character names; which mixtures are
-common follows "Highly Restrictive" of UTS 39, and the letters follow Chromium's rules for showing
-international names. A top-level domain of the same script is a sign that the word is meant as it stands.
+It reports a label that mixes scripts which no language mixes, or whose letters of one other script look like
+plain ASCII. Scripts are the first words of Unicode's character names; the common mixtures follow "Highly
+Restrictive" of UTS 39, and the letters follow Chromium's rules for displaying international names. It does
+not report a label in the script of its top-level domain, as that indicates an intended name.
 """
 
 import unicodedata
@@ -22,7 +23,7 @@ _MIXED_BY_LANGUAGES: Final = (
 )
 _HAN: Final = frozenset({"CJK", "IDEOGRAPHIC"})
 _OF_NO_SCRIPT: Final = frozenset({"COMBINING", "MODIFIER", "KATAKANA-HIRAGANA"})
-"""First words of the names of letters and marks that are used with several scripts."""
+"""First words of the names of letters and marks that several scripts use."""
 
 _TWINS: Final = {
     **dict(
@@ -40,25 +41,25 @@ _TWINS: Final = {
     ),
     **dict(zip("\u0561\u0563\u0566\u056c\u0570\u0575\u0578\u057d\u0581\u0585", "wqqlhjnugo", strict=True)),
 }
-"""Letters of Cyrillic, Greek and Armenian, each with the ASCII one that it looks like."""
+"""Cyrillic, Greek and Armenian letters, each with the ASCII letter that it looks like."""
 
 
 @dataclass(frozen=True)
 class Lookalike:
-    """One domain, and why it may be taken for another."""
+    """One domain, and why people may confuse it with another."""
 
     domain: str
     """In lower-case A-labels."""
     text: str
-    """As people see it."""
+    """As a browser may display it."""
     why: str
 
     def __str__(self) -> str:
-        return f"{self.domain} reads {self.text}, which {self.why}"
+        return f"{self.domain} is displayed as {self.text}, which {self.why}"
 
 
 def among(domains: Iterable[str]) -> tuple[Lookalike, ...]:
-    """Those of the domains, in A-labels, that may be taken for others."""
+    """Those of the domains (A-labels) that people may confuse with others."""
     return tuple(found for each in domains if _ENCODED in each and (found := _look(each)))
 
 
@@ -75,7 +76,7 @@ def _decoded(label: str) -> str:
     try:
         return idna.decode(label)
     except idna.IDNAError:
-        # Parsed claims have none of these; whoever has one is not told more than there is to tell.
+        # Not reported here: a parsed claim has no such label.
         return label
 
 
@@ -88,7 +89,7 @@ def _doubts(label: str, home: frozenset[str]) -> Iterator[str]:
         yield f"mixes {named} letters{like}"
     elif len(scripts) == 1 and like and not label.isascii() and not scripts <= home:
         (script,) = scripts
-        yield f"has {script.capitalize()} letters only{like}"
+        yield f"has only {script.capitalize()} letters{like}"
 
 
 def _scripts(label: str) -> frozenset[str]:

@@ -1,7 +1,7 @@
 """The command `edgetenants-function`: flags, signals, exit codes.
 
-Spans are sent where OTEL_EXPORTER_OTLP_ENDPOINT is set.
-Exit codes: 0 stopped by SIGTERM or SIGINT, 1 could not start, 2 wrong flags.
+It sends spans if OTEL_EXPORTER_OTLP_ENDPOINT is set.
+Exit codes: 0 stopped by SIGTERM or SIGINT, 1 cannot start, 2 wrong flags.
 """
 
 import gc
@@ -24,8 +24,8 @@ from function.server import MEBIBYTE, Server, Settings
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 _RECEIVE_MEBIBYTES: Final = 32
-"""Crossplane sends requests of any size; gRPC's own limit of 4 MiB is soon reached by composites with many
-resources."""
+"""Crossplane sends requests of any size; a composite with many resources soon exceeds gRPC's default limit of
+4 MiB."""
 
 _log = structlog.get_logger("function")
 
@@ -42,7 +42,7 @@ _log = structlog.get_logger("function")
     "--metrics-address",
     envvar="EDGETENANTS_FUNCTION_METRICS_ADDRESS",
     metavar="HOST:PORT",
-    help="Serve Prometheus' /metrics there; nowhere without it.",
+    help="Address for Prometheus metrics (/metrics). Unset: no metrics are served.",
 )
 def main(  # noqa: PLR0913, PLR0917 - one for each flag
     debug: bool,
@@ -53,9 +53,9 @@ def main(  # noqa: PLR0913, PLR0917 - one for each flag
     max_send_message_size: int | None,
     metrics_address: str | None,
 ) -> None:
-    """Compose managed resources for TenantClaims, as Crossplane asks over gRPC.
+    """Compose managed resources for TenantClaims, as a composition function that Crossplane calls over gRPC.
 
-    Serves until SIGTERM or SIGINT, finishes the calls that are under way, and exits with 0.
+    Serves until SIGTERM or SIGINT, finishes the calls in progress, and exits with 0.
     """
     logs.configure(logs.LogFormat.CONSOLE if debug else logs.LogFormat.JSON, debug=debug)
     if not insecure and not tls_certs_dir:
@@ -81,10 +81,11 @@ def main(  # noqa: PLR0913, PLR0917 - one for each flag
 
 @contextmanager
 def signals_blocked() -> Iterator[None]:
-    """Block the signals that stop, in this thread and in those that it starts, so that `serve` receives them.
+    """Block SIGTERM and SIGINT in this thread and in the threads that it starts, so that `serve` receives
+    them.
 
-    Around all that uses gRPC: its threads start with the first credentials, and a signal that comes while the
-    main thread does something else goes to any thread that does not block it.
+    Use it around all gRPC code: gRPC starts threads with the first credentials, and while the main thread is
+    busy, a signal goes to any thread that does not block it.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:
@@ -94,18 +95,18 @@ def signals_blocked() -> Iterator[None]:
 
 
 def serve(running: Server, address: str) -> None:
-    """Serve until a signal asks to stop, then drain. The signals are blocked by now.
+    """Serve until SIGTERM or SIGINT, then drain. The caller must have blocked these signals.
 
     Raises:
-        StartupFailed: the address cannot be listened on.
+        StartupFailed: the server cannot listen on the address.
     """
     port = running.start()
-    # What is loaded by now stays; a collection that went through it would hold up a call.
+    # Objects loaded so far stay for good; collections skip them, so that they do not delay calls.
     gc.collect()
     gc.freeze()
     _log.info("serving", address=address, port=port)
     received = signal.Signals(signal.sigwait(_SIGNALS))
-    _log.info("stopping; another signal ends at once", signal=received.name)
+    _log.info("stopping; a second signal exits immediately", signal=received.name)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
     running.stop()
     _log.info("stopped")

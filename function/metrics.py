@@ -1,10 +1,10 @@
-"""What the function counts, for Prometheus.
+"""The function's metrics for Prometheus.
 
 edgetenants_function_calls_total{outcome}        composed, refused, failed
 edgetenants_function_call_seconds                histogram: from the parsed request to the serialized answer
 edgetenants_function_results_total{severity}     normal, warning, fatal
-edgetenants_function_calls_in_progress           calls that are worked on
-process_*, python_gc_*                           of the process
+edgetenants_function_calls_in_progress           calls in progress
+process_*, python_gc_*                           metrics of the process
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,7 +29,7 @@ class Outcome(StrEnum):
     COMPOSED = "composed"
     """With managed resources."""
     REFUSED = "refused"
-    """With a FATAL result: claim or plan cannot be used."""
+    """With a FATAL result: the claim or its plan is invalid."""
     FAILED = "failed"
     """With a gRPC error: a bug."""
 
@@ -51,12 +51,12 @@ class Metrics:
             registry=self.registry,
         )
         self._results = Counter(
-            "edgetenants_function_results", "Results told.", ["severity"], registry=self.registry
+            "edgetenants_function_results", "Results returned.", ["severity"], registry=self.registry
         )
         self._running = Gauge(
-            "edgetenants_function_calls_in_progress", "Calls that are worked on.", registry=self.registry
+            "edgetenants_function_calls_in_progress", "Calls in progress.", registry=self.registry
         )
-        # Known from the start: an alert on a rate needs the zero before the one.
+        # Present from the start: an alert on a rate needs a zero before the first count.
         for outcome in Outcome:
             self._calls.labels(outcome)
         for severity in ("normal", "warning", "fatal"):
@@ -64,7 +64,7 @@ class Metrics:
 
     @contextmanager
     def timed(self) -> Iterator[None]:
-        """Count the call that the block works on; one that raises has failed."""
+        """Time the call in the block, and count it as failed if the block raises."""
         with self._running.track_inprogress(), self._seconds.time():
             try:
                 yield
@@ -73,17 +73,17 @@ class Metrics:
                 raise
 
     def answered(self, results: Iterable[fnv1.Result], *, refused: bool) -> None:
-        """Count an answer and its results."""
+        """Count a response and its results."""
         self._calls.labels(Outcome.REFUSED if refused else Outcome.COMPOSED).inc()
         for result in results:
             name = fnv1.Severity.Name(result.severity)
             self._results.labels(name.removeprefix("SEVERITY_").lower()).inc()
 
     def serve(self, address: str) -> int:
-        """Serve /metrics at host:port, for the rest of the process's life; the port.
+        """Serve /metrics at host:port until the process ends, and return the port.
 
         Raises:
-            StartupFailed: the address is none, or something else listens there.
+            StartupFailed: the address is invalid, or another process listens there.
         """
         host, _, port = address.rpartition(":")
         try:

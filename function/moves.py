@@ -1,13 +1,14 @@
-"""Steps that would take down or move what serves. None is taken before somebody confirms it.
+"""Steps that would interrupt or move served domains. The function takes none before the claim's author
+confirms it.
 
     change                                       until it is confirmed
-    isolation Shared <-> PerDomain, where the    the domains are served as they are
+    isolation Shared <-> PerDomain, if the       the domains stay with their tenants
     domains cannot move without a gap
-    another distribution, by plan or by claim    the tenants stay with the one that they have
-    no connection group of its own any more      the group stays
+    another distribution, by plan or by claim    the tenants stay with their distribution
+    no longer a connection group of its own      the group stays
 
-The claim confirms with the annotation `edgetenants.io/confirm: <token>`, several apart by commas. A token
-stands for the step itself, so that the claims of a plan can be confirmed all at once.
+The claim's author confirms with the annotation `edgetenants.io/confirm: <token>`; several tokens are
+separated by commas. A token identifies the step, so one token can confirm it for all claims of a plan.
 """
 
 import itertools
@@ -23,44 +24,44 @@ from function.observed import ObservedTenant
 from function.switches import Switch
 
 _NAMES: Final = 2000
-"""Characters of the domains that a step names. A message has 4096, and at its end is what to do."""
+"""Characters of domain names in a step's message. A message has 4096, and the action is at its end."""
 _NAMES_OF_NEEDS: Final = 500
-"""The same for what it needs before."""
+"""The same for the names in what the step needs first."""
 
 
 @dataclass(frozen=True)
 class Move:
-    """A step that waits."""
+    """A step that waits for confirmation."""
 
     would: str
-    """What it would do, and what that means for visitors."""
+    """What it would do, and its effect on visitors."""
     token: str
     needs: str = ""
-    """What it needs before it can be confirmed at all."""
+    """What it needs before it can be confirmed."""
 
     @property
     def message(self) -> str:
-        """What waits, and the ways out."""
+        """What waits, and how to proceed."""
         if self.needs:
             return f"{self.would} {self.needs}"
         return (
-            f"{self.would} Set the annotation {CONFIRM}: {self.token} on the claim to have it done, or take "
-            "the change back."
+            f"{self.would} To proceed, set the annotation {CONFIRM}: {self.token} on the claim. Otherwise, "
+            "revert the change."
         )
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is composed now, and what waits."""
+    """The tenants to compose now, and the steps that wait."""
 
     tenants: tuple[WantedTenant, ...]
     dedicated: bool
-    """The claim has a connection group of its own."""
+    """Whether the claim has its own connection group."""
     waiting: tuple[Move, ...]
     switching: bool = False
-    """The claim's domains are on their way from the tenants of one isolation to those of the other."""
+    """Whether the claim's domains are moving from the tenants of one isolation to those of the other."""
     parked: frozenset[str] = frozenset()
-    """Names that tenants may have while others have the claim's domains."""
+    """Parking names that tenants may have while others have the claim's domains."""
 
     def unserved(self, domains: Iterable[str]) -> list[str]:
         """Those of the claim's domains that no tenant has while a step waits."""
@@ -69,11 +70,11 @@ class Wanted:
 
 
 def wanted(order: Order, seen: Mapping[str, ObservedTenant]) -> Wanted:
-    """What is composed for an order beside what serves already.
+    """What to compose for an order, given the resources that exist.
 
     Args:
-        order: what is asked for.
-        seen: the claim's managed resources by their names among the composed ones, its connection group too.
+        order: the claim with its plan and terms.
+        seen: the claim's managed resources, including its connection group, by their composed resource names.
     """
     kept = {name: each for name, each in seen.items() if not each.deleted}
     held = {name: each for name, each in kept.items() if each.exists}
@@ -86,7 +87,7 @@ def wanted(order: Order, seen: Mapping[str, ObservedTenant]) -> Wanted:
 
 
 def _parked(order: Order, seen: Mapping[str, ObservedTenant]) -> frozenset[str]:
-    """Also names of a change that is over, while a status has them."""
+    """Includes the names of a finished change as long as a status has them."""
     wildcard, own = order.chosen.plan.parking_domain, frozenset(order.claim.domains)
     known = (switches.parkings(wildcard, name, _records_of(each)) for name, each in seen.items())
     return frozenset().union(*known) - own
@@ -102,12 +103,12 @@ def _isolated(
     asked = order.claim.spec.isolation
     confirmed = _token(asked) in order.composite.confirmed and not _allowed(order)
     switch = Switch(order, kept, gap=confirmed)
-    # Where none of the domains that are asked for is served, there is nothing to take down.
+    # If none of the claim's domains is served, there is nothing to interrupt.
     if not switch.under_way:
         return compose.tenants(order, asked), (), False
     if switches.hindrance(order) or _freed(order) or (switch.gap and switch.unparkable):
         tenants, waiting = _replaced(switch)
-        # A plan may change while domains move.
+        # The plan may have changed during the move.
         return tenants, waiting, bool(waiting) and len({each.own is None for each in tenants}) > 1
     return *_moving(switch), True
 
@@ -115,7 +116,7 @@ def _isolated(
 def _moving(switch: Switch) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...]]:
     if switch.gap or not switch.refused:
         return switch.tenants, ()
-    # Another tenant would be refused its domain as well.
+    # CloudFront would refuse the domain to another tenant as well.
     kept = tuple(each for each in switch.tenants if not each.parked or each.resource_name in switch.seen)
     return kept, (_with_gap(switch),)
 
@@ -123,13 +124,13 @@ def _moving(switch: Switch) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...]]
 def _with_gap(switch: Switch) -> Move:
     if switch.unparkable:
         how_long = (
-            "for some minutes, until CloudFront has rolled out the end of the old tenants and the new ones"
+            "for some minutes, until CloudFront has disabled the old tenants and rolled out the new ones"
         )
     else:
-        how_long = "from when an old tenant lets go of them until a new one has them, seconds to minutes"
+        how_long = "for seconds to minutes, from their removal from an old tenant until a new one has them"
     return Move(
-        f"The change of spec.isolation from {switch.former} to {switch.asked} does not get on without a gap. "
-        f"{switch.refused} Once that is mended it goes on by itself. With a gap, these domains are not "
+        f"The change of spec.isolation from {switch.former} to {switch.asked} cannot continue without a gap. "
+        f"{switch.refused} It resumes once that is fixed. With a gap, these domains are not "
         f"served {how_long}: {_names(tuple(switch.holders))}.",
         _token(switch.asked),
         needs=_allowed(switch.order),
@@ -160,12 +161,12 @@ def _replaced(switch: Switch) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...
 
 def _replacement(switch: Switch) -> Move:
     order, asked = switch.order, switch.asked
-    pace = ". New tenants are made three at a time" if asked is Isolation.PER_DOMAIN else ""
-    because = f", as {why}" if (why := switches.hindrance(order)) else ""
+    pace = ". New tenants are created three at a time" if asked is Isolation.PER_DOMAIN else ""
+    because = f", because {why}" if (why := switches.hindrance(order)) else ""
     return Move(
-        f"A change of spec.isolation from {switch.former} to {asked} replaces the tenants in CloudFront"
-        f"{because}. These domains are not served for some minutes: {_names(tuple(switch.holders))}. That "
-        f"lasts until CloudFront has rolled out the end of the old tenants and the new ones{pace}.",
+        f"The change of spec.isolation from {switch.former} to {asked} replaces the tenants in CloudFront"
+        f"{because}. These domains are not served for some minutes: {_names(tuple(switch.holders))}. The gap "
+        f"lasts until CloudFront has disabled the old tenants and rolled out the new ones{pace}.",
         _token(asked),
         needs=_freed(order) or _allowed(order),
     )
@@ -174,16 +175,19 @@ def _replacement(switch: Switch) -> Move:
 def _allowed(order: Order) -> str:
     if not order.terms.kept:
         return ""
-    # A domain that no tenant has for a moment would be refused as a new one, and the claim with it.
+    # In the gap no tenant has the domain, so the plan would refuse it as a new one, and the claim with it.
     named = _names(order.terms.kept, _NAMES_OF_NEEDS)
-    return f"Before that, plan {order.chosen.name} must allow {named}, or the claim must give that up."
+    return f"Before that, have plan {order.chosen.name} allow {named}, or remove that from spec.domains."
 
 
 def _freed(order: Order) -> str:
     if order.terms.on_delete is not OnDelete.ORPHAN:
         return ""
-    # What stays in CloudFront keeps its domains, and no other tenant can have them.
-    return "Before that, spec.onDelete must be Delete, as orphaned tenants keep the domains; or take it back."
+    # A tenant that stays in CloudFront keeps its domains, and no other tenant can have them.
+    return (
+        "Before that, set spec.onDelete to Delete, because orphaned tenants keep the domains. Otherwise, "
+        "revert the change."
+    )
 
 
 def _on_distribution(
@@ -201,7 +205,7 @@ def _on_distribution(
         return tenants, ()
     moves = {
         old: Move(
-            f"{order.chosen.path('distributionId')} asks for distribution {asked}, and {old} serves the "
+            f"{order.chosen.path('distributionId')} is distribution {asked}, but {old} serves the "
             "domains. The move changes origin, certificate and rules at once.",
             naming.digest(f"distribution {old} {asked}"),
         )
@@ -222,8 +226,8 @@ def _connected(
     if order.terms.dedicated or CONNECTION_GROUP not in held:
         return order.terms.dedicated, ()
     move = Move(
-        "Without a connection group of its own the claim has another routing endpoint. Domains whose DNS "
-        "records lead to the old one are not served once it is gone.",
+        "Without its own connection group, the claim gets another routing endpoint. Domains whose DNS "
+        "records lead to the old one are not served once it is deleted.",
         naming.digest("connection group"),
         needs=_named_group(order),
     )
@@ -235,6 +239,6 @@ def _connected(
 def _named_group(order: Order) -> str:
     if order.chosen.plan.connection.connection_group_id:
         return ""
-    # Left out, the field would keep the id that the reference was resolved to: the tenants would stay.
+    # If the field were omitted, it would keep the resolved id, and the tenants would stay with the old group.
     path = order.chosen.path("connection.connectionGroupId")
-    return f"Before that, {path} must name the group that its tenants go to; or take the change back."
+    return f"Before that, set {path} to the group that the tenants move to. Otherwise, revert the change."

@@ -1,4 +1,4 @@
-"""Names in CloudFront, from those in Kubernetes."""
+"""Derive names in CloudFront from names in Kubernetes."""
 
 import hashlib
 import re
@@ -12,25 +12,26 @@ VALID: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9.-]{1,126}[a-zA-Z0-9]")
 """The rule of CreateDistributionTenant and CreateConnectionGroup for names."""
 
 HASH_LENGTH: Final = 10
-"""Characters that stand for a longer text."""
+"""Characters of a hash in a name."""
 
 
 def external(template: str, namespace: str, name: str, domain: str | None = None) -> str:
-    """The name in CloudFront that a plan's template gives for a claim, or for one domain of it.
+    """The name in CloudFront that a plan's template gives to a claim's tenant, or to one domain's.
 
         >>> external("{namespace}.{name}", "shop", "acme")
         'shop.acme'
 
-    Two claims never share a name by accident: what is cut off, and a domain, goes into a hash at the end.
+    Two claims never share a name by accident: a hash at the end stands for the part that is cut off, and for
+    the domain.
 
     Args:
-        template: letters, digits, - and . around {name} and, if wanted, {namespace}.
+        template: letters, digits, - and . around {name} and, optionally, {namespace}.
         namespace: of the claim; empty for a composite without one.
         name: of the claim.
-        domain: the one domain that the tenant serves, where each has a tenant of its own.
+        domain: the one domain that the tenant serves, if each has its own tenant.
     """
     whole = template.replace("{namespace}", namespace).replace("{name}", name)
-    # A name may begin and end with letters and digits only; an empty namespace leaves a dot in front.
+    # A name must begin and end with a letter or digit; an empty namespace leaves a leading dot.
     fitting = whole.strip("-.")
     if domain is not None:
         return _with_hash(fitting, domain)
@@ -38,27 +39,27 @@ def external(template: str, namespace: str, name: str, domain: str | None = None
 
 
 def parked(wildcard: str, uid: str, resource_name: str, change: str) -> str:
-    """The name below a plan's parking domain that a tenant has while it has none of the claim's.
+    """The name below a plan's parking domain that a tenant has while it has none of the claim's domains.
 
         >>> parked("*.parking.example.com", "u-1", "tenant", "dt_1/7")
         'tenant-c1cd5f8b1f.parking.example.com'
 
-    A domain belongs to one tenant in all of CloudFront, so claims of one name in other clusters have others.
-    Nor does the name of one tenant, or of an earlier change, tell another: whoever had it first would stop
-    the change.
+    A domain belongs to only one tenant in all of CloudFront, so a claim of the same name in another cluster
+    gets another name. A name also does not reveal that of another tenant or a later change: a team that took
+    it first could stop the change.
 
     Args:
         wildcard: the plan's parkingDomain.
         uid: of the composite.
-        resource_name: of the tenant among the composed resources.
-        change: what no other change of the claim's isolation has.
+        resource_name: the tenant's composed resource name.
+        change: a text that is unique to this change of the claim's isolation.
     """
     ending = digest(f"{uid}/{resource_name}/{change}")
     return f"{resource_name}-{ending}{wildcard.removeprefix('*')}"
 
 
 def is_parked(wildcard: str, resource_name: str, domain: str) -> bool:
-    """The domain is a name that `parked` could give the tenant in one change or another."""
+    """Whether `parked` could give this name to the tenant in some change."""
     first, _, rest = domain.partition(".")
     stem, _, ending = first.rpartition("-")
     return stem == resource_name and len(ending) == HASH_LENGTH and rest == wildcard.removeprefix("*.")
@@ -71,5 +72,5 @@ def _with_hash(name: str, hashed: str) -> str:
 
 
 def digest(text: str) -> str:
-    """Ten characters that stand for `text` in a name."""
+    """A hash of `text` with ten characters, for use in a name."""
     return hashlib.sha256(text.encode()).hexdigest()[:HASH_LENGTH]

@@ -1,5 +1,5 @@
-"""A composed tenant or connection group as the control plane has it: what the provider says of it, and what
-it was asked for when it said so."""
+"""A composed tenant or connection group as observed in the control plane: the conditions and status that the
+provider set, and the spec."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,12 +15,12 @@ from function import structs
 
 _READ_TYPES = frozenset({ConditionType.READY, ConditionType.SYNCED, *TenantConditionType})
 _LONGEST_MESSAGE = 4096
-"""Characters of a condition's message that are kept; a claim's messages have no more."""
+"""Characters of a condition's message that are kept; a claim's messages cannot be longer."""
 
 _ASTRAY = frozenset({RecordState.MISSING, RecordState.WRONG})
 
 ACTIVE = "active"
-"""Status of a domain for which CloudFront answers."""
+"""Status of a domain that CloudFront serves."""
 
 
 @dataclass(frozen=True)
@@ -31,16 +31,16 @@ class ObservedCondition:
     reason: str = ""
     message: str = ""
     generation: int | None = None
-    """The metadata.generation that it was told of; None where the provider does not say."""
+    """The metadata.generation for which the provider set it; None if the provider does not record it."""
 
     @property
     def holds(self) -> bool:
-        """It is True."""
+        """Whether it is True."""
         return self.status == ConditionStatus.TRUE
 
     @property
     def denied(self) -> bool:
-        """It is False."""
+        """Whether it is False."""
         return self.status == ConditionStatus.FALSE
 
 
@@ -49,7 +49,7 @@ UNTOLD = ObservedCondition()
 
 @dataclass(frozen=True)
 class Asked:
-    """What the managed resource asks of CloudFront, as it stands in the control plane."""
+    """The desired state in the managed resource's spec, as observed in the control plane."""
 
     domains: frozenset[str] = frozenset()
     enabled: bool | None = None
@@ -58,17 +58,18 @@ class Asked:
 
 @dataclass(frozen=True)
 class ObservedTenant:
-    """One DistributionTenant."""
+    """One observed DistributionTenant."""
 
     name: str
     """metadata.name, for messages."""
     external_name: str | None
-    """What it carries; where somebody took that away, the name under which the provider saw it last."""
+    """Its external-name annotation; if that was removed, the name under which the provider last observed
+    it."""
     exists: bool
-    """It is in CloudFront, as far as is known: it has an id there, or its creation has succeeded, though the
-    id is lost (a backup that was restored without status)."""
+    """Whether it is in CloudFront, as far as the object shows: it has an id there, or its creation succeeded
+    and the id is lost (a backup that was restored without status)."""
     deleted: bool
-    """It is being deleted."""
+    """Whether it is being deleted."""
     generation: int | None
     asked: Asked
     conditions: Mapping[str, ObservedCondition]
@@ -76,13 +77,13 @@ class ObservedTenant:
     """Whether CloudFront serves it."""
     domain_states: Mapping[str, str] = field(default_factory=dict)
     id: str = ""
-    """Its id in CloudFront; empty where it is not known."""
+    """Its id in CloudFront; empty if unknown."""
     routing_endpoint: str = ""
     instructions: tuple[Mapping[str, str], ...] = ()
-    """The DNS records that somebody must make, sorted."""
+    """The DNS records of status.dnsInstructions, sorted."""
 
     def condition(self, type_: str) -> ObservedCondition:
-        """What the provider says; Unknown where it says nothing."""
+        """The condition that the provider set; Unknown if it set none."""
         return self.conditions.get(type_, UNTOLD)
 
     @property
@@ -92,11 +93,11 @@ class ObservedTenant:
 
     @property
     def synced(self) -> ObservedCondition:
-        """Whether the provider gets on with it."""
+        """Whether the provider's last reconcile succeeded."""
         return self.condition(ConditionType.SYNCED)
 
     def told(self, condition: ObservedCondition) -> bool:
-        """The condition was told of what is asked for now; also where the provider does not say of what."""
+        """Whether the condition is for the current spec, or does not record a generation."""
         told = condition.generation
         return told is None or self.generation is None or told >= self.generation
 
@@ -107,12 +108,13 @@ class ObservedTenant:
 
     @cached_property
     def active(self) -> frozenset[str]:
-        """The domains for which CloudFront answers."""
+        """The domains that CloudFront serves."""
         return frozenset(name for name, state in self.domain_states.items() if state == ACTIVE)
 
     @cached_property
     def unreached(self) -> frozenset[str]:
-        """The active domains whose visitors DNS does not lead to CloudFront, as was looked up there."""
+        """The active domains whose visitors DNS does not lead to CloudFront, by the state of their
+        records."""
         lost = (each for each in self.instructions if each.get("state") in _ASTRAY)
         return self.active & {
             each.get("name") for each in lost if each.get("purpose") == RecordPurpose.ROUTING
@@ -120,7 +122,7 @@ class ObservedTenant:
 
 
 def read(resource: Struct) -> ObservedTenant:
-    """Read a DistributionTenant; what is missing or of another type is taken for unknown."""
+    """Read a DistributionTenant. Fields that are missing or of another type are unknown."""
     metadata, status = structs.child(resource, "metadata"), structs.child(resource, "status")
     annotations, at_provider = structs.child(metadata, "annotations"), structs.child(status, "atProvider")
     name, deleted = structs.texts_at(metadata, ("name", "deletionTimestamp"))

@@ -1,6 +1,6 @@
-"""The function without a server: requests made from files, requirements resolved from files.
+"""The function without a server: it builds requests and resolves requirements from files.
 
-What Crossplane does between two calls is done here, so that `render` and `validate` say what a cluster would.
+It does what Crossplane does between two calls, so that `render` and `validate` give the result of a cluster.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,30 +17,30 @@ from function import claim, fn, plans, plansources, structs
 from function.compose import Order
 
 COMPOSED_NAME: Final = "crossplane.io/composition-resource-name"
-"""Annotation that Crossplane puts on a composed resource: its name among them."""
+"""Annotation that Crossplane sets on a composed resource: its composed resource name."""
 COMPOSITE: Final = "crossplane.io/composite"
-"""Label that Crossplane puts on a composed resource: the name of its composite."""
+"""Label that Crossplane sets on a composed resource: the name of its composite."""
 MOST_CALLS: Final = 6
-"""Core calls again at most five times (Crossplane, internal/xfn/required_resources.go)."""
+"""Crossplane repeats a call at most five times (internal/xfn/required_resources.go)."""
 
 Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Pricelist:
-    """What a platform team offers, as files have it."""
+    """The platform team's plans, read from files."""
 
     input: Json
     """The function's input: TenantPlans."""
     others: tuple[Json, ...] = ()
-    """What Crossplane would find when the function requires it."""
+    """The objects that Crossplane would return when the function requires them."""
 
     @classmethod
     def of(cls, objects: Sequence[Json]) -> "Pricelist":
-        """From a Composition or TenantPlans and, beside it, EnvironmentConfigs.
+        """Build it from one Composition or TenantPlans and any number of EnvironmentConfigs.
 
         Raises:
-            InvalidInput: there is no such object among others, or there are several.
+            InvalidInput: there is no Composition or TenantPlans, or there are several.
         """
         inputs = [found for value in objects for found in _inputs(value)]
         if len(inputs) != 1:
@@ -50,7 +50,7 @@ class Pricelist:
 
 
 def mapping(value: Json, *path: str) -> Json:
-    """The object at a path in what people wrote; an empty one where there is none, or something else."""
+    """The object at a path in a manifest; an empty one if there is none, or another type."""
     found: Any = value
     for key in path:
         found = found.get(key) if isinstance(found, Mapping) else None
@@ -63,7 +63,7 @@ def has_plans(value: Json) -> bool:
 
 
 def is_required(value: Json) -> bool:
-    """Whether it is of the kind that the function requires."""
+    """Whether it is of the kind that the function may require."""
     return bool(value.get("kind") == plansources.KIND)
 
 
@@ -81,7 +81,7 @@ def steps(composition: Json) -> list[Json]:
 
 
 def is_ours(step: Json) -> bool:
-    """Whether a step of a pipeline is this function's, by its input or by the function's usual name."""
+    """Whether a step of a pipeline calls this function, by its input or by the function's usual name."""
     input_, function = mapping(step, "input"), mapping(step, "functionRef")
     return str(input_.get("apiVersion")).partition("/")[0] == kinds.INPUT_GROUP or str(
         function.get("name")
@@ -89,11 +89,11 @@ def is_ours(step: Json) -> bool:
 
 
 def request(composite: Json, offered: Pricelist, observed: Iterable[Json] = ()) -> fnv1.RunFunctionRequest:
-    """The request that core would make; observed resources carry the annotation with their composed name.
-    Those that carry the label of another composite, or lie in another namespace, are passed over.
+    """The request that Crossplane would send. Observed resources must have the annotation with their composed
+    resource name. It skips those that have the label of another composite or are in another namespace.
 
     Raises:
-        InvalidInput: an observed resource has no such annotation or that of another one, or something is
+        InvalidInput: an observed resource has no such annotation or the name of another one, or an object is
             nested too deeply.
     """
     req = fnv1.RunFunctionRequest()
@@ -110,7 +110,7 @@ def request(composite: Json, offered: Pricelist, observed: Iterable[Json] = ()) 
                 f"metadata.annotations[{COMPOSED_NAME!r}]",
                 f"{value.get('kind')} {metadata.get('name')}",
             )
-            expected = "the name among the composed resources"
+            expected = "the composed resource name"
             got = errors.shown(name) if name else "nothing"
             raise errors.InvalidInput((errors.Problem(f"{kind}: {path}", expected, got),))
         if name in req.observed.resources:
@@ -121,23 +121,23 @@ def request(composite: Json, offered: Pricelist, observed: Iterable[Json] = ()) 
 
 
 def _check_nesting(req: fnv1.RunFunctionRequest) -> None:
-    """The function could not read core's request: protobuf reads only so many messages in messages.
+    """Refuse a request that the function could not read: protobuf limits the depth of nested messages.
 
     Raises:
-        InvalidInput: something in it is nested too deeply.
+        InvalidInput: an object in it is nested too deeply.
     """
     try:
         fnv1.RunFunctionRequest.FromString(req.SerializeToString())
     except DecodeError:
-        expected = "fewer levels of nesting, as a function cannot read so many"
-        raise errors.InvalidInput((errors.Problem("", expected, "some 30 or more"),)) from None
+        expected = "fewer levels of nesting, because a function cannot read that many"
+        raise errors.InvalidInput((errors.Problem("", expected, "about 30 or more"),)) from None
 
 
 def _refuse_second(first: Struct, second: Json, name: str) -> NoReturn:
     other = f"{structs.text(first, 'kind')} {structs.text(first, 'metadata', 'name')}"
     this = f"{second.get('kind')} {mapping(second, 'metadata').get('name')}"
     path = f"{this}: metadata.annotations[{COMPOSED_NAME!r}]"
-    expected = f"a name among the composed resources that {other} does not have"
+    expected = f"a composed resource name that {other} does not have"
     raise errors.InvalidInput((errors.Problem(path, expected, errors.shown(name)),))
 
 
@@ -148,12 +148,13 @@ def _may_be_composed_by(composite: Json, composed: Json) -> bool:
 
 
 def composed(name: str, resource: Json, composite: Json) -> Json:
-    """A composed resource as core would apply it, without name and owner, which only core can give.
+    """A composed resource as Crossplane would apply it, without name and owner, which only Crossplane can
+    set.
 
     Args:
-        name: its name among the composed resources.
-        resource: what is desired.
-        composite: who wants it.
+        name: its composed resource name.
+        resource: the desired object.
+        composite: its composite.
     """
     asked, of = mapping(composite, "metadata"), mapping(resource, "metadata")
     claim_ref = mapping(composite, "spec", "claimRef")
@@ -173,10 +174,10 @@ def composed(name: str, resource: Json, composite: Json) -> Json:
 
 
 def run(req: fnv1.RunFunctionRequest, others: Iterable[Json]) -> fn.Answer:
-    """The last answer, with what the function requires taken from `others`.
+    """The last response; required resources are taken from `others`.
 
     Raises:
-        InvalidInput: something of it is nested too deeply.
+        InvalidInput: one of them is nested too deeply.
     """
     others = tuple(others)
     answer = fn.run(req)
@@ -188,11 +189,11 @@ def run(req: fnv1.RunFunctionRequest, others: Iterable[Json]) -> fn.Answer:
 
 
 def order(composite: Json, offered: Pricelist, observed: Iterable[Json] = ()) -> Order:
-    """The terms on which a claim would be served, beside what exists of it.
+    """The order of a claim, given the resources that exist.
 
     Raises:
-        Refused: it would be refused.
-        InvalidInput: as `request` and `run`.
+        Refused: the function would refuse the claim.
+        InvalidInput: see `request` and `run`.
     """
     req = request(composite, offered, observed)
     _resolve(req, fn.run(req).response, offered.others)
@@ -203,7 +204,7 @@ def order(composite: Json, offered: Pricelist, observed: Iterable[Json] = ()) ->
 
 
 def _resolve(req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, others: Iterable[Json]) -> bool:
-    """Put into the request what the answer requires; whether that is news."""
+    """Add the resources that the response requires to the request; whether there were new ones."""
     news = False
     for name, selector in rsp.requirements.resources.items():
         if name in req.required_resources:

@@ -1,10 +1,11 @@
-"""How many tenants of one claim are made at once.
+"""How many tenants of one claim are created at the same time.
 
-Core counts what it sees of a composite and its resources: it takes a burst of 100, one a second after that,
-and an update counts twice (Crossplane's circuit breaker, v2.1 and later). Three new tenants cost 40 to 55
-until they serve, with the composite's own updates; ten at once would open the breaker, and nobody would look
-at the claim for minutes. So new tenants follow when those before them serve, have failed, or wait for
-somebody to make DNS records: that may take for ever, changes nothing meanwhile, and holds up no others.
+Crossplane's circuit breaker (v2.1 and later) counts the events of a composite and its resources: it allows a
+burst of 100 and then one per second, and an update counts twice. Three new tenants cause 40 to 55 events
+until they serve, including the composite's own updates. Ten at once would open the breaker, and Crossplane
+would not reconcile the claim for minutes. So further tenants follow when earlier ones serve, have failed, or
+wait for someone to create DNS records: that wait can last indefinitely, causes no events, and must not delay
+the others.
 """
 
 from collections.abc import Sequence
@@ -17,13 +18,13 @@ from function.live import Reason
 from function.observed import ObservedTenant
 
 AT_ONCE: Final = 3
-"""Tenants that are being made at the same time. Three, with the composite's own updates, cost what comes back
-while CloudFront rolls them out."""
+"""Tenants that are created at the same time. The breaker recovers from the events of three, and of the
+composite, while CloudFront rolls them out."""
 _ABSENT: Final = frozenset({RecordState.MISSING, RecordState.WRONG})
 
 
 def admitted(tenants: Sequence[Looked]) -> list[Looked]:
-    """Those that are composed now: all that exist, and new ones in the order of the claim's domains."""
+    """The tenants to compose now: all that exist, and new ones in the order of the claim's domains."""
     under_way = sum(_under_way(each) for each in tenants)
     room = max(0, AT_ONCE - under_way)
     new = [each for each in tenants if each.seen is None][:room]
@@ -37,6 +38,6 @@ def _under_way(tenant: Looked) -> bool:
 
 
 def _waits_for_records(seen: ObservedTenant, reason: Reason) -> bool:
-    """Its certificate is issued once somebody has made records that are not there."""
+    """Whether its certificate waits for DNS records that do not exist."""
     states = [each.get("state") for each in seen.instructions]
     return reason is LiveReason.ISSUING_CERTIFICATE and not _ABSENT.isdisjoint(states)

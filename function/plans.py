@@ -1,4 +1,4 @@
-"""The plans that a platform team offers, and the one that a claim uses."""
+"""The platform team's plans, and the one that a claim uses."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -15,46 +15,47 @@ from function.errors import Refused
 from function.remembered import Parsed
 
 DEFAULT_TTL: Final = 3600.0
-"""Seconds; what an input says that names no `ttl`."""
+"""Seconds; the default of `ttl` in the function's input."""
 SOURCES_TTL: Final = 600.0
-"""The same where plans are read from elsewhere too: cores before v2.4 do not watch what a function requires,
-and call it again only then."""
+"""The default with plansFrom: Crossplane before v2.4 does not watch the resources that a function requires,
+and calls it again only after this time."""
 
 
 @dataclass(frozen=True)
 class Offer:
-    """One plan."""
+    """One plan with its source."""
 
     plan: Plan
     where: str
-    """Where its source stands: "", or the source's name and a colon."""
+    """The source: empty for the function's input, else the source's name and a colon."""
 
 
 @dataclass(frozen=True, eq=False)
 class Plans:
-    """What the platform team offers."""
+    """All plans of the platform team."""
 
     sound: Mapping[str, Offer]
     broken: Mapping[str, str]
-    """What is wrong with the plans that cannot be used, by name."""
+    """The invalid plans, by name: what is wrong with each."""
     default: str | None
     """The plan of claims that name none."""
     ttl: float
-    """How long an answer may be reused, in seconds."""
+    """How long Crossplane may reuse a response, in seconds."""
     sources: tuple[PlanSource, ...] = ()
-    """Where further plans come from."""
+    """The sources of further plans."""
     flaws: tuple[str, ...] = ()
     """What is wrong with the sources themselves."""
     input: bytes = b""
-    """What they were read from, without sources: the function's input, serialized."""
+    """The function's input from which they were read, serialized, without the sources."""
 
     @property
     def names(self) -> list[str]:
-        """The names of all plans, broken ones too: they are there and will be mended."""
+        """The names of all plans. Includes invalid ones, because they exist and will be corrected."""
         return sorted({*self.sound, *self.broken})
 
     def with_sources(self, sources: Iterable[tuple[str, Any]]) -> "Plans":
-        """These plans and those of the sources, each a name and its `plans`; of a name the last is used."""
+        """These plans and those of the sources, each a name and its `plans`. Of plans with the same name, the
+        last one is used."""
         sound, broken, flaws = dict(self.sound), dict(self.broken), []
         for name, value in sources:
             where = f"{name}: data."
@@ -81,19 +82,19 @@ class ChosenPlan:
 
     @property
     def whole(self) -> str:
-        """Where the plan stands."""
+        """The path of the plan."""
         return f"{self.where}plans.{self.name}"
 
     def path(self, field: str) -> str:
-        """Where a field of the plan stands in the function's input, or in the source that it is from."""
+        """The path of a field of the plan, in the function's input or in the plan's source."""
         return f"{self.whole}.{field}"
 
 
 def read(input_: Struct) -> Plans:
-    """Read the function's input; broken plans harm nobody but the claims that use them.
+    """Read the function's input. An invalid plan affects only the claims that use it.
 
     Raises:
-        Refused: with reason PlanInvalid, when something else is wrong with it.
+        Refused: with reason PlanInvalid, if another part of it is invalid.
     """
     serialized = input_.SerializeToString(deterministic=True)
     try:
@@ -103,7 +104,7 @@ def read(input_: Struct) -> Plans:
 
 
 PARSED: Final[Parsed[Plans]] = Parsed()
-"""Plans by what they were read from: the function's input, and with it the contents of sources."""
+"""Parsed plans, by the function's input and the contents of the sources from which they were read."""
 
 
 def _parse(input_: bytes) -> Plans:
@@ -127,11 +128,11 @@ def _whole(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def choose(plans: Plans, asked: str | None) -> ChosenPlan:
-    """The plan that a claim names, else the default one.
+    """The plan that a claim names, or the default plan.
 
     Raises:
-        Refused: with reason PlanNotFound and the plans that there are, or with reason PlanInvalid and what is
-            wrong with the plan.
+        Refused: with reason PlanNotFound and the existing plans, or with reason PlanInvalid and what is wrong
+            with the plan.
     """
     name = asked or plans.default
     if asked is None and name is not None and name not in plans.names:
@@ -142,7 +143,8 @@ def choose(plans: Plans, asked: str | None) -> ChosenPlan:
         text = f"{missing}; there is no default plan (defaultPlan)"
         raise Refused(LiveReason.PLAN_NOT_FOUND, text, problems=(missing,))
     if name in plans.broken:
-        raise Refused(LiveReason.PLAN_INVALID, f"The platform's plan {name} is broken: {plans.broken[name]}")
+        message = f"Plan {name} is invalid; the platform team must correct it: {plans.broken[name]}"
+        raise Refused(LiveReason.PLAN_INVALID, message)
     if name not in plans.sound:
         missing = _one_of(plans, name)
         text = "; ".join((str(missing), *plans.flaws))

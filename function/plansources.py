@@ -1,8 +1,9 @@
-"""Plans from EnvironmentConfigs, which Crossplane reads for the function: what a function may require it must
-require with each call, in the same words, until core has called it with the answer.
+"""Plans from EnvironmentConfigs, which Crossplane reads for the function. A function must return the same
+requirements in every call, until Crossplane calls it with the required resources.
 
-Cores that know `requirements.resources` (v2.0) know `extra_resources` (v1.15) too, and would read twice what
-stands in both. Only those that say nothing of their capabilities (before v2.2) are told in both ways.
+Versions of Crossplane that support `requirements.resources` (from v2.0) also support `extra_resources` (from
+v1.15) and read a resource twice if both require it. So the function sets both only if Crossplane does not
+list its capabilities (before v2.2).
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,7 +23,7 @@ KIND: Final = "EnvironmentConfig"
 
 
 def require(req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, offered: Plans) -> None:
-    """Ask for the sources that the input names."""
+    """Require the sources that the input names."""
     for name, source in _named(offered):
         selector = fnv1.ResourceSelector(api_version=API_VERSION, kind=KIND)
         if source.environment_config.name is not None:
@@ -35,11 +36,11 @@ def require(req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, offered
 
 
 def gather(req: fnv1.RunFunctionRequest, offered: Plans) -> Plans | None:
-    """The plans with those of the sources; None where core has not read the sources yet.
+    """The plans including those of the sources; None if Crossplane has not read the sources yet.
 
     Raises:
-        Refused: with reason Blocked, when an EnvironmentConfig that is named does not exist. It might hold
-            the claim's plan, and what another plan would change is not to be taken back.
+        Refused: with reason Blocked, if a source names an EnvironmentConfig that does not exist. It might
+            contain the claim's plan, and changes by another plan may be irreversible.
     """
     found: list[tuple[str, bytes]] = []
     for name, source in _named(offered):
@@ -51,7 +52,7 @@ def gather(req: fnv1.RunFunctionRequest, offered: Plans) -> Plans | None:
             raise Refused(
                 LiveReason.BLOCKED,
                 f"plansFrom: EnvironmentConfig {wanted} does not exist, or Crossplane cannot read it. "
-                "Nothing is changed until it is there.",
+                "Nothing changes until Crossplane can read it.",
             )
         found.extend(sorted(_contents(answer)))
     if not found:

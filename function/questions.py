@@ -1,4 +1,4 @@
-"""What a request asks, without what no answer is made from."""
+"""The parts of a request that determine the response."""
 
 import hashlib
 from collections.abc import Iterable
@@ -17,8 +17,8 @@ _READ_STATUS: Final = "conditions"
 
 
 def question(req: fnv1.RunFunctionRequest) -> Question:
-    """The question that a request asks. What is no part of it is gone from the request after that, but for
-    the tag."""
+    """The question of a request. It removes everything from the request that cannot affect the response,
+    except the tag."""
     composite = req.observed.composite.resource
     _drop(composite, ("metadata",), _UNREAD_METADATA)
     _drop(composite, ("spec",), _UNREAD_SPEC)
@@ -33,7 +33,7 @@ def question(req: fnv1.RunFunctionRequest) -> Question:
         _drop(each.resource, ("status", "atProvider"), _UNREAD_AT_PROVIDER)
     asker = structs.text(composite, "metadata", "uid")
     if not asker:
-        # A report has no composite, and holds all claims: it is asked for once.
+        # The request for a report has no composite and contains all claims; it is not repeated.
         return Question("", b"")
     tag = req.meta.tag
     req.meta.tag = ""

@@ -1,13 +1,13 @@
-"""What is kept between calls: the last answer to each claim, and the plans as they were read. Both are kept
-by value, and within bounds of bytes.
+"""Caches that live between calls: the last response for each claim, and the parsed plans. Both are keyed by
+content and bounded in bytes.
 
-Crossplane asks for each claim about once a minute, and with each change of the composite or of anything
-composed. Most of these calls bring a version, an ETag, or a date. So what no answer is made from is taken out
-of a request before anybody reads it (questions.py); what is left is the question, and one question has one
-answer. It is given again while the question is the same.
+Crossplane calls the function for each claim about once a minute, and at each change of the composite or a
+composed resource. In most of these calls only a version, an ETag or a date has changed. So questions.py
+removes everything from a request that cannot affect the response. The rest is the question, and equal
+questions have equal responses: the function sends the cached response again while the question is the same.
 
-Kept are the answers of which nothing was told: no event, no refusal, no connection details. Each composite
-has one at a time, so an author who edits a claim again and again fills nothing.
+The cache keeps only responses without events, refusals and connection details. It keeps one per composite, so
+an author who edits a claim repeatedly does not fill it.
 """
 
 import random
@@ -23,11 +23,11 @@ from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 from function.wire import sized
 
 MOST_BYTES: Final = 16 * 1024 * 1024
-"""Of all answers together. An answer for 100 tenants has 4 kB when it is compressed, and one for ten 1 kB."""
+"""Limit for all responses together. A compressed response has 4 kB for 100 tenants and 1 kB for ten."""
 LARGEST: Final = 128 * 1024
-"""Bytes of one compressed answer."""
+"""Bytes of one compressed response."""
 ENTRY: Final = 500
-"""Bytes that an entry takes beside its value."""
+"""Bytes that an entry takes in addition to its value."""
 
 _FASTEST: Final = 1
 _META: Final = 1
@@ -38,18 +38,18 @@ Value = TypeVar("Value")
 
 
 class Room(Generic[Value]):
-    """Values by keys, in so many bytes.
+    """A map with a limit in bytes.
 
-    Where there is no room for one more, another goes, whichever it happens to be: of claims that are asked
-    for in turn, and are more than there is room for, the one that was used least recently is always the next.
+    If there is no room for a new entry, it evicts a random one. Evicting the least recently used one would be
+    worse: Crossplane asks for claims in turn, so if they do not all fit, that one is always needed next.
     """
 
     def __init__(self, most: int) -> None:
-        """`most`: bytes of all together."""
+        """`most`: bytes of all entries together."""
         self._most = most
         self._size = 0
         self._kept: dict[str | bytes, tuple[Value, int]] = {}
-        # The same keys by place, so that any one can be picked.
+        # The same keys by index, to pick a random one.
         self._keys: list[str | bytes] = []
         self._places: dict[str | bytes, int] = {}
         self._lock = threading.Lock()
@@ -60,16 +60,16 @@ class Room(Generic[Value]):
 
     @property
     def size(self) -> int:
-        """Bytes that are taken."""
+        """Bytes in use."""
         return self._size
 
     def get(self, key: str | bytes) -> Value | None:
-        """The value; None where it is not kept."""
+        """The value; None if it is not in the map."""
         kept = self._kept.get(key)
         return kept[0] if kept is not None else None
 
     def put(self, key: str | bytes, value: Value, size: int) -> None:
-        """Keep a value instead of the key's last one; `size`: its bytes."""
+        """Set the value of a key; `size`: its bytes."""
         with self._lock:
             self._forget(key)
             self._places[key] = len(self._keys)
@@ -92,10 +92,10 @@ class Room(Generic[Value]):
 
 @dataclass(frozen=True)
 class Question:
-    """A request without what no answer is made from, and without its tag."""
+    """The parts of a request that determine the response, without its tag."""
 
     asker: str
-    """The composite's uid; empty where it has none."""
+    """The composite's uid; empty if it has none."""
     digest: bytes
 
 
@@ -105,14 +105,14 @@ class _Kept:
     meta: bytes
     """Serialized, without the tag."""
     rest: bytes
-    """The answer without its meta, serialized and compressed."""
+    """The response without its meta, serialized and compressed."""
 
 
 class Answers:
-    """Serialized answers, by composites."""
+    """Serialized responses, by composite."""
 
     def __init__(self, most: int = MOST_BYTES) -> None:
-        """`most`: bytes of all together."""
+        """`most`: bytes of all responses together."""
         self._room: Room[_Kept] = Room(most)
 
     def __len__(self) -> int:
@@ -120,11 +120,11 @@ class Answers:
 
     @property
     def size(self) -> int:
-        """Bytes that are taken."""
+        """Bytes in use."""
         return self._room.size
 
     def find(self, question: Question, tag: str) -> bytes | None:
-        """The answer to the question, with this tag; None where it is not known."""
+        """The response to the question, with this tag; None if it is not cached."""
         kept = self._room.get(question.asker)
         if kept is None or kept.digest != question.digest:
             return None
@@ -132,12 +132,12 @@ class Answers:
         return sized(_META, tagged + kept.meta) + zlib.decompress(kept.rest)
 
     def keep(self, question: Question, rsp: fnv1.RunFunctionResponse, serialized: bytes) -> None:
-        """Keep an answer in the place of the composite's last one.
+        """Cache a response instead of the composite's last one.
 
         Args:
-            question: what it answers.
-            rsp: the answer.
-            serialized: the same, deterministically; so its fields are in order, and meta is the first.
+            question: the question that it answers.
+            rsp: the response.
+            serialized: the response, serialized deterministically, so that meta is the first field.
         """
         meta = fnv1.ResponseMeta(ttl=rsp.meta.ttl).SerializeToString(deterministic=True)
         rest = serialized[len(sized(_META, rsp.meta.SerializeToString(deterministic=True))) :]
@@ -148,16 +148,17 @@ class Answers:
 
 
 MOST_OF_PLANS: Final = 16 * 1024 * 1024
-"""Bytes of all parsed plans together: some 4,000 plans of 300 bytes each."""
+"""Bytes of all parsed plans together: about 4,000 plans of 300 bytes each."""
 GROWTH: Final = 12
-"""How many bytes a parsed plan takes for each that it has serialized, at most (measured)."""
+"""The most bytes that a parsed plan takes per serialized byte (measured)."""
 
 
 class Parsed(Generic[Value]):
-    """What was read from bytes, by the bytes. Values that may not change: all who ask get the same one."""
+    """Parsed values, by the bytes from which they were parsed. They must be immutable: all callers get the
+    same one."""
 
     def __init__(self, most: int = MOST_OF_PLANS) -> None:
-        """`most`: bytes of all together; one has at most half of them."""
+        """`most`: bytes of all values together; one value takes at most half of them."""
         self._room: Room[Value] = Room(most)
         self._largest = most // 2
 
@@ -165,10 +166,10 @@ class Parsed(Generic[Value]):
         return len(self._room)
 
     def get(self, parts: tuple[bytes, ...], read: Callable[[], Value]) -> Value:
-        """The value that `read` makes of the parts, from memory where it has been made of them before.
+        """The value that `read` parses from the parts; the cached one if it parsed them before.
 
         Raises:
-            Exception: whatever `read` raises; that is not kept.
+            Exception: any exception that `read` raises; it is not cached.
         """
         key = b"".join(sha256(part).digest() for part in parts)
         known = self._room.get(key)

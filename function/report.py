@@ -1,11 +1,11 @@
-"""As a step of an Operation: how all claims are, as the Operation's output.
+"""The function as a step of an Operation: it reports the state of all claims in the Operation's output.
 
-claims          how many there are
-byPhase         how many are Live, WaitingForDNS, Failed, …
-byReason        how many have which reason of Live
-attention       those for which somebody must act, the longest-suffering kinds first: namespace, name, plan,
-                reason, message, and whether Blocked or Degraded
-notListed       how many more of these there are than mostRows
+claims          number of claims
+byPhase         number of claims in each phase: Live, WaitingForDNS, Failed, …
+byReason        number of claims with each reason of Live
+attention       the claims that need attention, failed ones first: namespace, name, plan, reason, message,
+                and whether they are Blocked or Degraded
+notListed       number of such claims beyond mostRows
 """
 
 from collections import Counter
@@ -34,12 +34,12 @@ _REFERRING: Final = frozenset(
         DegradedReason.DNS_RECORD_LOST,
     }
 )
-"""Reasons with which a condition refers to another one."""
+"""Reasons of conditions whose message refers to another condition."""
 
 
 @dataclass(frozen=True)
 class ReportedClaim:
-    """One claim, as its status tells."""
+    """One claim, read from its status."""
 
     namespace: str
     name: str
@@ -49,16 +49,16 @@ class ReportedClaim:
 
     @property
     def reason(self) -> str:
-        """Of the condition Live."""
+        """Reason of the condition Live."""
         return structs.text(self.conditions.get(ClaimConditionType.LIVE), "reason") or _UNTOLD
 
     def holds(self, type_: ClaimConditionType) -> bool:
-        """The condition is True."""
+        """Whether the condition is True."""
         return structs.text(self.conditions.get(type_), "status") == "True"
 
     @property
     def needs_somebody(self) -> bool:
-        """Somebody must act, or nobody has looked at it yet."""
+        """Whether it needs attention, or has no phase yet."""
         return (
             self.phase not in set(_CALM)
             or self.holds(ClaimConditionType.BLOCKED)
@@ -67,7 +67,7 @@ class ReportedClaim:
 
     @property
     def _teller(self) -> ClaimConditionType:
-        """The condition that has the cause; the others refer to it."""
+        """The condition whose message has the cause; the others refer to it."""
         if self._tells(ClaimConditionType.BLOCKED):
             return ClaimConditionType.BLOCKED
         if self._tells(ClaimConditionType.DEGRADED) and self.holds(ClaimConditionType.LIVE):
@@ -78,7 +78,7 @@ class ReportedClaim:
         return self.holds(type_) and structs.text(self.conditions.get(type_), "reason") not in _REFERRING
 
     def row(self) -> dict[str, Any]:
-        """What is listed of it."""
+        """Its row in the report."""
         said = structs.text(self.conditions.get(self._teller), "message")
         fields = {
             "namespace": self.namespace,
@@ -94,12 +94,12 @@ class ReportedClaim:
 
 
 def is_asked(req: fnv1.RunFunctionRequest) -> bool:
-    """Whether the step's input asks for a report."""
+    """Whether the step's input requests a report."""
     return structs.text(req.input, "kind") == tenantreport.KIND
 
 
 def run(req: fnv1.RunFunctionRequest) -> fnv1.RunFunctionResponse:
-    """Answer with the report, or with what is needed for it."""
+    """Return the report, or the requirements for it."""
     rsp = fnv1.RunFunctionResponse(meta=fnv1.ResponseMeta(tag=req.meta.tag), desired=req.desired)
     if req.HasField("context"):
         rsp.context.CopyFrom(req.context)
@@ -116,13 +116,13 @@ def run(req: fnv1.RunFunctionRequest) -> fnv1.RunFunctionResponse:
     rsp.output.update(report)
     live = report["byPhase"].get(Phase.LIVE, 0)
     needing = len(report["attention"]) + report["notListed"]
-    said = f"{report['claims']} claims, {live} of them live, {needing} in need of somebody"
+    said = f"{report['claims']} claims: {live} live, {needing} need attention"
     _tell(rsp, fnv1.SEVERITY_NORMAL, "Reported", said)
     return rsp
 
 
 def derive(claims: Iterable[ReportedClaim], most_rows: int) -> dict[str, Any]:
-    """The report on claims; equal claims give equal reports, in whatever order they come."""
+    """The report on claims. It does not depend on their order."""
     ordered = sorted(claims, key=lambda claim: (claim.namespace, claim.name))
     needing = [claim for claim in ordered if claim.needs_somebody]
     needing.sort(key=lambda claim: (claim.phase != Phase.FAILED, claim.phase, claim.reason))
@@ -138,7 +138,7 @@ def derive(claims: Iterable[ReportedClaim], most_rows: int) -> dict[str, Any]:
 def _require(rsp: fnv1.RunFunctionResponse, wanted: TenantReport) -> None:
     selector = rsp.requirements.resources[REQUIREMENT]
     selector.api_version, selector.kind = wanted.claims.api_version, wanted.claims.kind
-    # Labels, though there may be none: a selector without either is refused by most versions of core.
+    # Set even without labels: most versions of Crossplane refuse a selector with neither name nor labels.
     selector.match_labels.SetInParent()
     selector.match_labels.labels.update(wanted.claims.match_labels or {})
     if wanted.claims.namespace:

@@ -1,4 +1,4 @@
-"""The answer: what was found and what is wanted, written into protobuf."""
+"""Write findings and desired resources into the response (protobuf)."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -15,15 +15,15 @@ from function.live import Finding
 from function.wire import sized
 
 LONGEST_MESSAGE: Final = 4096
-"""Characters of a message; a claim can have 500 wrong domains, and nobody reads further."""
+"""Characters of a message; a claim can have 500 invalid domains, and no one reads further."""
 
 
 def begin(req: fnv1.RunFunctionRequest, ttl: float) -> fnv1.RunFunctionResponse:
-    """An answer that passes on what others want and the context.
+    """A response that passes on the desired state of earlier steps and the context.
 
     Args:
-        req: what is answered.
-        ttl: how long the answer may be reused, in seconds.
+        req: the request.
+        ttl: how long Crossplane may reuse the response, in seconds.
     """
     rsp = fnv1.RunFunctionResponse(meta=fnv1.ResponseMeta(tag=req.meta.tag), desired=req.desired)
     if req.HasField("context"):
@@ -33,17 +33,17 @@ def begin(req: fnv1.RunFunctionRequest, ttl: float) -> fnv1.RunFunctionResponse:
 
 
 def set_ttl(rsp: fnv1.RunFunctionResponse, seconds: float) -> None:
-    """Say how long the answer may be reused."""
+    """Set how long Crossplane may reuse the response."""
     rsp.meta.ttl.FromMilliseconds(round(seconds * 1000))
 
 
 def want(rsp: fnv1.RunFunctionResponse, resources: bytes, status: Struct) -> None:
-    """Want this beside what earlier steps want: composed resources instead of theirs of the same names,
-    fields of the composite's status beside theirs.
+    """Add to the desired state of earlier steps. Composed resources replace those of the same name; fields of
+    the composite's status are merged.
 
     Args:
-        rsp: the answer.
-        resources: the composed ones, of `composed`.
+        rsp: the response.
+        resources: the composed resources, from `composed`.
         status: the fields of the composite's status.
     """
     rsp.desired.MergeFromString(resources)
@@ -51,12 +51,12 @@ def want(rsp: fnv1.RunFunctionResponse, resources: bytes, status: Struct) -> Non
 
 
 def composed(name: str, resource: bytes, *, ready: bool) -> bytes:
-    """A state with this one composed resource, serialized. Such states are joined like bytes.
+    """A State with one composed resource, serialized. Concatenating such bytes merges the states.
 
     Args:
-        name: among the composed resources.
+        name: the composed resource name.
         resource: the object, a serialized Struct.
-        ready: what Crossplane is told of it.
+        ready: whether Crossplane treats it as ready.
     """
     wanted = sized(_RESOURCE, resource) + _READY[ready]
     return sized(_RESOURCES, sized(_KEY, name.encode()) + sized(_VALUE, wanted))
@@ -74,7 +74,7 @@ _READY: Final = {
 
 
 def keep(state: fnv1.State, name: str, seen: Struct, *, ready: bool) -> None:
-    """Want a composed resource as it stands in the control plane."""
+    """Add a composed resource to the desired state as it was observed."""
     kept = Struct()
     for key in ("apiVersion", "kind", "spec"):
         if key in seen.fields:
@@ -86,22 +86,22 @@ def keep(state: fnv1.State, name: str, seen: Struct, *, ready: bool) -> None:
 
 
 def conditions(composite: Composite, finding: Finding, told: Iterable[Told]) -> tuple[fnv1.Condition, ...]:
-    """The conditions Live and those beside it."""
+    """The condition Live, followed by the others."""
     says = (finding.reason, finding.message)
     live = _condition(_target(composite), ClaimConditionType.LIVE, finding.live, says)
     return (live, *(condition(composite, each) for each in told))
 
 
 def condition(composite: Composite, told: Told) -> fnv1.Condition:
-    """One condition beside Live."""
+    """One condition other than Live."""
     return _condition(_target(composite), told.type, told.holds, (told.reason, told.message))
 
 
 def tell(
     rsp: fnv1.RunFunctionResponse, composite: Composite, finding: Finding, told: Iterable[Told] = ()
 ) -> None:
-    """Tell an event where Live has changed, and where a condition beside it has just become so that Live says
-    nothing of it."""
+    """Emit an event if Live has changed, and for each other condition that has just become True with a reason
+    that Live does not report."""
     if composite.live != ("True" if finding.live else "False", finding.reason):
         severity = fnv1.SEVERITY_WARNING if finding.failed else fnv1.SEVERITY_NORMAL
         _result(rsp, composite, severity, finding.reason, finding.message)
@@ -123,7 +123,7 @@ _ALARMING: Final = frozenset(
 
 
 def warn(rsp: fnv1.RunFunctionResponse, reason: str, message: str) -> None:
-    """Tell an event to the platform team, who read those of the composite."""
+    """Emit an event for the platform team, on the composite only."""
     _result(rsp, None, fnv1.SEVERITY_WARNING, reason, message)
 
 
@@ -134,13 +134,13 @@ def refuse(
     finding: Finding,
     told: Iterable[Told],
 ) -> None:
-    """Set the conditions and end the pipeline; what exists stays as it is."""
+    """Set the conditions and end the pipeline; existing resources do not change."""
     rsp.conditions.extend(conditions(composite, finding, told))
     _result(rsp, composite, fnv1.SEVERITY_FATAL, refusal.reason, refusal.message)
 
 
 def refuse_untold(rsp: fnv1.RunFunctionResponse, composite: Composite, refusal: Refused, told: Told) -> None:
-    """The same with this one condition, where nothing is known of the others."""
+    """The same with only this condition, if the others are unknown."""
     rsp.conditions.append(condition(composite, told))
     _result(rsp, composite, fnv1.SEVERITY_FATAL, refusal.reason, refusal.message)
 
@@ -170,7 +170,7 @@ def _result(
 
 
 def _target(composite: Composite | None) -> fnv1.Target:
-    """The claim hears too, where there is one: its author acts."""
+    """The composite and its claim, if there is one, because the claim's author acts."""
     return fnv1.TARGET_COMPOSITE_AND_CLAIM if composite and composite.claim else fnv1.TARGET_COMPOSITE
 
 

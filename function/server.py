@@ -1,7 +1,7 @@
-"""The gRPC server: the function under both versions of its protocol, with health and reflection, over mTLS.
+"""The gRPC server: the function in both versions of its protocol, with health and reflection, over mTLS.
 
-The SDK's server knows no health service and runs functions on the event loop, where one call holds up all
-others. This one answers each call on a thread of a pool.
+The SDK's server has no health service and runs functions on the event loop, where one call blocks all others.
+This server runs each call on a thread of a pool.
 """
 
 import ssl
@@ -29,20 +29,20 @@ from function.tracing import NoSpans, Tracer
 SERVICES: Final = tuple(
     proto.DESCRIPTOR.services_by_name["FunctionRunnerService"].full_name for proto in (fnv1, fnv1beta1)
 )
-"""Crossplane calls the first, and before v1.17 the second."""
+"""Crossplane calls the first one; versions before v1.17 call the second."""
 
 THREADS: Final = 16
-"""Calls that are worked on at once. Core sends at most as many as it reconciles composites at once."""
+"""Concurrent calls. Crossplane sends at most as many as the composites that it reconciles concurrently."""
 DRAIN_SECONDS: Final = 10.0
-"""How long calls that are under way may take when the server stops; real ones take milliseconds."""
+"""How long calls in progress may take when the server stops; real calls take milliseconds."""
 MEBIBYTE: Final = 1024 * 1024
 _LONGEST_LOGGED: Final = 4096
-"""Characters of a finding in one line of the log."""
+"""Characters of a message in one log line."""
 MOST_THAT_CORE_TAKES: Final = 4 * MEBIBYTE
-"""Bytes of an answer. Crossplane core leaves gRPC's limit for clients as it is, whatever servers may send."""
+"""Bytes of a response. Crossplane uses gRPC's default limit for clients, whatever the server may send."""
 
 CERTIFICATE, KEY, CA = "tls.crt", "tls.key", "ca.crt"
-"""Files of a directory with TLS certificates, as Crossplane mounts it."""
+"""Files in the directory with TLS certificates, as Crossplane mounts it."""
 
 _log = structlog.get_logger("function")
 
@@ -54,24 +54,25 @@ class Settings:
     """How the server listens."""
 
     address: str
-    """host:port; port 0 is any free one."""
+    """host:port; port 0 means any free port."""
     credentials: grpc.ServerCredentials | None
     """None: without TLS."""
     max_receive_bytes: int
     max_send_bytes: int
 
     def options(self) -> Sequence[tuple[str, int]]:
-        """The settings as gRPC has them."""
+        """The settings as gRPC options."""
         return (
             ("grpc.max_receive_message_length", self.max_receive_bytes),
             ("grpc.max_send_message_length", self.max_send_bytes),
-            # Otherwise a second server on the same port starts without complaint and takes half of the calls.
+            # Otherwise a second server could start on the same port without an error and get half of the
+            # calls.
             ("grpc.so_reuseport", 0),
         )
 
 
 class Server:
-    """A server for one function. `start`, then `stop`."""
+    """A server for one function. Call `start`, then `stop`."""
 
     def __init__(
         self,
@@ -90,7 +91,7 @@ class Server:
         self._add_services()
 
     def _add_services(self) -> None:
-        # Both versions have the same messages on the wire, so one handler serves both.
+        # Both versions use the same messages on the wire, so one handler serves both.
         method = grpc.unary_unary_rpc_method_handler(self._calls.handle, bytes, bytes)
         for service in SERVICES:
             handlers = grpc.method_handlers_generic_handler(service, {"RunFunction": method})
@@ -102,13 +103,13 @@ class Server:
         self._tell_health(health_pb2.HealthCheckResponse.NOT_SERVING)
 
     def start(self) -> int:
-        """Listen, and say so in health.
+        """Listen, and set the health status to SERVING.
 
         Returns:
             The port.
 
         Raises:
-            StartupFailed: the address cannot be listened on.
+            StartupFailed: the server cannot listen on the address.
         """
         port = self._listen()
         self._server.start()
@@ -122,11 +123,11 @@ class Server:
                 return self._server.add_insecure_port(address)
             return self._server.add_secure_port(address, credentials)
         except RuntimeError as error:
-            why = "it is no host:port of this machine, or something else listens there"
+            why = "it is not a host:port of this machine, or another process listens there"
             raise StartupFailed(f"--address: cannot listen on {address}: {why}") from error
 
     def stop(self, grace: float = DRAIN_SECONDS) -> None:
-        """Take no more calls, finish those that are under way within `grace` seconds, and end."""
+        """Accept no more calls, finish those in progress within `grace` seconds, and stop."""
         self._tell_health(health_pb2.HealthCheckResponse.NOT_SERVING)
         self._server.stop(grace).wait()
 
@@ -136,35 +137,35 @@ class Server:
 
 
 class _Calls:
-    """Answers calls, counts them, and tells what changed."""
+    """Answers calls, counts them, and logs what changed."""
 
     def __init__(self, run: Run, metrics: Metrics, tracer: Tracer) -> None:
         self._run, self._metrics, self._tracer = run, metrics, tracer
         self._answers = Answers()
 
     def handle(self, request: bytes, context: grpc.ServicerContext) -> bytes:
-        """The serialized answer; a bug becomes gRPC's INTERNAL."""
+        """The serialized response; a bug becomes gRPC's INTERNAL."""
         headers = {key: text for key, text in context.invocation_metadata() if isinstance(text, str)}
         with self._tracer.span(headers) as trace_id:
             try:
                 with self._metrics.timed():
                     answer, tag, serialized = self._answer(request)
-            except Exception as error:  # whatever it is, Crossplane must hear of it, and the next call go on
+            except Exception as error:  # any error: report it to Crossplane and keep serving
                 _log.exception(
-                    "a bug: the request could not be answered", tag=_tag(request), trace_id=trace_id
+                    "a bug: the function cannot answer the request", tag=_tag(request), trace_id=trace_id
                 )
                 context.abort(grpc.StatusCode.INTERNAL, f"a bug in function-edgetenants: {error!r}")
                 raise
             if answer is None:
                 self._metrics.answered((), refused=False)
-                _log.debug("answered as before", tag=tag, trace_id=trace_id)
+                _log.debug("sent the cached response", tag=tag, trace_id=trace_id)
             else:
                 self._metrics.answered(answer.response.results, refused=answer.refused)
                 _tell(answer, tag, trace_id)
             return serialized
 
     def _answer(self, request: bytes) -> tuple[fn.Answer | None, str, bytes]:
-        """The answer, None where it is the one before; its tag; and what is sent."""
+        """The answer (None if the response is cached), the tag, and the serialized response."""
         try:
             req = fnv1.RunFunctionRequest.FromString(request)
         except DecodeError:
@@ -192,15 +193,16 @@ def _tag(request: bytes) -> str:
 
 
 def _serialize(rsp: fnv1.RunFunctionResponse) -> bytes:
-    """Equal answers are equal on the wire too: protobuf leaves the order of maps open otherwise."""
+    """Serialize deterministically, so that equal responses are equal bytes; otherwise protobuf does not
+    define the order of maps."""
     return rsp.SerializeToString(deterministic=True)
 
 
 def _tell(answer: fn.Answer, tag: str, trace_id: str) -> None:
-    """What changed is told to operators, the rest to developers."""
+    """Log changes at info or warning, and everything else at debug."""
     tell = _log.debug
     if answer.changed:
-        # Core asks again and again for a claim that is refused.
+        # Crossplane repeats its calls for a refused claim, so only the first one is logged.
         tell = _log.warning if answer.refused else _log.info
     event = "refused" if answer.refused else "composed"
     fields = answer.composite.log_fields() | ({"trace_id": trace_id} if trace_id else {})
@@ -208,11 +210,11 @@ def _tell(answer: fn.Answer, tag: str, trace_id: str) -> None:
 
 
 def load_credentials(directory: Path) -> grpc.ServerCredentials:
-    """Credentials for mTLS from tls.crt, tls.key and ca.crt: only callers with a certificate of that CA are
-    served.
+    """Credentials for mTLS from tls.crt, tls.key and ca.crt. The server accepts only clients with a
+    certificate of that CA.
 
     Raises:
-        StartupFailed: a file cannot be read, or is not what its name says; the message names it.
+        StartupFailed: a file is not readable or has the wrong content; the message names it.
     """
     certificate, key, ca = (_read(directory / name) for name in (CERTIFICATE, KEY, CA))
     _check(directory)
@@ -227,17 +229,17 @@ def _read(path: Path) -> bytes:
 
 
 def _check(directory: Path) -> None:
-    """gRPC would take anything here, and fail at each handshake without a word."""
+    """Check the files here, because gRPC accepts any content and then fails each handshake silently."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
-        # Without a password OpenSSL would ask for that of an encrypted key on the terminal.
+        # Without a password argument, OpenSSL would prompt for the password of an encrypted key.
         context.load_cert_chain(directory / CERTIFICATE, directory / KEY, password="")
     except ssl.SSLError as error:
         names = f"{CERTIFICATE} and {KEY}"
-        message = f"--tls-server-certs-dir: {names} in {directory} are no certificate and its key: {error}"
+        message = f"--tls-server-certs-dir: {names} in {directory} are not a certificate and its key: {error}"
         raise StartupFailed(message) from error
     try:
         context.load_verify_locations(directory / CA)
     except ssl.SSLError as error:
-        message = f"--tls-server-certs-dir: {directory / CA} holds no CA certificate: {error}"
+        message = f"--tls-server-certs-dir: {directory / CA} contains no CA certificate: {error}"
         raise StartupFailed(message) from error

@@ -1,7 +1,7 @@
-"""The claim's status: what people read, derived from what was observed.
+"""The claim's status, derived from the observed managed resources.
 
-Only what moves with a phase stands here; a field that changed with each poll would wake the composite again
-and again.
+It contains only fields that change with the claim's phase. A field that changed at each poll would trigger a
+reconcile of the composite each time.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,16 +20,16 @@ def derive(
     finding: Finding,
     parked: frozenset[str] = frozenset(),
 ) -> Struct:
-    """The status fields that are the function's, without those that are unknown.
+    """The status fields that the function sets, without unknown ones.
 
     Args:
-        served: the claim's domains, in the order in which they were asked for.
+        served: the claim's domains, in the order of the claim.
         tenants: those of its tenants that exist.
-        finding: what was found of the claim.
-        parked: names that its tenants have beside its domains, to which nobody goes.
+        finding: the finding of the claim.
+        parked: parking names of its tenants, which no visitor uses.
     """
     tenants = tuple(tenants)
-    # Of two tenants that know a domain the first is asked.
+    # If two tenants list a domain, the first one counts.
     serving = {domain: each for each in reversed(tenants) for domain in each.domain_states}
     answering = [each for each in tenants if answers(each)]
     active = {domain for each in answering for domain in each.active}
@@ -45,8 +45,7 @@ def derive(
 
 
 def _url(served: Sequence[str], answering: Sequence[ObservedTenant]) -> str | None:
-    """Where visitors find the first domain: nowhere before CloudFront answers for it, nor while DNS leads
-    elsewhere."""
+    """The URL of the first domain; None until CloudFront serves it, and while DNS leads elsewhere."""
     active = {domain for each in answering for domain in each.active - each.unreached}
     first = next((domain for domain in served if not domain.startswith(domains.WILDCARD)), None)
     return f"https://{first}" if first in active else None
@@ -65,8 +64,8 @@ def _domain(domain: str, serving: ObservedTenant | None) -> Mapping[str, str]:
 
 
 def _distinct(tenants: Sequence[ObservedTenant], parked: frozenset[str]) -> Iterator[Mapping[str, str]]:
-    """The records of each tenant, but for names that one before has as well: a domain that moves stands in
-    the status of two tenants for a while, and the list takes each record once."""
+    """The records of all tenants, without names that an earlier tenant has too. A domain that moves is in the
+    status of two tenants for a while, and the list must contain each record once."""
     told: set[str] = set()
     for each in tenants:
         names = {record.get("name", "") for record in each.instructions}

@@ -1,8 +1,8 @@
-"""Reading JSON objects where they are: in protobuf's Struct, field by field.
+"""Read JSON objects directly from protobuf's Struct, field by field.
 
-Converting a whole object costs more than all else that the function does, so only what is needed is read.
-Reading a map of protobuf by index creates what is missing, so nothing here does so without a look first. The
-two together take less time than the map's `get`.
+Converting a whole object would cost more than everything else that the function does, so it reads only the
+fields that it needs. Indexing a protobuf map creates a missing key, so this module always checks for the key
+first. Both steps together are faster than the map's `get`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,12 +14,12 @@ from function import wire
 
 
 def value(struct: Struct | None, *path: str) -> Value | None:
-    """What stands at `path`; None where there is nothing, or something on the way is no object."""
+    """The value at `path`; None if there is none, or a part of the path is not an object."""
     return _field(child(struct, *path[:-1]), path[-1])
 
 
 def child(struct: Struct | None, *path: str) -> Struct | None:
-    """The object at `path`; None where there is none."""
+    """The object at `path`; None if there is none."""
     for key in path:
         found = _field(struct, key)
         struct = found.struct_value if found is not None and found.HasField("struct_value") else None
@@ -34,14 +34,14 @@ def _field(struct: Struct | None, key: str) -> Value | None:
 
 
 def text(struct: Struct | None, *path: str) -> str:
-    """The text at `path`; empty where there is none."""
-    # Most texts stand in the object itself, and a call reads dozens.
+    """The string at `path`; empty if there is none."""
+    # Most strings are fields of the object itself, and a call reads dozens.
     found = _field(struct, path[0]) if len(path) == 1 else value(struct, *path)
     return found.string_value if found is not None else ""
 
 
 def texts_at(struct: Struct | None, keys: Sequence[str]) -> list[str]:
-    """The texts of the object's own fields, in the order of `keys`; empty where there is none."""
+    """The strings in the object's own fields, in the order of `keys`; empty if there is none."""
     if struct is None:
         return [""] * len(keys)
     fields = struct.fields
@@ -49,7 +49,7 @@ def texts_at(struct: Struct | None, keys: Sequence[str]) -> list[str]:
 
 
 def whole_number(struct: Struct | None, key: str) -> int | None:
-    """The number in the object's own field, without its fraction; None where there is none."""
+    """The integer in the object's own field; None if there is none."""
     found = _field(struct, key)
     if found is None or not found.HasField("number_value"):
         return None
@@ -58,25 +58,25 @@ def whole_number(struct: Struct | None, key: str) -> int | None:
 
 
 def flag(struct: Struct | None, *path: str) -> bool | None:
-    """The boolean at `path`; None where there is none."""
+    """The boolean at `path`; None if there is none."""
     found = value(struct, *path)
     return found.bool_value if found is not None and found.HasField("bool_value") else None
 
 
 def objects(struct: Struct | None, *path: str) -> Iterator[Struct]:
-    """The objects in the list at `path`, in order; what is no object is passed over."""
+    """The objects in the list at `path`, in order; other items are skipped."""
     return objects_of(value(struct, *path))
 
 
 def objects_of(listed: Value | None) -> Iterator[Struct]:
-    """The objects in a list, in order; what is no object is passed over."""
+    """The objects in a list, in order; other items are skipped."""
     for item in listed.list_value.values if listed is not None else ():
         if item.HasField("struct_value"):
             yield item.struct_value
 
 
 def texts(struct: Struct | None, *path: str) -> Iterator[str]:
-    """The texts in the list at `path`, in order; what is no text is passed over."""
+    """The strings in the list at `path`, in order; other items are skipped."""
     found = value(struct, *path)
     for item in found.list_value.values if found is not None else ():
         if item.HasField("string_value"):
@@ -84,7 +84,7 @@ def texts(struct: Struct | None, *path: str) -> Iterator[str]:
 
 
 def text_map(struct: Struct | None, *path: str) -> dict[str, str]:
-    """The object of texts at `path`, such as labels; what is no text is passed over."""
+    """The map of strings at `path`, such as labels; other values are skipped."""
     found = child(struct, *path)
     if found is None:
         return {}
@@ -92,19 +92,19 @@ def text_map(struct: Struct | None, *path: str) -> dict[str, str]:
 
 
 def of(json: Mapping[str, Any]) -> Struct:
-    """The object as protobuf has it."""
+    """The object as a Struct."""
     return Struct.FromString(wire.struct(json))
 
 
 def plain_object(struct: Struct) -> dict[str, Any]:
-    """The whole object as Python has JSON, its keys sorted: protobuf has them in another order in each
-    process, and what is said of an object has the order of its keys."""
+    """The whole object as a Python dict with sorted keys. Their order in protobuf differs between processes,
+    and messages about an object follow the order of its keys."""
     return {key: plain(struct.fields[key]) for key in sorted(struct.fields)}
 
 
 def plain(item: Value) -> Any:
-    """The value as Python has JSON. A number without a fraction is an int: Struct has only doubles, and 3.0
-    in a name or a message is not what somebody wrote."""
+    """The value as Python's JSON. A number without a fraction becomes an int: Struct has only doubles, and a
+    message should not show 3 as 3.0."""
     match item.WhichOneof("kind"):
         case "string_value":
             return item.string_value

@@ -1,18 +1,18 @@
-"""A change of spec.isolation, with old and new tenants side by side.
+"""A change of spec.isolation, during which old and new tenants exist together.
 
-A domain belongs to one tenant, and CloudFront makes no tenant without a domain. So a tenant has a name of the
-plan's parking domain while it has none of the claim's:
+A domain belongs to one tenant, and CloudFront creates no tenant without a domain. So a tenant has a name
+below the plan's parking domain while it has none of the claim's domains:
 
     new tenant    parked ──▶ its domains, taken from the old tenant
-    old tenant    its domains, parked ──▶ those that are left, parked ──▶ parked ──▶ deleted
+    old tenant    its domains, parked ──▶ remaining domains, parked ──▶ parked ──▶ deleted
 
-CloudFront moves a domain in one step, so it is served all the time. Whether it does so while the old tenant
-is enabled is not known before it is tried. Where it refuses, the old tenant serves on until the claim
-confirms a gap: then it lets a domain go once the new tenant is rolled out, which gets the domain once the old
-one says that it is gone.
+CloudFront moves a domain in one step, so it is served all the time. Whether CloudFront does so while the old
+tenant is enabled shows only when it is tried. If it refuses, the old tenant continues to serve until the
+claim's author confirms a gap. Then the old tenant releases a domain once the new tenant is rolled out, and
+the new tenant gets the domain once the old tenant's status no longer lists it.
 
-Nothing is remembered: specs and status of the managed resources say how far it is, so each step may be
-repeated, and a claim may be changed or turned back in between.
+The function keeps no state: specs and status of the managed resources show the progress. So each step may be
+repeated, and the claim may be changed or reverted in between.
 """
 
 import re
@@ -36,69 +36,69 @@ _UNUSABLE: Final = frozenset(
         TenantReadyReason.VALIDATION_FAILED,
     }
 )
-"""Reasons of Ready for which a tenant cannot have the names that it is asked to have."""
+"""Reasons of Ready for which a tenant cannot get the names in its spec."""
 _REFUSED: Final = _UNUSABLE | {TenantReadyReason.ACCESS_DENIED, TenantReadyReason.INVALID_SPEC}
-"""Reasons of Ready for which a move does not come about by itself."""
+"""Reasons of Ready for which a move does not continue without action."""
 
 
 _REQUEST_ID: Final = re.compile(r" \(request id: [^)]*\)")
 _WORDS: Final = 700
-"""Characters of what a tenant says that are quoted; what to do comes after them."""
+"""Characters that are quoted of a tenant's message; the action comes after the quote."""
 _AT_ONCE: Final = 3
-"""Old tenants that get a parking name at the same time: as with new tenants (pacing.py), more would open the
-circuit breaker of Crossplane core, and nobody would look at the claim for minutes."""
+"""Old tenants that get a parking name at the same time. As with new tenants (pacing.py), more would open
+Crossplane's circuit breaker, and Crossplane would not reconcile the claim for minutes."""
 
 
 def hindrance(order: Order) -> str:
-    """Why the domains cannot move from tenant to tenant; empty where they may."""
+    """Why the domains cannot move between tenants; empty if they can."""
     if order.terms.certificate.mode is CertificateMode.MANAGED:
         return "CloudFront issues no managed certificate for a domain that another tenant has"
     if order.claim.spec.adopt is not None:
-        return "spec.adopt takes over a tenant that has domains of its own"
+        return "spec.adopt adopts a tenant that has its own domains"
     if order.chosen.plan.parking_domain is None:
         path = order.chosen.path("parkingDomain")
-        return f"{path} is not set, and CloudFront makes no tenant without a domain"
+        return f"{path} is not set, and CloudFront creates no tenant without a domain"
     return ""
 
 
 @dataclass(frozen=True, eq=False)
 class Switch:
-    """The domains of a claim on their way from the tenants of one isolation to those of the other."""
+    """The move of a claim's domains from the tenants of one isolation to those of the other."""
 
     order: Order
     seen: Mapping[str, ObservedTenant]
-    """The claim's managed resources that are not being deleted, by their names among the composed ones."""
+    """The claim's managed resources that are not being deleted, by their composed resource names."""
     gap: bool
-    """The claim confirms that its domains are not served for a while."""
+    """Whether the claim's author has confirmed that its domains are not served for a while."""
 
     @property
     def asked(self) -> Isolation:
-        """Where the domains go."""
+        """The isolation to which the domains move."""
         return self.order.claim.spec.isolation
 
     @cached_property
     def former(self) -> Isolation:
-        """Where the domains come from."""
+        """The isolation from which the domains move."""
         return next(each for each in Isolation if each is not self.asked)
 
     @cached_property
     def held(self) -> Mapping[str, ObservedTenant]:
-        """Those that exist in CloudFront."""
+        """Those of the managed resources that exist in CloudFront."""
         return {name: each for name, each in self.seen.items() if each.exists}
 
     @property
     def under_way(self) -> bool:
-        """Old tenants have domains of the claim, or wait for new ones that are being rolled out."""
+        """Whether old tenants have domains of the claim, or wait for the rollout of new ones."""
         shared = self.former is Isolation.SHARED
         old = any(
             (name == compose.TENANT) is shared for name in self.held if name != compose.CONNECTION_GROUP
         )
-        # Most claims have no tenant of the other kind, and need not look for one by each domain.
+        # Checked first, because most claims have no old tenant, and the rest costs time for each domain.
         return old and bool(self.holders or self._emptied)
 
     @cached_property
     def holders(self) -> Mapping[str, str]:
-        """The old tenant of each domain that has not left it for good, as far as its spec and status tell."""
+        """The old tenant of each domain that it may still have, according to its spec and status."""
         names = {domain: compose.name_of(domain, self.former) for domain in self.order.claim.domains}
         return {
             domain: name
@@ -109,15 +109,15 @@ class Switch:
 
     @cached_property
     def tenants(self) -> tuple[WantedTenant, ...]:
-        """What is composed now: the old tenants that have domains, and the new ones."""
+        """The tenants to compose now: the old tenants that have domains, and the new ones."""
         names = frozenset((*self.holders.values(), *self._emptied))
         old = (each for each in compose.tenants(self.order, self.former) if each.resource_name in names)
         return (*map(self._old, old), *map(self._new, compose.tenants(self.order, self.asked)))
 
     @cached_property
     def _emptied(self) -> tuple[str, ...]:
-        """The old tenants that have given everything away. They stay while the new ones are being rolled out,
-        so that the claim tells of one change from its beginning to its end."""
+        """The old tenants without domains. They stay while the new ones are being rolled out, so that the
+        claim reports one change from start to end."""
         names = (compose.name_of(each, self.former) for each in self.order.claim.domains)
         targets = (self._target(domain) for domain in self.order.claim.domains)
         if not any(each and each.ready.reason == TenantReadyReason.DEPLOYING for each in targets):
@@ -127,10 +127,11 @@ class Switch:
 
     @cached_property
     def present(self) -> tuple[WantedTenant, ...]:
-        """What serves as it is: the old tenants, and those of the new ones that may have domains already."""
+        """The tenants that serve at present: the old ones, and those of the new ones that may have domains
+        already."""
         old = compose.tenants(self.order, self.former)
         if self.former is Isolation.PER_DOMAIN:
-            # A new domain would be one more tenant to take down again; it waits with the rest.
+            # A tenant for a new domain would have to be deleted again, so the domain waits with the others.
             old = tuple(each for each in old if each.resource_name in self.held)
         left = (_only(each, lambda domain: not self._moved(domain)) for each in old)
         new = (_only(each, self._asks) for each in compose.tenants(self.order, self.asked))
@@ -149,26 +150,27 @@ class Switch:
 
     @property
     def refused(self) -> str:
-        """What a tenant says that gets no further; empty where all do."""
+        """The message of a tenant that cannot continue; empty if there is none."""
         return next(self._refusals(), "")
 
     @property
     def unparkable(self) -> bool:
-        """A tenant cannot even have its parking name, so no domain can move between tenants that stay."""
+        """Whether a tenant cannot get its parking name, so that no domain can move between existing
+        tenants."""
         return any(
             self._parking(name) in seen.asked.domains and _denied(seen, reasons)
             for name, seen, reasons in self._parking_now()
         )
 
     def _parking_now(self) -> Iterator[tuple[str, ObservedTenant, frozenset[TenantReadyReason]]]:
-        """The tenants that do not have their parking name yet, with what would mean that they never will."""
+        """The tenants that do not have their parking name yet, with the reasons for which they never will."""
         for name in self._targets:
             seen = self.seen.get(name)
             if seen is not None and not seen.exists:
                 yield name, seen, _UNUSABLE
         for name in dict.fromkeys(self.holders.values()):
             if not self._parks(name):
-                # Of its domains, one that another tenant has by now is no matter of the parking name.
+                # A conflict may be about one of its domains that another tenant has by now.
                 yield name, self.held[name], _UNUSABLE - {TenantReadyReason.DOMAIN_CONFLICT}
 
     def _refusals(self) -> Iterator[str]:
@@ -186,7 +188,7 @@ class Switch:
         return tuple(dict.fromkeys(compose.name_of(domain, self.asked) for domain in self.holders))
 
     def _parking(self, name: str) -> str:
-        """The name that the tenant has been given; else the one that it would be given now."""
+        """The parking name that the tenant has; else the one that it would get now."""
         known = self._parkings.get(name)
         if known is not None:
             return known
@@ -201,14 +203,14 @@ class Switch:
 
     @cached_property
     def _change(self) -> str:
-        """Tells this change from earlier ones of the claim, whose names another team may have seen and have
-        by now: the old tenants are others each time, or their specs have changed since."""
-        # The one that is given a parking name first.
+        """Distinguishes this change from earlier ones of the claim, whose parking names another team may have
+        seen and taken. Each time, the old tenants differ or their specs have changed."""
+        # The old tenant that gets a parking name first.
         old = next(iter(self.holders.values()), "")
         return f"{self.held[old].id}/{self.held[old].generation}" if old else ""
 
     def _parks(self, name: str) -> bool:
-        """An old tenant can give its last domain away."""
+        """Whether an old tenant has its parking name, and so can give away its last domain."""
         return self._parking(name) in self.held[name].domain_states
 
     def _target(self, domain: str) -> ObservedTenant | None:
@@ -225,7 +227,7 @@ class Switch:
 
     @cached_property
     def _parked(self) -> frozenset[str]:
-        """Those with a parking name, and those that get one now."""
+        """The old tenants with a parking name, and those that get one now."""
         names = tuple(dict.fromkeys((*self.holders.values(), *self._emptied)))
         asked = [name for name in names if self._parking(name) in self.held[name].asked.domains]
         under_way = sum(not self._parks(name) or _rolls_out(self.held[name]) for name in asked)
@@ -233,7 +235,7 @@ class Switch:
         return frozenset((*asked, *new[: max(0, _AT_ONCE - under_way)]))
 
     def _leaves(self, domain: str) -> bool:
-        """The old tenant need not list the domain any more."""
+        """Whether the old tenant no longer needs to list the domain."""
         name, target = self.holders[domain], self._target(domain)
         if target is None or name not in self._parked:
             return False
@@ -243,8 +245,8 @@ class Switch:
         return self._arrived(target, domain) and _knows(source, domain)
 
     def _arrived(self, target: ObservedTenant, domain: str) -> bool:
-        """The new tenant has the domain. Where a claim is turned back, its status may be older than the loss
-        of the domain; so it must tell of a spec without its parking name, which a tenant has as long as it
+        """Whether the new tenant has the domain. After a revert, its status may be older than the loss of the
+        domain. So the status must be for a spec without its parking name, which a tenant has as long as it
         gives domains away."""
         parking = self._parking(compose.name_of(domain, self.asked))
         asked = target.asked.domains
@@ -268,7 +270,7 @@ class Switch:
         return replace(whole, domains=domains, takes=tuple(sorted(filter(None, ids))))
 
     def _comes(self, domain: str) -> bool:
-        """The new tenant lists the domain."""
+        """Whether the new tenant lists the domain."""
         name, target = self.holders.get(domain), self._target(domain)
         if name is None:
             return True
@@ -281,7 +283,8 @@ class Switch:
         return domain in target.asked.domains or (gives and self._open(target))
 
     def _open(self, target: ObservedTenant) -> bool:
-        """It is rolled out with all that it was asked for, so a domain that it gets is served at once."""
+        """Whether its current spec is rolled out, so that CloudFront serves a domain as soon as it gets
+        it."""
         spec, asked = self.order.claim.spec, target.asked
         wanted = WantedTenant("", tuple(asked.domains), not spec.suspended, asked.distribution_id, False)
         return live.judge(wanted, target, self.order.chosen).satisfied
@@ -299,14 +302,14 @@ def _only(whole: WantedTenant, chosen: Callable[[str], bool]) -> WantedTenant:
 
 
 def _has(target: ObservedTenant, source: ObservedTenant, domain: str) -> bool:
-    """The new tenant has a domain that the old one was asked to have, too."""
+    """Whether the new tenant has the domain, and the old one no longer lists it."""
     listed = domain in target.asked.domains and domain in target.domain_states
     return listed and domain not in source.domain_states
 
 
 def _knows(source: ObservedTenant, domain: str) -> bool:
-    """The old tenant is in no move of its own, by which it would just be getting the domain: it lists it, or
-    says that it lost it."""
+    """Whether the old tenant has had the domain, and is not just getting it in an earlier move: it lists the
+    domain, or reports that it lost it."""
     in_sync = source.condition(TenantConditionType.IN_SYNC)
     return (
         domain in source.domain_states
@@ -316,10 +319,11 @@ def _knows(source: ObservedTenant, domain: str) -> bool:
 
 
 def _said(tenant: ObservedTenant, condition: ObservedCondition) -> str:
-    # Each try has another request id, and a message that moved with each try would wake core every time.
+    # Each attempt has another request id, and a message that changed each time would trigger Crossplane each
+    # time.
     told = _REQUEST_ID.sub("", live.words(condition.message)).rstrip(".")
     quoted = told if len(told) <= _WORDS else told[:_WORDS] + "…"
-    return f"DistributionTenant {tenant.name} says: {quoted}."
+    return f"DistributionTenant {tenant.name} reports: {quoted}."
 
 
 def _rolls_out(seen: ObservedTenant) -> bool:

@@ -1,5 +1,4 @@
-"""The terms on which a claim is served: its plan's, with what the claim says on top of them, where the plan
-lets it."""
+"""The terms of a claim: its plan's fields, overridden by the claim's as far as the plan allows."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,14 +23,14 @@ from function.errors import refuse_claim
 from function.plans import ChosenPlan
 
 MOST_PARAMETERS = 50
-"""Parameters of one tenant that the managed resource takes."""
+"""Parameters of one tenant that the managed resource accepts."""
 MOST_TAGS = 50
-"""Tags of one tenant that the managed resource takes."""
+"""Tags of one tenant that the managed resource accepts."""
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What holds for one claim."""
+    """The terms of one claim."""
 
     certificate: CertificateChoice
     dns_mode: DnsMode
@@ -42,12 +41,12 @@ class Terms:
     tags: Mapping[str, str]
     on_delete: OnDelete
     kept: tuple[str, ...] = ()
-    """Domains that the plan does not allow and that the claim has in CloudFront already, sorted."""
+    """Domains that the plan does not allow, but that the claim already has in CloudFront; sorted."""
 
 
 def beyond(namespace: str, claim: Claim, plan: Plan) -> frozenset[str]:
-    """The domains that the claim asks for and its plan does not allow. Who has a parking name stops another
-    claim's change of isolation."""
+    """The domains of the claim that its plan does not allow. Parking names are among them, because a claim
+    that has one stops another claim's change of isolation."""
     return frozenset(
         each
         for each in claim.domains
@@ -56,14 +55,14 @@ def beyond(namespace: str, claim: Claim, plan: Plan) -> frozenset[str]:
 
 
 def agree(composite: Composite, claim: Claim, chosen: ChosenPlan, kept: frozenset[str]) -> Terms:
-    """What holds for the claim.
+    """The terms of the claim.
 
     Args:
-        composite: who asks.
-        claim: what is asked for.
+        composite: the claim's composite.
+        claim: the parsed claim.
         chosen: the claim's plan.
-        kept: domains that the plan does not allow, and that the claim has in CloudFront already: a plan that
-            is made narrower takes nothing down.
+        kept: domains that the plan does not allow, but that the claim already has in CloudFront. A restricted
+            plan does not interrupt them.
 
     Raises:
         Refused: with reason InvalidClaim and everything that the plan does not allow.
@@ -94,7 +93,8 @@ def _merge(composite: Composite, spec: TenantClaimSpec, plan: Plan, kept: frozen
 
 
 def _from_labels(composite: Composite, plan: Plan) -> dict[str, str]:
-    """The labels that the plan wants as tags; keys that belong to AWS or to us cannot be tags."""
+    """The labels that the plan maps to tags, except keys that are reserved for AWS, Crossplane or the
+    provider."""
     wanted = (key for key in plan.tags_from_labels or () if not key.lower().startswith(RESERVED_TAG_PREFIXES))
     labels = dict(composite.labels)
     return {key: labels[key] for key in wanted if key in labels}
@@ -138,13 +138,13 @@ def _denied_domains(
             instead = domains.allowed_in_words(chosen.plan.allow, namespace, domain)
             if parks:
                 instead = f"no name below {chosen.plan.parking_domain}, which is for changes of isolation"
-            # As it is stored: as it was written it may look just like one that is allowed.
+            # In its stored form, because the written form may look like an allowed domain.
             yield Problem(f"spec.domains[{index}]", f"{instead}, as plan {chosen.name} allows", shown(domain))
 
 
 def _impossible(claim: Claim, chosen: ChosenPlan, terms: Terms) -> Iterator[Problem]:
     if terms.dns_mode is DnsMode.MANAGED and chosen.plan.dns.config_ref is None:
-        expected = f"Manual, as plan {chosen.name} has no {chosen.path('dns.configRef')}"
+        expected = f"Manual, as {chosen.path('dns.configRef')} is not set"
         yield Problem("spec.dns.mode", expected, DnsMode.MANAGED)
     if terms.certificate.mode is CertificateMode.MANAGED:
         yield from domains.wildcards(claim.domains)

@@ -1,7 +1,7 @@
-"""Spans of calls, for OpenTelemetry; and the trace id of each, for the log.
+"""OpenTelemetry spans of calls, and the trace id of each call for the log.
 
-Crossplane core sends no trace context today; a proxy in between may (W3C Trace Context, the header
-`traceparent`). Where nobody collects spans, the id of such a trace is still in the log.
+Crossplane sends no trace context today; a proxy in between may (W3C Trace Context, header `traceparent`). The
+log has the trace id even if no spans are sent.
 """
 
 import re
@@ -12,27 +12,27 @@ from typing import Any, Final, Protocol
 from function.errors import StartupFailed
 
 ENDPOINT: Final = "OTEL_EXPORTER_OTLP_ENDPOINT"
-"""Environment variable that says where spans are sent, by gRPC; OpenTelemetry's others are honoured too."""
+"""Environment variable with the gRPC endpoint for spans. OpenTelemetry's other variables work too."""
 HEADER: Final = "traceparent"
 
 _TRACEPARENT: Final = re.compile("[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
 class Tracer(Protocol):
-    """Makes a span of each call."""
+    """Creates a span for each call."""
 
     def span(self, headers: Mapping[str, str]) -> AbstractContextManager[str]:
-        """The block is the call's span, a child of the one that the headers name; its trace's id, "" for
+        """Run the block in a span, a child of the span in the headers. Yields the trace id, or "" if there is
         none."""
         ...
 
     def stop(self) -> None:
-        """Send what was not sent yet."""
+        """Send the remaining spans."""
         ...
 
 
 class NoSpans:
-    """Nobody collects spans."""
+    """Sends no spans."""
 
     def span(self, headers: Mapping[str, str]) -> AbstractContextManager[str]:
         """As `Tracer.span`."""
@@ -64,16 +64,16 @@ class Spans:
             yield f"{span.get_span_context().trace_id:032x}"
 
     def stop(self) -> None:
-        """As `Tracer.stop`, for at most some seconds."""
+        """As `Tracer.stop`; takes a few seconds at most."""
         self._provider.force_flush(2000)
         self._provider.shutdown()
 
 
 def tracer(environment: Mapping[str, str]) -> Tracer:
-    """The tracer that the environment asks for.
+    """The tracer for the environment.
 
     Raises:
-        StartupFailed: it asks for spans, and OpenTelemetry's packages are not installed.
+        StartupFailed: the environment requests spans, but OpenTelemetry is not installed.
     """
     if not environment.get(ENDPOINT):
         return NoSpans()

@@ -1,6 +1,6 @@
-"""Requests that are too deep to be read. Crossplane sends objects of any depth, and protobuf for Python reads
-a hundred messages inside each other, three for each level of JSON. What can be read says whose request it is,
-and what of it is too deep.
+"""Requests that are nested too deeply to be read. Crossplane sends objects of any depth, but protobuf for
+Python reads at most a hundred nested messages, and each level of JSON takes three. The readable part shows
+which composite the request is for, and which object is nested too deeply.
 """
 
 from collections.abc import Iterator
@@ -14,45 +14,47 @@ from google.protobuf.struct_pb2 import Struct, Value
 from function.wire import sized
 
 LEVELS: Final = 30
-"""Levels of JSON that can be read anywhere in a request."""
+"""Levels of JSON that are readable anywhere in a request."""
 _NAMED: Final = 2
-"""Levels below an object that are named where it is too deep further down: `metadata.managedFields`."""
+"""Levels of the path that a message shows for an object that is nested too deeply:
+`metadata.managedFields`."""
 
 _AROUND: Final = 3
-"""Lists, of two messages each, that stand for the messages around an object of a request, and some more."""
+"""Number of lists, of two messages each, that simulate the messages around an object in a request, with some
+to spare."""
 
 _META, _OBSERVED, _DESIRED, _INPUT, _CONTEXT = 1, 2, 3, 4, 5
 _COMPOSITE, _RESOURCES = 1, 2
 _KEY, _VALUE = 1, 2
 _FIRST: Final = 1
 _STRUCT_VALUE, _LIST_VALUE = 5, 6
-"""Numbers of fields in RunFunctionRequest, State, a map's entry, a message with one field, and Value."""
+"""Field numbers in RunFunctionRequest, State, a map's entry, a message with one field, and Value."""
 _LONGEST: Final = 63
 _VARINT, _FIXED_64, _BYTES, _FIXED_32 = 0, 1, 2, 5
-"""Types on the wire (Protocol Buffers Documentation, "Encoding")."""
+"""Wire types (Protocol Buffers Documentation, "Encoding")."""
 
 
 @dataclass
 class Remains:
-    """What could be read."""
+    """The readable part of a request."""
 
     tag: str = ""
     composite: Struct = field(default_factory=Struct)
-    """The composite, without what is too deep."""
+    """The composite, without the fields that are nested too deeply."""
     deep: set[str] = field(default_factory=set)
 
     @property
     def message(self) -> str:
-        """What is too deep, and for what."""
+        """What is nested too deeply, and the limit."""
         where = min(self.deep, default="An object of the request")
         return f"{where} has more than {LEVELS} levels of objects and lists, which the function cannot read."
 
 
 def salvage(request: bytes) -> Remains:
-    """Read what can be read.
+    """Read the readable part of a request.
 
     Raises:
-        DecodeError: it is no request at all.
+        DecodeError: it is not a request.
     """
     remains = Remains()
     try:
@@ -84,7 +86,7 @@ def _read_state(state: bytes, remains: Remains, *, observed: bool) -> None:
 
 
 def _read(struct: bytes, where: str, remains: Remains, path: str = "", levels: int = _NAMED) -> Struct:
-    """The object without what is too deep, which is noted."""
+    """The object without the fields that are nested too deeply; those are recorded in `remains`."""
     if _fits(sized(_STRUCT_VALUE, struct), levels):
         return Struct.FromString(struct)
     read = Struct()
@@ -107,7 +109,7 @@ def _read_value(value: bytes, into: Value, where: str, remains: Remains, path: s
 
 
 def _fits(value: bytes, levels: int) -> bool:
-    """It can be read, and would be inside as many messages as it was in."""
+    """Whether it is readable inside as many messages as in its request."""
     for _ in range(_AROUND + 2 * (_NAMED - levels)):
         value = sized(_LIST_VALUE, sized(_FIRST, value))
     try:
@@ -122,7 +124,7 @@ def _all(message: bytes, wanted: int) -> Iterator[bytes]:
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, bytes]]:
-    """The fields of a message that have a length, by their numbers; all others are passed over."""
+    """The length-delimited fields of a message, by number; all others are skipped."""
     place = 0
     while place < len(message):
         tag, place = _varint(message, place)

@@ -1,7 +1,7 @@
-"""JSON in protobuf's wire format, as a Struct has it.
+"""Write JSON in protobuf's wire format, as a Struct.
 
-`Struct.update` of protobuf's own library makes a message of each value, which was a fifth of what an answer
-costs. The format stands in google/protobuf/struct.proto and
+`Struct.update` of the protobuf library creates a message for each value, which took a fifth of the time for a
+response. The format is defined in google/protobuf/struct.proto and
 https://protobuf.dev/programming-guides/encoding/, and does not change.
 """
 
@@ -11,10 +11,10 @@ from struct import pack
 from typing import Any, Final
 
 _SHORT: Final = 0x80
-"""The length from which on it takes more than one byte to write it."""
+"""The smallest length that takes more than one byte."""
 _LENGTHS: Final = tuple(bytes([length]) for length in range(_SHORT))
 
-# Tags of fields: the number, and how the value is written.
+# Tags of fields: field number and wire type.
 _ENTRY: Final = b"\x0a"
 _KEY: Final = b"\x0a"
 _VALUE: Final = b"\x12"
@@ -28,17 +28,17 @@ _TRUE: Final = b"\x20\x01"
 _FALSE: Final = b"\x20\x00"
 
 _TEXTS: Final = tuple(bytes([length + 2]) + _STRING + bytes([length]) for length in range(_SHORT - 2))
-"""What stands before a text of some length that is the value of an entry, with the value's own length."""
+"""The bytes before a short string that is the value of an entry, by its length."""
 _KEYS: Final = 1024
-"""Keys of objects that are kept written: those of our own objects, and common ones of parameters and tags."""
+"""Encoded keys that are cached: those of our own objects, and common ones of parameters and tags."""
 
 
 def struct(json: Mapping[str, Any]) -> bytes:
-    """A Struct.
+    """The object as a Struct, serialized.
 
     Raises:
-        TypeError: there is something in it that JSON does not have.
-        UnicodeEncodeError: a text is none.
+        TypeError: it contains a value that is not JSON.
+        UnicodeEncodeError: a string is not valid Unicode.
     """
     written: list[bytes] = []
     for key, item in json.items():
@@ -49,12 +49,12 @@ def struct(json: Mapping[str, Any]) -> bytes:
 
 
 def field(key: str, fields: bytes) -> bytes:
-    """A Struct with one field, an object. Structs are joined like bytes; of two fields of one name the last
-    counts.
+    """A Struct with one field, an object. Concatenating such bytes merges the Structs; of two fields with one
+    name, the last one counts.
 
     Args:
         key: the field's name.
-        fields: the object, as a Struct.
+        fields: the object, as a serialized Struct.
     """
     value = _STRUCT + _varint(len(fields)) + fields
     entry = _key(key) + _varint(len(value)) + value
@@ -69,7 +69,7 @@ def _key(key: str) -> bytes:
 
 def _sized_value(item: Any) -> bytes:
     if isinstance(item, str):
-        # Most values are short texts.
+        # Most values are short strings.
         text = item.encode()
         length = len(text)
         if length < len(_TEXTS):
@@ -94,21 +94,21 @@ def _value(item: Any) -> bytes:
         return _TRUE if item else _FALSE
     if isinstance(item, int | float):
         return _NUMBER + pack("<d", item)
-    raise TypeError(f"expected a value of JSON, got {type(item).__name__}")
+    raise TypeError(f"expected a JSON value, got {type(item).__name__}")
 
 
 def sized(number: int, content: bytes) -> bytes:
-    """A field with a length: a text, bytes, or a message.
+    """A length-delimited field: a string, bytes, or a message.
 
     Args:
-        number: of the field, at most 15.
-        content: what stands in it.
+        number: the field number, at most 15.
+        content: the value.
     """
     return _LENGTHS[number << 3 | _SIZED] + _varint(len(content)) + content
 
 
 _SIZED: Final = 2
-"""Wire type of a field with a length."""
+"""Wire type of a length-delimited field."""
 
 
 def _varint(number: int) -> bytes:

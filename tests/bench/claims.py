@@ -137,7 +137,7 @@ def composite(size: int, state: str, plan: str) -> dict[str, Any]:
             "conditions": [
                 _told("Live", *_LIVE.get(state, ("True", "Live", "Every domain is served."))),
                 _told(
-                    "Reconciling", *_RECONCILING.get(state, ("False", "Stable", "No change is on its way."))
+                    "Reconciling", *_RECONCILING.get(state, ("False", "Stable", "No change is in progress."))
                 ),
                 _told("Degraded", "False", "Recovered", "Nothing needs attention."),
                 _told("Suspended", "False", "Active", "The claim is not suspended."),
@@ -154,7 +154,7 @@ _RECONCILING = {
     ROLLING_OUT: (
         "True",
         "Updating",
-        "A change is being rolled out. Nobody needs to act, unless another condition says so.",
+        "A change is being rolled out. No action is needed unless another condition says so.",
     )
 }
 

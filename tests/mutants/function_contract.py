@@ -190,8 +190,8 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
     Mutation(
         "a pause of an earlier spec is none",
         "live.py",
-        "what it was not told of.\n    if paused(view.seen):\n",
-        "what it was not told of.\n    if paused(view.seen) and view.current(synced):\n",
+        "after the pause.\n    if paused(view.seen):\n",
+        "after the pause.\n    if paused(view.seen) and view.current(synced):\n",
         "nobody needs to act, and nothing ever happens",
         ("unit/function/test_cases.py",),
     ),

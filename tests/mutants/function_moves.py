@@ -118,8 +118,8 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     Mutation(
         "the confirmation names no domains",
         "moves.py",
-        'f"{because}. These domains are not served for some minutes: {_names(tuple(switch.holders))}. That "',
-        'f"{because}. The domains are not served for some minutes. That "',
+        "{because}. These domains are not served for some minutes: {_names(tuple(switch.holders))}. The gap",
+        "{because}. The domains are not served for some minutes. The gap",
         "somebody confirms without knowing what goes dark",
         (f"{_SWITCHES}::test_where_no_domain_can_move_the_claim_is_told_what_goes_dark_and_why",),
     ),

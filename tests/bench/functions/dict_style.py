@@ -14,7 +14,7 @@ from crossplane.function.proto.v1 import run_function_pb2_grpc as grpcv1
 
 PHASES = {"Live": "Live", "Deploying": "Deploying", "Creating": "Pending", "IssuingCertificate": "Issuing"}
 """By reasons of Live, the most urgent last; any other is a failure."""
-RECORDS = "Make the records of status.dnsInstructions, where there are any."
+RECORDS = "Create the records of status.dnsInstructions, if there are any."
 
 
 class Composer(grpcv1.FunctionRunnerService):
@@ -96,9 +96,9 @@ def judge(looked: dict, ready: dict, synced: dict) -> tuple[str, str]:
     if synced.get("status") == "False" and looked["current"] and ready.get("status") != "False":
         return "Failed", synced["message"]
     if ready.get("status") == "True":
-        return "Deploying", "The change is on its way to CloudFront. Nobody needs to act."
+        return "Deploying", "The change is being applied in CloudFront. No action is needed."
     if ready.get("status") != "False":
-        return "Creating", "The tenant is being created. Nobody needs to act."
+        return "Creating", "The tenant is being created. No action is needed."
     if ready["reason"] == "CertificatePending":
         return "IssuingCertificate", f"{ready['message']} {RECORDS}"
     return ready["reason"], ready["message"]
@@ -146,7 +146,7 @@ def tell(rsp: fnv1.RunFunctionResponse, claim: dict, looked: list[dict], live: t
             "Reconciling",
             True,
             "Creating",
-            "Tenants are being created. Nobody needs to act, unless another condition says so.",
+            "Tenants are being created. No action is needed unless another condition says so.",
         )
     elif any(t not in failed and rolls_out(t) for t in looked):
         condition(
@@ -154,10 +154,10 @@ def tell(rsp: fnv1.RunFunctionResponse, claim: dict, looked: list[dict], live: t
             "Reconciling",
             True,
             "Updating",
-            "A change is being rolled out. Nobody needs to act, unless another condition says so.",
+            "A change is being rolled out. No action is needed unless another condition says so.",
         )
     else:
-        condition(rsp, "Reconciling", False, "Stable", "No change is on its way.")
+        condition(rsp, "Reconciling", False, "Stable", "No change is in progress.")
     if failed:
         message = f"{failed[0]['domain']}: {failed[0]['found'][1]}"
         condition(rsp, "Degraded", True, "TenantFailed", message)

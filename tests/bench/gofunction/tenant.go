@@ -41,8 +41,8 @@ type finding struct{ reason, message string }
 
 var (
 	served    = finding{"Live", "Every domain is served."}
-	creating  = finding{"Creating", "The tenant is being created. Nobody needs to act."}
-	changing  = finding{"Deploying", "The change is on its way to CloudFront. Nobody needs to act."}
+	creating  = finding{"Creating", "The tenant is being created. No action is needed."}
+	changing  = finding{"Deploying", "The change is being applied in CloudFront. No action is needed."}
 	phases    = map[string]string{"Live": "Live", "Deploying": "Deploying", "Creating": "Pending", "IssuingCertificate": "Issuing"}
 	urgencies = []string{"Live", "Deploying", "Creating", "IssuingCertificate"}
 )
@@ -115,7 +115,7 @@ func (t *tenant) judge() finding {
 	case ready.status != "False":
 		return creating
 	case ready.reason == "CertificatePending":
-		return finding{"IssuingCertificate", ready.message + " Make the records of status.dnsInstructions, where there are any."}
+		return finding{"IssuingCertificate", ready.message + " Create the records of status.dnsInstructions, if there are any."}
 	default:
 		return finding{ready.reason, ready.message}
 	}
@@ -180,11 +180,11 @@ func tell(rsp *fnv1.RunFunctionResponse, xr *composite.Unstructured, tenants []*
 	set(rsp, live.live(), "Live", live.reason, live.message)
 	switch {
 	case slices.ContainsFunc(tenants, func(t *tenant) bool { return !t.seen }):
-		set(rsp, true, "Reconciling", "Creating", "Tenants are being created. Nobody needs to act, unless another condition says so.")
+		set(rsp, true, "Reconciling", "Creating", "Tenants are being created. No action is needed unless another condition says so.")
 	case slices.ContainsFunc(tenants, func(t *tenant) bool { return !t.found.failed() && t.rollsOut() }):
-		set(rsp, true, "Reconciling", "Updating", "A change is being rolled out. Nobody needs to act, unless another condition says so.")
+		set(rsp, true, "Reconciling", "Updating", "A change is being rolled out. No action is needed unless another condition says so.")
 	default:
-		set(rsp, false, "Reconciling", "Stable", "No change is on its way.")
+		set(rsp, false, "Reconciling", "Stable", "No change is in progress.")
 	}
 	if i := slices.IndexFunc(tenants, func(t *tenant) bool { return t.found.failed() }); i >= 0 {
 		set(rsp, true, "Degraded", "TenantFailed", tenants[i].domain+": "+tenants[i].found.message)

@@ -84,7 +84,7 @@ _NO_WAF = (
     "expected the ARN of a WAFv2 web ACL of scope CLOUDFRONT: "
     "arn:aws:wafv2:us-east-1:<account>:global/webacl/<name>/<id>"
 )
-_TAG_PREFIX = "expected tag keys that do not begin with aws:, crossplane- or edgetenants"
+_TAG_PREFIX = "expected tag keys that do not start with aws:, crossplane- or edgetenants"
 _TAG_LENGTH = "expected tag keys of 1 to 128 characters"
 _PARAMETER = "expected parameter names of 1 to 128 letters, digits, - and _"
 _ASKED = "expected a domain name such as www.example.com, without scheme, port, path or spaces"
@@ -225,7 +225,7 @@ CEL_CASES: tuple[Case, ...] = (
     ),
     # TenantClaim
     Case(
-        "adopting one tenant", CLAIMS, "expected isolation Shared with adopt, as one tenant is taken over",
+        "adopting one tenant", CLAIMS, "expected isolation Shared with adopt, as the claim adopts one tenant",
         claim(adopt={"tenantId": "dt_1"}), claim(adopt={"tenantId": "dt_1"}, isolation="PerDomain"),
     ),
     Case(

@@ -23,7 +23,7 @@ PLAN_CASES: dict[str, tuple[Any, list[str]]] = {
     ),
     "misspelt": (
         {"plans": {"standard": {**PLAN, "certifcate": {}}}},
-        ["plans.standard.certifcate: expected certificate (is that what was meant?), got an unknown field"],
+        ["plans.standard.certifcate: expected certificate (did you mean that?), got an unknown field"],
     ),
     "no field of that kind": (
         {"plans": {"standard": {**PLAN, "allow": {"zzz": 1}}}},
@@ -37,9 +37,9 @@ PLAN_CASES: dict[str, tuple[Any, list[str]]] = {
     "every problem at once": (
         {"plans": {"a": {"distributionId": 7}, "b": {**PLAN, "dns": {"mode": "Auto"}}}, "ttl": "1x"},
         [
-            "plans.a.distributionId: expected a text, got 7",
+            "plans.a.distributionId: expected a string, got 7",
             "plans.b.dns.mode: expected 'Managed' or 'Manual', got \"Auto\"",
-            'ttl: expected a text that matches ^([0-9]+(ms|s|m|h))+$, got "1x"',
+            'ttl: expected a string that matches ^([0-9]+(ms|s|m|h))+$, got "1x"',
         ],
     ),
     "text is no number": (
@@ -48,7 +48,7 @@ PLAN_CASES: dict[str, tuple[Any, list[str]]] = {
     ),
     "a broken number": (
         {"plans": {"a": {**PLAN, "allow": {"maxDomains": 5.5}}}},
-        ["plans.a.allow.maxDomains: expected a whole number, got 5.5"],
+        ["plans.a.allow.maxDomains: expected an integer, got 5.5"],
     ),
     "out of bounds": (
         {"plans": {"a": {**PLAN, "allow": {"maxPerDomain": 101, "onDelete": []}}}},
@@ -65,7 +65,7 @@ PLAN_CASES: dict[str, tuple[Any, list[str]]] = {
         {"plans": {"a": {**PLAN, "name": "{cluster}-{name}"}}},
         [
             (
-                "plans.a.name: expected letters, digits, - and . around {name} and, if wanted, {namespace}, "
+                "plans.a.name: expected letters, digits, - and . around {name} and, optionally, {namespace}, "
                 'got "{cluster}-{name}"'
             )
         ],
@@ -74,7 +74,7 @@ PLAN_CASES: dict[str, tuple[Any, list[str]]] = {
         {"plans": {"a": {**PLAN, "name": "{namespace}"}}},
         [
             (
-                "plans.a.name: expected letters, digits, - and . around {name} and, if wanted, {namespace}, "
+                "plans.a.name: expected letters, digits, - and . around {name} and, optionally, {namespace}, "
                 'got "{namespace}"'
             )
         ],
@@ -109,7 +109,7 @@ def test_bad_plans(value: Any, expected: list[str]) -> None:
 
 def test_an_odd_plan_name_is_named() -> None:
     (problem,) = problems(tenantplans.parse, {"plans": {"a b": PLAN}})
-    assert problem.startswith('plans["a b"]: expected a text that matches')
+    assert problem.startswith('plans["a b"]: expected a string that matches')
 
 
 CLAIM_CASES: dict[str, tuple[Any, list[str]]] = {
@@ -117,7 +117,7 @@ CLAIM_CASES: dict[str, tuple[Any, list[str]]] = {
     "empty domains": ({"domains": []}, ["spec.domains: expected at least 1 item, got []"]),
     "unknown field": (
         {"domains": ["a.de"], "parametres": {}},
-        ["spec.parametres: expected parameters (is that what was meant?), got an unknown field"],
+        ["spec.parametres: expected parameters (did you mean that?), got an unknown field"],
     ),
     "unknown mode": (
         {"domains": ["a.de"], "certificate": {"mode": "Auto"}},
@@ -127,7 +127,7 @@ CLAIM_CASES: dict[str, tuple[Any, list[str]]] = {
         {"domains": ["Bücher.de", "xn--bcher-kva.DE"]},
         [
             (
-                "spec.domains: expected no duplicates (Bücher.de and xn--bcher-kva.DE are one name), "
+                "spec.domains: expected no duplicates (Bücher.de and xn--bcher-kva.DE are the same name), "
                 'got ["Bücher.de", "xn--bcher-kva.DE"]'
             )
         ],
@@ -161,7 +161,7 @@ def test_the_field_that_was_meant_is_looked_for_only_so_often(monkeypatch: pytes
 
     assert len(looked) == 20
     assert len(found) == 2000
-    assert found[19] == "spec.domain19: expected domains (is that what was meant?), got an unknown field"
+    assert found[19] == "spec.domain19: expected domains (did you mean that?), got an unknown field"
     assert found[20] == "spec.domain20: expected a known field, got an unknown field"
 
 
@@ -220,7 +220,7 @@ def test_a_default_plan_that_is_broken_stays_the_default() -> None:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        ({"plans": {"a": PLAN}, "ttl": 5}, ["ttl: expected a text, got 5"]),
+        ({"plans": {"a": PLAN}, "ttl": 5}, ["ttl: expected a string, got 5"]),
         ({"plans": {"a": PLAN}, "defaultPlan": 7}, ["defaultPlan: expected one of a, got 7"]),
         ({"plans": "a"}, ['plans: expected an object, got "a"']),
     ],

@@ -180,7 +180,8 @@ def test_a_claim_of_a_broken_plan_is_told_what_is_wrong_with_the_plan(put: Any) 
 
     done = run(put("claim.yaml", claim), "--plans", put("plans.yaml", BROKEN_PLANS))
 
-    assert "TenantClaim acme: The platform's plan gold is broken: plans.gold.distributionId: " in done.output
+    wrong = "Plan gold is invalid; the platform team must correct it: plans.gold.distributionId: "
+    assert f"TenantClaim acme: {wrong}" in done.output
     assert "expected The" not in done.output
 
 
@@ -360,7 +361,7 @@ def test_a_claim_and_what_was_made_of_it_ask_for_its_domain_once(put: Any, tmp_p
             claim("Acme", "a.example.com", plan="silver"),
             ["metadata.name: expected a name", "spec.plan: expected one of gold"],
         ),
-        (claim("acme", plan=7), ["spec.plan: expected a text", "spec.domains: expected at least 1 item"]),
+        (claim("acme", plan=7), ["spec.plan: expected a string", "spec.domains: expected at least 1 item"]),
         (
             claim("acme", plan="silver"),
             ["spec.domains: expected at least 1 item", "spec.plan: expected one of"],

@@ -66,7 +66,7 @@ def test_what_is_no_text_is_refused(value: object) -> None:
     rsp = building.run(building.request(spec={"domains": [value]}))
 
     assert building.live(rsp)[1:] == ("InvalidClaim", building.live(rsp)[2])
-    assert "spec.domains[0]: expected a text" in building.live(rsp)[2]
+    assert "spec.domains[0]: expected a string" in building.live(rsp)[2]
 
 
 def test_the_order_in_which_domains_are_asked_for_does_not_move_what_is_composed() -> None:

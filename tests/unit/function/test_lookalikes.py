@@ -23,9 +23,9 @@ def told(domain: str) -> str:
         ("xn--cme-5cd.com", "mixes Cyrillic and Latin letters and looks like acme"),
         (f"www.{CYRILLIC_A}cme.example.com", "looks like acme"),
         (f"*.{CYRILLIC_A}cme.com", "looks like acme"),
-        (ACME, "has Cyrillic letters only and looks like ace"),
-        ("\u03bf\u03c1\u03c4.com", "has Greek letters only and looks like opt"),
-        ("\u0578\u0585.com", "has Armenian letters only and looks like no"),
+        (ACME, "has only Cyrillic letters and looks like ace"),
+        ("\u03bf\u03c1\u03c4.com", "has only Greek letters and looks like opt"),
+        ("\u0578\u0585.com", "has only Armenian letters and looks like no"),
         ("b\u00fccher\u0430.de", "mixes Cyrillic and Latin letters"),
     ],
 )
@@ -53,7 +53,7 @@ def test_it_is_not(domain):
 
 def test_both_forms_are_named():
     (found,) = lookalikes.among(("xn--cme-5cd.com",))
-    assert str(found).startswith(f"xn--cme-5cd.com reads {CYRILLIC_A}cme.com, which mixes")
+    assert str(found).startswith(f"xn--cme-5cd.com is displayed as {CYRILLIC_A}cme.com, which mixes")
 
 
 def test_what_cannot_be_decoded_is_not_told_of():

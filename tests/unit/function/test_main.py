@@ -88,7 +88,7 @@ def test_serves_until_a_signal_and_exits_with_0(pki: Pki, stop: signal.Signals) 
     events = [json.loads(line) for line in log.splitlines()]
     assert [each["event"] for each in events] == [
         "composed",
-        "stopping; another signal ends at once",
+        "stopping; a second signal exits immediately",
         "stopped",
     ]
     assert events[0]["xr_name"] == "acme"

@@ -51,7 +51,7 @@ def test_what_an_earlier_step_wants_under_our_name_is_not_replaced_silently() ->
     rsp = building.run(req)
 
     assert building.results(rsp) == [["FATAL", "Failed"]]
-    assert "an earlier step composes a ConfigMap under the name tenant" in rsp.results[0].message
+    assert "an earlier step composes a ConfigMap with the name tenant" in rsp.results[0].message
     assert building.live(rsp)[:2] == ("True", "Live")
     assert rsp.desired == req.desired
 

@@ -212,9 +212,9 @@ def test_what_is_refused_waits_for_the_claim_which_is_told_what_goes_dark() -> N
     assert (status, reason) == ("True", "AwaitingApproval")
     assert building.live(rsp)[2].startswith("Every domain is served. The change of spec.isolation waits.")
     assert building.live(rsp)[2].endswith("Blocked says what waits.")
-    assert "not served from when an old tenant lets go" in message
+    assert "not served for seconds to minutes, from their removal" in message
     assert "a.example.com, b.example.com, c.example.com" in message
-    assert "AWS refuses (DomainConflict). Once that is mended" in message
+    assert "AWS refuses (DomainConflict). It resumes once that is fixed" in message
     assert building.conditions(cloud.round())["Blocked"][2] == message, "each try has the same words"
     assert cloud.served >= {A, B, C}
     cloud.confirmed = "44e158d5cc"
@@ -236,7 +236,7 @@ def test_what_to_do_is_told_however_many_and_long_the_domains_are(
         rsp = cloud.round()
     message = building.conditions(rsp)["Blocked"][2]
     assert f"{LONG[0]}, {LONG[1]}, " in message
-    ends = "or the claim must give that up." if allow else "or take the change back."
+    ends = "or remove that from spec.domains." if allow else "Otherwise, revert the change."
     assert message.endswith(ends)
     assert ("edgetenants.io/confirm: 44e158d5cc" in message) != bool(allow)
 
@@ -316,7 +316,7 @@ def test_no_gap_for_a_domain_that_the_plan_would_not_allow_anew(parking: dict[st
         assert cloud.served >= {A, B, C}
     status, _, message = building.conditions(rsp)["Blocked"]
     assert status == "True"
-    assert "plan standard must allow c.example.com" in message
+    assert "have plan standard allow c.example.com" in message
     cloud.plan = parking
     cloud.settle()
     assert homes(cloud) == home("PerDomain", [A, B, C])

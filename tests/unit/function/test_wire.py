@@ -59,7 +59,7 @@ def test_members_of_enums_are_their_texts() -> None:
 
 
 def test_what_json_does_not_have_is_refused() -> None:
-    with pytest.raises(TypeError, match="expected a value of JSON, got bytes"):
+    with pytest.raises(TypeError, match="expected a JSON value, got bytes"):
         wire.struct({"a": [b"x"]})
     with pytest.raises(UnicodeEncodeError):
         wire.struct({"a": "\ud800"})

@@ -115,7 +115,7 @@ def test_a_look_that_is_not_permitted_is_told_on_the_resource_that_serves_all_th
     world = refused_world()
     assert world.ready() == ("True", "Available")
     assert unseen(world) == (
-        "Whether the records of status.dnsInstructions are in place is not known: VerifyDnsConfiguration: "
+        "The state of the records of status.dnsInstructions is unknown: VerifyDnsConfiguration: "
         "AccessDenied: not authorized to verify. Permit it in the IAM policy of these credentials "
         "(docs/iam.md). Looked at again within an hour; at once where the annotation "
         "crossplane.io/reconcile-requested-at is set to anything new."
