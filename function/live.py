@@ -272,19 +272,23 @@ def _saying(found: Finding, dns: str) -> Finding:
 
 
 def says_unseen(message: str) -> bool:
-    """Whether Live said that the provider may not check the records, and has never seen them in place."""
-    return DNS_UNSEEN in message and _ONCE_IT_LEADS in message
+    """Whether Live said that the provider has not checked the records yet, or may not check them, and has
+    never seen them in place."""
+    return _ONCE_IT_LEADS in message and (DNS_UNSEEN in message or _UNCHECKED in message)
 
 
 _ONCE_IT_LEADS: Final = "Visitors get there once DNS leads to"
+_UNCHECKED: Final = "The provider has not checked them yet."
 
 
 def _leading_there(seen: ObservedTenant) -> str:
-    if all(each.get("state") == RecordState.PRESENT for each in seen.instructions):
+    states = {each.get("state") for each in seen.instructions}
+    if states <= {RecordState.PRESENT}:
         return ""
+    unchecked = f" {_UNCHECKED}" if states == {RecordState.UNKNOWN} else ""
     return (
         f" {_ONCE_IT_LEADS} {seen.routing_endpoint or 'CloudFront'}: create the records of "
-        f"{_RECORDS} that do not exist yet."
+        f"{_RECORDS} that do not exist yet.{unchecked}"
     )
 
 

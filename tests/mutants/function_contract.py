@@ -116,6 +116,14 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
         ("unit/function/test_cases.py",),
     ),
     Mutation(
+        "what nobody has checked yet is lost",
+        "live.py",
+        " and (DNS_UNSEEN in message or _UNCHECKED in message)",
+        " and DNS_UNSEEN in message",
+        "a claim that adopts a tenant is an alert before its records can be made",
+        ("unit/function/test_cases.py",),
+    ),
+    Mutation(
         "a lost record makes no event",
         "response.py",
         "        DegradedReason.DNS_RECORD_LOST,\n",
