@@ -1,1 +1,1 @@
-"""The provider: DistributionTenants against CloudFront."""
+"""The provider: reconciles DistributionTenants and ConnectionGroups with CloudFront."""

@@ -1,8 +1,8 @@
-"""Write docs/iam.md and an example policy from the calls that the code makes; run as
+"""Generate docs/iam.md and an example policy from the calls that the code makes:
 `python -m provider.iampage [--check]`.
 
-Which operations are called is read from the code itself: each call stands in a `failing("Operation")` block.
-With --check nothing is written: the exit code is 1 where one of the two is stale.
+The operations are read from the code itself: each call is in a `failing("Operation")` block. With --check it
+writes nothing and exits with 1 if one of the two files is stale.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ __all__ = ["called", "example", "main", "page", "policy"]
 
 PAGE: Final = Path(__file__).parent.parent / "docs/iam.md"
 EXAMPLE: Final = Path(__file__).parent.parent / "examples/provider/iam-policy.json"
-"""One policy for all features but the command line's and roles, for a first try."""
+"""One policy for all features except the command line's and roles, for a first try."""
 _CODE: Final = Path(__file__).parent
 _BY_BOTOCORE: Final = ("AssumeRole", "AssumeRoleWithWebIdentity")
-"""Calls that botocore makes by itself, for provider configs with roles."""
+"""Calls that botocore makes for provider configs with roles."""
 _NEEDED: Final = (Feature.TENANTS, Feature.ENDPOINTS)
 _FREE: Final = "sts:GetCallerIdentity"
-"""AWS permits it to everybody, whatever the policies say."""
+"""AWS permits it to every identity, whatever the policies say."""
 
 _HEADER: Final = (
     "<!-- Generated from provider/cloudfront/aws/operations.py by `make generate`; do not edit. -->\n\n"
 )
 _INTRODUCTION: Final = """\
-# What the provider may do in AWS
+# AWS permissions of the provider
 
-The policies below are made from the calls that the code makes, and are no wider. Put your account's id for
-`ACCOUNT`. Take the first policy, and of the others those whose feature you use: what a missing one means
-stands beside it. An action that is missing shows as `AccessDenied` with the name of the call in the message
-of `Synced`, and is tried again by itself.
+The policies below are generated from the calls that the code makes, and permit nothing else. Replace
+`ACCOUNT` with the id of your account. Use the first policy, and the policies of the features that you need;
+each section says what does not work without it. If a permission is missing, the message of `Synced` contains
+`AccessDenied` and the name of the call, and the provider retries.
 
-To let the provider look and never write, take the policy [Only to look](#only-to-look) alone, with
+To let the provider observe AWS without writing to it, use the policy [Read only](#read-only) alone, with
 `--read-only` or `writes: Frozen`.
 """
 
 
 def called() -> frozenset[str]:
-    """The operations that the code calls."""
+    """Return the operations that the code calls."""
     found = set(_BY_BOTOCORE)
     for file in sorted(_CODE.rglob("*.py")):
         found.update(_named(ast.parse(file.read_text(encoding="utf-8"))))
@@ -62,7 +62,7 @@ def _named(tree: ast.AST) -> Iterator[str]:
 
 
 def grants(feature: Feature) -> tuple[Grant, ...]:
-    """What the calls of the code need for a feature; nothing for one that no call is made for."""
+    """Return the permissions that the code's calls need for a feature; none if no call belongs to it."""
     if feature not in _there():
         return ()
     needed = {
@@ -75,7 +75,7 @@ def grants(feature: Feature) -> tuple[Grant, ...]:
 
 
 def _there() -> frozenset[Feature]:
-    """The features that have a call of their own, and those that tenants have without one."""
+    """Return the features that have their own calls, and those that tenants use without one."""
     own = {operation.grants[0].feature for operation in _operations() if operation.grants}
     return frozenset({Feature.WEB_ACLS, Feature.VPC_ORIGINS, *own})
 
@@ -86,7 +86,7 @@ def _operations() -> Iterator[Operation]:
 
 
 def policy(granted: Iterable[Grant], sid: str) -> dict[str, Any]:
-    """An IAM policy with a statement for each kind of resource."""
+    """Return an IAM policy with a statement for each kind of resource."""
     by_resource: defaultdict[Resource, set[str]] = defaultdict(set)
     for grant in granted:
         by_resource[grant.resource].add(grant.action)
@@ -103,12 +103,12 @@ def policy(granted: Iterable[Grant], sid: str) -> dict[str, Any]:
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     return _HEADER + "\n".join((_INTRODUCTION, *_sections(), _table(), _reading(), _roles()))
 
 
 def example() -> str:
-    """One policy with a statement for each feature."""
+    """Return one policy with a statement for each feature."""
     statements = [
         {
             "Sid": _sid(feature),
@@ -125,8 +125,8 @@ def example() -> str:
 def _sections() -> Iterator[str]:
     optional = [f for f in Feature if f not in (*_NEEDED, Feature.IDENTITY)]
     needed = [grant for feature in _NEEDED for grant in grants(feature)]
-    words = "Tenants, their tags, where DNS must lead, and which parent is missing."
-    yield _section("Needed", words, policy(needed, "Tenants"))
+    words = "Manage tenants and their tags, find their DNS targets, and report a missing parent."
+    yield _section("Required", words, policy(needed, "Tenants"))
     for feature in optional:
         if granted := grants(feature):
             yield _section(feature.value, _said(feature), policy(granted, _sid(feature)))
@@ -143,19 +143,20 @@ def _reading() -> str:
         for grant in operation.grants
         if not operation.writes and grant.feature is not Feature.IDENTITY
     }
-    words = "Observe-only resources, drift, `edgetenants plan` and `import`."
-    return _section("Only to look", words, policy(reading, "Look"))
+    words = "Support observe-only resources, drift detection, `edgetenants plan` and `import`."
+    return _section("Read only", words, policy(reading, "Look"))
 
 
 def _roles() -> str:
     return (
         "## Roles and accounts\n\n"
         f"{_said(Feature.IDENTITY)}\n\n"
-        "Each hop's role must trust the one before it, with the `sts:ExternalId` of the provider config as a "
-        "condition, and needs:\n\n"
+        "The role of each hop must trust the identity before it, with the `sts:ExternalId` of the provider "
+        "config as a condition, and needs:\n\n"
         f"```json\n{json.dumps(policy(grants(Feature.IDENTITY), 'Role'), indent=2)}\n```\n\n"
-        "`sts:TagSession` only where `tags` are set; it stands in the trust policy too. For `webIdentity` "
-        "the role trusts the cluster's OpenID Connect provider with `sts:AssumeRoleWithWebIdentity`.\n"
+        "`sts:TagSession` is needed only if `tags` are set; the trust policy needs it, too. For "
+        "`webIdentity`, the role must trust the cluster's OpenID Connect provider with "
+        "`sts:AssumeRoleWithWebIdentity`.\n"
     )
 
 
@@ -165,11 +166,11 @@ def _table() -> str:
         f"{(operation.grants[0].feature if operation.grants else Feature.IDENTITY).value} |"
         for operation in _operations()
     ]
-    return "\n".join(("## Every call\n", "| call | | feature |", "|---|---|---|", *rows, ""))
+    return "\n".join(("## All calls\n", "| call | | feature |", "|---|---|---|", *rows, ""))
 
 
 def _said(feature: Feature) -> str:
-    """The docstring under the feature, on one line."""
+    """Return the docstring below the feature, on one line."""
     source = ast.parse((_CODE / "cloudfront/aws/operations.py").read_text(encoding="utf-8"))
     body = next(n.body for n in ast.walk(source) if isinstance(n, ast.ClassDef) and n.name == "Feature")
     for member, words in pairwise(body):
@@ -184,9 +185,9 @@ def _sid(feature: Feature) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write both files, or with --check say which is stale; the exit code."""
+    """Write both files, or with --check print which is stale; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m provider.iampage", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if one is stale")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a file is stale")
     options = parser.parse_args(arguments)
     files = {PAGE: page(), EXAMPLE: example()}
     if not options.check:

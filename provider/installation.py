@@ -1,5 +1,5 @@
-"""The installation id: who we are to AWS, kept in a ConfigMap so that it outlives the pod and is restored
-with the cluster."""
+"""The installation id, which identifies this installation in AWS. A ConfigMap stores it, so it outlives the
+pod and is restored with the cluster."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ _log = structlog.get_logger("provider.installation")
 CONFIG_MAP: Final = "edgetenants-installation"
 _KEY: Final = "id"
 _FORM: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,38}[A-Za-z0-9])?")
-"""With namespace, kind and name it makes the value of one AWS tag, which has at most 256 characters."""
+"""The id is part of an AWS tag's value, with namespace, kind and name; such a value has at most 256
+characters."""
 _LONGEST_WAIT: Final = 30.0
 
 
 class InvalidInstallation(ValueError):  # noqa: N818 - names the thing found
-    """An installation id that cannot be one."""
+    """An invalid installation id."""
 
 
 def validate(id_: str, where: str) -> str:
-    """The id itself.
+    """Return the id if it is valid.
 
     Raises:
         InvalidInstallation: it is not 1 to 40 letters, digits, dots and hyphens.
@@ -46,12 +47,14 @@ def validate(id_: str, where: str) -> str:
 
 
 def get_or_create(client: KubeClient, namespace: str, waiting: Callable[[str], None] = lambda _: None) -> str:
-    """The installation id of this cluster, made at the first start. Waits, in real time, for an API server
-    that does not answer or does not permit it, and says what it waits for, to `waiting` too.
+    """Return the installation id of this cluster; create it at the first start.
+
+    If the API server does not respond or does not permit the request, wait in real time; log the reason, and
+    pass it to `waiting`.
 
     Raises:
-        InvalidInstallation: the ConfigMap holds something else.
-        KubeError: the API server refuses for good, for example because there is no such namespace.
+        InvalidInstallation: the ConfigMap contains an invalid id.
+        KubeError: the API server permanently refuses, for example because the namespace does not exist.
     """
     wait = 1.0
     while True:
@@ -74,7 +77,7 @@ def _read_or_create(client: KubeClient, namespace: str) -> str:
     try:
         return _id_of(client.create(CONFIG_MAPS, made), namespace)
     except AlreadyExists:
-        # Another replica was faster: its id is the one.
+        # Another replica was faster: use its id.
         return _id_of(client.get(CONFIG_MAPS, ObjectKey(namespace, CONFIG_MAP)), namespace)
 
 

@@ -1,7 +1,7 @@
-"""The provider's process: flags, and the one place where its parts are wired.
+"""The provider's process: its flags, and the only place that wires its parts.
 
-Exit codes: 0 stopped as asked, 1 could not start, was cut off while stopping or lost the leadership, 2 wrong
-flags.
+Exit codes: 0 stopped on request; 1 could not start, was interrupted while stopping, or lost leadership;
+2 invalid flags.
 """
 
 from __future__ import annotations
@@ -46,17 +46,18 @@ _log = structlog.get_logger("provider.main")
 
 _MOST_FILES = 65_536
 _RESTRICTED = ("endpoint", "webIdentity")
-"""What a ProviderConfig in a namespace may not set: it would send requests elsewhere, or borrow the
-provider's identity."""
+"""Fields that a namespaced ProviderConfig may not set: they would redirect requests, or use the provider's
+identity."""
 _CREDENTIALED = ("assumeRoleChain",)
-"""What it may set with credentials of its own only: it would begin with the provider's identity."""
+"""Fields that it may set only with its own credentials: otherwise the chain would start with the provider's
+identity."""
 _SECRETS = ("credentials.secretRef", "dns.rfc2136.tsigSecretRef")
-"""Where ProviderConfigs refer to Secrets."""
+"""Fields in which ProviderConfigs refer to Secrets."""
 
 
 @dataclass(frozen=True)
 class Tree:
-    """One API tree: Crossplane v2's, or the cluster-scoped one."""
+    """One API tree: that of Crossplane v2, or the cluster-scoped one."""
 
     tenant: Kind
     group: Kind
@@ -78,11 +79,11 @@ TREES = (
         kinds.LEGACY_PROVIDER_CONFIG_USAGE,
     ),
 )
-"""Both are wired always; a kind whose CRD is not there is waited for."""
+"""The provider always wires both trees, and waits for kinds whose CRD does not exist."""
 
 
 def wire(client: KubeClient, clock: Clock, settings: Settings, policy: Policy) -> Manager:
-    """Put the parts together."""
+    """Wire the parts."""
     manager = Manager(client, clock, settings)
     accounts = Accounts(clock, Instruments(manager.metrics.registry))
     tenants: list[Controller] = []
@@ -132,7 +133,8 @@ def keep_domains(
     policy: Policy,
     everyone: Callable[[], Iterable[Managed]],
 ) -> KeptDomains:
-    """The records of who has which domain and name; `everyone` are the managed resources of both trees."""
+    """Return the records of which namespace has which domain and name; `everyone` yields the managed
+    resources of both trees."""
     if not policy.keep_domains:
         return NOTHING
     looks = Looks(clock, settings.poll_interval)
@@ -150,13 +152,13 @@ def keep_domains(
 
 
 def namesakes(controllers: Sequence[Controller]) -> Peers:
-    """Finds the other managed resources, of either tree, that lead to the same external resource."""
+    """Return a search for other managed resources, of both trees, with the same external resource."""
 
     return lambda mr, names: sight.namesakes(mr, names, resources(controllers))
 
 
 def resources(controllers: Sequence[Controller]) -> Iterable[Managed]:
-    """The managed resources of these controllers, as they are cached."""
+    """Yield the cached managed resources of these controllers."""
     for controller in controllers:
         cache = controller.informer.cache
         for obj in filter(None, map(cache.get, cache.keys())):
@@ -164,14 +166,15 @@ def resources(controllers: Sequence[Controller]) -> Iterable[Managed]:
 
 
 def resource_kind(kind: Kind) -> ResourceKind:
-    """The runtime's words for a kind of ours."""
+    """Return the runtime's description of one of our kinds."""
     return ResourceKind(
         kind.group, kinds.VERSION, kind.kind, kind.plural, namespaced=kind.scope is Scope.NAMESPACED
     )
 
 
 def managed_kind(kind: Kind) -> ManagedKind:
-    """The same for a managed resource. Its name in CloudFront is the external name, known beforehand."""
+    """Return the runtime's description of a managed kind. Its name in CloudFront is the external name, known
+    before the creation."""
     return ManagedKind(
         kind.group,
         kinds.VERSION,
@@ -185,9 +188,9 @@ def managed_kind(kind: Kind) -> ManagedKind:
 
 
 _EPILOG = (
-    "Each flag is an environment variable too: --poll-interval is EDGETENANTS_POLL_INTERVAL, and a switch "
-    "such as --read-only takes true or false. Exit codes: 0 stopped as asked; 1 could not start, was cut off "
-    "while stopping, or lost the leadership; 2 wrong flags."
+    "You can also set each flag by an environment variable: --poll-interval is EDGETENANTS_POLL_INTERVAL; a "
+    "switch such as --read-only takes true or false. Exit codes: 0 stopped on request; 1 could not start, "
+    "was interrupted while stopping, or lost leadership; 2 invalid flags."
 )
 
 
@@ -215,8 +218,8 @@ def main(context: click.Context, /, **_options: object) -> None:
 
 
 def raise_file_limit() -> None:
-    """Take as many open files as the process may have: container runtimes start it with 1024, which some
-    hundred ProviderConfigs use up, and then nobody can connect to its health port."""
+    """Raise the limit of open files to the maximum. Container runtimes set 1024, which some hundred
+    ProviderConfigs use up; then probes can no longer connect to the health port."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
     if soft < most:
@@ -224,7 +227,7 @@ def raise_file_limit() -> None:
 
 
 def run(given: Mapping[str, Any], settings: Settings) -> int:
-    """Start, and run until told to stop; the process's exit code."""
+    """Start, run until stopped, and return the exit code."""
     raise_file_limit()
     try:
         client = connect(options.text(given["kubeconfig"]))
@@ -237,10 +240,10 @@ def run(given: Mapping[str, Any], settings: Settings) -> int:
 
 
 def started(manager: Manager) -> int:
-    """Run until told to stop; the process's exit code.
+    """Run until stopped, and return the exit code.
 
     Raises:
-        StartFailed: a port is taken.
+        StartFailed: a port is in use.
     """
     try:
         return manager.run()
@@ -253,10 +256,10 @@ class StartFailed(Exception):  # noqa: N818 - says what happened
 
 
 def connect(kubeconfig: str | None) -> KubeClient:
-    """The API server's client.
+    """Return the client for the API server.
 
     Raises:
-        StartFailed: the kubeconfig cannot be used, or there is none and this is no pod.
+        StartFailed: the kubeconfig cannot be used, or there is none and the process is not in a pod.
     """
     try:
         if kubeconfig:
@@ -268,10 +271,10 @@ def connect(kubeconfig: str | None) -> KubeClient:
 
 
 def installation_id(given: Mapping[str, Any], client: KubeClient, settings: Settings) -> str:
-    """Who this installation is to AWS. Probes are answered while it is waited for.
+    """Return the installation id. The provider answers probes while it waits for the id.
 
     Raises:
-        StartFailed: the id cannot be one, or cannot be kept; or the health port is taken.
+        StartFailed: the id is invalid or cannot be stored, or the health port is in use.
     """
     try:
         id_ = options.text(given["installation_id"])
@@ -291,7 +294,7 @@ def _port_taken(error: OSError) -> StartFailed:
 
 
 def start_clock(url: str | None) -> Clock:
-    """The injected clock."""
+    """Return the injected clock."""
     if not url:
         return SystemClock()
     clock = RemoteClock(url)

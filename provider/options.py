@@ -1,4 +1,4 @@
-"""The provider's flags, each an environment variable too, and what they say."""
+"""The provider's flags, each of which is also an environment variable, and the settings they make."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ from provider.cloudfront.safety.guards import CONFIRM_ANNOTATION
 __all__ = ["Command", "Policy", "Section", "options", "own_namespace", "policy", "settings", "text"]
 
 _SERVICE_ACCOUNT_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
-_ANYWHERE: Final = "0.0.0.0"  # noqa: S104 - kubelet and Prometheus come from outside the pod
+_ANYWHERE: Final = "0.0.0.0"  # noqa: S104 - kubelet and Prometheus connect from outside the pod
 
 
 class Section(StrEnum):
     """The sections of `--help`, in order."""
 
     CLUSTER = "Kubernetes"
-    """How the API server is reached, and who this installation is."""
+    """Access to the API server, and the identity of this installation."""
     RECONCILING = "Reconciling"
-    """How much, how often, for how long."""
-    WRITING = "What is written to AWS"
-    """What is held back."""
+    """Concurrency, intervals and time limits."""
+    WRITING = "Writes to AWS"
+    """Limits on writes."""
     ELECTION = "Leader election"
-    """Who of several works."""
+    """Which of several processes works."""
     PAGES = "Probes and metrics"
-    """What is served over HTTP."""
+    """The HTTP endpoints."""
     LOGS = "Logs"
-    """What is told, and how."""
+    """What the provider logs, and its format."""
 
 
 @dataclass(frozen=True)
 class Policy:
-    """What the flags say about all tenants."""
+    """The flags that apply to all tenants."""
 
     installation: str
     drift: DriftPolicy
     read_only: bool
     allow_namespaced_identity: bool
     keep_domains: timedelta
-    """For how long a domain is kept for a namespace that does not hold it any more; 0: none is kept."""
+    """How long to keep a domain for a namespace that no longer holds it; 0 keeps none."""
 
 
 class Command(click.Command):
@@ -69,7 +69,7 @@ class Command(click.Command):
 
 
 class _Option(click.Option):
-    """A flag that knows its section."""
+    """A flag with its section."""
 
     def __init__(self, *args: Any, section: Section, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -92,30 +92,30 @@ _FLAGS: Final = (
         Section.CLUSTER,
         "--kubeconfig",
         type=click.Path(dir_okay=False),
-        says="Kubeconfig file; without it the pod's own account is used.",
+        says="Kubeconfig file. Without it, the provider uses the pod's service account.",
     ),
     _flag(
         Section.CLUSTER,
         "--namespace",
         metavar="NAME",
         envvar=["EDGETENANTS_NAMESPACE", "POD_NAMESPACE"],
-        says="Where the Lease and the installation id are kept, and connection Secrets that name no "
-        "namespace; else the pod's own namespace, or crossplane-system.",
+        says="Namespace of the Lease, the installation id, and connection Secrets that set no namespace. "
+        "Without it, the provider uses the pod's namespace, or crossplane-system outside a pod.",
     ),
     _flag(
         Section.CLUSTER,
         "--installation-id",
         metavar="ID",
-        says="Whose tenants they are: part of each owner tag in AWS. Without it, one is made once and kept "
-        "in a ConfigMap. Never change it while there are tenants.",
+        says="Identifies this installation; part of each owner tag in AWS. Without it, the provider "
+        "generates an id once and stores it in a ConfigMap. Never change it while tenants exist.",
     ),
     _flag(
         Section.RECONCILING,
         "--poll-interval",
         **_seconds(1),
         default=60.0,
-        says="Seconds between two looks at a tenant while nothing changes. More is cheaper, and finds drift "
-        "later.",
+        says="Poll interval: how often the provider observes a tenant while nothing changes. A longer "
+        "interval makes fewer requests and finds drift later.",
     ),
     _flag(
         Section.RECONCILING,
@@ -125,74 +125,75 @@ _FLAGS: Final = (
         type=click.IntRange(1, 256),
         metavar="NUMBER",
         default=16,
-        says="Reconciles at once, for each kind. Namespaces take turns, and one alone has at most half.",
+        says="Maximum concurrent reconciles of each kind. Namespaces take turns; one namespace gets at most "
+        "half of the workers.",
     ),
     _flag(
         Section.RECONCILING,
         "--timeout",
         **_seconds(1),
         default=60.0,
-        says="Seconds for one reconcile. One that takes longer is logged and counted, begins no more writes, "
-        "and its worker is replaced; it cannot be ended.",
+        says="Time limit of one reconcile. The provider logs and counts a reconcile that exceeds it, starts "
+        "no more writes in it, and replaces its worker; it cannot end the reconcile.",
     ),
     _flag(
         Section.RECONCILING,
         "--stop-timeout",
         **_seconds(0),
         default=20.0,
-        says="Seconds that reconciles under way get after SIGTERM. Keep it below the pod's "
-        "terminationGracePeriodSeconds. A second signal ends the process at once.",
+        says="Time that running reconciles get to finish after SIGTERM. Keep it below the pod's "
+        "terminationGracePeriodSeconds. A second signal ends the process immediately.",
     ),
     _flag(
         Section.RECONCILING,
         "--clock",
         "clock_url",
         metavar="URL",
-        says="Follow another clock instead of the system's; for sandboxes.",
+        says="URL of a clock to use instead of the system clock; for sandboxes.",
     ),
     _flag(
         Section.WRITING,
         "--drift-policy",
         type=click.Choice([policy.value for policy in DriftPolicy]),
         default=DriftPolicy.ENFORCE.value,
-        says="What is done about changes made in AWS, where a resource does not say.",
+        says="How to handle changes made in AWS, for resources that do not set spec.driftPolicy.",
     ),
     _flag(
         Section.WRITING,
         "--hold-deletions",
         is_flag=True,
-        says="Delete nothing in AWS unless confirmed on the resource: before the package is removed from a "
-        "cluster where the provider may not read CRDs.",
+        says="Delete nothing in AWS unless the deletion is confirmed on the resource. Set it before you "
+        "remove the package from a cluster where the provider may not read CRDs.",
     ),
-    _flag(Section.WRITING, "--read-only", is_flag=True, says="Look at AWS, write nothing there."),
+    _flag(Section.WRITING, "--read-only", is_flag=True, says="Observe AWS and never write to it."),
     _flag(
         Section.WRITING,
         "--keep-domains",
         type=click.IntRange(0, _LONGEST_KEPT),
         metavar="SECONDS",
         default=72 * 3600,
-        says="Seconds for which a domain is kept for the namespace that had it last, while no tenant of that "
-        "namespace has it: nobody else gets it meanwhile. 0: no domain is kept.",
+        says="How long the provider keeps a domain for the namespace that had it last, while no tenant of "
+        "that namespace has it. No other namespace gets the domain in that time. 0 keeps no domains.",
     ),
     _flag(
         Section.WRITING,
         "--allow-namespaced-identity",
         is_flag=True,
-        says="Let ProviderConfigs in namespaces use the provider's own identity and other endpoints.",
+        says="Allow namespaced ProviderConfigs to use the provider's own identity and to set endpoints.",
     ),
     _flag(
         Section.ELECTION,
         "--leader-election/--no-leader-election",
         default=True,
-        says="Of several processes, one works and the others wait. Needed also for one replica: an upgrade "
-        "runs the old and the new pod side by side.",
+        says="Elect a leader: of several processes, one works and the others wait. Also needed with one "
+        "replica, because an upgrade runs the old and the new pod side by side.",
     ),
     _flag(
         Section.ELECTION,
         "--lease-name",
         metavar="NAME",
         default="provider-edgetenants",
-        says="The Lease that they agree by; another one for each installation in a namespace.",
+        says="Name of the Lease for leader election. Each installation in a namespace needs its own.",
     ),
     _flag(
         Section.ELECTION,
@@ -200,73 +201,71 @@ _FLAGS: Final = (
         type=click.IntRange(1, 3600),
         metavar="SECONDS",
         default=Timing.lease,
-        says="Seconds that the others wait for a leader that died without a word.",
+        says="How long the other processes wait for a leader that stopped without releasing the Lease.",
     ),
     _flag(
         Section.ELECTION,
         "--lease-renew-deadline",
         **_seconds(0, above=True),
         default=Timing.renew,
-        says="A leader that cannot renew for so many seconds stops working and exits with 1. Below the lease "
-        "duration, so that it stops before another begins.",
+        says="A leader that cannot renew the Lease for this long stops working and exits with 1. Must be "
+        "less than the lease duration, so that the leader stops before another one starts.",
     ),
     _flag(
         Section.ELECTION,
         "--lease-retry-period",
         **_seconds(0, above=True),
         default=Timing.retry,
-        says="Seconds between two attempts to take or to renew the Lease.",
+        says="Interval between attempts to acquire or renew the Lease.",
     ),
     _flag(
         Section.PAGES,
         "--health-address",
         metavar="ADDRESS",
         default=_ANYWHERE,
-        says="Where /healthz and /readyz are served.",
+        says="Address on which the provider serves /healthz and /readyz.",
     ),
-    _flag(Section.PAGES, "--health-port", **_PORT, default=8081, says="Their port. 0: a free one."),
+    _flag(Section.PAGES, "--health-port", **_PORT, default=8081, says="Port of the probes. 0: a free port."),
     _flag(
         Section.PAGES,
         "--metrics-address",
         metavar="ADDRESS",
         default=_ANYWHERE,
-        says="Where /metrics is served.",
+        says="Address on which the provider serves /metrics.",
     ),
     _flag(
         Section.PAGES,
         "--metrics-port",
         **_PORT,
         default=8080,
-        says="Its port, by default the one that Crossplane has scraped. The health port: beside the probes. "
-        "0: no metrics.",
+        says="Port of the metrics; by default the one that Crossplane's annotations tell Prometheus to "
+        "scrape. If it equals the health port, both share it. 0: no metrics.",
     ),
     _flag(
         Section.LOGS,
         "--log-format",
         type=click.Choice([format_.value for format_ in logs.LogFormat]),
         default=logs.LogFormat.JSON.value,
-        says="JSON lines for machines, or aligned text for people.",
+        says="Log format: JSON lines for machines, or aligned text for people.",
     ),
-    _flag(
-        Section.LOGS, "--debug", is_flag=True, says="Tell of each reconcile. Secrets are hidden here too."
-    ),
+    _flag(Section.LOGS, "--debug", is_flag=True, says="Log every reconcile. Secrets stay hidden."),
     _flag(Section.LOGS, "--help", is_flag=True, expose_value=False, is_eager=True,
-          callback=lambda context, _, asked: _help(context, asked=asked), says="Show this, and exit."),
+          callback=lambda context, _, asked: _help(context, asked=asked), says="Show this message and exit."),
 )  # fmt: skip
 
 
 def options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give the command all flags; a decorator below `@click.command`."""
+    """Add all flags to the command; a decorator below `@click.command`."""
     for flag in reversed(_FLAGS):
         command = _with(command, flag)
     return command
 
 
 def settings(given: Mapping[str, Any]) -> Settings:
-    """The manager's settings.
+    """Return the manager's settings.
 
     Raises:
-        ValueError: the times of the election do not fit together; the message has all three.
+        ValueError: the times of the leader election contradict each other; the message lists all three.
     """
     return Settings(
         hold_deletions=given["hold_deletions"],
@@ -285,7 +284,7 @@ def settings(given: Mapping[str, Any]) -> Settings:
 
 
 def policy(given: Mapping[str, Any], installation: str) -> Policy:
-    """What the flags say about all tenants."""
+    """Return the flags that apply to all tenants."""
     return Policy(
         installation=installation,
         drift=DriftPolicy(given["drift_policy"]),
@@ -296,7 +295,7 @@ def policy(given: Mapping[str, Any], installation: str) -> Policy:
 
 
 def own_namespace() -> str:
-    """The pod's namespace, or Crossplane's usual one outside a pod."""
+    """Return the pod's namespace, or Crossplane's default one outside a pod."""
     try:
         return _SERVICE_ACCOUNT_NAMESPACE.read_text().strip() or "crossplane-system"
     except OSError:
@@ -304,7 +303,7 @@ def own_namespace() -> str:
 
 
 def text(value: object) -> str | None:
-    """A flag's text, None when it was not given or is empty."""
+    """Return a flag's text, or None if the flag is not set or empty."""
     return str(value) if value else None
 
 

@@ -1,7 +1,7 @@
-"""A tenant that waits for a domain is reconciled as soon as another tenant of its namespace lets go of it.
+"""Reconciles a tenant that waits for a domain as soon as another tenant of its namespace releases the domain.
 
-Otherwise it would be at its next retry, and a refusal is retried every ten minutes at last: so long nobody
-would serve a domain that moves from one claim of a team to another.
+Without this it would wait for its next retry. Retries of a refusal come up to ten minutes apart, and no
+tenant would serve a domain in that time when it moves from one claim of a team to another.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from provider.cloudfront.state.observed import domains_in
 __all__ = ["BY_WAITING", "follow", "freed", "waits_for"]
 
 BY_WAITING: Final = "waiting"
-"""Index of the tenants by the domains that they list and do not have."""
+"""The index of the tenants by the domains that they list and do not have."""
 
 
 def follow(controllers: Sequence[Controller]) -> None:
-    """Have the tenants of these controllers reconciled when a domain that they wait for becomes free; before
-    their informers start."""
+    """Reconcile the tenants of these controllers when a domain that they wait for becomes free. Call this
+    before their informers start."""
 
     def on_change(change: ObjectChange) -> None:
         for value in freed(change):
             for controller in controllers:
                 waiting = map(key_of, controller.informer.cache.by_index(BY_WAITING, value))
                 for key in waiting:
-                    # Who lost a domain itself is at work on it.
+                    # The tenant that lost the domain is being reconciled already.
                     if key != change.key:
                         controller.enqueue(key)
 
     for controller in controllers:
         controller.informer.cache.add_index(BY_WAITING, waits_for)
         controller.informer.add_handler(on_change)
-        # The status that says so is written by this process, and no news to the informer.
+        # This process writes the status that shows the change, and the informer does not report own writes.
         controller.informer.cache.on_own_write(on_change)
 
 
 def waits_for(obj: Mapping[str, Any]) -> tuple[str, ...]:
-    """The domains that a tenant lists and does not have, each with its namespace."""
+    """Return the domains that a tenant lists and does not have, each with its namespace."""
     mr = Managed(obj)
     listed = mr.for_provider.get("domains")
     wanted = {each for each in listed if isinstance(each, str)} if isinstance(listed, list) else set()
@@ -50,8 +50,8 @@ def waits_for(obj: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def freed(change: ObjectChange) -> tuple[str, ...]:
-    """The domains that a tenant had before a change and does not have after it. Who may write its status may
-    say so, which only wakes tenants of the same namespace."""
+    """Return the domains that a tenant had before a change and does not have after it. Anyone who may write
+    its status can fake this, which only triggers reconciles in the same namespace."""
     if change.old is None:
         return ()
     old = Managed(change.old)

@@ -1,3 +1,3 @@
-"""The records of which namespace has which domain and name, kept in ConfigMaps: when each begins and ends.
+"""The records of which namespace has which domain and name, stored in ConfigMaps: when each starts and ends.
 
-Who may have a domain by them is asked in `cloudfront/safety/`; nothing here calls AWS."""
+`cloudfront/safety/` decides by them which namespace may have a domain; nothing here calls AWS."""

@@ -1,8 +1,8 @@
-"""Who has which domain, kept in ConfigMaps in the provider's own namespace.
+"""The records of which namespace has which domain, stored in ConfigMaps in the provider's own namespace.
 
-They outlive the process, and only administrators write there. All are read before the first is needed, by the
-process that leads, and anew in each round: an administrator releases a domain, and what a former process
-wrote last may come late. Only the version of a ConfigMap that is known is written over.
+They outlive the process, and besides it only administrators write there. The leader reads all records before
+it needs the first, and again in each round: an administrator may release a domain, and the last write of a
+former process may arrive late. The provider overwrites only the version of a ConfigMap that it has read.
 """
 
 from __future__ import annotations
@@ -32,43 +32,43 @@ __all__ = ["LABEL", "DomainRecords", "Objects", "config_map"]
 _log = structlog.get_logger("provider.domainrecords")
 
 LABEL: Final = "edgetenants.io/kept-domains"
-"""On every ConfigMap of records, with the value "true"."""
+"""The label of every ConfigMap with records; its value is "true"."""
 _LABELS: Final = {LABEL: "true"}
 _TRIES: Final = 10
 _TURN_SECONDS: Final = 5.0
-"""For which one waits for another's write of the same ConfigMap, in real time."""
+"""How long a caller waits for another's write of the same ConfigMap, in real time."""
 _TOLD: Final = 20
-"""Domains that one line of the log names."""
+"""Maximum number of domains in one log line."""
 _LOADED_SECONDS: Final = 5.0
-"""For which a write waits for the records at the start, in real time."""
+"""How long a write waits for the records at the start, in real time."""
 
 Entries = Mapping[str, Record]
 Change = Callable[[Entries], Mapping[str, Record | None]]
-"""From the records of one ConfigMap to those that become others; None ends one."""
+"""Maps the records of one ConfigMap to their new states; None ends a record."""
 
 
 class Objects(Protocol):
-    """What is asked of the API server. Every method raises KubeError."""
+    """What the records need of the API server. Every method raises KubeError."""
 
     def get(self, kind: ResourceKind, key: ObjectKey) -> dict[str, Any]:
-        """One object."""
+        """Return one object."""
         ...
 
     def select(self, kind: ResourceKind, namespace: str, labels: Mapping[str, str]) -> list[dict[str, Any]]:
-        """The objects of a namespace with these labels."""
+        """Return the objects of a namespace with these labels."""
         ...
 
     def create(self, kind: ResourceKind, obj: Mapping[str, Any]) -> dict[str, Any]:
-        """Create one; the answer is it as stored."""
+        """Create an object; return it as stored."""
         ...
 
     def patch(self, kind: ResourceKind, key: ObjectKey, patch: Mapping[str, Any]) -> dict[str, Any]:
-        """A JSON merge patch."""
+        """Apply a JSON merge patch; return the object as stored."""
         ...
 
 
 def config_map(shard: int) -> str:
-    """The name of the ConfigMap with a number."""
+    """Return the name of the ConfigMap with this number."""
     return f"edgetenants-domains-{shard:02d}"
 
 
@@ -77,7 +77,7 @@ class _Shard:
     """One ConfigMap as it was last read or written."""
 
     version: str = ""
-    """Its resourceVersion; "" where there is none yet."""
+    """Its resourceVersion; "" if it does not exist yet."""
     entries: Entries = field(default_factory=lambda: MappingProxyType({}))
 
 
@@ -105,10 +105,10 @@ class DomainRecords:
         return self._loaded.is_set()
 
     def load(self) -> None:
-        """Read all; what has not changed since is not taken in again.
+        """Read all records; skip ConfigMaps that have not changed.
 
         Raises:
-            KubeError: they cannot be read.
+            KubeError: the records cannot be read.
         """
         with self._lock:
             before = {shard: known.version for shard, known in self._shards.items() if known.version}
@@ -122,7 +122,7 @@ class DomainRecords:
             if _version(stored) != before.get(shard):
                 self._take_in(shard, stored, over=before.get(shard, ""))
         for shard in sorted(missing):
-            # Deleted; or it lost its label, which releases nothing.
+            # It was deleted, or lost its label, which does not release anything.
             self._read(shard)
         self._loaded.set()
 
@@ -147,7 +147,7 @@ class DomainRecords:
             raise RecordsFailed(str(error)) from error
 
     def entries(self) -> Mapping[int, Entries]:
-        """All records, by the number of their ConfigMap."""
+        """Return all records, by the number of their ConfigMap."""
         with self._lock:
             return {shard: known.entries for shard, known in sorted(self._shards.items())}
 
@@ -170,8 +170,8 @@ class DomainRecords:
             raise RecordsFailed(str(error)) from error
 
     def _hold_together(self, shard: int, wanted: Entries) -> None:
-        """One caller writes for all that wait for the same ConfigMap: each for itself, they would write it
-        over each other and begin again."""
+        """Let one caller write for all that wait for the same ConfigMap: on their own, they would conflict
+        and start over."""
         ticket = self._turns.ask(shard, wanted)
         while not ticket.done:
             batch = self._turns.take(shard, ticket, _TURN_SECONDS)
@@ -188,14 +188,14 @@ class DomainRecords:
         try:
             self.change(shard, change)
         except TooLarge as error:
-            # Nobody can do anything about that on their resource: what is new is not kept, and nothing waits.
+            # No change of a resource helps: the provider does not keep the new domains, and nothing waits.
             _log.error("a ConfigMap of records is full", config_map=config_map(shard), error=str(error))
 
     def change(self, shard: int, change: Change) -> None:
-        """Change the records of one ConfigMap. `change` is asked anew where somebody else was faster.
+        """Change the records of one ConfigMap; call `change` again after a conflict.
 
         Raises:
-            KubeError: it was not written.
+            KubeError: the ConfigMap was not written.
         """
         for tries_left in reversed(range(_TRIES)):
             known = self._shard(shard)
@@ -221,8 +221,8 @@ class DomainRecords:
     def deleted(self, mr: Managed, names: frozenset[str]) -> None:
         """See KeptDomains."""
         for namespace, key in sorted(self._looks.note_deleted(mr, names)):
-            # At once: a process that ends before the next round would leave it to vouch for a forged status.
-            # Domains vouch for nothing.
+            # Immediately: otherwise, if the process ends before the next round, the record would vouch for a
+            # forged status. Domains do not vouch for anything.
             if is_name(key):
                 self._mark_deleted(namespace, key)
 
@@ -235,7 +235,7 @@ class DomainRecords:
         try:
             self.change(life.shard_of(key), marked)
         except KubeError as error:
-            _log.warning("cannot record a deletion, the next round does", name=key, error=str(error))
+            _log.warning("cannot record a deletion; the next round retries", name=key, error=str(error))
 
     def on_hold(self, mr: Managed) -> None:
         """See KeptDomains."""
@@ -265,7 +265,7 @@ class DomainRecords:
         except NotFound:
             self._put(shard, _NONE, over=before)
         else:
-            # An older version than the known one: a backup was restored.
+            # The version may be older than the known one, after the restore of a backup.
             self._take_in(shard, stored, over=before)
 
     def _take_in(self, shard: int, stored: Mapping[str, Any], *, over: str = "") -> None:
@@ -274,7 +274,7 @@ class DomainRecords:
         spoilt = [domain for domain, record in entries.items() if record.namespace == life.UNREADABLE]
         if spoilt:
             _log.warning(
-                "records that cannot be read keep their domains from everybody",
+                "unreadable records; no namespace gets their domains",
                 config_map=config_map(shard),
                 domains=spoilt,
             )
@@ -283,8 +283,8 @@ class DomainRecords:
     def _put(self, shard: int, read: _Shard, *, over: str) -> None:
         with self._lock:
             known = self._shards.get(shard, _NONE).version
-            # Two answers may come in the other order than they were given: the greater version is kept,
-            # unless nobody else took one in since this one was asked for.
+            # Two responses may arrive in the wrong order: keep the greater version, unless no other response
+            # arrived since this request was sent.
             if known == over or _number(read.version) >= _number(known):
                 self._shards[shard] = read
 
@@ -302,7 +302,7 @@ def _tell(shard: int, news: Mapping[str, Record | None]) -> None:
 
 
 def _bounded(wanted: Sequence[Ticket]) -> Change:
-    """As much of what is wanted as its namespaces have room for."""
+    """Return a change with as many of the wanted records as their namespaces have room for."""
 
     def change(known: Entries) -> Entries:
         used: Counter[str] = Counter()

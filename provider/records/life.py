@@ -1,14 +1,14 @@
-"""The life of the record that a domain is kept for a namespace (pure).
+"""The lifecycle of the record that keeps a domain for a namespace (pure).
 
-    held ──not found any more──▶ not held since … ──found again──▶ held
-                                  │
-                                  ├── given up, and nobody in the namespace lists it ──▶ ended
-                                  └── --keep-domains have passed ──────────────────────▶ ended
+    held ──no longer found──▶ not held since … ──found again──▶ held
+                               │
+                               ├── given up, and nothing in the namespace lists it ──▶ ended
+                               └── --keep-domains have passed ───────────────────────▶ ended
 
-What is uncertain changes nothing: while the provider itself holds the recreation of a tenant, that it is not
-held is not certain, nor is it of a resource that is there and cannot be looked at. A domain is given up when
-a look finds that a tenant has it no longer. A tenant that was left in AWS was never seen without its domains,
-so nobody else gets them at once.
+Uncertainty changes nothing. It is uncertain whether a domain is held while the provider puts the recreation
+of its tenant on hold, or while a managed resource exists that the provider cannot reconcile. A domain is
+given up when the provider observes that a tenant no longer has it. The provider never sees a tenant that is
+left in AWS without its domains, so no other namespace gets them immediately.
 """
 
 from __future__ import annotations
@@ -38,35 +38,35 @@ __all__ = [
 ]
 
 SHARDS: Final = 64
-"""ConfigMaps over which the records are spread: one may have 1 MiB, some 10,000 domains of usual length.
-Never changed, as a domain must be found where it was put."""
+"""The number of ConfigMaps that share the records: one has at most 1 MiB, some 10,000 domains of usual
+length. Never change it, because a domain must be found where it was stored."""
 MOST_NOT_HELD: Final = 1000
-"""Domains that one namespace has kept and does not hold. Whoever makes and deletes claims all day uses up
-their own, and no room of others."""
+"""The maximum number of kept domains that one namespace does not hold. A namespace that keeps creating and
+deleting claims uses up its own limit, not the room of others."""
 MOST_OF_ONE: Final = 128 * 1024
-"""Bytes that one namespace has kept in one ConfigMap, so that nobody fills one up. Evenly spread, these are
-some 100,000 domains; those beyond are not kept."""
+"""The maximum number of bytes of one namespace in one ConfigMap, so that no namespace fills it up. Evenly
+spread, these are some 100,000 domains; the provider does not keep those beyond."""
 UNREADABLE: Final = "?"
-"""Stands for the namespace of a record that somebody spoilt; no namespace is called so."""
+"""Stands for the namespace of an unreadable record; not a valid name of a namespace."""
 _UNLISTED: Final = timedelta(seconds=10)
-"""For so long nobody must have listed a domain: a resource that is replaced is gone for a moment."""
+"""How long nothing must have listed a domain: a resource that is being replaced is briefly gone."""
 _WILDCARD: Final = "*."
 _WILDCARD_KEY: Final = "_."
-"""As a key of a ConfigMap takes no asterisk, and a domain has no underscore."""
+"""The key of a ConfigMap may not contain an asterisk, and a domain does not contain an underscore."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """Who has a domain."""
+    """Which namespace has a domain."""
 
     namespace: str
     not_held_since: datetime | None = None
-    """None while a tenant of the namespace has it."""
+    """None while a tenant of the namespace has the domain."""
     deleted: bool = False
-    """The provider itself deleted the tenant that had it last."""
+    """The provider itself deleted the tenant that last had it."""
 
     def to_value(self) -> str:
-        """As it is stored."""
+        """Return the stored form."""
         since = self.not_held_since
         told: dict[str, Any] = {"namespace": self.namespace}
         told |= {"notHeldSince": rfc3339(since)} if since else {}
@@ -75,11 +75,12 @@ class Record:
 
     @classmethod
     def of_value(cls, value: str) -> Record:
-        """Read what is stored. A record that cannot be read is one of nobody: it gives the domain to none."""
+        """Parse the stored form. An unreadable record belongs to no namespace, and gives the domain to
+        none."""
         try:
             told: Any = json.loads(value)
             since = told.get("notHeldSince")
-            # A moment that can be read and not be written would stop every round.
+            # A time that can be parsed but not formatted would stop every round.
             not_held_since = parse_rfc3339(since).astimezone(UTC) if since else None
             return cls(str(told["namespace"]), not_held_since, told.get("deleted") is True)
         except (ValueError, OverflowError, KeyError, TypeError, AttributeError):
@@ -88,23 +89,23 @@ class Record:
 
 @dataclass(frozen=True)
 class Use:
-    """What is known of a namespace's use of a domain."""
+    """How a namespace uses a domain, as far as it is known."""
 
     held: bool | None
-    """A tenant of it has the domain; None where not all that could tell have been looked at."""
+    """Whether a tenant of the namespace has the domain; None if not all relevant resources were observed."""
     listed: bool | None
-    """A managed resource or a claim of it lists the domain; None where that cannot be told."""
+    """Whether a managed resource or a claim of the namespace lists the domain; None if unknown."""
     given_up: bool = False
-    """A tenant of it was seen to have the domain no longer, since this process started."""
+    """Since this process started, it observed that a tenant of the namespace no longer has the domain."""
     deleted: bool = False
-    """This process deleted the tenant that had it last."""
+    """This process deleted the tenant that last had it."""
     unseen: bool = False
-    """A managed resource of it lists the domain, and has not been looked at for long: it is paused, or is
-    refused before the look."""
+    """A managed resource of the namespace lists the domain and was not observed for long: it is paused, or is
+    refused before the observation."""
 
 
 def judge(record: Record, use: Use, now: datetime, keep: timedelta) -> Record | None:
-    """What the record becomes; None when it ends. What is uncertain changes nothing."""
+    """Return the new state of the record; None if it ends. Uncertainty changes nothing."""
     if use.held:
         return replace(record, not_held_since=None, deleted=False)
     if use.deleted:
@@ -119,13 +120,13 @@ def judge(record: Record, use: Use, now: datetime, keep: timedelta) -> Record | 
 
 
 def _was_held(record: Record, use: Use) -> bool:
-    """A tenant had it when anybody could tell last, and whoever lists it cannot be looked at. Once the time
-    runs it runs on: to list a domain keeps nothing."""
+    """Whether a tenant held it when last known, and the resource that lists it cannot be observed. Once the
+    time runs, it continues: listing a domain does not keep it."""
     return use.unseen and record.not_held_since is None and not record.deleted
 
 
 def superfluous(records: Mapping[str, Record], most: int = MOST_NOT_HELD) -> frozenset[str]:
-    """The domains beyond what each namespace may have without holding them: the oldest."""
+    """Return the domains beyond each namespace's limit of those it does not hold: the oldest ones."""
     idle: dict[str, list[tuple[datetime, str]]] = {}
     for domain, record in records.items():
         if record.not_held_since is not None:
@@ -138,17 +139,17 @@ def _oldest(idle: Iterable[tuple[datetime, str]], count: int) -> list[tuple[date
 
 
 def shard_of(domain: str) -> int:
-    """The number of the ConfigMap that has a domain's record: the same in every process."""
+    """Return the number of the ConfigMap with a domain's record, which is the same in every process."""
     return hashlib.sha256(domain.encode()).digest()[0] % SHARDS
 
 
 def size(domain: str, record: Record) -> int:
-    """Bytes of a record, as it is stored."""
+    """Return the stored size of a record in bytes."""
     return len(data_key(domain).encode()) + len(record.to_value().encode())
 
 
 def data_key(domain: str) -> str:
-    """The key of a domain in its ConfigMap.
+    """Return the key of a domain in its ConfigMap.
 
     >>> data_key("*.example.com")
     '_.example.com'
@@ -157,7 +158,7 @@ def data_key(domain: str) -> str:
 
 
 def domain_of(key: str) -> str:
-    """The domain of a key.
+    """Return the domain of a key.
 
     >>> domain_of("_.example.com")
     '*.example.com'

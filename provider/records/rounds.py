@@ -1,6 +1,6 @@
-"""Looks through the records of kept domains once in a while, and ends those whose time is over.
+"""Periodically checks the records of kept domains, and ends those whose time is over.
 
-Only the process that leads does, once everything has been read. What it cannot tell changes nothing.
+Only the leader does this, after it has read everything. What it cannot determine changes nothing.
 """
 
 from __future__ import annotations
@@ -35,35 +35,35 @@ CLAIMS: Final = ResourceKind(
     kinds.TENANT_CLAIM.plural,
     namespaced=kinds.TENANT_CLAIM.scope is Scope.NAMESPACED,
 )
-"""The same for both versions of Crossplane: in v1 it is the claim, in v2 the composite itself."""
+"""The kind is the same for both versions of Crossplane: the claim in v1, the composite resource in v2."""
 _ROUND_SECONDS: Final = 10.0
 _LONGEST_PAUSE: Final = 60.0
 _LONGEST_RETRY: Final = 30.0
 _SHARE: Final = 0.05
-"""Of real time that rounds may take, where there are very many records."""
+"""Maximum share of real time that rounds may take, if there are very many records."""
 _ALLOWED_SECONDS: Final = 600.0
 _MOST_NAMESPACES: Final = 50
-"""In which claims are listed in one round."""
+"""Maximum number of namespaces whose claims one round lists."""
 _NONE_REACHED: Final = -1
 _UNSERVED: Final = 3
-"""Answers in a row that the kind is not served, after which it is taken for that: a server that has just
-started knows no kinds."""
+"""Consecutive responses that the kind is not served before the provider believes them: a server that has just
+started does not serve any kinds yet."""
 
 
 class Lister(Protocol):
-    """What is asked of the API server."""
+    """What rounds need of the API server."""
 
     def select(self, kind: ResourceKind, namespace: str, labels: Mapping[str, str]) -> list[dict[str, Any]]:
-        """The objects of a namespace; raises KubeError."""
+        """Return the objects of a namespace; raises KubeError."""
         ...
 
     def allowed(self, verb: str, kind: ResourceKind) -> bool:
-        """RBAC permits it; raises KubeError."""
+        """Whether RBAC permits it; raises KubeError."""
         ...
 
 
 class Claims:
-    """Which domains the TenantClaims of a namespace list, where the provider may read them."""
+    """The domains that the TenantClaims of a namespace list, if the provider may read them."""
 
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
@@ -72,7 +72,7 @@ class Claims:
         self._unserved = 0
 
     def listed(self, namespace: str) -> frozenset[str] | None:
-        """The domains, as CloudFront stores them; None where that cannot be told."""
+        """Return the domains as CloudFront stores them; None if they cannot be read."""
         if not namespace or namespace == life.UNREADABLE:
             return None
         try:
@@ -89,7 +89,7 @@ class Claims:
         return frozenset(itertools.chain.from_iterable(map(_domains, found)))
 
     def _may(self) -> bool:
-        # Asked, and not tried: the right is optional, and a refusal each minute would raise an alarm.
+        # Ask for the permission first: it is optional, and a refused request each minute would raise alarms.
         if self._asked is None or self._asked.elapsed() >= _ALLOWED_SECONDS:
             self._allowed = self._lister.allowed("list", CLAIMS)
             self._asked = Stopwatch()
@@ -105,12 +105,12 @@ def _domains(claim: Mapping[str, Any]) -> Iterable[str]:
         try:
             yield normalise(str(domain))
         except ValueError:
-            # No name that could be anybody's.
+            # Not a valid domain, so no tenant can have it.
             continue
 
 
 class Rounds:
-    """Brings the records to what is."""
+    """Updates the records to match the observed state."""
 
     def __init__(  # noqa: PLR0913 - what they work with, by name
         self,
@@ -123,8 +123,8 @@ class Rounds:
         everything_read: Callable[[], bool],
         now: Callable[[], datetime] = utc_now,
     ) -> None:
-        """`keep` is for how long a domain is kept that nobody holds; `everyone` has the managed resources of
-        both API trees, as soon as `everything_read`."""
+        """`keep` is how long a domain that no tenant holds is kept; `everyone` returns the managed resources
+        of both API trees, which are complete once `everything_read` returns True."""
         self._records, self._looks, self._claims = records, looks, claims
         self._keep, self._everyone, self._everything_read = keep, everyone, everything_read
         self._now = now
@@ -133,10 +133,10 @@ class Rounds:
         self._problem = ""
         self._reached = _NONE_REACHED
         self._unwritten: dict[int, dict[str, tuple[Record, Record]]] = {}
-        """By ConfigMap and domain: what is stored, and what it became."""
+        """By ConfigMap and domain: the stored record, and its new state."""
 
     def round(self) -> float:
-        """Do one; real seconds until the next."""
+        """Do one round; return the real seconds until the next."""
         took = Stopwatch()
         try:
             self._records.load()
@@ -149,7 +149,7 @@ class Rounds:
 
     def _failed(self, error: KubeError) -> float:
         if str(error) != self._problem:
-            _log.warning("cannot look after kept domains, backing off", error=str(error))
+            _log.warning("cannot update the records of kept domains, backing off", error=str(error))
         self._problem = str(error)
         self._failures += 1
         # Soon at first: without the records nothing is created.
@@ -164,7 +164,7 @@ class Rounds:
         too_many = life.superfluous(everything)
 
         def judged(entries: Entries) -> dict[str, Record | None]:
-            # What was recorded meanwhile is known of another moment.
+            # Skip records that changed in the meantime: `everything` is older.
             known = {d: r for d, r in entries.items() if everything.get(d) == r}
             known |= self._remembered(known)
             return {d: self._judged(d, r, uses, claimed, too_many) for d, r in known.items()}
@@ -175,8 +175,8 @@ class Rounds:
         self._reached = _NONE_REACHED
 
     def _in_turn(self, shards: Iterable[int]) -> list[int]:
-        """Those behind the one at which the last round ended come first: one ConfigMap that cannot be written
-        holds up no other."""
+        """Start after the ConfigMap at which the last round ended: one that cannot be written does not block
+        the others."""
         return sorted(shards, key=lambda shard: (shard <= self._reached, shard))
 
     def _bring(self, shard: int, judged: Change) -> None:
@@ -184,7 +184,7 @@ class Rounds:
             self._records.change(shard, judged)
             self._unwritten.pop(shard, None)
         except TooLarge as error:
-            # To note since when a domain is not held takes room: it is remembered, and what ends makes room.
+            # Storing since when a domain is not held takes room: remember it, and end records to free room.
             if shard not in self._unwritten:
                 _log.warning("a ConfigMap of records is full", config_map=config_map(shard), error=str(error))
             known = self._records.entries().get(shard, {})
@@ -193,7 +193,7 @@ class Rounds:
             self._records.change(shard, lambda entries: _ended(judged(entries)))
 
     def _remembered(self, known: Entries) -> Entries:
-        """The records among these that became something else, which could not be written."""
+        """Return the new states of these records that could not be written."""
         pairs = ((d, pair) for of_one in self._unwritten.values() for d, pair in of_one.items())
         return {d: becomes for d, (was, becomes) in pairs if known.get(d) == was}
 
@@ -206,7 +206,7 @@ class Rounds:
         too_many: frozenset[str],
     ) -> Record | None:
         listed: bool | None = uses.is_listed(record.namespace, domain)
-        # A claim lists domains; its names are those of its resources.
+        # A claim lists only domains; its resources list the names.
         if not listed and not is_name(domain):
             known = claimed.get(record.namespace)
             listed = None if known is None else domain in known
@@ -224,7 +224,7 @@ class Rounds:
         return None if domain in too_many and becomes and becomes.not_held_since else becomes
 
     def _claimed(self, everything: Entries, uses: Uses) -> dict[str, frozenset[str]]:
-        """What the claims list, of the namespaces for which that matters; of a few more in each round."""
+        """Return what claims list in the namespaces where it matters; each round covers a few of them."""
         asked = sorted(
             {
                 record.namespace

@@ -1,7 +1,7 @@
-"""Whose turn it is to write a ConfigMap: one caller at a time, for all that wait.
+"""Turns at writing a ConfigMap: one caller at a time writes for all that wait.
 
 ask ─▶ take ─▶ a batch: write it, then finish (or give_back)
-          └──▶ None: somebody else writes; look whether it was done for this one, too
+          └──▶ None: another caller has written this ticket, too
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ __all__ = ["Ticket", "Turns"]
 
 @dataclass(eq=False)
 class Ticket:
-    """What one caller wants to be written."""
+    """The records that one caller wants to write."""
 
     wanted: Mapping[str, Record]
     done: bool = False
     given_up: bool = False
-    """Nobody waits for it any more."""
+    """Its caller no longer waits for it."""
 
 
 class Turns:
-    """Thread-safe. No lock is held while somebody writes."""
+    """The turns at all ConfigMaps. Thread-safe; holds no lock while a caller writes."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -42,33 +42,33 @@ class Turns:
         return ticket
 
     def take(self, shard: int, ticket: Ticket, seconds: float) -> Sequence[Ticket] | None:
-        """All that is to be written now, by the caller; None where it was written meanwhile.
+        """Return the tickets that the caller has to write now; None if its own was written meanwhile.
 
         Raises:
-            RecordsFailed: others have been writing for so many seconds of real time.
+            RecordsFailed: others have been writing for this many seconds of real time.
         """
         with self._changed:
             free = self._changed.wait_for(lambda: ticket.done or shard not in self._writing, seconds)
             if ticket.done:
                 return None
             if not free:
-                # One that somebody writes at this moment stays with the batch, and goes if that fails: in an
-                # outage those of all tries would pile up.
+                # If another caller is writing it now, it stays in that batch, and is dropped if that fails:
+                # in an outage, the tickets of all tries would pile up.
                 ticket.given_up = True
                 self._waiting[shard] = [each for each in self._waiting.get(shard, ()) if each is not ticket]
-                raise RecordsFailed("others are being recorded; this is tried again")
+                raise RecordsFailed("other records are being written; the provider retries")
             self._writing.add(shard)
             return self._waiting.pop(shard)
 
     def finish(self, shard: int, batch: Sequence[Ticket]) -> None:
-        """The batch is written."""
+        """Mark the batch as written."""
         with self._changed:
             for ticket in batch:
                 ticket.done = True
             self._leave(shard)
 
     def give_back(self, shard: int, batch: Sequence[Ticket], own: Ticket) -> None:
-        """The batch is not written: the others try for themselves."""
+        """Return a batch that was not written: the other callers write their own tickets."""
         with self._changed:
             left = [ticket for ticket in batch if ticket is not own and not ticket.given_up]
             self._waiting[shard] = [*left, *self._waiting.get(shard, ())]

@@ -1,5 +1,5 @@
-"""Which namespaces hold domains and names and which list them: by what the looks of this process found, and
-by the managed resources that there are (pure but for what it remembers)."""
+"""Which namespaces hold and which list domains and names: from the observations of this process, and from the
+existing managed resources (pure except for what it remembers)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from provider.cloudfront.state.identity import namespace_of
 __all__ = ["Looks", "Uses", "listed_by"]
 
 _LOOK_SECONDS: Final = 24 * 3600.0
-"""For which a look tells that a domain is held. So long after the start, nothing is known of what a managed
-resource lists that was never looked at."""
+"""How long an observation proves that a domain is held. For this long after the start, the domains of managed
+resources that were never observed count as unknown."""
 _POLLS: Final = 3.0
 _UNLISTED_SECONDS: Final = 10.0
-"""For so long nobody in the namespace is seen to list what it gave up, before it is told as that: who edits a
-list again and again, or replaces a resource, has it between two rounds."""
+"""How long nothing in the namespace must list a domain before it counts as given up: a list that is edited
+often, or a resource that is replaced, may lack it between two rounds."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class _Look:
 
 
 class Looks:
-    """The last look at each managed resource's tenant. Thread-safe."""
+    """The last observation of each managed resource's tenant. Thread-safe."""
 
     def __init__(self, clock: Clock, poll_seconds: float) -> None:
         self._clock = clock
@@ -45,13 +45,13 @@ class Looks:
         self._looks: dict[str, _Look] = {}
         self._given_up: set[tuple[str, str]] = set()
         self._unlisted: dict[tuple[str, str], float] = {}
-        """Since when nobody was seen to list what was given up."""
+        """By domain that was given up: since when nothing lists it."""
         self._deleted: dict[tuple[str, str], float] = {}
         self._on_hold: dict[str, float] = {}
         self._since: float | None = None
 
     def note(self, mr: Managed, active: frozenset[str]) -> None:
-        """A look found these active domains, and the name."""
+        """Note an observation of a tenant with these active domains and its name."""
         look = _Look(namespace_of(mr), active, self._clock.now())
         with self._lock:
             before = self._looks.get(mr.uid)
@@ -64,19 +64,19 @@ class Looks:
                 self._on_hold.pop(mr.uid, None)
 
     def note_listed(self, namespace: str, domain: str) -> None:
-        """A claim of the namespace lists the domain."""
+        """Note that a claim of the namespace lists the domain."""
         with self._lock:
             self._note_listed({(namespace, domain)})
 
     def _note_listed(self, listed: Collection[tuple[str, str]]) -> None:
-        """Under the lock; names without their account."""
+        """Call under the lock, with names that lack their account."""
         for pair in tuple(self._unlisted):
             if _without_account(pair) in listed:
                 del self._unlisted[pair]
 
     def note_deleted(self, mr: Managed, names: frozenset[str] = frozenset()) -> frozenset[tuple[str, str]]:
-        """This process deleted its tenant, of these names; what it had, by the last look too. What was made
-        for a resource that went meanwhile was never looked at."""
+        """Note that this process deleted the tenant with these names; return what it had, also by the last
+        observation. A tenant created for a resource that was deleted meanwhile was never observed."""
         with self._lock:
             look = self._looks.get(mr.uid)
             had = look.holds if look is not None else frozenset()
@@ -85,21 +85,21 @@ class Looks:
         return had
 
     def note_hold(self, mr: Managed) -> None:
-        """Its tenant is gone, and is not made anew for the moment. Until it is there again, and for a day
-        after the last such look, nobody knows whether it is held."""
+        """Note that its tenant is gone and its recreation is on hold. Until the tenant exists again, and for
+        a day after the last such note, it is unknown whether its domains are held."""
         with self._lock:
             self._on_hold[mr.uid] = self._clock.now()
 
     def uses(self, everyone: Iterable[Managed], kept: Iterable[tuple[str, str]] = ()) -> Uses:
-        """What is known now. Looks at resources that are no more are forgotten, and so is which domains were
-        given up, but for those that are `kept` for a namespace."""
+        """Return what is known now. Forget the observations of deleted resources, and the domains that were
+        given up except those that are `kept` for a namespace."""
         now = self._clock.now()
         with self._lock:
             if self._since is None:
                 self._since = now
             looks, waited = dict(self._looks), now - self._since
             on_hold = {uid for uid, at in self._on_hold.items() if now - at < self._lasts}
-            # Also by a resource that is no more: its tenant may have been left in AWS.
+            # Also held by deleted resources: their tenants may be left in AWS.
             held = {pair for look in looks.values() for pair in look.holds}
             self._given_up.intersection_update(kept)
             self._given_up -= held
@@ -127,15 +127,15 @@ class Looks:
         return uses
 
     def _left_unlisted(self, listed: Collection[tuple[str, str]]) -> frozenset[tuple[str, str]]:
-        """Under the lock: what was given up, and nobody has listed for a while."""
+        """Call under the lock: return what was given up and has not been listed for a while."""
         now = self._clock.now()
         unlisted = (pair for pair in self._given_up if _without_account(pair) not in listed)
         self._unlisted = {pair: self._unlisted.get(pair, now) for pair in unlisted}
         return frozenset(pair for pair, at in self._unlisted.items() if now - at >= _UNLISTED_SECONDS)
 
     def _forget_deleted(self, kept: frozenset[tuple[str, str]], looks: Iterable[_Look]) -> None:
-        """Those of which nothing is kept, and those that a later look found again. One from before the
-        deletion may be of another resource of the same tenant."""
+        """Forget deletions of which nothing is kept, and those of domains that a later observation found
+        again. An earlier observation may be of another resource with the same tenant."""
         found: dict[tuple[str, str], float] = {}
         for look in looks:
             for pair in look.holds & self._deleted.keys():
@@ -151,7 +151,7 @@ def _without_account(pair: tuple[str, str]) -> tuple[str, str]:
 
 
 class Uses:
-    """Namespaces with domains."""
+    """Pairs of a namespace and a domain, by use."""
 
     def __init__(
         self,
@@ -159,38 +159,39 @@ class Uses:
         deleted: frozenset[tuple[str, str]] = frozenset(),
     ) -> None:
         self.given_up = given_up
-        """A tenant was seen to have it no longer, and nobody has listed it for a while."""
+        """A tenant was observed to no longer have it, and nothing has listed it for a while."""
         self.deleted = deleted
         """This process deleted the tenant that had it."""
         self.held: set[tuple[str, str]] = set()
         """A tenant has it, active."""
         self.listed: set[tuple[str, str]] = set()
-        """A managed resource lists it, be it one that is being deleted."""
+        """A managed resource lists it, even one that is being deleted."""
         self.unlooked: set[tuple[str, str]] = set()
-        """The same of one that nobody has looked at yet, or whose recreation is on hold."""
+        """Listed by a resource that was not observed yet, or whose recreation is on hold."""
         self.unseen: set[tuple[str, str]] = set()
-        """The same of one that nobody has looked at for long, or ever."""
+        """Listed by a resource that was not observed for long, or never."""
         self.lost: frozenset[tuple[str, str]] = frozenset()
-        """A tenant was seen to have it no longer."""
+        """A tenant was observed to no longer have it."""
 
     def is_held(self, namespace: str, domain: str) -> bool | None:
-        """As life.Use has it."""
+        """Return life.Use.held."""
         if (namespace, domain) in self.held:
             return True
         return None if _without_account((namespace, domain)) in self.unlooked else False
 
     def is_unseen(self, namespace: str, domain: str) -> bool:
-        """As life.Use has it. What a look found to be gone is not unseen, whoever else lists it."""
+        """Return life.Use.unseen. A domain that an observation found to be gone is not unseen, even if
+        another resource lists it."""
         listed = _without_account((namespace, domain)) in self.unseen
         return listed and (namespace, domain) not in self.lost
 
     def is_listed(self, namespace: str, domain: str) -> bool:
-        """By a managed resource; a name in whichever account."""
+        """Whether a managed resource lists it; a name in any account."""
         return _without_account((namespace, domain)) in self.listed
 
 
 def listed_by(mr: Managed) -> frozenset[str]:
-    """The domains in the spec of a managed resource, and its external name."""
+    """Return the domains in the spec of a managed resource, and the key of its external name."""
     both = (mr.for_provider.get("domains") or (), mr.init_provider.get("domains") or ())
     domains = frozenset(str(domain).lower() for domains in both for domain in domains)
     return domains | {name_keys.listed_by(mr)}

@@ -83,7 +83,7 @@ def test_an_endpoint_without_credentials_is_told_in_words(aws, tmp_path, monkeyp
     done = run(*command, "--provider-config", file, input=yaml.safe_dump(managed()))
 
     assert done.exit_code == 1
-    assert "ClusterProviderConfig default: ask whose credentials they are: Missing" in done.output
+    assert "ClusterProviderConfig default: get the caller's account: Missing" in done.output
 
 
 @pytest.mark.parametrize(

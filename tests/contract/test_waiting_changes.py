@@ -16,7 +16,7 @@ from tests.unit.provider.world import managed
 GET, UPDATE = "GetDistributionTenant", "UpdateDistributionTenant"
 CHANGED = {"parameters": {"tenantName": "changed"}}
 UNSEEN = "The spec has changed since AWS was last looked at. Not done yet: "
-PAUSED = "AWS throttles {} requests, so those of this account wait. Tried again by itself"
+PAUSED = "AWS is throttling {} requests; they are paused for this account. The provider retries"
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_a_change_that_could_not_be_looked_at_is_in_progress(aws, serving):
     serving.edit(**CHANGED)
     aws.fault(GET, action="throttle")
     serving.reconcile()
-    is_waiting(serving, f"{UNSEEN}get tenant shop.acme: Throttling: Rate exceeded. Tried again by itself")
+    is_waiting(serving, f"{UNSEEN}get tenant shop.acme: Throttling: Rate exceeded. The provider retries")
     serving.reconcile()
     assert serving.told("Synced")[0] == "True", "what is only waited for is no error"
     is_waiting(serving, f"{UNSEEN}get tenant shop.acme: Paused: {PAUSED.format(GET)}")
@@ -61,7 +61,7 @@ def test_a_change_that_was_not_sent_is_in_progress_with_what_differs(aws, servin
     aws.fault(UPDATE, action="throttle")
     differs = "parameters.tenantName: asked changed, AWS has acme. Not done yet: "
     serving.reconcile()
-    is_waiting(serving, f"{differs}update tenant shop.acme: Throttling: Rate exceeded. Tried again by itself")
+    is_waiting(serving, f"{differs}update tenant shop.acme: Throttling: Rate exceeded. The provider retries")
     serving.reconcile()
     is_waiting(serving, f"{differs}update tenant shop.acme: Paused: {PAUSED.format(UPDATE)}")
     serving.come_to_rest()
@@ -189,7 +189,7 @@ def test_drift_that_cannot_be_repaired_yet_is_in_progress_with_its_cause(aws, se
     status, reason, message = serving.told("InSync")
     assert (status, reason) == ("False", "DriftDetected")
     assert message.endswith(
-        "Not done yet: update tenant shop.acme: Throttling: Rate exceeded. Tried again by itself"
+        "Not done yet: update tenant shop.acme: Throttling: Rate exceeded. The provider retries"
     )
     assert status_of(serving.stored) == "InProgress"
     serving.come_to_rest()
@@ -238,7 +238,7 @@ def test_a_connection_group_says_the_same(aws):
     aws.fault("UpdateConnectionGroup", action="throttle")
     group.reconcile()
     assert group.told("InSync")[:2] == ("False", "UpdatePending")
-    assert group.told("InSync")[2].endswith("Throttling: Rate exceeded. Tried again by itself")
+    assert group.told("InSync")[2].endswith("Throttling: Rate exceeded. The provider retries")
     assert status_of(group.stored) == "InProgress"
     group.come_to_rest()
     is_done(group)

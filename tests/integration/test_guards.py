@@ -172,7 +172,7 @@ def test_another_account(stage: Stage) -> None:
     stage.apply(secret(stage.namespace, "999999999999"))
     look_again(stage, "astray", "1")
     try:
-        foreign = "are of AWS account 999999999999"
+        foreign = "belong to AWS account 999999999999"
         stage.wait("the refusal", lambda: says(stage, "astray", "Synced", foreign))
         assert len(stage.tenants("astray")) == 1
         # It goes on to serve, so Ready stays True; a tenant that did not serve says it there.

@@ -306,8 +306,8 @@ FLAGS = (
     Mutation(
         "no election unless asked for",
         "options.py",
-        '        default=True,\n        says="Of several processes, ',
-        '        default=False,\n        says="Of several processes, ',
+        '        default=True,\n        says="Elect a leader: ',
+        '        default=False,\n        says="Elect a leader: ',
         "an upgrade has two providers at work",
         ("unit/provider/test_main.py::test_by_default_it_takes_part_in_the_election_and_serves_metrics",),
     ),

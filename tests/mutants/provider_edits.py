@@ -119,7 +119,7 @@ PROVIDER_EDITS = (
     Mutation(
         "a custom certificate is taken for the managed one",
         "cloudfront/certificate/look.py",
-        "        # The custom one that the tenant had until now.\n        before = None\n",
+        "        # It is the tenant's former custom certificate.\n        before = None\n",
         "        pass\n",
         "the managed certificate is never asked for",
         _CERTIFICATES,

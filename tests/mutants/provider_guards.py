@@ -37,8 +37,8 @@ PROVIDER_GUARDS = (
     Mutation(
         "tenants that are gone are made anew however many they are",
         "cloudfront/safety/guards.py",
-        "    if verdict is Verdict.HELD:\n        # How many",
-        "    if False:\n        # How many",
+        "    if verdict is Verdict.HELD:\n        # The numbers",
+        "    if False:\n        # The numbers",
         "an account that somebody emptied is filled again",
         _VANISHING,
     ),

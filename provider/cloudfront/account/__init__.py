@@ -1,3 +1,3 @@
-"""One AWS account: its sessions and credentials, and all that is remembered of it between two looks.
+"""One AWS account: its sessions and credentials, and what the provider remembers of it between reconciles.
 
-What is decided about one managed resource is not here."""
+Decisions about one managed resource are not here."""

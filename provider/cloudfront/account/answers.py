@@ -1,9 +1,9 @@
-"""What AWS told, kept for a while and shared by all resources of an account.
+"""A cache of responses from AWS, shared by all resources of an account.
 
-Each thing is asked by one worker at a time: a thousand tenants that start at once share one call. No lock is
-held meanwhile: those who ask for something else go on, and those who ask for the same wait a little and come
-again later, so that one call that hangs stops nobody else. What was learnt before a reconcile ran out of time
-is there for the next one.
+Only one worker at a time makes a given request: a thousand tenants that start together share one call. No
+lock is held during the call. Workers with other requests continue; workers with the same request wait a
+little and come back later, so one call that hangs does not block the others. A response that arrives before a
+reconcile runs out of time is there for the next one.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from provider.cloudfront.aws.errors import PAUSED, AwsError
 __all__ = ["MOST", "Answers"]
 
 MOST: Final = 20_000
-"""Answers that are kept; the oldest go first."""
+"""Maximum number of cached responses; the oldest are dropped first."""
 _PATIENCE: Final = 5.0
-"""Real seconds, as what hangs is a connection, that a worker waits for the answer to another's call."""
+"""Seconds that a worker waits for another worker's call; real time, because it is the connection that
+hangs."""
 _AGAIN: Final = 2.0
 
 T = TypeVar("T")
@@ -37,7 +38,7 @@ class _Kept:
 
 @dataclass
 class _Question:
-    """One that is under way."""
+    """A request in progress."""
 
     over: threading.Event = field(default_factory=threading.Event)
     answer: _Kept | None = None
@@ -45,7 +46,7 @@ class _Question:
 
 
 class Answers:
-    """Thread-safe."""
+    """The cache. Thread-safe."""
 
     def __init__(self, clock: Clock, most: int = MOST) -> None:
         self._clock, self._most = clock, most
@@ -54,16 +55,16 @@ class Answers:
         self._asked: dict[Hashable, _Question] = {}
 
     def get(self, what: Hashable, ask: Callable[[], T], lasts: Callable[[T], float]) -> T:
-        """The answer, from memory while it lasts.
+        """Return the response, from memory while it is valid.
 
         Args:
-            what: names the question.
-            ask: asks AWS. What fails is not kept.
-            lasts: for how many seconds an answer is kept.
+            what: identifies the request.
+            ask: makes the call. Failures are not cached.
+            lasts: returns for how many seconds a response is valid.
 
         Raises:
-            AwsError: what `ask` raised, here or in the worker that asked for all; or, of code Paused, another
-                worker's call hangs.
+            AwsError: `ask` raised it, here or in the worker that made the call for all; or, with code Paused,
+                another worker's call hangs.
         """
         while True:
             with self._lock:
@@ -79,26 +80,26 @@ class Answers:
             if question.answer is not None:
                 told: T = question.answer.answer
                 return told
-            # Where it failed for a reason of the other's own, such as its deadline, it is asked anew.
+            # If it failed for a reason of the other worker, such as its deadline, make the call again.
 
     def note(self, what: Hashable, answer: object, seconds: float) -> None:
-        """It was learnt by the way."""
+        """Cache a response that came with another call."""
         with self._lock:
             self._keep(what, _Kept(answer, self._clock.now() + seconds))
 
     def last(self, what: Hashable) -> Any | None:
-        """The last answer that is still kept, however old; None without one."""
+        """Return the last cached response, however old; None if there is none."""
         with self._lock:
             known = self._kept.get(what)
             return known.answer if known else None
 
     def is_old(self, what: Hashable) -> bool:
-        """There is an answer, and it lasts no more."""
+        """Whether there is a response that is no longer valid."""
         with self._lock:
             return what in self._kept and self._fresh(what) is None
 
     def forget(self, what: Hashable) -> None:
-        """It is to be asked anew."""
+        """Drop the response, so that the next request calls AWS again."""
         with self._lock:
             self._kept.pop(what, None)
 
@@ -135,8 +136,8 @@ class Answers:
 
 def _wait(what: Hashable, question: _Question) -> None:
     if not question.over.wait(min(_PATIENCE, deadline.remaining())):
-        words = "another worker asked AWS for the same and has no answer yet"
+        words = "another worker made the same request and has no response yet"
         raise AwsError(f"look up {what}", PAUSED, words, after=_AGAIN)
     if question.failure is not None:
-        # Each worker has its own: what is raised is marked with where it was.
+        # Each worker raises its own copy, because raising adds a traceback.
         raise question.failure.copied() from question.failure

@@ -1,4 +1,4 @@
-"""Where the credentials of a provider config come from, in words for whoever renews them (pure)."""
+"""Where the credentials of a provider config come from, for messages to those who renew them (pure)."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _OWN: Final = "Check the AWS identity of the provider's process"
 
 
 def renewal(config: ResolvedConfig, spec: ProviderConfigSpec, error: AwsError) -> str:
-    """What to do where AWS does not take the credentials of a config; never their content."""
+    """Return what to do if AWS refuses the credentials of a config; never reveals their content."""
     if error.operation in _ROLES:
         return (
-            f"Check the roles of spec.assumeRoleChain or spec.webIdentity of {config.key}, and whether they "
-            "trust the credentials before them"
+            f"Check the roles of spec.assumeRoleChain or spec.webIdentity of {config.key}, and whether each "
+            "trusts the identity before it"
         )
     where = place(config, spec)
-    at_once = "; it is read again at once" if spec.credentials.secret_ref else ""
+    at_once = "; the provider reads it again immediately" if spec.credentials.secret_ref else ""
     return f"Renew them in {where}{at_once}" if where else _OWN
 
 
 def place(config: ResolvedConfig, spec: ProviderConfigSpec) -> str:
-    """Where they stand; empty for the identity of the provider's process."""
+    """Return where the credentials are stored; "" for the identity of the provider's process."""
     given = spec.credentials
     if given.secret_ref:
         namespace = config.key.namespace or given.secret_ref.namespace

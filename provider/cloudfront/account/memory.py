@@ -1,7 +1,7 @@
-"""What is remembered between two looks, for all managed resources of one AWS account.
+"""What the provider remembers between reconciles, for all managed resources of one AWS account.
 
-Nothing here is needed for correctness: a process that starts with an empty memory makes a few calls more.
-What was proven of ownership it proves again before it writes (ownership/proofs.py).
+Nothing here is needed for correctness: a process that starts with an empty memory makes a few more calls, and
+proves ownership again before it writes (ownership/proofs.py).
 """
 
 from __future__ import annotations
@@ -27,55 +27,56 @@ from provider.cloudfront.ownership.proofs import OwnerProofs
 __all__ = ["DEEP_CHECK_SECONDS", "Attempt", "Memory"]
 
 DEEP_CHECK_SECONDS: Final = 24 * 3600.0
-"""Between two looks at what a tenant's own description does not show, such as its tags."""
+"""The interval between checks of what a tenant's own description does not show, such as its tags."""
 _DNS_SECONDS: Final = 600.0
-"""Between two looks at the DNS of a tenant that is served, where there are few."""
+"""The interval between DNS checks of a served tenant, if there are few tenants."""
 _DNS_SHARE: Final = 0.1
-"""Of the pace, for these looks; most of it is for the polls."""
+"""The share of the rate for these checks; most of the rate is for polls."""
 _GROUP_SECONDS: Final = 60.0
 _DEFAULT_GROUP_SECONDS: Final = 3600.0
-"""Which group is the account's default one, under the name ""."""
+"""How long it is known which group is the account's default one; it is stored under the name ""."""
 _ROLL_OUT_SECONDS: Final = 5.0
 _SECOND_LOOK_SECONDS: Final = 15.0
 _SHARED_SECONDS: Final = 60.0
 _MOST_TOLD: Final = 10_000
-"""Things of which it is known that the log has them; a log line too many is no harm."""
+"""Maximum number of logged facts to remember; a repeated log line is harmless."""
 _REQUESTS: Final = 10
-"""Moments that are remembered of a resource's requests for certificates."""
+"""Maximum number of certificate requests to remember for a resource."""
 _IDLE_SECONDS: Final = 7 * 24 * 3600.0
-"""After so long without a look, a resource is forgotten: one that leaves its tenant is not looked at when it
-is deleted."""
+"""A resource that was not observed for this long is forgotten: one that leaves its tenant in AWS is not
+observed when it is deleted."""
 _FIRST_LOOK_AT_TENANTS: Final = 5.0
 _FIRST_LOOK: Final = 1.0
 _LONGEST_LOOK: Final = 60.0
 _HELD_SECONDS: Final = 300.0
-"""That somebody has a domain is believed for so long: people release them."""
+"""How long the provider believes that a domain is taken: owners release domains."""
 _FREE_SECONDS: Final = 1800.0
-"""That nobody of the account has one: longer, as thousands may have to be asked for at a few a second. Only
-messages are made of it: whether a domain can be had, CloudFront says at each try."""
+"""How long it believes that no tenant of the account has a domain: longer, because it may have to check
+thousands at a few per second. Only messages use this: CloudFront decides at each try whether a domain is
+free."""
 _PROOF_SECONDS: Final = 600.0
 _CONTENTION_SECONDS: Final = 600.0
 _CONTENTIONS: Final = 3
-"""So many times within that time are no accident any more."""
+"""This many foreign writes within that time are no accident."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """An update that left a difference."""
+    """An update after which a difference remained."""
 
     asked: str
-    """Digest of what was asked."""
+    """A digest of the desired state."""
     left: tuple[tuple[str, str, str], ...]
     """The fields that still differed, with both values."""
     etag: str
-    """Of the tenant after the update."""
+    """The tenant's ETag after the update."""
     count: int
 
 
 class Memory:
-    """Thread-safe."""
+    """The memory of one account. Thread-safe."""
 
     def __init__(
         self,
@@ -85,7 +86,7 @@ class Memory:
         today: Callable[[], datetime] = utc_now,
         rate: Callable[[], float] = lambda: DEFAULT_RATE,
     ) -> None:
-        """`rate` is how many requests a second may be made to CloudFront."""
+        """`rate` returns the permitted requests per second to CloudFront."""
         self._clock = clock
         self._rate = rate
         self.today = today
@@ -118,8 +119,9 @@ class Memory:
         self._proofs: dict[str, tuple[Hashable, bool, float]] = {}
 
     def group(self, group: str, read: Callable[[str, GroupLook], GroupLook]) -> GroupLook:
-        """A connection group that many tenants share, looked at once a minute for all of them, and every five
-        seconds while it is rolled out. `read` is given the look before, and says what of it still holds."""
+        """Return a connection group that many tenants share. Read it once a minute for all of them, and every
+        five seconds while it is being deployed. `read` gets the previous state and decides what of it still
+        holds."""
         before: GroupLook = self._groups.last(group) or UNKNOWN
         try:
             return self._groups.get(group, lambda: read(group, before), lambda look: _look_lasts(group, look))
@@ -128,11 +130,11 @@ class Memory:
             return before
 
     def note_group(self, group: str, look: GroupLook) -> None:
-        """A connection group was looked at, maybe by the way."""
+        """Note the state of a connection group, which may come from another call."""
         self._groups.note(group, look, _look_lasts(group, look))
 
     def shared(self, what: str, read: Callable[[], T]) -> T:
-        """What many resources ask at the same time, read once a minute; what is not there is not kept.
+        """Return what many resources need at the same time, read once a minute. None is not cached.
 
         Raises:
             AwsError: it cannot be read, or another worker's call for it hangs.
@@ -140,8 +142,8 @@ class Memory:
         return self._shared.get(what, read, lambda answer: 0.0 if answer is None else _SHARED_SECONDS)
 
     def holder(self, what: Hashable, read: Callable[[], T], *, free: Callable[[T], bool]) -> T:
-        """Who has a domain, or which domains somebody has: kept over several reconciles, as one may not
-        suffice to ask for all, and not for ever, as people release domains.
+        """Return who has a domain, or which domains a tenant has. It is cached for several reconciles,
+        because one may be too short to check all, but not forever, because owners release domains.
 
         Raises:
             AwsError: it cannot be read, or another worker's call for it hangs.
@@ -149,24 +151,24 @@ class Memory:
         return self._holders.get(what, read, lambda found: _FREE_SECONDS if free(found) else _HELD_SECONDS)
 
     def note_holder(self, what: Hashable, found: object, *, free: bool) -> None:
-        """It was asked anew, as an old answer did not do."""
+        """Note the result of a fresh check."""
         self._holders.note(what, found, _FREE_SECONDS if free else _HELD_SECONDS)
 
     def last_holder(self, what: Hashable) -> Any | None:
-        """What was found last, however long ago; None where nobody, or nothing was found."""
+        """Return the last result, however old; None if there is none, or if no one has the domain."""
         return self._holders.last(what)
 
     def is_old_holder(self, what: Hashable) -> bool:
-        """What was found last is due to be asked anew."""
+        """Whether the last result must be checked again."""
         return self._holders.is_old(what)
 
     def forget_holder(self, what: Hashable) -> None:
-        """What was found is not so any more."""
+        """Forget a result that is no longer true."""
         self._holders.forget(what)
 
     def unused(self, uid: str, id_: str, *, used: bool) -> float:
-        """Seconds until a connection group that is seen without tenants is believed to have none: a list may
-        lag behind a new tenant, so that a second look is taken after a pause. Who is used begins anew."""
+        """Return the seconds until the provider believes that a connection group has no tenants. A list may
+        lag behind a new tenant, so the provider checks again after a pause. `used` starts over."""
         with self._lock:
             if used:
                 self._unused.pop(uid, None)
@@ -174,13 +176,14 @@ class Memory:
             return self._to_second_look(self._unused, uid, id_)
 
     def gone(self, uid: str, id_: str) -> float:
-        """Seconds until what is to be deleted and is not found is believed to be gone: one answer may be a
-        replica's that lags behind, or an endpoint's that is not AWS's. As for `unused`."""
+        """Return the seconds until the provider believes that a missing external resource, which is to be
+        deleted, is gone. A single response may come from a replica that lags behind, or from an endpoint that
+        is not AWS's. See `unused`."""
         with self._lock:
             return self._to_second_look(self._missed, uid, id_)
 
     def _to_second_look(self, looks: dict[str, tuple[str, float]], uid: str, id_: str) -> float:
-        """Under the lock. `looks` has the first of each."""
+        """Call under the lock. `looks` has the time of the first observation of each."""
         now = self._clock.now()
         of, since = looks.get(uid, (id_, now))
         since = since if of == id_ else now
@@ -188,41 +191,41 @@ class Memory:
         return max(0.0, since + self._second_look - now)
 
     def used(self, uid: str) -> float:
-        """Seconds to the next look at a connection group that waits for its tenants, which may be for ever:
-        doubled each time, or a few such groups would use up the account's rate."""
+        """Return the seconds to the next check of a connection group that waits for its tenants to go, which
+        may take forever. They double each time, or a few such groups would use up the account's rate."""
         with self._lock:
             times = self._used[uid] = self._used.get(uid, 0) + 1
         return float(min(_FIRST_LOOK_AT_TENANTS * 2.0 ** min(times - 1, 30), _LONGEST_LOOK))
 
     def note_disabled(self, uid: str, id_: str) -> None:
-        """This process disables a connection group so as to delete it."""
+        """Note that this process disables a connection group in order to delete it."""
         with self._lock:
             self._disabled[uid] = id_
 
     def disabled_by_any(self, id_: str) -> bool:
-        """This process disabled it for the deletion of some resource, which may be gone by now."""
+        """Whether this process disabled it for the deletion of a resource, which may be gone by now."""
         with self._lock:
             return id_ in self._disabled.values()
 
     def disabled(self, uid: str, id_: str) -> bool:
-        """This process disabled it, or tried to."""
+        """Whether this process disabled it for this resource, or tried to."""
         with self._lock:
             return self._disabled.get(uid) == id_
 
     def said(self, kind: str) -> Said:
-        """What AWS was told when it last took a disabling of that kind."""
+        """Return which fields the last update contained with which AWS accepted disabling this kind."""
         with self._lock:
             return self._said.get(kind, Said.NOTHING)
 
     def note_said(self, kind: str, said: Said | None) -> None:
-        """AWS took a disabling that said so much; None where there was none."""
+        """Note that AWS accepted such an update; None if the provider sent none."""
         with self._lock:
             if said is not None:
                 self._said[kind] = said
 
     def waited(self, uid: str, what: Hashable, generation: int, seconds: float) -> bool:
-        """Whether so much time has passed since `what` was first met, by this process; at once when somebody
-        has changed the spec since."""
+        """Whether this much time has passed since this process first met `what`; True immediately after a
+        change of the spec."""
         with self._lock:
             now = self._clock.now()
             met, of, until = self._waits.get(uid, (None, generation, now))
@@ -234,8 +237,8 @@ class Memory:
             return now >= until
 
     def note_request(self, uid: str, generation: int, seconds: float) -> None:
-        """A certificate was asked for. Until so many seconds have passed, nothing to be seen of it is no
-        reason to ask again, unless somebody changes the spec."""
+        """Note a certificate request. For this many seconds, a missing certificate is no reason for another
+        request, unless the spec changes."""
         now = self._clock.now()
         with self._lock:
             self._requests[uid] = (generation, now + seconds)
@@ -243,8 +246,8 @@ class Memory:
             self._requested_at[uid] = moments[-_REQUESTS:]
 
     def too_often_until(self, uid: str, most: int, seconds: float) -> datetime | None:
-        """This process asked for a certificate so often within so many seconds, and does not do it again
-        before that time of day: the same one at each look. None where it was less often; `most` is at most
+        """Return the time before which this process makes no further certificate request, because it made
+        `most` requests within `seconds`; it is the same each time. None if it made fewer. `most` is at most
         10."""
         with self._lock:
             since = self._clock.now() - seconds
@@ -252,14 +255,14 @@ class Memory:
         return lately[-most] + timedelta(seconds=seconds) if len(lately) >= most else None
 
     def requested_lately(self, uid: str, generation: int) -> bool:
-        """Whether a certificate was asked for not long ago, by this process."""
+        """Whether this process recently requested a certificate."""
         with self._lock:
             of, until = self._requests.get(uid, (generation, float("-inf")))
             return of == generation and self._clock.now() < until
 
     def verification_due(self, uid: str, every: float, *, never: bool) -> bool:
-        """Whether to look at the DNS of a tenant now: at once where nobody ever did, else so often, spread
-        evenly after a restart."""
+        """Whether to check the DNS of a tenant now: immediately if it was never checked, otherwise at this
+        interval, spread evenly after a restart."""
         now = self._clock.now()
         with self._lock:
             last = self._verified.get(uid)
@@ -271,9 +274,9 @@ class Memory:
             return True
 
     def dns_look_due(self, uid: str, longest: float, *, never: bool) -> bool:
-        """Whether to look at the DNS of a tenant that is served: at once where nobody ever did, at the latest
-        after `longest`. Else every ten minutes, or less often where there are so many that it would take more
-        than a tenth of the pace: each has its turn."""
+        """Whether to check the DNS of a served tenant: immediately if it was never checked, and at the latest
+        after `longest`. Otherwise every ten minutes, or less often, in turns, if there are so many tenants
+        that the checks would take more than a tenth of the rate."""
         now, between = self._clock.now(), 1 / (_DNS_SHARE * self._rate())
         with self._lock:
             turn = self._dns_turns.get(uid)
@@ -293,8 +296,8 @@ class Memory:
         return self._last_dns_turn
 
     def deep_check_due(self, uid: str) -> bool:
-        """Once in `DEEP_CHECK_SECONDS` for each resource, spread evenly; not at the first look, so that a
-        restart costs nothing."""
+        """Whether a deep check is due: every `DEEP_CHECK_SECONDS` for each resource, spread evenly, but not
+        at the first reconcile, so a restart costs nothing."""
         now = self._clock.now()
         with self._lock:
             due = self._deep_checks.setdefault(uid, now + _share(uid) * DEEP_CHECK_SECONDS)
@@ -304,7 +307,7 @@ class Memory:
             return True
 
     def is_news(self, uid: str, topic: str, what: Hashable) -> bool:
-        """Whether this process has last told something else of a topic: a log has a line for each change."""
+        """Whether this process last logged something else on a topic: the log has one line per change."""
         with self._lock:
             if len(self._told) >= _MOST_TOLD:
                 self._told.clear()
@@ -313,12 +316,12 @@ class Memory:
             return before != what
 
     def attempt(self, uid: str) -> Attempt | None:
-        """The last update that left a difference."""
+        """Return the last update after which a difference remained."""
         with self._lock:
             return self._attempts.get(uid)
 
     def note_attempt(self, uid: str, attempt: Attempt | None) -> None:
-        """Remember an update that left a difference; None when it left none."""
+        """Remember an update after which a difference remained; None if none did."""
         with self._lock:
             if attempt is None:
                 self._attempts.pop(uid, None)
@@ -329,43 +332,43 @@ class Memory:
             self._attempts[uid] = Attempt(attempt.asked, attempt.left, attempt.etag, count)
 
     def part(self, uid: str) -> Hashable:
-        """The part of a refused change that was made last, and the version of the tenant after it."""
+        """Return the last applied part of a refused change, and the tenant's version after it."""
         with self._lock:
             return self._parts.get(uid)
 
     def note_part(self, uid: str, part: Hashable) -> None:
-        """Remember it."""
+        """Remember the last applied part of a refused change."""
         with self._lock:
             self._parts[uid] = part
 
     def note_refusal(self, uid: str, id_: str, etag: str) -> None:
-        """The deletion of this version was refused."""
+        """Note that AWS refused to delete this version."""
         with self._lock:
             self._refusals[uid] = (id_, etag)
 
     def refused(self, uid: str, id_: str, etag: str) -> bool:
-        """The deletion of this version was tried and refused."""
+        """Whether AWS refused to delete this version."""
         with self._lock:
             return self._refusals.get(uid) == (id_, etag)
 
     def note_contention(self, uid: str) -> None:
-        """Somebody else has written to the external resource: at the same moment, or against what is
-        asked."""
+        """Note that another client wrote to the external resource: at the same time, or against the desired
+        state."""
         with self._lock:
             self._contentions[uid] = [*self._contentions.get(uid, ()), self._clock.now()][-_CONTENTIONS:]
 
     def contended(self, uid: str) -> bool:
-        """It happened again and again, so that it is no accident."""
+        """Whether this happened so often that it is no accident."""
         with self._lock:
             times = self._contentions.get(uid, ())
             return len(times) == _CONTENTIONS and times[0] > self._clock.now() - _CONTENTION_SECONDS
 
     def now(self) -> float:
-        """On the injected clock."""
+        """Return the time on the injected clock."""
         return self._clock.now()
 
     def note_seen(self, uid: str, id_: str) -> None:
-        """The external resource is there."""
+        """Note that the external resource exists."""
         self.vanished.is_there(uid, id_, proven=self.proofs.held(uid, id_))
         now = self._clock.now()
         with self._lock:
@@ -379,24 +382,25 @@ class Memory:
             self.forget(each)
 
     def unseen(self, uid: str) -> float:
-        """Seconds to the next look for what AWS says is there and does not show: doubled each time."""
+        """Return the seconds to the next check for an object that AWS says exists but does not return; they
+        double each time."""
         with self._lock:
             times = self._unseen[uid] = self._unseen.get(uid, 0) + 1
         return float(min(_FIRST_LOOK * 2.0 ** min(times - 1, 30), _LONGEST_LOOK))
 
     def let_go(self, uid: str) -> None:
-        """Nobody wants it any more."""
+        """Forget a resource whose external resource is no longer wanted."""
         self.vanished.forget(uid)
         with self._lock:
             self._unseen.pop(uid, None)
 
     def note_proof(self, uid: str, what: Hashable, *, proven: bool) -> None:
-        """The tags of a tenant were read, and prove or do not prove that it is this resource's."""
+        """Note that the tags of a tenant prove, or do not prove, that it belongs to this resource."""
         with self._lock:
             self._proofs[uid] = (what, proven, self._clock.now() + _PROOF_SECONDS)
 
     def proof(self, uid: str, what: Hashable) -> bool | None:
-        """What came of it where the same was asked lately; None where it was not."""
+        """Return the result if the same was recently checked; None if not."""
         with self._lock:
             asked, proven, until = self._proofs.get(uid, (None, False, 0.0))
             return proven if asked == what and self._clock.now() < until else None
@@ -423,7 +427,7 @@ class Memory:
         )
 
     def forget(self, uid: str) -> None:
-        """The external resource is gone."""
+        """Forget a resource whose external resource is gone."""
         self.proofs.drop(uid)
         with self._lock:
             for remembered in self._by_uid:
@@ -437,5 +441,5 @@ def _look_lasts(group: str, look: GroupLook) -> float:
 
 
 def _share(uid: str) -> float:
-    """A fixed share in (0, 1] for each resource."""
+    """Return a fixed share in (0, 1] for each resource."""
     return (int.from_bytes(hashlib.sha256(uid.encode()).digest()[:4], "big") + 1) / 2**32

@@ -1,15 +1,16 @@
-"""Sessions with AWS, made of provider configs and kept.
+"""Sessions with AWS, created from provider configs and cached.
 
-Credentials from a Secret, the environment or a file are in the format of AWS's shared credentials file, as
-Crossplane's AWS providers take them:
+Credentials from a Secret, the environment or a file have the format of AWS's shared credentials file, as for
+Crossplane's AWS providers:
 
     [default]
     aws_access_key_id = …
     aws_secret_access_key = …
     aws_session_token = …            (optional)
 
-With credentials.source None requests are not signed; with InjectedIdentity boto3's own chain finds them.
-Roles are assumed hop by hop and renewed by botocore. No credential stands in a message or a log.
+With credentials.source None, requests are not signed; with InjectedIdentity, boto3's own chain finds the
+credentials. The provider assumes roles hop by hop, and botocore renews them. No message or log contains
+credentials.
 """
 
 from __future__ import annotations
@@ -65,36 +66,36 @@ __all__ = ["REGION", "Account", "Accounts"]
 _log = structlog.get_logger("provider.cloudfront.aws")
 
 REGION: Final = "us-east-1"
-"""CloudFront is signed for it wherever it is called from, and its certificates stand there."""
+"""The region for signing requests to CloudFront from anywhere; its certificates are in it, too."""
 _SESSION_NAME: Final = "edgetenants"
 _PRINTABLE: Final = re.compile("[!-~]+")
 _FAILURE_SECONDS: Final = 30.0
-"""A config whose credentials AWS refuses is tried so often, however many resources use it."""
+"""How often the provider retries a config whose credentials AWS refuses, however many resources use it."""
 _UNTOLD_SECONDS: Final = 60.0
-"""A config whose credentials may not ask whose they are asks again so often: a refusal may be over."""
+"""How often the provider asks again for the account of credentials that were not permitted to read it."""
 _IDLE_SECONDS: Final = 3600.0
-"""After that long without a resource that used it, a config is let go: it may have been deleted."""
+"""The provider closes a config that no resource has used for this long: it may have been deleted."""
 _GONE_SECONDS: Final = 300.0
-"""So long a reconcile that is under way may still know a config that went. One that is back after that, as a
-cache was emptied, counts again."""
+"""How long a running reconcile may still use a deleted config. A config that is back after this time, because
+a cache was emptied, counts again."""
 _MOST_OF_NAMESPACE: Final = 20
-"""ProviderConfigs of one namespace that are open at a time. Each holds connections and a megabyte, and
-whoever may make one may make a thousand."""
+"""Maximum number of open ProviderConfigs of one namespace. Each holds connections and a megabyte, and anyone
+who may create one may create a thousand."""
 _REMEMBERED_SECONDS: Final = 24 * 3600.0
-"""For so long an account is remembered that no config is of any more."""
+"""How long the provider remembers an account that no config uses any more."""
 _MOST_REMEMBERED: Final = 100
-"""Of such accounts: whoever may change credentials could name one a second."""
+"""Maximum number of such accounts: anyone who may change credentials could use a new one each second."""
 _SPARED_SECONDS: Final = 300.0
-"""After that long without use, a config makes room for another one of its namespace."""
+"""A config that was not used for this long makes room for another one of its namespace."""
 
 
 class _Models(Loader):
-    """AWS's API models, read once for the sessions of all configs, which anybody may make in a namespace of
-    theirs: read for each, they take 12 MB."""
+    """AWS's API models, loaded once for the sessions of all configs: one copy takes 12 MB, and any namespace
+    may create configs."""
 
     @property
     def search_paths(self) -> list[str]:
-        """A copy, as boto3 adds to it for each session what only its own resources need."""
+        """Return a copy: boto3 adds the paths of its own resources for each session."""
         return list(super().search_paths)
 
 
@@ -103,48 +104,48 @@ _MODELS: Final = _Models()
 
 @dataclass(frozen=True)
 class Account:
-    """An AWS account as one provider config reaches it."""
+    """An AWS account, as accessed by one provider config."""
 
     cloudfront: CloudFrontCalls
     memory: Memory
     """Shared by all configs of the account."""
     id: str | None
-    """None where it may not be asked, and nothing in the account tells it."""
+    """None if the credentials may not read it, and nothing in the account shows it."""
     caller_arn: str | None
-    """None where it may not be asked."""
+    """None if the credentials may not read it."""
     frozen: bool
     pace: Pace
     """Shared by all configs of the account."""
     rehearsals: Memory
-    """What is remembered between two rehearsals, apart from what really happened; shared alike."""
+    """What rehearsals remember, separate from what really happened; also shared."""
     hooks: Hooks = field(repr=False)
-    """Around the requests of this one config."""
+    """The hooks around the requests of this config."""
     clients: tuple[BaseClient, ...] = field(repr=False, default=())
 
     def close(self) -> None:
-        """Close the connections that nobody uses now. Who is amid a call finishes it."""
+        """Close idle connections. Running calls finish."""
         for client in self.clients:
             client.close()
 
 
 @dataclass
 class _Shared:
-    """What all configs of an account have in common."""
+    """What all configs of an account share."""
 
     memory: Memory
     rehearsals: Memory
     pace: Pace
     account: str
-    """UNKNOWN_ACCOUNT where it may not be asked."""
+    """UNKNOWN_ACCOUNT if the credentials may not read it."""
     used_by: set[str] = field(default_factory=set)
-    """The configs, by uid."""
+    """The uids of its configs."""
     left_at: float = 0.0
-    """When the last of them left it."""
+    """When the last config left the account."""
 
 
 @dataclass(frozen=True)
 class _Opened:
-    """An account, or why there is none, as long as that holds."""
+    """An account, or why it cannot be opened, and until when this is valid."""
 
     fingerprint: str
     account: Account | None
@@ -164,12 +165,13 @@ class Accounts:
         self._opening: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
         self._used: dict[str, float] = {}
         self._homes: dict[str, str] = {}
-        """Namespaces of the configs that are open, by uid."""
+        """Namespaces of the open configs, by uid."""
         self._gone: dict[str, float] = {}
-        """Configs that went lately, by uid: until when they are not let in again."""
+        """Recently deleted configs, by uid: until when they are not opened again."""
 
     def of(self, config: ResolvedConfig) -> Account:
-        """The account, made anew when the config or its credentials changed, or AWS takes these no more.
+        """Return the account of a config. Open it again if the config or its credentials changed, or if AWS
+        no longer accepts the credentials.
 
         Raises:
             ExternalError: the config cannot be used, or AWS refuses its credentials. Its conditions are for a
@@ -181,7 +183,7 @@ class Accounts:
             self._used[config.uid] = self.clock.now()
         if (known := self._known(config.uid, fingerprint)) is not None:
             return known
-        # A lock for each config: one whose endpoint does not answer must not hold up the others.
+        # A lock for each config: one whose endpoint does not respond must not block the others.
         with opening:
             if (known := self._known(config.uid, fingerprint)) is not None:
                 return known
@@ -189,13 +191,13 @@ class Accounts:
 
     @property
     def pauses(self) -> dict[str, float]:
-        """For each account the seconds for which it is not called."""
+        """For each account, the seconds of its longest pause."""
         with self._lock:
             opened = [each.account for each in self._opened.values() if each.account]
         return {each.id: each.pace.paused for each in opened if each.id}
 
     def gone(self, uid: str) -> None:
-        """A provider config is gone: what it set for its account counts no more."""
+        """Forget a deleted provider config: its settings no longer apply to its account."""
         with self._lock:
             now = self.clock.now()
             self._gone = {each: until for each, until in self._gone.items() if now < until}
@@ -206,7 +208,7 @@ class Accounts:
         _close([left])
 
     def _went(self, uid: str) -> bool:
-        """Under the lock."""
+        """Whether a config was recently deleted. Call under the lock."""
         return self.clock.now() < self._gone.get(uid, float("-inf"))
 
     def _known(self, uid: str, fingerprint: str) -> Account | None:
@@ -223,9 +225,9 @@ class Accounts:
             self._make_room(config)
             account = self._open(config)
         except ExternalError as error:
-            # A thousand resources that use the config learn it from this one attempt.
+            # This one attempt serves all of perhaps a thousand resources that use the config.
             until = self.clock.now() + _FAILURE_SECONDS
-            # A copy: the raised one holds on to the frames that it came through, and what they hold.
+            # Keep a copy: the raised error keeps the stack frames alive that it passed, and their objects.
             self._note(config.uid, _Opened(fingerprint, None, error.but(), until))
             raise
         told = account.caller_arn is not None
@@ -236,7 +238,7 @@ class Accounts:
     def _note(self, uid: str, opened: _Opened) -> None:
         with self._lock:
             if self._went(uid):
-                # Found before it went, for one reconcile.
+                # The config was opened before its deletion, for one reconcile.
                 return
             left = [self._opened.get(uid)]
             self._opened[uid] = opened
@@ -247,10 +249,10 @@ class Accounts:
         _close(left)
 
     def _make_room(self, config: ResolvedConfig) -> None:
-        """A namespace has so many configs open and no more.
+        """Limit the number of open configs of a namespace.
 
         Raises:
-            ExternalError: all of them were used lately.
+            ExternalError: all of them were used recently.
         """
         namespace = config.key.namespace
         if not namespace:
@@ -263,8 +265,8 @@ class Accounts:
                 if self.clock.now() < self._used.get(first, 0.0) + _SPARED_SECONDS:
                     raise ExternalError(
                         f"{config.key}: {len(others)} other ProviderConfigs of namespace {namespace} are in "
-                        "use, and no more are taken. Let resources share one; one that none has used for "
-                        "five minutes makes room",
+                        "use, which is the maximum. Let resources share a ProviderConfig; one that no "
+                        "resource has used for five minutes makes room",
                         retry=Retry.poll(),
                     )
                 left = [self._let_go(first)]
@@ -272,21 +274,21 @@ class Accounts:
         _close(left)
 
     def _let_go(self, uid: str) -> _Opened | None:
-        """Under the lock."""
+        """Forget a config; return its account to close. Call under the lock."""
         for known in (self._opening, self._used, self._homes):
             known.pop(uid, None)
         self._leave(uid)
         return self._opened.pop(uid, None)
 
     def _leave(self, uid: str, but: _Shared | None = None) -> None:
-        """Under the lock: a config is of no account any more, or of another one."""
+        """Call under the lock: a config leaves its account, maybe for another one."""
         for shared in self._shared.values():
             if shared is not but and uid in shared.used_by:
                 shared.used_by.remove(uid)
                 shared.left_at = self.clock.now()
 
     def _forget_accounts(self) -> None:
-        """Under the lock: what is remembered and counted of accounts that no config is of any more."""
+        """Call under the lock: forget accounts that no config uses any more, and their metrics."""
         unused = [(each.left_at, key) for key, each in self._shared.items() if not each.used_by]
         unused.sort(reverse=True)
         oldest = self.clock.now() - _REMEMBERED_SECONDS
@@ -296,7 +298,7 @@ class Accounts:
         self.instruments.keep_only({UNKNOWN_ACCOUNT, *(each.account for each in self._shared.values())})
 
     def _forget(self, uid: str, hooks: Hooks) -> None:
-        """The credentials are not taken any more: begin anew at the next look."""
+        """Drop a config whose credentials AWS no longer accepts: the next reconcile opens it again."""
         with self._lock:
             opened = self._opened.get(uid)
             if opened is not None and opened.account is not None and opened.account.hooks is hooks:
@@ -309,7 +311,7 @@ class Accounts:
         session = _session(config, spec, hooks)
         options = _options(config, spec)
         cloudfront: CloudFrontClient = session.client("cloudfront", **options)
-        # Certificates of CloudFront stand in one region, whatever the provider config says of the others.
+        # CloudFront's certificates are in one region, whatever region the provider config sets.
         acm: ACMClient = session.client("acm", **{**options, "region_name": REGION})
         sts: STSClient = session.client("sts", **options)
         for client in (cloudfront, acm, sts):
@@ -335,13 +337,13 @@ class Accounts:
         key = f"{endpoint} {caller.account if caller else config.uid}"
         limits = spec.rate_limits or RateLimits()
         with self._lock:
-            # A config may have been of another account before.
+            # The config may have belonged to another account before.
             for other in self._shared.values():
                 other.pace.forget(config.uid)
             clock = self.clock
             pace = Pace(clock)
             memory = Memory(clock, rate=lambda: pace.rate("cloudfront"))
-            # With guards of its own: what a rehearsal deletes is still there, and no accident's excuse.
+            # With its own guards: what a rehearsal deletes still exists, and must not excuse an accident.
             rehearsals = Memory(clock, second_look=0.0)
             name = caller.account if caller else UNKNOWN_ACCOUNT
             made = _Shared(memory, rehearsals, pace, name, left_at=clock.now())
@@ -376,7 +378,7 @@ def _caller(calls: CloudFrontCalls, config: ResolvedConfig, spec: ProviderConfig
         refused = error
     account = _account_by_group(calls, config, spec)
     _log.warning(
-        "may not ask for the caller's account; " + (_BY_GROUP if account else _UNGUARDED),
+        "cannot read the caller's account; " + (_BY_GROUP if account else _UNGUARDED),
         config=str(config.key),
         account=account,
         error=str(refused),
@@ -384,13 +386,13 @@ def _caller(calls: CloudFrontCalls, config: ResolvedConfig, spec: ProviderConfig
     return Caller(account, None) if account else None
 
 
-_BY_GROUP: Final = "it is the one of its default connection group"
-_UNGUARDED: Final = "tenants are not guarded against another account's, and no names are kept"
+_BY_GROUP: Final = "using the account of its default connection group"
+_UNGUARDED: Final = "the provider does not detect another account's tenants, and keeps no names"
 
 
 def _account_by_group(calls: CloudFrontCalls, config: ResolvedConfig, spec: ProviderConfigSpec) -> str | None:
-    """The account as the ARN of its default connection group has it; an account has one from its first tenant
-    on. None where there is none, or it may not be asked for either."""
+    """Return the account from the ARN of its default connection group, which exists once the account has a
+    tenant. None if there is no such group, or the credentials may not read it either."""
     try:
         group = calls.default_group()
     except AwsError as error:
@@ -407,7 +409,7 @@ _ARN: Final = re.compile(r"arn:[\w-]+:cloudfront::(?P<account>\d{12}):")
 def _unasked(error: AwsError, config: ResolvedConfig, spec: ProviderConfigSpec) -> ExternalError | NotYet:
     denied = error.verdict.reason is Reason.ACCESS_DENIED
     advice = credential_origins.renewal(config, spec, error) if denied else ""
-    return explain(error, f"{config.key}: ask whose credentials they are", serving=False, advice=advice)
+    return explain(error, f"{config.key}: get the caller's account", serving=False, advice=advice)
 
 
 def _spec(config: ResolvedConfig) -> ProviderConfigSpec:
@@ -433,7 +435,7 @@ def _settings() -> Config:
         user_agent_extra=f"edgetenants/{_version()}",
         connect_timeout=5,
         read_timeout=30,
-        # Hooks retries what may be retried at once; the rest is the queue's, on the injected clock.
+        # Hooks makes immediate retries; all others are left to the queue, on the injected clock.
         retries={"mode": "standard", "total_max_attempts": 1},
         max_pool_connections=32,
     )
@@ -447,16 +449,16 @@ def _version() -> str:
 
 
 def _session(config: ResolvedConfig, spec: ProviderConfigSpec, hooks: Hooks) -> boto3.Session:
-    """A session whose credentials are those at the end of the chain."""
+    """Return a session with the credentials at the end of the chain."""
     core = botocore.session.Session()
     core.register_component("data_loader", _MODELS)
     core.set_config_variable("region", REGION)
     sts = _sts_maker(core, spec, hooks)
     credentials: Any = _base(config, spec, core, sts)
     if spec.assume_role_chain and credentials is None and config.source == CredentialsSource.NONE:
-        # Else the chain would begin with the provider's own identity, which nobody lent.
+        # Otherwise the chain would start with the provider's own identity without permission.
         raise ExternalError(
-            f"{config.key}: spec.assumeRoleChain: expected credentials to begin with, got source None",
+            f"{config.key}: spec.assumeRoleChain: expected credentials for the first role, got source None",
             retry=Retry.poll(),
         )
     if spec.assume_role_chain and credentials is None:
@@ -472,14 +474,14 @@ def _own_identity(config: ResolvedConfig, core: botocore.session.Session) -> Any
     credentials = core.get_credentials()
     if credentials is None:
         raise ExternalError(
-            f"{config.key}: spec.assumeRoleChain: expected the provider's process to have an AWS identity to "
-            "begin with, got none"
+            f"{config.key}: spec.assumeRoleChain: expected the provider's process to have an AWS identity "
+            "for the first role, got none"
         )
     return credentials
 
 
 class _Found(CredentialProvider):
-    """Hands botocore credentials that are there already, renewing ones included."""
+    """Passes existing credentials to botocore, including those that renew themselves."""
 
     METHOD = "edgetenants"
 
@@ -488,12 +490,12 @@ class _Found(CredentialProvider):
         self._credentials = credentials
 
     def load(self) -> Any:
-        """The credentials."""
+        """Return the credentials."""
         return self._credentials
 
 
 def _base(config: ResolvedConfig, spec: ProviderConfigSpec, core: botocore.session.Session, sts: Any) -> Any:
-    """The credentials to begin with; None for those that boto3 finds by itself."""
+    """Return the credentials at the start of the chain; None to let boto3 find them."""
     if spec.web_identity:
         return _web_identity(core, spec.web_identity, sts)
     return _static(config, spec) if config.credentials is not None else None
@@ -507,7 +509,7 @@ def _static(config: ResolvedConfig, spec: ProviderConfigSpec) -> Credentials:
         key_id, secret = profile["aws_access_key_id"], profile["aws_secret_access_key"]
         token = profile.get("aws_session_token")
     except (configparser.Error, KeyError, UnicodeDecodeError):
-        # Not chained: the parser's words hold the line that it stumbled over.
+        # Not chained: the parser's message contains the line that it cannot parse.
         where = credential_origins.place(config, spec)
         raise ExternalError(
             f"{config.key}: spec.credentials: expected an AWS credentials file with aws_access_key_id and "
@@ -519,11 +521,11 @@ def _static(config: ResolvedConfig, spec: ProviderConfigSpec) -> Credentials:
 
 
 def _check(config: ResolvedConfig, **values: str) -> None:
-    """Other characters make a signature that AWS cannot read, and whose refusal does not say why."""
+    """Refuse other characters: AWS cannot read the resulting signature, and its error does not say why."""
     for name, value in values.items():
         if not _PRINTABLE.fullmatch(value):
-            # The value is not told: it is a secret, or somebody's mistake for one.
-            words = "expected printable ASCII characters without spaces, got others or nothing"
+            # Do not show the value: it is a secret, or was mistaken for one.
+            words = "expected printable ASCII characters without spaces, got other characters or nothing"
             raise ExternalError(f"{config.key}: spec.credentials: {name}: {words}", retry=Retry.poll())
 
 

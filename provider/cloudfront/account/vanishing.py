@@ -1,18 +1,19 @@
-"""Many tenants that are gone at once: an accident, until somebody says that it is none.
+"""Puts recreation on hold when many tenants are gone at once: an accident, until the platform team confirms.
 
-Somebody emptied the account, restored an old state of it, or the endpoint leads elsewhere. To make thousands
-of tenants anew would be the second accident, as others may have their domains by now. Connection groups count
-like tenants: one that is made anew has another endpoint, and DNS leads to the old one.
+The account may have been emptied or restored to an old state, or the endpoint may be wrong. Recreating
+thousands of tenants would be a second accident, because others may have their domains by now. Connection
+groups count like tenants: a recreated group has another endpoint, and DNS points to the old one.
 
-    known tenant is gone ─▶ wait a poll interval ─▶ few were ─▶ made anew
-                                                └─▶ many were ─▶ held until the provider config confirms
+    known tenant is gone ─▶ wait a poll interval ─▶ few are gone ─▶ recreate
+                                                └─▶ many are gone ─▶ hold until the provider config confirms
 
-Nothing of it is stored: a new process counts anew before it makes anything, and comes to the same end. So it
-has to believe what status says was there, which whoever may write status can make up. What this process has
-proven to be a resource's own, by its owner tag, counts for everybody: anybody may look at a tenant, and be
-led elsewhere afterwards. What is not proven counts in its own namespace, and for others as one for each
-namespace of which a name that is gone is recorded (safety/kept_names.py). An accident that met many
-namespaces is noticed, also after a restart, and nobody holds up the others with what never was.
+The provider stores nothing of this: a new process counts again before it creates anything, and comes to the
+same result. So it has to believe what status says existed, and anyone who may write status can invent that.
+What this process has proven to belong to a resource, by its owner tag, counts for all namespaces: any
+resource may observe a tenant, and refer to another one afterwards. What is not proven counts in its own
+namespace; for other namespaces, each namespace with a recorded name that is gone counts as one
+(safety/kept_names.py). So the provider notices an accident that affects many namespaces, even after a
+restart, and no namespace can block the others with tenants that never existed.
 """
 
 from __future__ import annotations
@@ -34,62 +35,64 @@ __all__ = ["Census", "Gone", "Vanished", "Verdict", "judge", "limit", "take_cens
 _FEW: Final = 5
 _SHARE: Final = 0.02
 _REMOVED: Final = 10_000
-"""External resources that are remembered after their deletion."""
+"""Maximum number of deleted external resources to remember."""
 _PATIENCE: Final = 10
-"""Poll intervals after which others that were not looked at, as they are paused, are not waited for."""
+"""Poll intervals after which the provider stops waiting for others that it does not observe, such as paused
+ones."""
 
 
 class Verdict(Enum):
-    """What may be done about a tenant that is gone."""
+    """What the provider may do about a tenant that is gone."""
 
-    MAKE = "it is made anew"
-    WAIT = "others are looked at first"
+    MAKE = "it is recreated"
+    WAIT = "others are checked first"
     HELD = "too many are gone"
 
 
 @dataclass(frozen=True)
 class Gone:
-    """A tenant or connection group that was known, and is not there."""
+    """A known tenant or connection group that no longer exists."""
 
     id: str
     config: str
-    """The provider config by which it was looked for."""
+    """The provider config with which the provider looked for it."""
     namespace: str
-    """Of the managed resource, or of the claim that it is for."""
+    """The namespace of the managed resource, or of its claim."""
     proven: bool
-    """This process had proven that it was the managed resource's own."""
+    """This process had proven that it belonged to the managed resource."""
     recorded: bool
-    """A process had, as far as is known: its name is recorded for that namespace, or names are not."""
+    """Some process had proven it, as far as is known: its name is recorded for that namespace, or the
+    provider records no names."""
     since: float
-    """When its absence was first seen, on the injected clock."""
+    """When the provider first noticed its absence, on the injected clock."""
 
 
 @dataclass(frozen=True)
 class Census:
-    """The managed resources whose tenants and connection groups would be made anew."""
+    """The managed resources whose tenants and connection groups the provider would recreate."""
 
     known: int
-    """How many of these one account had."""
+    """How many of their tenants and connection groups are in the account."""
     uids: frozenset[str]
-    """All of them."""
+    """The uids of all of them."""
     taken: float
-    """When, on the injected clock."""
+    """The time of the census, on the injected clock."""
 
 
 def limit(known: int) -> int:
-    """How many of so many tenants may be gone at once."""
+    """Return how many of this number of tenants may be gone at once."""
     return max(_FEW, int(known * _SHARE))
 
 
 def judge(gone: int, known: int, looked_at: int, *, waited: float) -> Verdict:
-    """Decide (pure).
+    """Decide what to do about a tenant that is gone (pure).
 
     Args:
-        gone: tenants of the account that are gone.
-        known: tenants of the account that were known.
-        looked_at: those that were looked at in the last poll interval. Where AWS's rate does not allow for
-            all of them, they stand for the others.
-        waited: how many poll intervals have passed since this one was found gone.
+        gone: number of the account's tenants that are gone.
+        known: number of the account's tenants that were known.
+        looked_at: number of tenants observed in the last poll interval. If AWS's rate does not allow the
+            provider to observe all of them, these stand for the others.
+        waited: poll intervals since the provider found this one gone.
     """
     if gone > limit(known):
         return Verdict.HELD
@@ -99,13 +102,13 @@ def judge(gone: int, known: int, looked_at: int, *, waited: float) -> Verdict:
         return Verdict.WAIT
     if gone > limit(min(known, looked_at)):
         return Verdict.HELD
-    # None that is there was seen lately: a provider that is behind has not come to the others yet.
+    # No existing tenant was observed recently: a provider that is behind has not reached the others yet.
     unseen = looked_at <= gone < known
     return Verdict.WAIT if unseen and waited < _PATIENCE else Verdict.MAKE
 
 
 def take_census(recreated: Iterable[Managed], account: str | None, now: float) -> Census:
-    """Count the tenants and connection groups of an account that these managed resources had."""
+    """Count the tenants and connection groups that these managed resources had in an account."""
     ids: set[str] = set()
     uids: set[str] = set()
     for mr in recreated:
@@ -128,7 +131,7 @@ class Vanished:
         self._looks: OrderedDict[str, float] = OrderedDict()
 
     def is_there(self, uid: str, id_: str, *, proven: bool) -> None:
-        """The tenant of that managed resource was seen. `proven`: its owner tag says that it is its own."""
+        """Note that the tenant of a managed resource exists. `proven`: its owner tag names that resource."""
         with self._lock:
             self._looked(uid)
             self._drop(uid)
@@ -136,7 +139,7 @@ class Vanished:
                 self._proven[uid] = id_
 
     def removed(self, id_: str) -> None:
-        """The provider deleted it itself: whoever still looks for it has lost nothing by accident."""
+        """Note that the provider itself deleted the tenant: its absence is no accident for any resource."""
         with self._lock:
             self._removed[id_] = None
             while len(self._removed) > _REMOVED:
@@ -145,19 +148,19 @@ class Vanished:
                 del self._gone[uid]
 
     def was_removed(self, id_: str) -> bool:
-        """This process deleted it, lately."""
+        """Whether this process recently deleted it."""
         with self._lock:
             return id_ in self._removed
 
     def forget(self, uid: str) -> None:
-        """Nobody wants it any more, or would make it anew."""
+        """Forget a resource that no longer wants its tenant, or would not recreate it."""
         with self._lock:
             self._looks.pop(uid, None)
             self._proven.pop(uid, None)
             self._drop(uid)
 
     def let_go(self, uid: str) -> None:
-        """It was not looked at for long. One that is gone counts on."""
+        """Forget a resource that was not observed for long, unless its tenant is gone, which still counts."""
         with self._lock:
             if uid not in self._gone:
                 for known in (self._looks, self._proven, self._cleared):
@@ -166,7 +169,7 @@ class Vanished:
     def found_gone(
         self, uid: str, id_: str, config: str, namespace: str = "", *, recorded: bool = True
     ) -> None:
-        """The tenant of that managed resource is not there. `recorded`: see Gone."""
+        """Note that the tenant of a managed resource does not exist. `recorded`: see Gone."""
         with self._lock:
             self._looked(uid)
             if id_ in self._removed:
@@ -178,7 +181,7 @@ class Vanished:
                 self._gone[uid] = Gone(id_, config, namespace, proven, recorded, self._clock.now())
 
     def verdict(self, uid: str, census: Census, seconds: float) -> Verdict:
-        """What may be done about one that is gone. `seconds` is the poll interval."""
+        """Return what the provider may do about one that is gone. `seconds` is the poll interval."""
         with self._lock:
             self._keep(census)
             gone = self._gone.get(uid)
@@ -195,32 +198,33 @@ class Vanished:
             return verdict
 
     def _counted(self, namespace: str) -> int:
-        """Those that are gone, as far as they count for a namespace."""
+        """Return the number of those that are gone, as far as they count for a namespace."""
         believed = [gone for gone in self._gone.values() if gone.proven or gone.namespace == namespace]
         others = {gone.namespace for gone in self._gone.values() if gone.recorded and not gone.proven}
         return len(believed) + len(others - {namespace})
 
     def _keep(self, census: Census) -> None:
-        """Let go of those whose resource went, or came to leave things as they are, without another look."""
+        """Forget those whose resource was deleted or no longer recreates its tenant, without observing it."""
         for uid, gone in list(self._gone.items()):
             if uid not in census.uids and gone.since < census.taken:
                 del self._gone[uid]
 
     def confirms(self, config: str, token: str) -> bool:
-        """Whether a token names one that is gone by this provider config. Not only the one that `token`
-        names now: others that are found gone meanwhile take nothing from what somebody confirmed."""
+        """Whether a token names one that is gone under this provider config. It may be another one than
+        `token` names now: if the provider finds more of them gone, an earlier confirmation stays valid."""
         with self._lock:
             return any(_token(gone.id) == token for gone in self._gone.values() if gone.config == config)
 
     def token(self, config: str) -> str:
-        """Confirms that what is gone by this provider config may be made anew. It names these tenants, so
-        that one left standing confirms nothing later; in another process it is the same."""
+        """Return the token that confirms the recreation of what is gone under this provider config. It
+        depends on these tenants, so an old token does not confirm a later accident; it is the same in every
+        process."""
         with self._lock:
             first = min(gone.id for gone in self._gone.values() if gone.config == config)
         return _token(first)
 
     def confirm(self, config: str) -> None:
-        """All that is gone by this provider config may be made anew."""
+        """Permit the recreation of all that is gone under this provider config."""
         with self._lock:
             for uid in [uid for uid, gone in self._gone.items() if gone.config == config]:
                 self._clear(uid)

@@ -1,4 +1,5 @@
-"""The token of a web identity, read from its file as each session begins: Kubernetes renews it there."""
+"""The token of a web identity, read from its file at the start of each session: Kubernetes renews it
+there."""
 
 from __future__ import annotations
 
@@ -15,10 +16,10 @@ _PATH = "spec.webIdentity.tokenPath"
 
 
 def reader(path: str | None) -> Callable[[], str]:
-    """Reads the file; what it raises is botocore's, as for credentials of any other kind.
+    """Return a function that reads the file; it raises botocore's exceptions, as for all other credentials.
 
     Raises:
-        ExternalError: there is no path.
+        ExternalError: the path is missing.
     """
     if not path:
         raise ExternalError(

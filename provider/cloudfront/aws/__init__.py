@@ -1,3 +1,4 @@
-"""Every call to AWS: which there are, how fast they may come, how they are counted, what their errors mean.
+"""The calls to AWS: which exist, how fast the provider may make them, how it counts them, what their errors
+mean.
 
-Nothing here decides about a managed resource, or opens a session with AWS (`account/`)."""
+Nothing here decides about a managed resource, or opens a session with AWS (see `account/`)."""

@@ -1,9 +1,9 @@
-"""The calls to CloudFront that the provider makes, each as a method over values: the one place that knows
+"""The calls to CloudFront that the provider makes, each as a method on plain values. Only this module knows
 botocore's shapes and exceptions.
 
-ManagedCertificateRequest is sent only by an action that asks for a certificate: each one sent may open
-another request, and only one may be pending (CloudFront Developer Guide, "Request certificates for your
-CloudFront distribution tenant").
+Only an action that requests a certificate sends ManagedCertificateRequest: each one may open another request,
+and only one may be pending (CloudFront Developer Guide, "Request certificates for your CloudFront
+distribution tenant").
 
     CloudFrontCalls ── certificate_calls, domain_calls, group_calls
 """
@@ -49,11 +49,11 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Caller:
-    """Whose the credentials are."""
+    """The identity of the credentials."""
 
     account: str
     arn: str | None
-    """None where it may not be asked."""
+    """None if the credentials may not read it."""
 
 
 @dataclass(frozen=True)
@@ -62,18 +62,18 @@ class Page:
 
     tenants: tuple[ObservedTenant, ...]
     marker: str
-    """Of the next page; "" where there is none."""
+    """The marker of the next page; "" if this is the last one."""
 
 
 class CloudFront(Protocol):
-    """What is asked of CloudFront. Every method raises AwsError and nothing else for what AWS answers."""
+    """The CloudFront API. For any error response of AWS, every method raises AwsError and nothing else."""
 
     def get_tenant(self, identifier: str) -> ObservedTenant:
-        """By name, id or ARN."""
+        """Return a tenant by name, id or ARN."""
         ...
 
     def create_tenant(self, tenant: Tenant) -> ObservedTenant:
-        """Create it, tags and the request for a certificate included. The answer has no tags."""
+        """Create a tenant with its tags and its certificate request. The response has no tags."""
         ...
 
     def update_tenant(
@@ -84,8 +84,8 @@ class CloudFront(Protocol):
         emptied: frozenset[str] = frozenset(),
         request: Request | None = None,
     ) -> ObservedTenant:
-        """Write the whole tenant but its name and tags, and ask for a certificate. `emptied` as in
-        `settings`."""
+        """Update the whole tenant except its name and tags, and request a certificate if `request` is set.
+        `emptied` is as in `settings`."""
         ...
 
     def delete_tenant(self, id_: str, etag: str) -> None:
@@ -93,11 +93,11 @@ class CloudFront(Protocol):
         ...
 
     def tags(self, arn: str) -> dict[str, str]:
-        """All tags."""
+        """Return all tags."""
         ...
 
     def tag(self, arn: str, tags: Mapping[str, str]) -> None:
-        """Set these tags, leave others."""
+        """Set these tags and keep all others."""
         ...
 
     def untag(self, arn: str, keys: tuple[str, ...]) -> None:
@@ -105,47 +105,47 @@ class CloudFront(Protocol):
         ...
 
     def distribution(self, id_: str) -> Distribution | None:
-        """The distribution; None where there is none."""
+        """Return the distribution, or None if it does not exist."""
         ...
 
     def managed_certificate(self, tenant: str) -> Certificate | None:
-        """The last managed certificate of a tenant; None where none was asked for."""
+        """Return a tenant's last managed certificate, or None if none was requested."""
         ...
 
     def certificate(self, arn: str) -> Certificate | None:
-        """A certificate as ACM has it; None where there is none."""
+        """Return a certificate as ACM describes it, or None if it does not exist."""
         ...
 
     def tenant_of_domain(self, domain: str) -> ObservedTenant | None:
-        """The account's tenant that has a domain."""
+        """Return the account's tenant that has a domain."""
         ...
 
     def conflicts(self, domain: str, resource: str) -> tuple[Conflict, ...]:
-        """Who is in the way of a domain that a certificate of this tenant or distribution covers."""
+        """Return what conflicts with a domain that a certificate of this tenant or distribution covers."""
         ...
 
     def move_domain(self, domain: str, tenant: str, etag: str) -> str:
-        """Give a domain to a tenant, from whoever of the account has it; the tenant's new ETag."""
+        """Move a domain to a tenant from its present owner in the account; return the tenant's new ETag."""
         ...
 
     def verify_dns(self, tenant: str) -> Mapping[str, DnsVerdict]:
-        """Where the domains of a tenant lead."""
+        """Return where the domains of a tenant point."""
         ...
 
     def get_group(self, identifier: str) -> ObservedGroup:
-        """A connection group by name, id or ARN."""
+        """Return a connection group by name, id or ARN."""
         ...
 
     def default_group(self) -> ObservedGroup | None:
-        """The account's default group; None before there is one."""
+        """Return the account's default group, or None if it does not have one yet."""
         ...
 
     def create_group(self, group: Group) -> ObservedGroup:
-        """Create it, tags included. The answer has no tags."""
+        """Create a group with its tags. The response has no tags."""
         ...
 
     def update_group(self, id_: str, etag: str, group: Group, *, emptied: bool = False) -> ObservedGroup:
-        """Write all but its name and tags; `emptied` takes its Anycast list away."""
+        """Update the whole group except its name and tags; `emptied` removes its Anycast list."""
         ...
 
     def delete_group(self, id_: str, etag: str) -> None:
@@ -153,23 +153,23 @@ class CloudFront(Protocol):
         ...
 
     def tenants_of_group(self, id_: str) -> tuple[ObservedTenant, ...]:
-        """Some of its tenants, without parameters and tags; empty where the list shows none to its end."""
+        """Return some of a group's tenants, without parameters and tags; empty if the whole list has none."""
         ...
 
     def caller(self) -> Caller:
-        """Whose the credentials are."""
+        """Return the identity of the credentials."""
         ...
 
     def tenants_of(self, distribution: str, marker: str = "", size: int | None = None) -> Page:
-        """A page of a distribution's tenants, from a marker on. They have neither parameters nor tags.
+        """Return a page of a distribution's tenants, starting at a marker, without parameters and tags.
 
-        `size` is how many at most; None: as many as AWS likes.
+        `size` is the maximum number of tenants; None leaves it to AWS.
         """
         ...
 
 
 class CloudFrontCalls(CertificateCalls, DomainCalls, GroupCalls):
-    """`CloudFront` over boto3. Thread-safe, as boto3's clients are."""
+    """`CloudFront` on boto3. Thread-safe, as boto3's clients are."""
 
     def __init__(self, cloudfront: CloudFrontClient, acm: ACMClient, sts: STSClient) -> None:
         self._cloudfront = cloudfront
@@ -261,7 +261,7 @@ class CloudFrontCalls(CertificateCalls, DomainCalls, GroupCalls):
             )
 
 
-# The parameters of the calls that write: what is sent, and what a rehearsal shows.
+# The parameters of the calls that write: what the provider sends, and what a rehearsal shows.
 
 
 def creation(tenant: Tenant) -> dict[str, Any]:
@@ -297,12 +297,12 @@ def untagging(arn: str, keys: tuple[str, ...]) -> dict[str, Any]:
 
 
 def settings(tenant: Tenant, emptied: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """The members that create and update have in common.
+    """Return the members that create and update share.
 
     Args:
-        tenant: the values; lists are sorted, so that equal tenants make equal requests.
-        emptied: of Parameters and Customizations those that are sent although they are empty: an update keeps
-            what is left out, so this is how to take away the last of them.
+        tenant: the values. Lists are sorted, so that equal tenants make equal requests.
+        emptied: which of Parameters and Customizations to send although they are empty. An update keeps what
+            it leaves out, so this removes the last of them.
     """
     sent: dict[str, Any] = {
         "DistributionId": tenant.distribution_id,

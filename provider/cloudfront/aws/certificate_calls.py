@@ -1,4 +1,4 @@
-"""The calls about certificates: to CloudFront for a tenant's managed one, to ACM for any."""
+"""The calls for certificates: to CloudFront for a tenant's managed one, to ACM for any."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class CertificateCalls:
     _acm: ACMClient
 
     def managed_certificate(self, tenant: str) -> Certificate | None:
-        """GetManagedCertificateDetails. CloudFront answers EntityNotFound where there was no request."""
+        """GetManagedCertificateDetails. CloudFront returns EntityNotFound if no certificate was requested."""
         try:
             with failing("GetManagedCertificateDetails"):
                 answer = self._cloudfront.get_managed_certificate_details(Identifier=tenant)
@@ -36,7 +36,7 @@ class CertificateCalls:
             return _managed(answer.get("ManagedCertificateDetails") or {})
 
     def certificate(self, arn: str) -> Certificate | None:
-        """DescribeCertificate; None where ACM has no such certificate."""
+        """DescribeCertificate; None if ACM does not have the certificate."""
         try:
             with failing("DescribeCertificate"):
                 answer = self._acm.describe_certificate(CertificateArn=arn)

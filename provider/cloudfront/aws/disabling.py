@@ -1,10 +1,10 @@
-"""How much an update says that disables what is to be deleted: as little as AWS takes.
+"""Which fields to send in the update that disables a tenant before its deletion: as few as AWS accepts.
 
-AWS checks all that an update says, so one that repeats a tenant's parameters or domains is refused for ever
-once its distribution defines others. AWS's example changes a tenant by what changes alone, yet no document
-promises that. So where less is refused as invalid, more is said:
+AWS checks every field of an update. If an update repeats a tenant's parameters or domains, AWS refuses it
+forever once the distribution defines others. AWS's example sends only the fields that change, but no document
+promises that this works. So if AWS refuses a short update as invalid, the provider sends more fields:
 
-    Enabled alone ──refused──▶ with distribution and domains ──refused──▶ the whole
+    Enabled alone ──refused──▶ with distribution and domains ──refused──▶ all fields
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ __all__ = ["Said", "first_taken", "order"]
 _REFUSALS: Final = frozenset(
     {Reason.INVALID_SPEC, Reason.DOMAIN_CONFLICT, Reason.DOMAIN_VALIDATION_PENDING, Reason.QUOTA_EXCEEDED}
 )
-"""Of what an update says, and not of who says it or when."""
+"""Refusals that concern the content of an update, not its sender or its time."""
 
 T = TypeVar("T")
 
 
 class Said(IntEnum):
-    """What an update says beside that it disables."""
+    """What an update contains besides Enabled."""
 
     NOTHING = 0
-    """Enabled alone."""
+    """Only Enabled."""
     PARENT = 1
-    """The distribution and the domains too, which the API model has as required for a creation."""
+    """Also the distribution and the domains, which the API model requires for a creation."""
     EVERYTHING = 2
-    """All that is there."""
+    """All fields."""
 
 
 def order(first: Said) -> tuple[Said, ...]:
-    """The ways to say it, from one on that was taken before."""
+    """Return the variants in the order to try, starting with one that AWS accepted before."""
     return (first, *(each for each in Said if each is not first))
 
 
 def first_taken(ways: tuple[Said, ...], send: Callable[[Said], T]) -> tuple[Said, T]:
-    """Send the first of these that AWS takes; which it was, and the answer.
+    """Send these variants until AWS accepts one; return that variant and the response.
 
     Raises:
-        AwsError: all are refused as invalid, or one for another reason.
+        AwsError: AWS refused all of them as invalid, or one of them for another reason.
     """
     for way in ways[:-1]:
         try:
@@ -59,7 +59,7 @@ def first_taken(ways: tuple[Said, ...], send: Callable[[Said], T]) -> tuple[Said
 
 def _refused(error: AwsError, way: Said) -> bool:
     if error.absent:
-        # It may be the distribution, or a parameter, that is meant.
+        # AWS may mean the distribution, or a parameter.
         return way is not Said.NOTHING
     malformed = error.verdict.class_ is ErrorClass.BUG and error.code != FORBIDDEN
     return malformed or error.verdict.reason in _REFUSALS

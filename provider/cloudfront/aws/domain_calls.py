@@ -1,4 +1,4 @@
-"""The calls about domains: who has one, who would be in its way, and where it leads."""
+"""The calls for domains: who has a domain, what conflicts with it, and where it points."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 __all__ = ["Conflict", "DnsVerdict", "DomainCalls", "move"]
 
 _TENANT: Final = "dt_"
-"""Begins the id of a tenant, and of no distribution."""
+"""The prefix of tenant ids; distribution ids do not have it."""
 
 
 @dataclass(frozen=True)
 class Conflict:
-    """Somebody who has a domain, or a wildcard over it."""
+    """A tenant or distribution that has a domain, or a wildcard that covers it."""
 
     domain: str
     kind: str
     """distribution or distribution-tenant."""
     id: str
-    """Partly masked where it is another account's."""
+    """Partly masked if it belongs to another account."""
     account: str
-    """The same."""
+    """Masked likewise."""
 
 
 @dataclass(frozen=True)
 class DnsVerdict:
-    """What CloudFront reads of a domain in public DNS."""
+    """What CloudFront finds in public DNS for a domain."""
 
     status: str
     """valid-configuration, invalid-configuration or unknown-configuration."""
@@ -43,7 +43,7 @@ class DnsVerdict:
 
 
 def move(domain: str, tenant: str, etag: str) -> dict[str, Any]:
-    """The parameters of UpdateDomainAssociation. `etag` is that of the tenant that receives."""
+    """Return the parameters of UpdateDomainAssociation. `etag` is that of the receiving tenant."""
     return {"Domain": domain, "TargetResource": {"DistributionTenantId": tenant}, "IfMatch": etag}
 
 
@@ -53,7 +53,7 @@ class DomainCalls:
     _cloudfront: CloudFrontClient
 
     def tenant_of_domain(self, domain: str) -> ObservedTenant | None:
-        """GetDistributionTenantByDomain: among the account's own."""
+        """GetDistributionTenantByDomain: searches the account's own tenants."""
         try:
             with failing("GetDistributionTenantByDomain"):
                 answer = self._cloudfront.get_distribution_tenant_by_domain(Domain=domain)
@@ -65,8 +65,8 @@ class DomainCalls:
             return observed.tenant(answer["DistributionTenant"], answer["ETag"])
 
     def conflicts(self, domain: str, resource: str) -> tuple[Conflict, ...]:
-        """ListDomainConflicts, every page: what is in the way of a domain, in whatever account. `resource`
-        is a tenant or a distribution of the account's own with a certificate that covers the domain."""
+        """ListDomainConflicts, every page: what conflicts with a domain, in any account. `resource` is a
+        tenant or distribution of this account whose certificate covers the domain."""
         kind = "DistributionTenantId" if resource.startswith(_TENANT) else "DistributionId"
         by: Any = {"Domain": domain, "DomainControlValidationResource": {kind: resource}}
         found: list[Conflict] = []
@@ -77,15 +77,15 @@ class DomainCalls:
             with reading("ListDomainConflicts"):
                 found += map(_conflict, answer.get("DomainConflicts") or ())
             marker = answer.get("NextMarker")
-            # Pages that lead back would go round for ever; what is found counts.
+            # Pages may lead back in an endless loop; what was found until then counts.
             if not marker or marker in passed:
                 return tuple(found)
             passed.add(marker)
             by["Marker"] = marker
 
     def move_domain(self, domain: str, tenant: str, etag: str) -> str:
-        """UpdateDomainAssociation: from whoever of the account has it to `tenant`, in one step. The tenant's
-        new ETag."""
+        """UpdateDomainAssociation: move the domain from its owner in the account to `tenant`, in one step.
+        Return the tenant's new ETag."""
         with failing("UpdateDomainAssociation"):
             answer = self._cloudfront.update_domain_association(**move(domain, tenant, etag))
         with reading("UpdateDomainAssociation"):

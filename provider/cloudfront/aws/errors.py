@@ -1,13 +1,13 @@
-"""AWS's errors, classified once by a table.
+"""AWS's errors, classified by one table.
 
 Exception
-└── AwsError            any refusal or failure of a call: code, AWS's words, request id, class
+└── AwsError            any refused or failed call: code, AWS's message, request id, class
         │ explain()
         ▼
     edgetenants_runtime.errors.NotYet | ExternalError
 
-No botocore exception passes `calls.py` and `account/sessions.py`. Codes are those that botocore's model
-declares for the operations used, with those that any AWS API may answer
+No botocore exception leaves `calls.py` and `account/sessions.py`. The codes are those that botocore's model
+declares for the operations used, and those that any AWS API may return
 (https://docs.aws.amazon.com/cloudfront/latest/APIReference/CommonErrors.html).
 """
 
@@ -43,7 +43,7 @@ __all__ = [
 
 
 PAUSED: Final = "Paused"
-"""The code of a call that was held back here, to give AWS time."""
+"""The code of a call that the provider itself held back, to give AWS time."""
 ENDLESS: Final = "EndlessList"
 """The code of a list whose pages lead back or do not end."""
 FORBIDDEN: Final = "Forbidden"
@@ -51,20 +51,20 @@ FORBIDDEN: Final = "Forbidden"
 
 
 class ErrorClass(StrEnum):
-    """What an error asks of us."""
+    """How the provider reacts to an error."""
 
     CONFLICT = "Conflict"
-    """The world moved between look and call: look again and retry."""
+    """The external resource changed between observation and call: observe again and retry."""
     THROTTLED = "Throttled"
-    """AWS, or the way to it, takes no requests for the moment: back off."""
+    """AWS is throttling requests or cannot be reached: back off."""
     WAIT = "Wait"
-    """Something outside must happen first, without anybody's fault: look again after a while."""
+    """Something else must happen first, and nothing is wrong: check again later."""
     QUOTA = "Quota"
-    """A quota of the account is used up: retry slowly; never the object's fault."""
+    """A quota of the account is used up: retry slowly. The object is never at fault."""
     TERMINAL = "Terminal"
-    """Only a change of the spec or of the world helps: retried at the poll interval."""
+    """Only a change of the spec or in AWS helps: retry at the poll interval."""
     BUG = "Bug"
-    """The request should never have been made so."""
+    """The provider should never have made this request."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Verdict:
 
     class_: ErrorClass
     reason: Reason
-    """Of the Ready condition, while the tenant does not serve."""
+    """The reason of the Ready condition while the tenant does not serve."""
 
 
 _C, _R = ErrorClass, Reason
@@ -144,18 +144,18 @@ CODES: Final[Mapping[str, Verdict]] = {
     "MalformedXML": _BROKEN,
     "ParamValidation": _BROKEN,
     "ValidationError": _BROKEN,
-    # Made of botocore's own exceptions, which have no code.
+    # For botocore's own exceptions, which have no code.
     "Credentials": _DENIED,
     "Endpoint": _DOWN,
     "TLS": _OTHER,
-    # Made here: the call was not made, as the account's requests are paused or its rate is used up.
+    # Our own: the call was not made, because requests are paused or the account's rate is used up.
     PAUSED: Verdict(_C.WAIT, _R.THROTTLED),
-    # Made here: a list whose pages lead back or do not end.
+    # Our own: a list whose pages lead back or do not end.
     ENDLESS: _OTHER,
-    # Made here: a call that writes, where nothing may be written.
+    # Our own: a call that writes during a rehearsal.
     FORBIDDEN: _BROKEN,
 }
-"""Code → class and reason. A test holds it against botocore's model."""
+"""Code → class and reason. A test compares it with botocore's model."""
 
 STALE_CREDENTIALS: Final = frozenset(
     {
@@ -167,15 +167,15 @@ STALE_CREDENTIALS: Final = frozenset(
         "Credentials",
     }
 )
-"""Codes after which the credentials are loaded anew: they ran out, or were taken back."""
+"""Codes after which the provider loads the credentials again: they expired or were revoked."""
 
 _NOT_OWNED: Final = re.compile("verify domain name ownership", re.IGNORECASE)
-"""CloudFront answers InvalidArgument for a domain that does not lead to it yet, told apart by these words."""
+"""CloudFront returns InvalidArgument for a domain that does not point to it yet; these words identify it."""
 
 _NEVER_SENT: Final = frozenset({PAUSED, FORBIDDEN, "ParamValidation", "Credentials"})
 _REFUSALS: Final = frozenset(range(400, 500)) - {408}
 _MAYBE_MADE: Final = frozenset({"EntityAlreadyExists", "RequestTimeout"})
-"""Something of that name is there, which an earlier call may have made; the request came in part."""
+"""An object of that name exists, which an earlier call may have created; or AWS got part of the request."""
 _SERVER_FAULTS: Final = range(500, 600)
 _VALIDATION_SECONDS: Final = 300.0
 _QUOTA_SECONDS: Final = 600.0
@@ -202,19 +202,19 @@ class AwsError(Frozen):
         """Such as CreateDistributionTenant."""
         self.code = code
         self.words = words
-        """AWS's own."""
+        """AWS's own message."""
         self.status = status
-        """Of HTTP; 0 where there was no answer."""
+        """The HTTP status; 0 if there was no response."""
         self.request_id = request_id
         self.after = after
-        """Seconds of the injected clock after which it is worth another try; None where that is not known."""
+        """Seconds until a retry makes sense, on the injected clock; None if unknown."""
         self.sent = sent and code not in _NEVER_SENT
         """The request may have reached AWS."""
         self.verdict = classify(code, words, status)
 
     @classmethod
     def of(cls, operation: str, answer: Mapping[str, Any]) -> AwsError:
-        """The error in an answer of AWS, as botocore parses it."""
+        """Return the error in a response of AWS, as botocore parses it."""
         body: Mapping[str, Any] = answer.get("Error", {})
         metadata: Mapping[str, Any] = answer.get("ResponseMetadata", {})
         return cls(
@@ -226,7 +226,7 @@ class AwsError(Frozen):
         )
 
     def copied(self) -> AwsError:
-        """The same, for another worker to raise."""
+        """Return a copy for another worker to raise."""
         return AwsError(
             self.operation,
             self.code,
@@ -239,18 +239,18 @@ class AwsError(Frozen):
 
     @property
     def throttled(self) -> bool:
-        """AWS says that requests come too fast."""
+        """AWS throttled the call."""
         return self.verdict is _BUSY
 
     @property
     def made_nothing(self) -> bool:
-        """Of a call that creates: AWS clearly refused it, or it never got there.
+        """For a call that creates: AWS clearly refused it, or did not receive it.
 
-        Uncertain are no answer, one that cannot be read, and 5xx: the call may have had its effect, or have
-        it yet, as AWS goes on when nobody listens any more.
+        A missing response, an unreadable one and 5xx are uncertain: the call may have taken effect, or may do
+        so later, because AWS continues after the client disconnects.
         """
         if not self.sent or not operations.writes(self.operation):
-            # What failed is a call before it, such as that for a role's credentials.
+            # An earlier call failed, such as the one for a role's credentials.
             return True
         return self.status in _REFUSALS and self.code not in _MAYBE_MADE
 
@@ -261,24 +261,24 @@ class AwsError(Frozen):
 
     @property
     def asked_wrongly(self) -> bool:
-        """Whoever wrote the resource has to correct it."""
+        """The author of the resource has to correct it."""
         return self.verdict.reason in _ASKED_WRONGLY and self.code not in STALE_CREDENTIALS | _UNSIGNED
 
     @property
     def conflict(self) -> bool:
-        """The tenant moved since it was looked at."""
+        """The tenant changed since the provider observed it."""
         return self.code in ("PreconditionFailed", "InvalidIfMatchVersion")
 
     @property
     def about_request(self) -> bool:
-        """AWS refuses what it is asked for, and may take something else: neither the credentials, nor the
-        time, nor the version that was named."""
+        """AWS refuses the content of the request and may accept other content: the cause is not the
+        credentials, the time or the version."""
         other = self.throttled or self.conflict or self.verdict.reason == Reason.ACCESS_DENIED
         return self.sent and self.status in _REFUSALS and not other
 
     @property
     def absent(self) -> bool:
-        """What was named does not exist."""
+        """The object does not exist."""
         return self.code in (
             "EntityNotFound",
             "NoSuchResource",
@@ -288,7 +288,7 @@ class AwsError(Frozen):
 
 
 def classify(code: str, words: str, status: int = 0) -> Verdict:
-    """The table's row for an error. An unknown code goes by its HTTP status."""
+    """Return the table's row for an error; for an unknown code, the HTTP status decides."""
     if code == "InvalidArgument" and _NOT_OWNED.search(words):
         return _UNOWNED
     if code in CODES:
@@ -307,16 +307,16 @@ def explain(
     creating: bool = False,
     advice: str = "",
 ) -> ExternalError | NotYet:
-    """The error for the runtime: `<what>: <code>: <AWS's words>. <the next action>`, with the request id
-    apart.
+    """Return the error for the runtime: `<what>: <code>: <AWS's message>. <the next action>`, with the
+    request id as an attribute.
 
     Args:
-        error: what AWS answered.
-        what: what was tried, such as `create tenant shop.acme`.
-        serving: the tenant serves all the same, so that Ready is left alone.
-        meanwhile: what else is known after the failure.
-        creating: the call was to create, so that it matters whether it made something.
-        advice: the next action, where the caller knows it better.
+        error: the error from AWS.
+        what: the attempted action, such as `create tenant shop.acme`.
+        serving: the tenant serves anyway, so Ready stays as it is.
+        meanwhile: other conditions that are known after the failure.
+        creating: the call creates, so it matters whether it created something.
+        advice: the next action, if the caller knows a better one.
     """
     message = _told(error, what, advice or _advice(error))
     conditions = meanwhile if serving else (*meanwhile, not_ready(error.verdict.reason, message))
@@ -339,29 +339,29 @@ def explain(
     )
 
 
-_RENEW: Final = "Renew the credentials where spec.credentials of the ProviderConfig says that they are"
+_RENEW: Final = "Renew the credentials to which spec.credentials of the ProviderConfig refers"
 _UNSIGNED: Final = frozenset({"IncompleteSignature", "MissingAuthenticationToken", "SignatureDoesNotMatch"})
 _NOT_PERMITTED: Final = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
 _ASKED_WRONGLY: Final = frozenset({Reason.INVALID_SPEC, Reason.PARENT_NOT_FOUND, Reason.MISSING_CERTIFICATE})
 PERMIT: Final = "Permit it in the IAM policy of these credentials (docs/iam.md)"
-_CORRECT: Final = "Correct the resource; a change is tried at once"
-_AGAIN: Final = "Tried again by itself"
+_CORRECT: Final = "Correct the resource; the provider retries as soon as it changes"
+_AGAIN: Final = "The provider retries"
 _ASK_FOR_MORE: Final = (
-    "A quota of the AWS account is used up: whoever owns the account asks AWS for more, or removes what is "
-    "not needed. Tried again every ten minutes"
+    "A quota of the AWS account is used up: the account's owner must request an increase from AWS, or remove "
+    "what is not needed. The provider retries every ten minutes"
 )
 _SOMEBODY_ELSE: Final = (
-    "Somebody else changed it at the same moment. Tried again by itself; if it goes on, another provider of "
-    "this installation or another tool writes to it, too: stop one of the two"
+    "Another client changed it at the same time. The provider retries. If this persists, another provider of "
+    "this installation or another tool also writes to it: stop one of the two"
 )
 _MAKE_RECORDS: Final = (
-    "CloudFront does not see yet that the domains lead to it. Make the records of status.dnsInstructions; "
-    "tried again every five minutes"
+    "CloudFront does not see yet that the domains point to it. Create the records of status.dnsInstructions; "
+    "the provider retries every five minutes"
 )
 
 
 def _advice(error: AwsError) -> str:
-    """What to do next, as far as the error alone tells."""
+    """Return the next action, as far as the error alone shows it."""
     if error.code in STALE_CREDENTIALS | _UNSIGNED:
         return _RENEW
     if error.conflict:
@@ -375,7 +375,7 @@ def _advice(error: AwsError) -> str:
 
 def _told(error: AwsError, what: str, advice: str) -> str:
     if error.verdict is _UNOWNED:
-        # AWS speaks of an invalid argument, which it is not: what is missing is a DNS record.
+        # AWS reports an invalid argument, but the cause is a missing DNS record.
         return f"{what}: {_MAKE_RECORDS}. AWS: {error.code}: {error.words}"
     told = f"{what}: {error.code}: {error.words}"
     return f"{told.rstrip('.')}. {advice}"
@@ -383,7 +383,7 @@ def _told(error: AwsError, what: str, advice: str) -> str:
 
 @contextmanager
 def before_creation() -> Iterator[None]:
-    """What fails in the block fails before anything is created."""
+    """Mark errors of the block as raised before anything was created."""
     try:
         yield
     except ExternalError as error:
@@ -403,7 +403,7 @@ def _wait_of(error: AwsError) -> float:
 
 
 def not_ready(reason: Reason, message: str) -> Condition:
-    """Ready False for that reason."""
+    """Return Ready False with that reason."""
     return Condition(
         type=ConditionType.READY, status=ConditionStatus.FALSE, reason=reason.value, message=message
     )

@@ -1,4 +1,4 @@
-"""botocore's exceptions, turned into AwsError: none passes the modules that make calls."""
+"""Turns botocore's exceptions into AwsError: none leaves the modules that make calls."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ _CODES: Final = (
     (botocore_errors.SSLError, "TLS"),
     (_CREDENTIALS, "Credentials"),
     (botocore_errors.BotoCoreError, "Endpoint"),
-    # Not of that family: an answer that is no answer of AWS, such as a proxy's page.
+    # Not a BotoCoreError: a response that is not from AWS, such as a proxy's page.
     (ResponseParserError, "Endpoint"),
 )
-"""The first that fits; the last two are every other failure on the way."""
+"""The first match counts; the last two cover every other failure on the way."""
 _UNREACHED: Final = (
     botocore_errors.EndpointConnectionError,
     botocore_errors.ConnectTimeoutError,
     botocore_errors.ProxyConnectionError,
 )
-"""No connection: the request was not sent. After any other failure on the way it may have been."""
+"""No connection: the request was not sent. After any other failure on the way, it may have been."""
 _READERS: Final = frozenset({"botocore.parsers", "botocore.credentials"})
-"""What reads answers, and fails by whatever exception where one has another shape."""
+"""Modules that read responses, and may raise any exception if one has an unexpected shape."""
 _PACKAGES: Final = ("botocore.", "provider.", "edgetenants_runtime.")
 _STILL_EXPIRED: Final = "refreshed credentials are still expired"
-"""Of botocore, which has no exception of its own for it: a clock that is wrong, mostly."""
+"""botocore's message, for which it has no exception class; the usual cause is a wrong clock."""
 
 
 @contextmanager
 def failing(operation: str) -> Iterator[None]:
-    """Turn whatever botocore raises in the block into AwsError.
+    """Turn every exception of botocore in the block into AwsError.
 
-    A call to STS that botocore makes by itself, to assume a role, is told as what it is.
+    If botocore itself calls STS to assume a role, the error names that call.
     """
     try:
         yield
@@ -62,8 +62,8 @@ def failing(operation: str) -> Iterator[None]:
 
 @contextmanager
 def reading(operation: str) -> Iterator[None]:
-    """In the block the members of an answer are read. One that lacks is the fault of whoever answered: a
-    provider config may name any endpoint."""
+    """Raise AwsError if the block cannot read a member of a response: a provider config may name any
+    endpoint, and a missing member is that endpoint's fault."""
     try:
         yield
     except (AttributeError, LookupError, TypeError, ValueError) as error:
@@ -71,7 +71,7 @@ def reading(operation: str) -> Iterator[None]:
 
 
 def translated(operation: str, error: Exception) -> AwsError | None:
-    """The error that an exception of a call is; None for one that is not botocore's, such as a bug."""
+    """Return the AwsError for an exception of a call; None if it is not botocore's, such as a bug."""
     if isinstance(error, AwsError):
         return error
     if isinstance(error, botocore_errors.ClientError):
@@ -87,10 +87,10 @@ def translated(operation: str, error: Exception) -> AwsError | None:
 
 
 def _unreadable(operation: str, error: Exception) -> AwsError:
-    return AwsError(operation, "Endpoint", f"the answer has another shape than AWS's: {error!r}")
+    return AwsError(operation, "Endpoint", f"the response does not look like one of AWS: {error!r}")
 
 
 def _raised_by(error: Exception) -> str:
-    """The innermost module of botocore or of ours that the exception came through: botocore calls us, too."""
+    """Return the innermost module of botocore or ours that the exception passed; botocore calls ours, too."""
     frames = (frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__))
     return next(iter([name for name in frames if name.startswith(_PACKAGES)][::-1]), "")

@@ -1,4 +1,4 @@
-"""The calls about connection groups."""
+"""The calls for connection groups."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class GroupCalls:
             return group_state.read(answer["ConnectionGroup"], answer["ETag"])
 
     def default_group(self) -> ObservedGroup | None:
-        """ListConnectionGroups, page by page until it is found."""
+        """ListConnectionGroups, page by page until the default group is found."""
 
         def page(marked: Any) -> Any:
             with failing("ListConnectionGroups"):
@@ -66,12 +66,12 @@ class GroupCalls:
             self._cloudfront.delete_connection_group(Id=id_, IfMatch=etag)
 
     def tenants_of_group(self, id_: str) -> tuple[ObservedTenant, ...]:
-        """ListDistributionTenants, page by page until one has a tenant: the first may have none."""
+        """ListDistributionTenants, page by page until a page has a tenant: the first may be empty."""
         of_group: Any = {"AssociationFilter": {"ConnectionGroupId": id_}}
 
         def page(marked: Any) -> Any:
             with failing("ListDistributionTenants"):
-                # No MaxItems: AWS does not publish how large it may be, and a refusal tells of no tenant.
+                # No MaxItems: AWS does not publish its maximum, and a refused call lists no tenants.
                 return self._cloudfront.list_distribution_tenants(**of_group, **marked)
 
         for answer in _pages("ListDistributionTenants", page):
@@ -82,8 +82,8 @@ class GroupCalls:
 
 
 def _pages(operation: str, page: Callable[[Any], Any]) -> Iterator[Any]:
-    """Every page of a list. One that leads back, or goes on for ever, is an error: it is not known what the
-    other pages have."""
+    """Yield every page of a list. A list whose pages lead back or do not end is an error: the content of the
+    other pages is unknown."""
     marker, passed = "", set[str]()
     while len(passed) < _MOST_PAGES:
         answer = page({"Marker": marker} if marker else {})
@@ -94,18 +94,18 @@ def _pages(operation: str, page: Callable[[Any], Any]) -> Iterator[Any]:
             return
         if marker in passed:
             break
-    raise AwsError(operation, ENDLESS, "the pages of the list do not come to an end")
+    raise AwsError(operation, ENDLESS, "the pages of the list do not end")
 
 
 def creation(group: Group) -> dict[str, Any]:
-    """The parameters of CreateConnectionGroup."""
+    """Return the parameters of CreateConnectionGroup."""
     tags = [{"Key": key, "Value": value} for key, value in sorted((group.tags or {}).items())]
     return {"Name": group.name, **_settings(group), **({"Tags": {"Items": tags}} if tags else {})}
 
 
 def update(id_: str, etag: str, group: Group, *, emptied: bool = False) -> dict[str, Any]:
-    """The parameters of UpdateConnectionGroup. It keeps what is left out, so an empty id takes the list
-    away."""
+    """Return the parameters of UpdateConnectionGroup. It keeps what is left out, so an empty id removes the
+    list."""
     taken = {"AnycastIpListId": ""} if emptied else {}
     return {"Id": id_, "IfMatch": etag, **_settings(group), **taken}
 

@@ -1,9 +1,9 @@
-"""What happens around each request of one provider config's clients: botocore's events, in one place.
+"""Hooks around each request of one provider config's clients, on botocore's events.
 
-    before   in time? may it write? the account's pace        after   counted, a throttling noted, credentials
-                                                                      that ran out given up
+    before   check the deadline, whether it may write,        after   count it, note throttling, drop expired
+             and the account's pace                                   credentials
 
-The credentials' own requests to STS, which botocore makes by itself, go through here too.
+The requests to STS for credentials, which botocore itself makes, pass through these hooks too.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _reading: ContextVar[bool] = ContextVar("reading", default=False)
 
 @contextmanager
 def only_reading() -> Iterator[None]:
-    """In the block no call that writes leaves the process: it fails with AwsError of code Forbidden."""
+    """Block all calls that write: in this context, they fail with AwsError of code Forbidden."""
     token = _reading.set(True)
     try:
         yield
@@ -42,22 +42,22 @@ def only_reading() -> Iterator[None]:
 
 
 def reads_only() -> bool:
-    """This is such a block: a rehearsal."""
+    """Whether `only_reading` is active: this is a rehearsal."""
     return _reading.get()
 
 
 class Hooks:
-    """Around the requests of one provider config. Thread-safe, as its parts are."""
+    """The hooks of one provider config. Thread-safe, as its parts are."""
 
     def __init__(self, pace: Pace, calls: CallMetrics) -> None:
         self.pace = pace
         self.account = UNKNOWN_ACCOUNT
         self.on_stale: Callable[[], None] = lambda: None
-        """Is told that the credentials should be loaded anew."""
+        """Called when the credentials must be loaded again."""
         self._calls = calls
 
     def watch(self, client: Any) -> None:
-        """Stand around the requests of a boto3 client."""
+        """Register the hooks with a boto3 client."""
         events = client.meta.events
         events.register("before-call", self._before)
         events.register("after-call", self._answered)
@@ -66,8 +66,8 @@ class Hooks:
 
     def _before(self, model: Any, context: dict[str, Any], **_: Any) -> None:
         if _reading.get() and operations.writes(model.name):
-            raise AwsError(model.name, FORBIDDEN, "nothing is written here: this is a rehearsal")
-        # So that a reconcile which is out of time ends at its next call, and not at its next write.
+            raise AwsError(model.name, FORBIDDEN, "a rehearsal must not write")
+        # A reconcile that exceeds its time limit ends at its next call, not only at its next write.
         deadline.check(f"the call {model.name}")
         service = model.service_model.service_name
         self._calls.held_back(self.account, service, self.pace.admit(service, model.name))
@@ -115,8 +115,8 @@ def _retry(
     caught_exception: Exception | None, attempts: int, operation: Any = None, **_: Any
 ) -> float | None:
     if operation is not None and operations.creates(operation.name):
-        # Answered for the second request alone, nobody would know what the first one made.
+        # The response to a second request would not say what the first one created.
         return None
-    # Once, at once, where a kept connection was closed under the request. Everything longer is the queue's
-    # to wait for, on the injected clock.
+    # One immediate retry if AWS closed a kept-alive connection during the request. The queue waits for
+    # everything longer, on the injected clock.
     return 0.0 if attempts == 1 and isinstance(caught_exception, ConnectionClosedError) else None

@@ -1,7 +1,7 @@
-"""What the provider counts of AWS, beside the runtime's metrics, under the names edgetenants_aws_….
+"""The provider's metrics of AWS, named edgetenants_aws_…, in addition to the runtime's metrics.
 
-Counters are told as things happen. What can be read from the managed resources as they are cached is read at
-each scrape, and costs nothing in between.
+The provider updates counters as things happen. It computes gauges from the cached managed resources at each
+scrape, which costs nothing in between.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _CREATION_SECONDS: Final = (15, 30, 60, 120, 300, 600, 1800, 3600, 3 * 3600, 24 
 _OTHER: Final = "other"
 _UNKNOWN: Final = "unknown"
 _REASONS: Final = frozenset({*TenantReadyReason, *ReadyReason, *UnknownReason})
-"""What Ready may say, and "Unknown" where there is no such condition yet."""
+"""The reasons of Ready, and "Unknown" if the condition does not exist yet."""
 
 
 Counted = TypeVar("Counted", Counter, Histogram)
 
 
 class _ByAccount(Generic[Counted]):
-    """A metric whose first label is the account, and which lets go of accounts. Thread-safe."""
+    """A metric whose first label is the account, and which can drop accounts. Thread-safe."""
 
     def __init__(self, metric: Counted) -> None:
         self._metric: Counted = metric
@@ -67,7 +67,7 @@ class CallMetrics:
         self._seconds = _ByAccount(
             Histogram(
                 "edgetenants_aws_request_duration_seconds",
-                "Seconds until AWS answered, by operation (service:Operation), outcome (ok, or the class of "
+                "Seconds until AWS responded, by operation (service:Operation), outcome (ok, or the class of "
                 "the error) and account.",
                 ("account", "operation", "outcome"),
                 registry=registry,
@@ -77,7 +77,7 @@ class CallMetrics:
         self._errors = _ByAccount(
             Counter(
                 "edgetenants_aws_errors",
-                "Calls that AWS refused or did not answer, by AWS's code.",
+                "Calls that AWS refused or did not answer, by AWS's error code.",
                 ("account", "operation", "code"),
                 registry=registry,
             )
@@ -85,7 +85,7 @@ class CallMetrics:
         self._throttles = _ByAccount(
             Counter(
                 "edgetenants_aws_throttles",
-                "Calls that AWS throttled; each pauses or slows down its operation.",
+                "Calls that AWS throttled; after each, the provider pauses or slows down the operation.",
                 ("account", "operation"),
                 registry=registry,
             )
@@ -93,21 +93,21 @@ class CallMetrics:
         self._held_back = _ByAccount(
             Counter(
                 "edgetenants_aws_held_back_seconds",
-                "Seconds that calls waited for spec.rateLimits.",
+                "Seconds that calls waited because of spec.rateLimits.",
                 ("account", "service"),
                 registry=registry,
             )
         )
 
     def keep_only(self, accounts: Collection[str]) -> None:
-        """Others are in use no more: whoever may change credentials would make series for ever."""
+        """Drop all other accounts: otherwise anyone who may change credentials could add series forever."""
         for each in (self._seconds, self._errors, self._throttles, self._held_back):
             each.keep_only(accounts)
 
     def answered(
         self, account: str, service: str, operation: str, error: AwsError | None, seconds: float
     ) -> None:
-        """A call ended; `error` is None where it succeeded."""
+        """Count a finished call; `error` is None if it succeeded."""
         name = f"{service}:{operation}"
         outcome = error.verdict.class_.value.lower() if error else "ok"
         self._seconds.labels(account, name, outcome).observe(seconds)
@@ -118,44 +118,47 @@ class CallMetrics:
             self._throttles.labels(account, name).inc()
 
     def held_back(self, account: str, service: str, seconds: float) -> None:
-        """A call waited for its turn."""
+        """Count the seconds that a call waited."""
         if seconds > 0:
             self._held_back.labels(account, service).inc(seconds)
 
 
 @dataclass(frozen=True)
 class Look:
-    """What AWS told of an external resource."""
+    """What the provider observed of an external resource."""
 
     account: str
     certificate: str
-    """AWS's word for the state of its certificate; "" where it has none, or nothing is known of it."""
+    """AWS's name for the state of its certificate; "" if it has none or the state is unknown."""
     not_after: str | None
     """RFC 3339."""
 
 
 class TenantMetrics:
-    """What happens to tenants. Thread-safe."""
+    """Metrics of tenants. Thread-safe."""
 
     def __init__(self, registry: CollectorRegistry | None) -> None:
         labels = ("account", "field")
         self._found = _ByAccount(
             Counter(
                 "edgetenants_aws_drift_found",
-                "Fields found changed behind the provider's back, each counted once while it stays so.",
+                "Fields found with drift; each counts once while it stays changed.",
                 labels,
                 registry=registry,
             )
         )
         self._repaired = _ByAccount(
             Counter(
-                "edgetenants_aws_drift_repaired", "Such fields put right again.", labels, registry=registry
+                "edgetenants_aws_drift_repaired",
+                "Fields whose drift the provider repaired.",
+                labels,
+                registry=registry,
             )
         )
         self._ready = _ByAccount(
             Histogram(
                 "edgetenants_aws_tenant_creation_seconds",
-                "From CreateDistributionTenant until the tenant was Ready for the first time.",
+                "Seconds from CreateDistributionTenant until the tenant is Ready for the first time.",
                 ("account",),
                 registry=registry,
                 buckets=_CREATION_SECONDS,
@@ -167,18 +170,18 @@ class TenantMetrics:
         self._looks: dict[str, Look] = {}
 
     def keep_only(self, accounts: Collection[str]) -> None:
-        """As CallMetrics.keep_only."""
+        """See CallMetrics.keep_only."""
         for each in (self._found, self._repaired, self._ready):
             each.keep_only(accounts)
 
     def looked(self, account: str, uid: str, certificate: Mapping[str, Any]) -> None:
-        """The external resource of a managed resource was seen, with its certificate as status has it."""
+        """Record an observation of an external resource, with its certificate as in status."""
         look = Look(account, str(certificate.get("status") or ""), certificate.get("notAfter"))
         with self._lock:
             self._looks[uid] = look
 
     def looks(self, uids: Collection[str]) -> Mapping[str, Look]:
-        """The last looks; those at other resources than these are forgotten."""
+        """Return the last observations of these resources, and forget those of all others."""
         with self._lock:
             for known in (self._looks, self._drifting, self._created):
                 for uid in known.keys() - uids:
@@ -186,7 +189,7 @@ class TenantMetrics:
             return dict(self._looks)
 
     def drift(self, account: str, uid: str, drift: Iterable[FieldDiff]) -> None:
-        """What differs now, though the spec did not change."""
+        """Count the fields that differ although the spec did not change."""
         now = frozenset(each.field for each in drift)
         with self._lock:
             before = self._drifting.pop(uid, frozenset())
@@ -196,24 +199,24 @@ class TenantMetrics:
             self._found.labels(account, _label(field)).inc()
 
     def repaired(self, account: str, drift: Iterable[FieldDiff]) -> None:
-        """It was put right."""
+        """Count the repaired fields."""
         for each in drift:
             self._repaired.labels(account, _label(each.field)).inc()
 
     def created(self, uid: str, now: float) -> None:
-        """The tenant was created, at a moment of the injected clock."""
+        """Record when the tenant was created, on the injected clock."""
         with self._lock:
             self._created[uid] = now
 
     def ready(self, account: str, uid: str, now: float) -> None:
-        """The tenant is Ready."""
+        """Observe the creation time of a tenant that became Ready."""
         with self._lock:
             since = self._created.pop(uid, None)
         if since is not None:
             self._ready.labels(account).observe(now - since)
 
     def forget(self, uid: str) -> None:
-        """The tenant is gone."""
+        """Drop a tenant that no longer exists."""
         with self._lock:
             self._drifting.pop(uid, None)
             self._created.pop(uid, None)
@@ -221,20 +224,20 @@ class TenantMetrics:
 
 
 class Instruments:
-    """All of them; with a registry of None they are counted and shown nowhere."""
+    """All metrics. Without a registry, they are counted but not exposed."""
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
         self.calls = CallMetrics(registry)
         self.tenants = TenantMetrics(registry)
 
     def keep_only(self, accounts: Collection[str]) -> None:
-        """The accounts that are in use or were lately; nothing is shown of others any more."""
+        """Keep the accounts that are or were recently in use, and expose no others."""
         self.calls.keep_only(accounts)
         self.tenants.keep_only(accounts)
 
 
 def _label(field: str) -> str:
-    """A few values, whatever the names of parameters and tags."""
+    """Return one of a few values, whatever the names of parameters and tags."""
     return applied.field_of(field)
 
 
@@ -242,8 +245,9 @@ _NO_LOOK: Final = Look(_UNKNOWN, "", None)
 
 
 class Gauges(Collector):
-    """Tenants and certificates, read from the managed resources as they are cached, and from the looks of
-    this process: whoever may write status would raise alarms for an account, or make up names of accounts."""
+    """Gauges of tenants and certificates, from the cached managed resources and the observations of this
+    process. Status alone is not trusted: anyone who may write it could raise alarms for an account, or invent
+    accounts."""
 
     def __init__(
         self,
@@ -252,11 +256,11 @@ class Gauges(Collector):
         paces: Callable[[], Mapping[str, float]],
         now: Callable[[], datetime] = utc_now,
     ) -> None:
-        """`paces` has for each account the seconds for which no call is made."""
+        """`paces` returns for each account the seconds of its longest pause."""
         self._resources, self._tenants, self._paces, self._now = resources, tenants, paces, now
 
     def collect(self) -> Iterator[Metric]:
-        """Read them."""
+        """Compute the gauges."""
         tenants, states = Count[tuple[str, str]](), Count[tuple[str, str]]()
         days: dict[str, list[float]] = {}
         everyone = {mr.uid: mr for mr in self._resources()}
@@ -270,12 +274,12 @@ class Gauges(Collector):
             left = certificates.days_left(look.not_after, now) if look.not_after else None
             if left is not None:
                 days.setdefault(look.account, []).append(left)
-        yield _counted("edgetenants_aws_tenants", "Managed tenants by the reason of Ready.", "state", tenants)
-        yield _counted("edgetenants_aws_certificates", "Certificates by AWS's state.", "state", states)
+        yield _counted("edgetenants_aws_tenants", "Managed tenants, by Ready's reason.", "state", tenants)
+        yield _counted("edgetenants_aws_certificates", "Certificates, by state in AWS.", "state", states)
         yield from _expiry(days)
         paused = GaugeMetricFamily(
             "edgetenants_aws_paused_seconds",
-            "Seconds for which an operation is not called, as AWS throttled it; of several the longest.",
+            "Seconds for which the provider pauses an operation that AWS throttled; the longest of several.",
             labels=["account"],
         )
         for account, seconds in sorted(self._paces().items()):
@@ -293,12 +297,12 @@ def _counted(name: str, says: str, label: str, counts: Mapping[tuple[str, str], 
 def _expiry(days: Mapping[str, list[float]]) -> Iterator[Metric]:
     first = GaugeMetricFamily(
         "edgetenants_aws_certificate_days_left",
-        "Days until the first certificate of the account expires; negative once it has.",
+        "Days until the account's first certificate expires; negative once it has expired.",
         labels=["account"],
     )
     within = GaugeMetricFamily(
         "edgetenants_aws_certificates_expiring",
-        "Certificates that expire within so many days, expired ones included.",
+        "Certificates that expire within this number of days, including expired ones.",
         labels=["account", "days"],
     )
     for account, left in sorted(days.items()):

@@ -1,7 +1,7 @@
-"""Every AWS operation that the code may call, once: does it write, and which IAM actions does it need.
+"""The AWS operations that the code may call: whether each writes, and which IAM actions it needs.
 
-Held against the code, botocore's model and the emulator's record by tests; the page docs/iam.md is made from
-it. IAM actions are those of the Service Authorization Reference for CloudFront
+Tests compare this list with the code, botocore's model and the emulator's record; docs/iam.md is generated
+from it. The IAM actions are those of the Service Authorization Reference for CloudFront
 (https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazoncloudfront.html).
 """
 
@@ -16,37 +16,39 @@ __all__ = ["OPERATIONS", "Feature", "Grant", "Operation", "Resource", "creates",
 
 
 class Feature(StrEnum):
-    """What people may do without, and then need not permit."""
+    """Features that a user can do without, and then does not have to permit."""
 
     TENANTS = "Tenants"
-    """Distribution tenants: made, changed, deleted, with their tags."""
+    """Create, update and delete distribution tenants and their tags."""
     ENDPOINTS = "Routing endpoints and missing parents"
-    """Where DNS must lead, whether it does, and which of distribution and connection group is missing or
-    disabled. Without it status.dnsInstructions stays empty."""
+    """Find out where DNS must point and whether it does, and whether the distribution or the connection group
+    is missing or disabled. Without this policy, status.dnsInstructions stays empty."""
     DOMAINS = "Domain conflicts"
-    """Who has a domain that is taken. Without it the message has CloudFront's words alone."""
+    """Find out who has a domain that is taken. Without this policy, the message has only CloudFront's
+    words."""
     MOVES = "Moves of domains"
-    """A domain is moved between tenants of one's own."""
+    """Move a domain between your own tenants."""
     CERTIFICATES = "Managed certificates"
-    """Certificates that CloudFront requests. Without the permissions for ACM the tenant may be made without
-    one."""
+    """Use certificates that CloudFront requests. Without the ACM permissions, CloudFront may create the
+    tenant without a certificate."""
     CERTIFICATE_CHECKS = "Certificate checks"
-    """Whether a certificate covers each domain, when it expires, and why ACM could not issue it."""
+    """Check whether a certificate covers each domain, when it expires, and why ACM could not issue it."""
     GROUPS = "Connection groups"
-    """Connection groups: made, changed, deleted, with their tags. One is deleted only when its tenants can be
-    listed, or somebody confirms that it has none."""
+    """Create, update and delete connection groups and their tags. The provider deletes a group only if it can
+    list the group's tenants, or if a user confirms that the group has none."""
     WEB_ACLS = "Web ACLs"
-    """Tenants with a web ACL of their own."""
+    """Use tenants with their own web ACL."""
     VPC_ORIGINS = "VPC origins"
-    """Tenants of distributions whose origins stand in a VPC."""
+    """Use tenants of distributions whose origins are in a VPC."""
     IMPORT = "edgetenants import"
-    """The command that writes manifests for the tenants that exist."""
+    """Write manifests for existing tenants with `edgetenants import`."""
     IDENTITY = "Roles and accounts"
-    """Whose the credentials are, and the roles of assumeRoleChain. AWS permits the first to everybody."""
+    """Identify the account of the credentials, which AWS always permits, and assume the roles of
+    assumeRoleChain."""
 
 
 class Resource(StrEnum):
-    """What an action is permitted on."""
+    """The resources on which an action is permitted."""
 
     TENANT = "arn:aws:cloudfront::ACCOUNT:distribution-tenant/*"
     """All tenants."""
@@ -61,9 +63,9 @@ class Resource(StrEnum):
     VPC_ORIGIN = "arn:aws:cloudfront::ACCOUNT:vpcorigin/*"
     """All VPC origins."""
     ROLE = "arn:aws:iam::ACCOUNT:role/ROLE"
-    """The role that is assumed; the next hop's in a chain."""
+    """The role to assume; in a chain, the role of the next hop."""
     ALL = "*"
-    """The action knows no resources."""
+    """The action does not support resources."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class Operation:
     """One operation of an AWS API."""
 
     service: str
-    """As boto3 has it."""
+    """The service's name in boto3."""
     name: str
     grants: tuple[Grant, ...] = ()
     writes: bool = False
@@ -110,7 +112,7 @@ _USED_BY_TENANTS: Final = (
     Grant(_F.CERTIFICATES, "acm:RequestCertificate", _R.ALL),
     Grant(_F.CERTIFICATES, "acm:DescribeCertificate", _R.CERTIFICATE),
 )
-"""What CloudFront asks of the caller when a tenant uses them."""
+"""The permissions that CloudFront requires of the caller for a tenant that uses these features."""
 
 _ALL: Final = (
     # Distribution tenants.
@@ -145,7 +147,7 @@ _ALL: Final = (
         _R.ALL,
         Grant(_F.GROUPS, "cloudfront:ListDistributionTenants", _R.ALL),
     ),
-    # What tenants lean on.
+    # What tenants depend on.
     _cloudfront(
         "GetConnectionGroup",
         _F.ENDPOINTS,
@@ -168,7 +170,7 @@ _ALL: Final = (
     _cloudfront("CreateConnectionGroup", _F.GROUPS, _R.ALL, _TAGGED_GROUP, writes=True),
     _cloudfront("UpdateConnectionGroup", _F.GROUPS, _R.GROUP, writes=True),
     _cloudfront("DeleteConnectionGroup", _F.GROUPS, _R.GROUP, writes=True),
-    # Who calls. AssumeRole starts a session and changes nothing.
+    # The caller. AssumeRole starts a session and changes nothing.
     Operation("sts", "GetCallerIdentity", (Grant(_F.IDENTITY, "sts:GetCallerIdentity", _R.ALL),)),
     Operation(
         "sts",
@@ -182,20 +184,20 @@ _ALL: Final = (
 )
 
 OPERATIONS: Final[Mapping[str, Operation]] = {operation.name: operation for operation in _ALL}
-"""By name; no two services have one of the same name here."""
+"""Operations by name. No two services here share a name."""
 
 
 def writes(name: str) -> bool:
-    """The operation changes something in AWS; one that is not declared is taken to."""
+    """Whether the operation changes something in AWS; assumed for an operation that is not declared."""
     operation = OPERATIONS.get(name)
     return operation is None or operation.writes
 
 
 def creates(name: str) -> bool:
-    """The operation makes something new, which a second call would make again or refuse."""
+    """Whether the operation creates an object: a second call would create another one or fail."""
     return writes(name) and name.startswith("Create")
 
 
 def has_pages(name: str) -> bool:
-    """The operation lists in pages, each of which is a call."""
+    """Whether the operation lists in pages, each of which is a call."""
     return name.startswith("List") and name != "ListTagsForResource"

@@ -1,16 +1,15 @@
-"""How fast one account is called: a token bucket for each service, and a pause of an operation that AWS
-throttles.
+"""Rate limits of one account: a token bucket per service, and a pause of each operation that AWS throttles.
 
-AWS limits requests by operation and account, and publishes no figures for CloudFront. So one bucket is shared
-by every resource of the account, whatever provider config they use, and the lowest rate that any of those
-configs sets holds. A config of a namespace, which a team writes, slows down nobody else: what it sets counts
-where no cluster-scoped config of the account sets anything, and not below the usual rate. A throttled answer
-pauses its operation in the whole account, and longer while it goes on. Other operations go on, so that
-creations of one team, which AWS throttles, hold up no changes of another. After the pause the operation goes
-on call by call, and the namespaces take turns (`turns.py`). A list is only paused, 1 s, doubling to 60 s: its
-pages follow each other at once, and there is no use for one of them.
+AWS limits requests by operation and account, and publishes no numbers for CloudFront. So all resources of the
+account share one bucket, whatever provider config they use, and the lowest rate of those configs applies. A
+namespaced config, which a team writes, does not slow down other namespaces: its rate applies only if the
+account has no cluster-scoped config, and not below the default rate. When AWS throttles an operation, the
+provider pauses that operation for the whole account, and for longer if the throttling continues. Other
+operations continue, so throttled creations of one team do not delay the changes of another. After the pause
+the operation resumes call by call, and the namespaces take turns (`turns.py`). A list is only paused, 1 s
+doubling to 60 s: its pages follow each other immediately, and one page alone is of no use.
 
-All on the injected clock. Nothing here is needed for correctness.
+All times are on the injected clock. Nothing here is needed for correctness.
 """
 
 from __future__ import annotations
@@ -29,36 +28,36 @@ from provider.cloudfront.aws.turns import Turns
 __all__ = ["DEFAULT_RATE", "LONGEST_WAIT", "Pace"]
 
 DEFAULT_RATE: Final = 5.0
-"""Requests a second to one service where no provider config says otherwise."""
+"""Requests per second to one service if no provider config sets a rate."""
 LONGEST_WAIT: Final = 10.0
-"""Seconds that a call is held back in place; what takes longer is the queue's to wait for, not a worker's."""
+"""Seconds that a call waits in its worker; a longer wait is left to the queue."""
 _BURST_SECONDS: Final = 4.0
-"""An idle account has so many seconds' requests to spend at once."""
+"""An idle account may send this many seconds' worth of requests in one burst."""
 _NOTHING: Final = 1e-6
-"""Seconds that come of sums of fractions."""
+"""Tolerance in seconds for rounding errors."""
 _FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 60.0
 
 
 @dataclass
 class _Bucket:
-    """Requests of one service. `paid_until` is the moment up to which the rate is used up."""
+    """The token bucket of one service. The rate is used up until `paid_until`."""
 
     rates: dict[str, float | None] = field(default_factory=dict)
-    """By the provider config; None where it sets none."""
+    """Rate by cluster-scoped provider config; None if it sets no rate."""
     of_teams: dict[str, float] = field(default_factory=dict)
-    """By the provider config of a namespace that sets it."""
+    """Rate by namespaced provider config, for those that set one."""
     paid_until: float = float("-inf")
 
     @property
     def rate(self) -> float:
         if self.rates:
-            # The account is the platform's, and no team's word makes it slower or faster.
+            # The account is the platform team's: namespaced configs do not change its rate.
             return min((rate for rate in self.rates.values() if rate is not None), default=DEFAULT_RATE)
         return max(DEFAULT_RATE, min(self.of_teams.values(), default=DEFAULT_RATE))
 
     def take(self, now: float) -> float:
-        """Seconds to wait before a request; it is paid for, unless the wait would be too long."""
+        """Take a token and return the seconds to wait; take none if the wait is too long."""
         burst = max(_BURST_SECONDS, 1 / self.rate)
         paid = max(self.paid_until, now - burst) + 1 / self.rate
         waiting = paid - now if paid - now > _NOTHING else 0.0
@@ -68,28 +67,28 @@ class _Bucket:
 
 
 class _Throttle(Protocol):
-    """What is known of one operation that AWS may throttle. All times are seconds of one clock."""
+    """The state of one operation that AWS may throttle. All times are seconds of one clock."""
 
     def pause(self, now: float) -> float:
-        """Seconds for which nobody may call."""
+        """Return the seconds until the next call is possible."""
         ...
 
     def take(self, namespace: str, now: float) -> float:
-        """Seconds to wait before it is worth asking again; 0: the call may be made now."""
+        """Return the seconds to wait before asking again; 0 if the call may be made now."""
         ...
 
     def throttled(self, began: float, now: float) -> None:
-        """AWS throttled a call that began then."""
+        """AWS throttled a call that started at `began`."""
         ...
 
     def answered(self, began: float) -> None:
-        """AWS did not throttle a call that began then."""
+        """AWS did not throttle a call that started at `began`."""
         ...
 
 
 @dataclass
 class _Pause:
-    """Of an operation that lists in pages."""
+    """The pause of an operation that lists in pages."""
 
     until: float = float("-inf")
     seconds: float = 0.0
@@ -102,7 +101,7 @@ class _Pause:
 
     def throttled(self, began: float, now: float) -> None:
         if began < self.until:
-            # Made before the pause began.
+            # Sent before the pause started.
             return
         again = now - self.until < max(self.seconds, _FIRST_PAUSE)
         self.seconds = min(_LONGEST_PAUSE, self.seconds * 2) if again else _FIRST_PAUSE
@@ -120,10 +119,11 @@ class Pace:
         self._lock = threading.Lock()
         self._buckets: defaultdict[str, _Bucket] = defaultdict(_Bucket)
         self._throttles: dict[str, _Throttle] = {}
-        """By operation, of those that AWS has throttled."""
+        """By operation, for those that AWS has throttled."""
 
     def limit(self, service: str, config: str, rate: float | None, *, of_team: bool = False) -> None:
-        """What one provider config says of a service; None: nothing. `of_team`: it is a team's."""
+        """Set the rate of a service from one provider config; None if it sets no rate. `of_team`: it is
+        namespaced."""
         with self._lock:
             bucket = self._buckets[service]
             if not of_team:
@@ -132,53 +132,53 @@ class Pace:
                 bucket.of_teams[config] = rate
 
     def forget(self, config: str) -> None:
-        """The provider config is of another account, or is read anew."""
+        """Drop a provider config's rates: it is for another account now, or is being read again."""
         with self._lock:
             for bucket in self._buckets.values():
                 bucket.rates.pop(config, None)
                 bucket.of_teams.pop(config, None)
 
     def rate(self, service: str) -> float:
-        """Requests a second that the account may make."""
+        """Return the requests per second that the provider may send for this account."""
         with self._lock:
             return self._buckets[service].rate
 
     @property
     def paused(self) -> float:
-        """Seconds for which an operation is not called; of several the longest."""
+        """Seconds until a paused operation resumes; the longest of several."""
         with self._lock:
             now = self._clock.now()
             return max((each.pause(now) for each in self._throttles.values()), default=0.0)
 
     def admit(self, service: str, operation: str) -> float:
-        """Hold a call back until it may be made; the seconds that it took.
+        """Wait until a call may be made; return the seconds waited.
 
         Raises:
-            AwsError: of code Paused, with `after`: it must wait longer than a worker should.
+            AwsError: the wait is too long for a worker; the code is Paused, and `after` is set.
         """
         with self._lock:
             now = self._clock.now()
             throttle = self._throttles.get(operation)
             turn = throttle.take(turns.caller(), now) if throttle else 0.0
             if turn > 0:
-                words = f"AWS throttles {operation} requests, so those of this account wait"
+                words = f"AWS is throttling {operation} requests; they are paused for this account"
                 raise AwsError(operation, PAUSED, words, after=turn)
             bucket = self._buckets[service]
             waiting = bucket.take(now)
             rate = bucket.rate
         if waiting > LONGEST_WAIT:
-            words = f"the provider makes at most {rate:g} requests a second to {service} for this account"
+            words = f"the provider sends at most {rate:g} requests per second to {service} for this account"
             raise AwsError(operation, PAUSED, words, after=waiting)
         if waiting > 0:
             wait(self._clock, waiting)
         return waiting
 
     def now(self) -> float:
-        """What `throttled` and `answered` take for the beginning of a call."""
+        """Return the time that `throttled` and `answered` expect as the start of a call."""
         return self._clock.now()
 
     def throttled(self, operation: str, began: float) -> None:
-        """AWS throttled a call of the operation, which began then."""
+        """AWS throttled a call of the operation that started at `began`."""
         with self._lock:
             throttle = self._throttles.get(operation)
             if throttle is None:
@@ -186,7 +186,7 @@ class Pace:
             throttle.throttled(began, self._clock.now())
 
     def answered(self, operation: str, began: float) -> None:
-        """AWS did not throttle a call of the operation, which began then."""
+        """AWS did not throttle a call of the operation that started at `began`."""
         with self._lock:
             throttle = self._throttles.get(operation)
             if throttle is not None:

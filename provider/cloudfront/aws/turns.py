@@ -1,15 +1,15 @@
-"""Whose turn it is, of the namespaces whose calls of one operation AWS throttles.
+"""Turns of namespaces while AWS throttles an operation.
 
-After a throttled answer one call is made in each gap: of 1 s at first, twice as long after each further
-throttled answer, at most 20 s (5 s where it reads), half as long after each other answer, until the operation
-is free again. So what AWS permits is used, and those that wait do not all call when a pause ends.
+After AWS throttles a call, the provider makes one call per gap. The gap is 1 s at first; each further
+throttled call doubles it, up to 20 s (5 s for reads), and each other response halves it, until the operation
+is free again. So the provider uses what AWS permits, and waiting resources do not all call when a pause ends.
 
-Who has to wait is told when to come again. A few of each namespace come at the next call that may be made,
-and of those the namespace that had its turn longest ago goes first: one with many resources that wait delays
-another one by a gap, and not by all of its own. The others of a namespace come a little later, and take the
-places of those that had their turn.
+A call that has to wait is given the time of its next try. A few calls of each namespace try at the next
+possible moment, and the namespace whose last turn is longest ago goes first: a namespace with many waiting
+resources delays another one by one gap, not by all of its own calls. The other calls of a namespace try a
+little later, and take the places of those that had their turn.
 
-Not thread-safe: the pace of the account holds the lock.
+Not thread-safe: the account's Pace holds the lock.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ __all__ = ["LONGEST_READING_GAP", "Turns", "caller", "on_behalf_of"]
 FIRST_GAP: Final = 1.0
 LONGEST_GAP: Final = 20.0
 LONGEST_READING_GAP: Final = 5.0
-"""Reading is most of what an account is asked for, and a minute has to see most of its tenants."""
+"""Most calls are reads, and the provider has to observe most tenants within a minute."""
 _SHORTEST_GAP: Final = 0.25
-"""Below it the operation is free: the account's rate is lower by itself."""
+"""Below it the operation is free: the account's own rate is lower."""
 _IDLE: Final = 60.0
 """Seconds without a call after which the operation is free."""
 _FIRST: Final = 3
-"""Of a namespace come at the next call that may be made."""
+"""Calls of a namespace that try at the next possible moment."""
 _SHORTEST_WAIT: Final = 15.0
 _LONGEST_WAIT: Final = 90.0
-"""Seconds after which the others come, one longer for each that waits: AWS may permit more by then, and each
-costs calls that read."""
+"""Seconds after which the other calls try, plus one for each waiting call: AWS may permit more by then, and
+each try costs reads."""
 _LATE: Final = 5.0
-"""Seconds for which a namespace that was told to come now is waited for, at most half a gap."""
+"""Seconds to wait for a namespace whose turn it is; at most half a gap."""
 
 _caller: ContextVar[str] = ContextVar("caller", default="")
 
 
 @contextmanager
 def on_behalf_of(namespace: str) -> Iterator[None]:
-    """The calls that the block makes are those of the namespace; "" is nobody's in particular."""
+    """Attribute the block's calls to the namespace; "" is no particular one."""
     token = _caller.set(namespace)
     try:
         yield
@@ -54,15 +54,15 @@ def on_behalf_of(namespace: str) -> Iterator[None]:
 
 
 def caller() -> str:
-    """The namespace whose call this is."""
+    """Return the namespace of the current call."""
     return _caller.get()
 
 
 class Turns:
-    """Of one operation in one account. All times are seconds of one clock."""
+    """The turns for one operation in one account. All times are seconds of one clock."""
 
     def __init__(self, longest: float = LONGEST_GAP) -> None:
-        """`longest` is the longest gap."""
+        """`longest` is the maximum gap."""
         self._longest = longest
         self._gap = 0.0
         """0: the operation is free."""
@@ -70,16 +70,16 @@ class Turns:
         self._next = float("-inf")
         """When the next call may be made."""
         self._told: defaultdict[str, list[float]] = defaultdict(list)
-        """By namespace: when those that wait were told to come, in order."""
+        """By namespace: the times of the next tries of its waiting calls, in order."""
         self._had: dict[str, float] = {}
-        """By namespace: when it had its last turn, or did not come for it."""
+        """By namespace: when it had or missed its last turn."""
 
     def pause(self, now: float) -> float:
-        """Seconds for which nobody may call."""
+        """Return the seconds until the next call is possible."""
         return max(0.0, self._next - now) if self._gap else 0.0
 
     def take(self, namespace: str, now: float) -> float:
-        """Seconds to wait before it is worth asking again; 0: the call may be made now."""
+        """Return the seconds to wait before asking again; 0 if the call may be made now."""
         if self._gap and now - self._next > _IDLE:
             self._free()
         if not self._gap:
@@ -95,16 +95,16 @@ class Turns:
         return 0.0
 
     def throttled(self, began: float, now: float) -> None:
-        """AWS throttled a call that began then."""
+        """AWS throttled a call that started at `began`."""
         if began <= self._throttled_at:
-            # Made before the gaps began, or grew.
+            # Sent before the gaps started or grew.
             return
         self._throttled_at = now
         self._gap = min(self._longest, self._gap * 2) if self._gap else FIRST_GAP
         self._next = now + self._gap
 
     def answered(self, began: float) -> None:
-        """AWS did not throttle a call that began then."""
+        """AWS did not throttle a call that started at `began`."""
         if not self._gap or began <= self._throttled_at:
             return
         self._next -= self._gap / 2
@@ -126,7 +126,7 @@ class Turns:
         for namespace, told in list(self._told.items()):
             missed = bisect_left(told, late)
             if missed:
-                # Who does not come loses the turn, or the others would wait for it each time.
+                # A namespace that does not call loses its turn; otherwise the others would wait each time.
                 self._had[namespace] = now
                 del told[:missed]
             if not told:

@@ -1,3 +1,3 @@
-"""The certificate of a tenant: looking at it, when one is requested again, and what is said of it.
+"""The certificate of a tenant: reading it, requesting another one, and its condition.
 
 Its values are in `state/certificates.py`, the calls in `aws/certificate_calls.py`."""

@@ -1,7 +1,7 @@
-"""What is said of a tenant's certificate (pure).
+"""The conditions of a tenant's certificate (pure).
 
-CertificateReady   the managed certificate that was asked for, on its way; or a custom one that expired
-Ready              only where a domain is not served for want of it
+CertificateReady   the progress of the requested managed certificate, or that a custom one expired
+Ready              only if a domain is not served because the certificate is missing
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from provider.cloudfront.state.observed import ObservedTenant
 __all__ = ["derive", "holding_up", "lost", "requested"]
 
 _TOLD: Final = 3
-"""Domains that a message names."""
+"""Maximum number of domains in a message."""
 
-_UNREAD: Final = "ACM's reason is read where acm:DescribeCertificate is permitted"
+_UNREAD: Final = "to see ACM's reason, permit acm:DescribeCertificate"
 
-_GOING_ON: Final = "Nobody needs to act, unless AWS refuses it."
+_GOING_ON: Final = "No action is needed, unless AWS refuses it."
 
 _READY: Final = {
     Reason.PENDING_VALIDATION: TenantReadyReason.CERTIFICATE_PENDING,
@@ -41,14 +41,15 @@ def derive(
     certificate: Certificate | None,
     not_before: datetime | None = None,
 ) -> Condition:
-    """CertificateReady. `not_before`: when the next one may be asked for, where that was done too often."""
+    """Return CertificateReady. `not_before` is the time of the next possible request, if the provider
+    requested certificates too often."""
     reason, words = _found(asked, seen, certificate, not_before)
     good = reason in (Reason.VALIDATED, Reason.NOT_CONFIGURED)
     return _condition(reason, words, good=good)
 
 
 def requested(request: Request) -> Condition:
-    """CertificateReady before the tenant exists: the request goes with its creation."""
+    """Return CertificateReady before the tenant exists: its creation includes the request."""
     return _condition(Reason.PENDING_VALIDATION, _to_do(request, None), good=False)
 
 
@@ -58,7 +59,7 @@ def holding_up(
     certificate: Certificate | None,
     not_before: datetime | None = None,
 ) -> tuple[TenantReadyReason, str] | None:
-    """Why the tenant does not serve every domain, where one that is asked for has to come first."""
+    """Return why the tenant does not serve every domain, if it waits for a requested certificate."""
     reason, words = _found(asked, seen, certificate, not_before)
     return (_READY[reason], words) if reason in _READY and seen.inactive_domains else None
 
@@ -69,8 +70,8 @@ def lost(
     certificate: Certificate | None,
     not_before: datetime | None = None,
 ) -> tuple[TenantReadyReason, str] | None:
-    """Why the tenant serves no more, where the certificate that is attached is no good any more. It stays
-    attached while another is asked for."""
+    """Return why the tenant no longer serves, if its attached certificate is no longer valid. It stays
+    attached while the provider requests another one."""
     attached = seen.customizations.certificate_arn
     if attached is None or certificate is None:
         return None
@@ -116,12 +117,12 @@ def _custom(certificate: Certificate | None) -> tuple[Reason, str]:
 
 
 def _unseen(request: Request, certificate: Certificate | None, not_before: datetime | None) -> str:
-    # Only the request itself knows its token host: AWS was not asked since.
+    # CloudFront has not shown the certificate since the request.
     if certificate is None or not certificate.requests or certificate.token_host:
-        return f"A certificate is being asked for. {_to_do(request, None)}"
+        return f"The provider is requesting a certificate. {_to_do(request, None)}"
     return (
-        f"A certificate was asked for, and CloudFront shows none. {_next(certificate, not_before)} "
-        "If it stays so, check that the provider's credentials have acm:RequestCertificate."
+        f"The provider requested a certificate, but CloudFront shows none. {_next(certificate, not_before)} "
+        "If this persists, check that the provider's credentials have acm:RequestCertificate."
     )
 
 
@@ -131,33 +132,33 @@ def _lost(certificate: Certificate, not_before: datetime | None) -> str:
     why = f" ({told})" if told else ""
     return (
         f"Certificate {certificate.arn}: AWS says {certificate.status}{why}. Remove the cause, often a CAA "
-        f"record or a domain that does not lead to CloudFront. {_next(certificate, not_before)}"
+        f"record or a domain that does not point to CloudFront. {_next(certificate, not_before)}"
     )
 
 
 def _next(certificate: Certificate, not_before: datetime | None) -> str:
-    """When the next one is asked for: no time of day, as it would be another after each restart; but where it
-    is too early for it, which each process knows of its own requests."""
+    """Return when the provider requests the next one. It names no time of day, which would differ after each
+    restart, unless it is too early for a request, which each process knows of its own requests."""
     minutes = round(delay(certificate.requests) / 60)
     if not minutes:
-        return "Another one is asked for at once."
+        return "The provider requests another one immediately."
     pause = f"{minutes} minutes" if minutes < 120 else f"{minutes // 60} hours"
     if not_before:
-        most = f"but not before {rfc3339(not_before)}, as three were asked for within an hour"
+        most = f"but not before {rfc3339(not_before)}, because it requested three within an hour"
     else:
-        most = "but at most three times in an hour"
+        most = "but at most three times per hour"
     return (
-        f"Another one is asked for {pause} after this was seen; at once when the spec is changed, or the "
-        f"annotation {RECONCILE_REQUESTED_AT} of this resource is set to anything new, {most}."
+        f"The provider requests another one {pause} after it saw this; or immediately when the spec changes, "
+        f"or the annotation {RECONCILE_REQUESTED_AT} of this resource is set to a new value, {most}."
     )
 
 
 def _to_do(request: Request, certificate: Certificate | None) -> str:
-    # By the pending one: what is asked for now may be another way.
+    # Describe the pending one: the spec may request another method now.
     self_hosted = certificate.token_host == "self-hosted" if certificate else request.self_hosted  # noqa: S105
     if not self_hosted:
         return (
-            "The certificate authority waits until every domain leads to CloudFront. Make the records of "
+            "The certificate authority waits until every domain points to CloudFront. Create the records of "
             "status.dnsInstructions."
         )
     redirects = [
@@ -168,8 +169,8 @@ def _to_do(request: Request, certificate: Certificate | None) -> str:
     told = "; ".join(redirects[:_TOLD]) + (f"; and {len(redirects) - _TOLD} more" * (len(redirects) > _TOLD))
     return (
         "The certificate authority waits for the web servers of the domains to redirect as "
-        f"status.atProvider.certificate.validation says{': ' + told if told else ''}. Or make the records of "
-        "status.dnsInstructions."
+        f"status.atProvider.certificate.validation says{': ' + told if told else ''}. Or create the records "
+        "of status.dnsInstructions."
     )
 
 

@@ -1,5 +1,5 @@
-"""Looking at the certificate of a tenant: as seldom as can be, and at ACM only for what CloudFront does not
-tell."""
+"""Reads the certificate of a tenant: as rarely as possible, and from ACM only what CloudFront does not
+show."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ _log = structlog.get_logger("provider.cloudfront.certificatelook")
 def look(
     mr: Managed, asked: Tenant, seen: ObservedTenant, cloudfront: CloudFront, memory: Memory, *, deep: bool
 ) -> Certificate | None:
-    """The tenant's certificate: from status while it is attached and serves, else from AWS.
+    """Return the tenant's certificate: from status while it is attached and serves, otherwise from AWS.
 
-    `deep` is for the daily look. A managed certificate that is revoked is seen sooner where that moves the
-    tenant's ETag. One that ends soon, as status has it, raises an alarm: AWS is asked for it once.
+    `deep` is for the daily check. The provider notices a revoked managed certificate sooner if the revocation
+    changes the tenant's ETag. A certificate that expires soon according to status raises an alarm, so the
+    provider reads it from AWS once.
 
     Raises:
-        AwsError: CloudFront does not tell.
+        AwsError: CloudFront does not return it.
     """
     before = certificates.known(mr.at_provider)
     alarms = certificates.ends_soon(before, memory.today()) and _is_news(mr, before, memory)
@@ -56,7 +57,7 @@ def _look(
     if asked.certificate_request is None:
         return _custom(asked, seen, before, cloudfront, deep=deep)
     if before and before.arn and applied.read(mr.status).wrote("customizations.certificate", before.arn):
-        # The custom one that the tenant had until now.
+        # It is the tenant's former custom certificate.
         before = None
     if before and not deep and _settled(before, seen) and seen.etag == mr.at_provider.get("etag"):
         return before
@@ -82,7 +83,7 @@ def _custom(
 
 
 def _with_acm(certificate: Certificate, cloudfront: CloudFront) -> Certificate:
-    """With what ACM says of it, where that may be read."""
+    """Add what ACM says about the certificate, if the provider may read it."""
     if certificate.arn is None or certificate.pending:
         return certificate
     try:

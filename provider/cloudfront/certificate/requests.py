@@ -1,4 +1,4 @@
-"""Whether a certificate may be requested for a tenant now, after the one before came to nothing."""
+"""Whether the provider may request a certificate for a tenant now, after the last request failed."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["MOST_IN_AN_HOUR", "may_request", "too_often_until"]
 
 _HOUR: Final = 3600.0
 MOST_IN_AN_HOUR: Final = 3
-"""Requests for a certificate, for one resource after its creation."""
+"""Maximum number of certificate requests per hour for one resource, after its creation."""
 
 
 def may_request(mr: Managed, certificate: Certificate | None, memory: Memory) -> bool:
-    """Whether enough time has passed since the last request that came to nothing, or somebody says that its
-    cause is gone."""
+    """Whether enough time has passed since the last failed request, or a user requested a reconcile because
+    the cause is gone."""
     if certificate and certificate.issued and memory.requested_lately(mr.uid, mr.generation):
-        # The one before, as nothing is to be seen of the next.
+        # This is the previous certificate; the next one is not visible yet.
         return False
     requests = certificate.requests if certificate else 0
     what = (certificate.arn, certificate.status, requests) if certificate else None
@@ -31,6 +31,7 @@ def may_request(mr: Managed, certificate: Certificate | None, memory: Memory) ->
 
 
 def too_often_until(mr: Managed, memory: Memory) -> datetime | None:
-    """Before that time none is asked for, whatever anybody says, new domains included: ACM keeps what failed,
-    and counts all for the whole account. None where one may be asked for."""
+    """Return the time before which the provider requests no certificate, not even for new domains or at a
+    user's request: ACM keeps failed certificates, and counts all of the account. None if it may request
+    one."""
     return memory.too_often_until(mr.uid, MOST_IN_AN_HOUR, _HOUR)

@@ -1,3 +1,3 @@
-"""Showing what would be done: calls that write are recorded and not made.
+"""Shows what the provider would do: it records calls that write instead of making them.
 
-Nothing here decides what is done."""
+Nothing here decides what the provider does."""

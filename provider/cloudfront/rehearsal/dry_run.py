@@ -1,5 +1,5 @@
-"""A managed resource under the annotation edgetenants.io/dry-run: what would be done stands in
-status.plannedActions, and nothing is."""
+"""A managed resource with the annotation edgetenants.io/dry-run: status.plannedActions shows what the
+provider would do, and the provider does nothing."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ class DryRunClient:
     """Implements edgetenants_runtime.external.ExternalClient: observes, rehearses, and does nothing."""
 
     def __init__(self, watching: ExternalClient, acting: ExternalClient, recorded: Recorder) -> None:
-        """`watching` may not write and says so in its conditions; `acting` writes into `recorded`."""
+        """`watching` may not write, and its conditions say so; `acting` writes into `recorded`."""
         self._watching, self._acting, self._recorded = watching, acting, recorded
 
     def observe(self, mr: Managed) -> Observation:
-        """See what is there, and what would be done."""
+        """Observe the external resource, and plan what the provider would do."""
         seen = self._watching.observe(mr)
         planned = rehearse(self._acting, mr, self._recorded).to_status()
         seen = replace(seen, status={**seen.status, "plannedActions": planned or None})
         return _uncreated(mr, seen) if _would_create(mr, seen) else seen
 
     def create(self, mr: Managed, seen: Observation) -> Change:
-        """Not done."""
+        """Refuse."""
         del seen
         _held(mr)
 
     def update(self, mr: Managed, seen: Observation) -> Change:
-        """Not done."""
+        """Refuse."""
         del seen
         _held(mr)
 
     def delete(self, mr: Managed, seen: Observation) -> Change:
-        """Not done."""
+        """Refuse."""
         del seen
         _held(mr)
 
@@ -53,10 +53,10 @@ def _would_create(mr: Managed, seen: Observation) -> bool:
 
 
 def _uncreated(mr: Managed, seen: Observation) -> Observation:
-    # Said to exist: else the runtime would begin a creation at each look, which writes annotations.
+    # Report that it exists: otherwise each reconcile would start a creation, which writes annotations.
     words = (
-        f"The annotation {DRY_RUN_ANNOTATION} is set: tenant {mr.external_name} is not created. Remove it to "
-        "have that done."
+        f"The annotation {DRY_RUN_ANNOTATION} is set: tenant {mr.external_name} is not created. To create "
+        "it, remove the annotation."
     )
     return replace(seen, exists=True, conditions=(*seen.conditions, not_ready(Reason.FROZEN, words)))
 

@@ -1,7 +1,7 @@
-"""A rehearsal: the provider's own code, as it would run, with every call that writes recorded and not made.
+"""A rehearsal: runs the provider's own code, but records every call that writes instead of making it.
 
-What is shown is therefore what would be sent, parameter by parameter. Reads are made; a call that writes and
-is not known here is refused before it leaves the process (`hooks.only_reading`).
+So it shows exactly what the provider would send, parameter by parameter. It makes the calls that read. A call
+that writes and is not defined here is refused before it leaves the process (`hooks.only_reading`).
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ from provider.cloudfront.state.observed import ObservedTenant
 __all__ = ["NEW", "PlannedCall", "Recorder", "Rehearsal", "rehearse"]
 
 NEW: Final = "(given by AWS)"
-"""Stands for what only AWS knows: the id and the version of what would be made."""
+"""A placeholder for what only AWS knows: the id and the version of an object that would be created."""
 _LONGEST: Final = 4096
 
 
 @dataclass(frozen=True)
 class PlannedCall:
-    """A call that would be made."""
+    """A call that the provider would make."""
 
     action: str
     """Such as UpdateTenant."""
     operation: str
     """Such as cloudfront:UpdateDistributionTenant."""
     parameters: Mapping[str, Any]
-    """As boto3 takes them."""
+    """In the form that boto3 expects."""
     why: str = ""
 
     def to_status(self) -> dict[str, str]:
-        """An entry of status.plannedActions."""
+        """Return an entry of status.plannedActions."""
         parameters = json.dumps(self.parameters, ensure_ascii=False, sort_keys=True)
         details = f"{self.why}: {parameters}" if self.why else parameters
         return {"action": self.action, "operation": self.operation, "details": _cut(details)}
@@ -52,7 +52,7 @@ class PlannedCall:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """What a reconcile would do."""
+    """The result of a rehearsed reconcile."""
 
     calls: tuple[PlannedCall, ...] = ()
     seen: Observation | None = None
@@ -60,26 +60,26 @@ class Rehearsal:
     """Why it would stop, after those calls."""
 
     def to_status(self) -> list[dict[str, str]]:
-        """status.plannedActions: the calls, and what would stop it after them."""
+        """Return status.plannedActions: the calls, and what would stop the reconcile after them."""
         told = [call.to_status() for call in self.calls]
         if self.refusal is None:
             return told
         action = "Wait" if isinstance(self.refusal, NotYet) else "Refused"
-        # Without the request id, which is another one at each look.
+        # Omit the request id, which differs each time.
         words = self.refusal.message.partition(" (request id: ")[0]
         return [*told, {"action": action, "details": _cut(words)}]
 
     @property
     def diff(self) -> tuple[FieldDiff, ...]:
-        """Why it would write."""
+        """The differences that cause the writes."""
         return self.seen.diff if self.seen else ()
 
 
 @dataclass
 class Recorder:
-    """Stands before CloudFront: passes reads on, and records writes with an answer as AWS might give it.
+    """A proxy for CloudFront: forwards reads, and records writes with a response like that of AWS.
 
-    What is not defined here is passed on: a read, or a write that `only_reading` refuses.
+    It forwards every method that it does not define: a read, or a write that `only_reading` refuses.
     """
 
     inner: CloudFront
@@ -93,11 +93,11 @@ class Recorder:
 
     @property
     def as_cloudfront(self) -> CloudFront:
-        """The same, as what it stands for."""
+        """This recorder as a CloudFront."""
         return cast(CloudFront, self)
 
     def get_tenant(self, identifier: str) -> ObservedTenant:
-        """See CloudFront. Asked once for each identifier: one recorder serves one reconcile."""
+        """See CloudFront. Reads each identifier only once: one recorder serves one reconcile."""
         if identifier not in self._read:
             self._read[identifier] = self.inner.get_tenant(identifier)
         seen = self._read[identifier]
@@ -203,15 +203,15 @@ def _group_as_asked(before: ObservedGroup, asked: Group) -> ObservedGroup:
 
 
 def rehearse(client: ExternalClient, mr: Managed, recorded: Recorder) -> Rehearsal:
-    """Let a client do one reconcile of a managed resource, as the runtime would.
+    """Reconcile a managed resource once with a client, as the runtime would.
 
     Args:
-        client: one that was made over `recorded`.
-        mr: the managed resource, its references resolved.
-        recorded: where its calls go.
+        client: a client that uses `recorded`.
+        mr: the managed resource, with its references resolved.
+        recorded: receives the client's calls.
 
     Raises:
-        policies.UnsupportedPolicies: the runtime would do nothing with it.
+        policies.UnsupportedPolicies: the runtime would not act on the resource.
     """
     seen: Observation | None = None
     refusal: ExternalError | NotYet | None = None

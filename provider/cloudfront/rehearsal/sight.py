@@ -1,7 +1,7 @@
-"""The other managed resources, as far as they can be seen.
+"""The other managed resources, as far as they can be read.
 
-The provider sees them all. A rehearsal outside a cluster sees what it may read of one, and what it could not
-see it must not take for absent.
+The provider reads them all. A rehearsal outside the cluster reads what it may, and must not treat the rest as
+absent.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _YOUNGEST: Final = "9999-12-31T23:59:59Z"
 
 
 def namesakes(mr: Managed, names: frozenset[str], resources: Iterable[Managed]) -> Iterator[Managed]:
-    """The others of `resources` whose external name is one of these, or that hold that id."""
+    """Yield the other ones of `resources` whose external name or id is one of `names`."""
     for other in resources:
         leads = (other.external_name or other.name) in names or other.at_provider.get("id") in names
         if leads and other.uid != mr.uid:
@@ -27,22 +27,22 @@ def namesakes(mr: Managed, names: frozenset[str], resources: Iterable[Managed]) 
 
 @dataclass
 class Sight:
-    """What one rehearsal sees of the managed resources of a cluster."""
+    """The managed resources of a cluster that one rehearsal could read."""
 
     resources: tuple[Managed, ...] = ()
     unseen: tuple[str, ...] = ()
-    """What could not be seen, and why."""
+    """What it could not read, and why."""
     used: bool = field(default=False, init=False)
-    """Somebody asked for the others, so that what was found depends on them."""
+    """Whether the rehearsal used the other resources, so its result depends on them."""
 
     @property
     def in_words(self) -> str:
-        """What could not be seen; "" where everything was."""
+        """What could not be read; "" if everything could."""
         return "; ".join(self.unseen)
 
     @property
     def rests_on(self) -> str:
-        """What was taken for absent because it could not be seen; "" where nothing was."""
+        """What the result treats as absent because it could not be read; "" if nothing."""
         return self.in_words if self.used else ""
 
     def peers(self, mr: Managed, names: frozenset[str]) -> Iterable[Managed]:
@@ -51,20 +51,20 @@ class Sight:
         return tuple(namesakes(mr, names, (each for each in self.resources if each.kind == mr.kind)))
 
     def everyone(self) -> Iterable[Managed]:
-        """All that were seen."""
+        """Return all resources that were read."""
         self.used = True
         return self.resources
 
     def placed(self, mr: Managed) -> Managed:
-        """A managed resource as it stands among the others: it is the one of its name, if there is one, and
-        else it would be the youngest."""
+        """Return a managed resource with its place among the others: it takes uid and age of the existing
+        resource with its name, or else counts as the youngest."""
         live = next((each for each in self.resources if _place(each) == _place(mr)), None)
         known = live.metadata if live else {"creationTimestamp": _YOUNGEST, **mr.metadata}
         fields = {key: known[key] for key in ("uid", "creationTimestamp") if key in known}
         return Managed({**mr.raw, "metadata": {**mr.metadata, **fields}})
 
     def lacks(self, mr: Managed) -> bool:
-        """It comes from a cluster, and is not in the one that was seen."""
+        """Whether the resource comes from a cluster, but not from the one that was read."""
         return bool(mr.uid) and all(each.uid != mr.uid for each in self.resources)
 
 

@@ -1,3 +1,3 @@
-"""What stops the provider before it writes, for tenants and connection groups alike, with the way out of it.
+"""What stops the provider before it writes, for tenants and connection groups, and how to proceed.
 
-What is wrong with what somebody asks for is found in `checks/`."""
+`checks/` finds what is wrong with the desired state."""

@@ -1,5 +1,5 @@
-"""What a message advises whoever wrote the resource: by its own annotations and fields, or, where a claim
-composes it, by what the claim's author and the plan's owner can set (pure)."""
+"""Advice in messages to the author of a resource: in terms of its own annotations and fields or, if a claim
+composes it, in terms of what the claim's author and the platform team can set (pure)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CLAIMS: Final = f"{kinds.TENANT_CLAIM.group}/"
 
 
 def name_field(mr: Managed) -> str:
-    """Where the external name is from."""
+    """Return the field that sets the external name."""
     if not _of_claim(mr):
         return f"metadata.annotations[{EXTERNAL_NAME}]"
     if mr.external_name and mr.external_name == mr.annotations.get(ADOPT_ANNOTATION):
@@ -37,22 +37,22 @@ def name_field(mr: Managed) -> str:
 
 
 def sources(mr: Managed) -> str:
-    """What is said of the many tenants from which a resource takes domains."""
-    some = "each reconcile looks at a few of these tenants; the next reconcile goes on with the others"
+    """Return the advice for a resource that takes domains from many tenants."""
+    some = "each reconcile checks a few of these tenants; the next reconcile continues with the others"
     if _of_claim(mr):
-        return f"The domains are those of many tenants: {some}. Nobody needs to act"
-    return f"metadata.annotations[{TAKE_ANNOTATION}]: {some}. Remove the ids that are not needed any more"
+        return f"The domains belong to many tenants: {some}. No action is needed"
+    return f"metadata.annotations[{TAKE_ANNOTATION}]: {some}. Remove the ids that are no longer needed"
 
 
 def another_name(mr: Managed) -> str:
-    """How the resource gets another external name, as a sentence ends."""
+    """Return how to give the resource another external name, as the end of a sentence."""
     if _of_claim(mr):
-        return "make the claim under another name"
+        return "create the claim under another name"
     return f"choose another name with the annotation {EXTERNAL_NAME}"
 
 
 def take_over(mr: Managed, id_: str) -> str:
-    """How somebody says that the external resource of that id is to be this resource's."""
+    """Return how to adopt the external resource with that id."""
     if mr.deleted and _of_claim(mr):
         # Its claim may be gone.
         return f"set the annotation {ADOPT_ANNOTATION} of {mr.kind} {mr.name} to {id_}"
@@ -64,37 +64,37 @@ def take_over(mr: Managed, id_: str) -> str:
 
 
 def wanting(mr: Managed, field: str) -> str:
-    """Where values of a field of spec.forProvider are added or removed."""
+    """Return where to add or remove values of a field of spec.forProvider."""
     return (
         f"spec.{field} of the claim, or {field} of its plan" if _of_claim(mr) else f"spec.forProvider.{field}"
     )
 
 
 def disabling(mr: Managed) -> str:
-    """How another tenant, which gives a domain, is disabled."""
-    # For the claim's own tenant of before there is no such field: claims suspend all of theirs.
+    """Return how to disable the other tenant, which gives up a domain."""
+    # There is no field for the claim's own former tenant: a claim suspends all its tenants.
     return "suspend its claim" if _of_claim(mr) else "set spec.forProvider.enabled to false there"
 
 
 def correcting(mr: Managed, error: AwsError) -> str:
-    """What whoever is refused by AWS corrects; empty where the error alone tells what to do."""
+    """Return what the claim's author has to correct when AWS refuses; "" if the error says what to do."""
     wrong = error.asked_wrongly and _of_claim(mr)
-    return "Correct the claim or its plan; a change is tried at once" if wrong else ""
+    return "Correct the claim or its plan; the provider retries as soon as it changes" if wrong else ""
 
 
 def certificate(mr: Managed) -> str:
-    """How the tenant gets a certificate."""
+    """Return how to give the tenant a certificate."""
     if _of_claim(mr):
         return "Set spec.certificate of the claim, or certificate of its plan"
     return "Name one in spec.forProvider.customizations.certificate, or add managedCertificateRequest"
 
 
 def sentence(words: str) -> str:
-    """The words at the beginning of a sentence."""
+    """Return the words with a capital letter, for the start of a sentence."""
     return f"{words[:1].upper()}{words[1:]}"
 
 
 def _of_claim(mr: Managed) -> bool:
-    """A TenantClaim composes it; other composites have fields of which nothing is known here."""
+    """Whether a TenantClaim composes it; the fields of other composites are unknown here."""
     owners = mr.metadata.get("ownerReferences") or ()
     return any(each.get("controller") and each.get("apiVersion", "").startswith(_CLAIMS) for each in owners)

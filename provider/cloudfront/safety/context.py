@@ -1,4 +1,4 @@
-"""What the external client of one managed resource works with."""
+"""The dependencies of one managed resource's external client."""
 
 from __future__ import annotations
 
@@ -14,34 +14,35 @@ from provider.cloudfront.safety.kept_domains import NOTHING, KeptDomains
 __all__ = ["Context", "Peers"]
 
 Peers = Callable[[Managed, frozenset[str]], Iterable[Managed]]
-"""The other managed resources of a kind whose external name is one of these, or that hold that id."""
+"""Finds the other managed resources of a kind whose external name or id is one of these."""
 
 
 @dataclass(frozen=True)
 class Context:
-    """What one managed resource's client works with."""
+    """The dependencies and settings of one managed resource's client."""
 
     cloudfront: CloudFront
     memory: Memory
     installation: str
-    """Of the provider; part of each tenant's owner."""
+    """The provider's installation id; part of each tenant's owner tag."""
     account: str | None
-    """Of the credentials; None where it may not be asked."""
+    """The account of the credentials; None if they may not read it."""
     config: str = ""
     """The provider config, for messages."""
     frozen: str = ""
-    """What forbids every write, in words; empty where nothing does."""
+    """What forbids all writes, as a message; "" if they are allowed."""
     drift_policy: DriftPolicy = DriftPolicy.ENFORCE
-    """Of resources that say none."""
+    """The policy of resources that set none."""
     peers: Peers = lambda *_: ()
-    """Those that lead to the same external resource."""
+    """Finds managed resources with the same external resource."""
     everyone: Callable[[], Iterable[Managed]] = lambda: ()
     """The managed resources of all kinds."""
     confirmed: str = ""
-    """What somebody confirmed on the provider config."""
+    """The token in the confirm annotation of the provider config."""
     poll_seconds: float = 60.0
-    """Between two looks at a resource."""
+    """The poll interval of a resource."""
     kept: KeptDomains = NOTHING
-    """Who has which domain and name, of all accounts."""
+    """Which namespace has which domain and name, for all accounts."""
     rehearsing: bool = False
-    """Calls that write are recorded and not made, so that nothing can be waited for or read back."""
+    """The provider records calls that write instead of making them, so it cannot wait for or read back their
+    effects."""

@@ -1,4 +1,4 @@
-"""What stops the provider before it writes, each with the way out in its message (pure)."""
+"""Guards that stop the provider before it writes; each message says how to proceed (pure)."""
 
 from __future__ import annotations
 
@@ -53,16 +53,16 @@ DRY_RUN_ANNOTATION: Final = "edgetenants.io/dry-run"
 CONFIRM_ANNOTATION: Final = "edgetenants.io/confirm"
 _LONGEST_NAME: Final = 2048
 """Characters of the longest ARN."""
-_LIFTS: Final = "Whoever did that lifts it"
+_LIFTS: Final = "Writes resume when that setting is removed"
 _HELD_SECONDS: Final = 60.0
 _PREDECESSOR_SECONDS: Final = 5.0
 
 
 def check_identity(mr: Managed, having: Context) -> None:
-    """The managed resource must still mean the tenant that it was last seen to mean.
+    """Check that the managed resource still refers to the external resource that it was last seen to manage.
 
     Raises:
-        ExternalError: its external name was changed, or its credentials are of another account.
+        ExternalError: its external name was changed, or its credentials belong to another account.
     """
     proof, caller = having.memory.proofs.of(mr.uid), having.account
     known = proof.id if proof else mr.at_provider.get("id")
@@ -70,26 +70,27 @@ def check_identity(mr: Managed, having: Context) -> None:
         raise _refused(
             Reason.VALIDATION_FAILED,
             f"metadata.annotations[{EXTERNAL_NAME}]: {mr.external_name} is not the {noun(mr)} {former} "
-            f"({known}) that this resource manages; nothing is created or changed. Set it "
-            f"back to {former}; or let go of that {noun(mr)}: delete this resource with managementPolicies "
-            "that lack Delete, and make another",
+            f"({known}) that this resource manages; the provider creates and changes nothing. Set it "
+            f"back to {former}; or to release that {noun(mr)}, delete this resource with managementPolicies "
+            "that lack Delete, and create another",
             serving=was_ready(mr),
         )
     if home := judgement.foreign_account(mr, caller, proof):
         raise _refused(
             Reason.ACCOUNT_MISMATCH,
-            f"spec.providerConfigRef: the credentials of {having.config} are of AWS account {caller}, and "
-            f"the {noun(mr)} is in account {home}; nothing is changed. Use credentials of account {home}",
+            f"spec.providerConfigRef: the credentials of {having.config} belong to AWS account {caller}, but "
+            f"the {noun(mr)} is in account {home}; the provider changes nothing. Use credentials of account "
+            f"{home}",
             serving=was_ready(mr),
         )
 
 
 def leads_nowhere(mr: Managed) -> bool:
-    """The external name is longer than any name, id or ARN, and the managed resource is being deleted: it is
-    let go, as nothing can be there, and AWS would only refuse the question.
+    """Whether a managed resource that is being deleted has an external name longer than any name, id or ARN.
+    The provider releases it: no external resource can exist, and AWS would only refuse the request.
 
     Raises:
-        ExternalError: it is so long, and the managed resource is not being deleted.
+        ExternalError: the name is too long, and the managed resource is not being deleted.
     """
     length = len(str(mr.external_name))
     if length <= _LONGEST_NAME or mr.deleted:
@@ -102,30 +103,30 @@ def leads_nowhere(mr: Managed) -> bool:
 
 
 def check_import(mr: Managed) -> None:
-    """An id or ARN names what exists; what does not is an error and never a creation.
+    """Refuse to create an external resource by id or ARN: an external name of that form must exist already.
 
     Raises:
-        ExternalError: the external name is an id or ARN, and nothing is there.
+        ExternalError: the external name is an id or ARN, and no such resource exists.
     """
     name = str(mr.external_name)
     if judgement.names_by_id(mr) and not mr.deleted:
         raise _refused(
             Reason.VALIDATION_FAILED,
-            f"{advice.name_field(mr)}: there is no {noun(mr)} {name}. Ids are given by AWS: "
-            "none is created. Correct the id, or use a name to have one created",
+            f"{advice.name_field(mr)}: {noun(mr)} {name} does not exist, and the provider cannot create it: "
+            f"AWS assigns ids. Correct the id, or use a name to create a new {noun(mr)}",
         )
 
 
 def adoption_refused(
     mr: Managed, seen: Resource, verdict: Ownership, owner: str | None, installation: str
 ) -> ExternalError:
-    """A tenant of that name is there, and is not ours, or not any more."""
+    """Return the error for an existing external resource that is not, or is no longer, this resource's."""
     if judgement.recorded(mr, seen):
         return _refused(
             Reason.ADOPTION_REFUSED, _no_longer(mr, seen, owner, installation, held=verdict is Ownership.HELD)
         )
     known = disclosure.may_know(mr, installation, owner)
-    # By its id somebody may have named it whose name they do not know.
+    # The resource may refer to it by id, and its author may not know the name.
     name = seen.name if known else str(mr.external_name)
     which = name if name == seen.id else f"{name} ({seen.id})"
     other_name = advice.another_name(mr)
@@ -133,90 +134,93 @@ def adoption_refused(
         which = which if known else name
         whose = owner if known else f"another namespace or installation. {disclosure.HIDDEN}"
         ours = identity.owner_of(mr, installation, "NAME" if judgement.names_by_id(mr) else name)
-        way_out = (
-            f"it belongs to {whose}. {advice.sentence(other_name)}. To hand it over, an administrator sets "
-            f"its tag {identity.OWNER_TAG} to {ours} in AWS"
+        next_step = (
+            f"it belongs to {whose}. {advice.sentence(other_name)}. To hand it over, have an administrator "
+            f"set its tag {identity.OWNER_TAG} to {ours} in AWS"
         )
     elif verdict is Ownership.HELD:
-        way_out = f"{verdict.value}. {advice.sentence(other_name)}"
+        next_step = f"{verdict.value}. {advice.sentence(other_name)}"
     else:
-        way_out = f"{verdict.value}. To take it over, {advice.take_over(mr, seen.id)}; or {other_name}"
-    words = f"{noun(mr)} {which} exists in CloudFront, and {way_out}"
+        next_step = f"{verdict.value}. To adopt it, {advice.take_over(mr, seen.id)}; or {other_name}"
+    words = f"{noun(mr)} {which} exists in CloudFront, and {next_step}"
     return _refused(Reason.ADOPTION_REFUSED, words)
 
 
 def _no_longer(mr: Managed, seen: Resource, owner: str | None, installation: str, *, held: bool) -> str:
-    # Not the name that AWS or status has: whoever wrote the status may not know it.
+    # Not the name in AWS or status: the author of the status may not know it.
     name = str(mr.external_name)
     it = f"{noun(mr)} {name}" if name == seen.id else f"{noun(mr)} {name} ({seen.id})"
     ours = identity.owner_of(mr, installation, "NAME" if judgement.names_by_id(mr) else name)
     tag = f"the tag {identity.OWNER_TAG} of the {noun(mr)}"
     if held:
         return (
-            f"status says that {it} is this resource's, and another resource of this cluster manages it;"
-            f" nothing is written to it. To keep it here, set {tag} to {ours}; or delete this resource, which"
-            f" leaves the {noun(mr)} as it is"
+            f"status says that {it} belongs to this resource, but another resource of this cluster manages"
+            f" it; the provider does not write to it. To keep it here, set {tag} to {ours}; or delete this"
+            f" resource, which leaves the {noun(mr)} unchanged"
         )
     if not owner:
         return (
-            f"status says that {it} is this resource's, and it has no owner tag in AWS; nothing is written to"
-            f" it. If it is this resource's, {advice.take_over(mr, seen.id)}; or set {tag} to {ours}"
+            f"status says that {it} belongs to this resource, but it has no owner tag in AWS; the provider"
+            f" does not write to it. If it belongs to this resource, {advice.take_over(mr, seen.id)}; or set"
+            f" {tag} to {ours}"
         )
     if _names_elsewhere(mr, seen, owner):
-        # After a restore of the cluster without the ConfigMap, all resources say this.
+        # All resources report this after a restore of the cluster without the ConfigMap.
         return (
-            f"status says that {it} is this resource's, and its owner tag in AWS names this resource of "
-            f"another installation; nothing is written to it, and the {noun(mr)} stays as it is. If this "
-            "cluster made it, the provider has lost its installation id: whoever runs the provider puts the "
-            "id of the tag back (ConfigMap edgetenants-installation, or --installation-id). If another "
-            f"cluster hands it over, set {tag} to {ours}"
+            f"status says that {it} belongs to this resource, but its owner tag in AWS names this resource "
+            f"of another installation; the provider does not write to it, and the {noun(mr)} stays as it is. "
+            "If this cluster created it, the provider has lost its installation id: have the platform team "
+            "restore the id of the tag (ConfigMap edgetenants-installation, or --installation-id). If "
+            f"another cluster hands it over, set {tag} to {ours}"
         )
     known = disclosure.may_know(mr, installation, owner)
     whose = owner if known else f"another namespace or installation ({disclosure.HIDDEN})"
     return (
-        f"status says that {it} is this resource's, and its owner tag in AWS says {whose}; nothing is"
-        f" written to it. To keep it here, set {tag} to {ours}; or delete this resource, which leaves the"
-        f" {noun(mr)} as it is"
+        f"status says that {it} belongs to this resource, but its owner tag in AWS names {whose}; the"
+        f" provider does not write to it. To keep it here, set {tag} to {ours}; or delete this resource,"
+        f" which leaves the {noun(mr)} unchanged"
     )
 
 
 def _names_elsewhere(mr: Managed, seen: Resource, owner: str) -> bool:
-    """The tag names this very resource, of another installation."""
+    """Whether the tag names this resource of another installation."""
     return owner.partition("/")[2] == identity.owner_of(mr, "", seen.name).partition("/")[2]
 
 
 def check_leaving(mr: Managed, seen: Resource, owner: str) -> None:
-    """What is another's is left as it is when its resource is deleted; but not where this provider may only
-    have lost its installation id: nobody would be left to delete it.
+    """Hold a deletion if this provider may have lost its installation id.
+
+    A deletion leaves another owner's external resource unchanged. But if the tag names this resource of
+    another installation, the external resource may be ours, and no resource would be left to delete it.
 
     Raises:
-        NotYet: nobody has confirmed that it is another installation's.
+        NotYet: no user has confirmed that it belongs to another installation.
     """
     if not _names_elsewhere(mr, seen, owner) or is_confirmed(mr):
         return
     words = (
         f"the owner tag of {noun(mr)} {seen.name} ({seen.id}) in AWS names this resource of another "
-        "installation. If this cluster made it, the provider has lost its installation id: whoever runs the "
-        "provider puts the id of the tag back (ConfigMap edgetenants-installation, or --installation-id), "
-        f"and the {noun(mr)} is deleted. If another cluster has it, set the annotation {CONFIRM_ANNOTATION} "
-        f"to {token_of(mr)}, and this resource goes and leaves the {noun(mr)} as it is"
+        "installation. If this cluster created it, the provider has lost its installation id: have the "
+        "platform team restore the id of the tag (ConfigMap edgetenants-installation, or --installation-id), "
+        f"and the provider deletes the {noun(mr)}. If another cluster has it, set the annotation "
+        f"{CONFIRM_ANNOTATION} to {token_of(mr)}, and this resource is deleted, but not the {noun(mr)}"
     )
     raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.DELETION_HELD, words),))
 
 
 def refuse_beside(mr: Managed, seen: Resource, other: Managed) -> NoReturn:
-    """A tenant whose owner tag is ours is another live resource's of the same identity.
+    """Refuse an external resource that another live managed resource with the same identity manages.
 
     Raises:
-        NotYet: the other one is being deleted, and the tenant with it.
-        ExternalError: the other one has it, or was there first.
+        NotYet: the other one is being deleted, and the external resource with it.
+        ExternalError: the other one manages it, or is older.
     """
     where = f"{other.kind} {other.name}" if other.namespace == mr.namespace else "another resource"
     if other.deleted:
-        words = f"{noun(mr)} {seen.name} waits for {where}, which has it and is being deleted"
+        words = f"{noun(mr)} {seen.name} waits for {where}, which manages it and is being deleted"
         held = leaving.held_back(mr, other)
         said = (not_ready(Reason.DELETION_HELD, f"{words}. {held}"),) if held else ()
-        raise NotYet(f"{words}. {held or 'Nobody needs to act'}", after=_PREDECESSOR_SECONDS, conditions=said)
+        raise NotYet(f"{words}. {held or 'No action is needed'}", after=_PREDECESSOR_SECONDS, conditions=said)
     raise _refused(
         Reason.ADOPTION_REFUSED,
         f"{noun(mr)} {seen.name} ({seen.id}) is managed by {where}. "
@@ -225,32 +229,32 @@ def refuse_beside(mr: Managed, seen: Resource, other: Managed) -> NoReturn:
 
 
 def check_frozen(mr: Managed, frozen: str) -> None:
-    """Nothing is written while it is forbidden; `frozen` says by what, and is empty where it is not.
+    """Stop while writes are forbidden; `frozen` says by what, and is empty if they are allowed.
 
     Raises:
-        NotYet: it is.
+        NotYet: writes are forbidden.
     """
     if frozen:
-        words = f"{frozen}: nothing is written to AWS, and {noun(mr)} {mr.external_name} waits. {_LIFTS}"
+        words = f"{frozen}: the provider writes nothing to AWS for {noun(mr)} {mr.external_name}. {_LIFTS}"
         raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.FROZEN, words),))
 
 
 def _check_left(mr: Managed, default: DriftPolicy) -> None:
-    """What somebody deleted in AWS is drift like any other: it is made anew under Enforce only.
+    """Treat a deletion in AWS as drift: recreate the external resource only under Enforce.
 
     Args:
-        mr: the managed resource, of which nothing is there.
-        default: the drift policy of resources that say none.
+        mr: the managed resource, whose external resource does not exist.
+        default: the drift policy of resources that set none.
 
     Raises:
-        NotYet: it was there, and the policy leaves it as it is.
+        NotYet: the external resource existed, and the policy does not recreate it.
     """
     policy = _drift_policy(mr, default)
     if not _leaves(mr, default):
         return
     words = (
         f"{noun(mr)} {mr.external_name} ({mr.at_provider['id']}) was deleted in AWS, and driftPolicy "
-        f"{policy.value} leaves it so. To have it made anew, set spec.driftPolicy to Enforce"
+        f"{policy.value} does not recreate it. To recreate it, set spec.driftPolicy to Enforce"
     )
     said = [not_ready(Reason.RECREATION_HELD, words)]
     if policy is DriftPolicy.REPORT:
@@ -274,23 +278,25 @@ def _drift_policy(mr: Managed, default: DriftPolicy) -> DriftPolicy:
 
 
 def _recreates(mr: Managed, default: DriftPolicy) -> bool:
-    """Whether what is gone would be made anew for this resource. Where not, it may be gone for good, and says
-    nothing about an accident."""
+    """Whether the provider would recreate the external resource. If not, its absence may be intended, and is
+    no sign of an accident."""
     if mr.deleted or is_dry_run(mr) or _leaves(mr, default):
         return False
     try:
         return permissions(mr.management_policies, mr.deletion_policy).create
     except UnsupportedPolicies:
-        # Another resource's: the runtime does nothing with it, and says so there.
+        # The runtime does nothing with that resource, and reports it there.
         return False
 
 
 def check_gone(mr: Managed, having: Context) -> None:
-    """AWS does not find what is to be deleted. Where it was there, one such answer ends no deletion, or
-    nobody would be left to delete it; and none does where it may be another account's answer.
+    """Check that an external resource to delete is really gone.
+
+    If it existed, one "not found" from AWS does not end the deletion: otherwise no resource would be left to
+    delete it. No such response ends the deletion if it may come from another account.
 
     Raises:
-        NotYet: a second look has to be taken, or somebody has to confirm.
+        NotYet: the provider has to check again, or a user has to confirm.
     """
     if not mr.deleted:
         return
@@ -300,38 +306,40 @@ def check_gone(mr: Managed, having: Context) -> None:
         return
     if not permissions(mr.management_policies, mr.deletion_policy).delete:
         return
-    if words := _maybe_elsewhere(mr, having, "this resource goes"):
+    if words := _maybe_elsewhere(mr, having, "this resource is deleted"):
         raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.DELETION_HELD, words),))
     if left := having.memory.gone(mr.uid, id_):
         missing = f"AWS does not find {noun(mr)} {mr.external_name} ({id_})"
-        raise NotYet(f"{missing}; this resource goes after a second look. Nobody needs to act", after=left)
+        words = f"{missing}; this resource is deleted after a second check. No action is needed"
+        raise NotYet(words, after=left)
 
 
 def _check_elsewhere(mr: Managed, having: Context) -> None:
-    if words := _maybe_elsewhere(mr, having, "it is made anew"):
+    if words := _maybe_elsewhere(mr, having, "the provider recreates it"):
         having.kept.on_hold(mr)
         raise _recreation_held(words, _HELD_SECONDS)
 
 
 def _maybe_elsewhere(mr: Managed, having: Context, then: str) -> str:
-    """What is not found may be in another account than the credentials are of: how one goes on. Empty where
-    it may not, or somebody confirmed that it is gone."""
+    """Return how to proceed if the missing external resource may be in another account than that of the
+    credentials; "" if it may not, or if a user confirmed that it is gone."""
     home = account_of(mr.at_provider.get("arn") or "")
     if not home or having.account is not None or is_confirmed(mr):
         return ""
     return (
         f"AWS does not find {noun(mr)} {mr.external_name} ({mr.at_provider.get('id')}), and does not say "
-        f"whether the credentials of {having.config} are of account {home}, which it was in. Permit "
+        f"whether the credentials of {having.config} belong to account {home}, where it was. Permit "
         "sts:GetCallerIdentity in their IAM policy (docs/iam.md). If it is gone, set the annotation "
         f"{CONFIRM_ANNOTATION} to {token_of(mr)}, and {then}"
     )
 
 
 def check_vanished(mr: Managed, having: Context) -> None:
-    """What was known is gone. It is made anew unless many are: nothing is made before that is known.
+    """Recreate a known external resource that is gone, unless many are gone; wait until that is known.
 
     Raises:
-        NotYet: its drift policy leaves it so, others have to be looked at first, or somebody has to confirm.
+        NotYet: its drift policy does not recreate it, the provider has to check others first, or a user has
+            to confirm.
     """
     id_, vanished = mr.at_provider.get("id"), having.memory.vanished
     if mr.deleted or not id_:
@@ -342,7 +350,7 @@ def check_vanished(mr: Managed, having: Context) -> None:
     else:
         vanished.forget(mr.uid)
     if having.frozen or not permissions(mr.management_policies, mr.deletion_policy).create:
-        # Nothing is made anyway, and what holds it is told.
+        # The provider creates nothing anyway, and the cause is reported elsewhere.
         if having.frozen:
             having.kept.on_hold(mr)
         return
@@ -359,19 +367,19 @@ def check_vanished(mr: Managed, having: Context) -> None:
     gone = f"{noun(mr)} {mr.external_name} ({id_}) is gone from AWS"
     if verdict is Verdict.WAIT:
         words = (
-            f"{gone}; it is made anew in {having.poll_seconds:.0f} s unless many others are gone too. Nobody "
-            "needs to act"
+            f"{gone}; the provider recreates it in {having.poll_seconds:.0f} s unless many others are gone "
+            "too. No action is needed"
         )
         raise _recreation_held(words, min(_HELD_SECONDS, having.poll_seconds))
     if verdict is Verdict.HELD:
-        # How many there are is no namespace's business; the log has it, for those who run the provider.
+        # The numbers are not for namespaces to see: the log has them, for the platform team.
         having.memory.shared(f"told that {home} is on hold", lambda: _tell_held(home, census))
         many = "too many of the account's other tenants and connection groups"
         raise _recreation_held(f"{gone}, and so are {many}: {_confirmation(having)}", _HELD_SECONDS)
 
 
 def _is_recorded(mr: Managed, having: Context) -> bool:
-    """Its name is kept for its namespace, or nothing can be told of it."""
+    """Whether its name is kept for its namespace; True also if that is unknown."""
     if not having.account or not having.kept.known:
         return True
     name = str(mr.at_provider.get("name") or mr.external_name)
@@ -379,7 +387,7 @@ def _is_recorded(mr: Managed, having: Context) -> bool:
 
 
 def _shared_census(having: Context, account: str | None) -> Census:
-    """One count a minute serves all. It takes long where there are very many resources."""
+    """Return a count that all resources share for a minute: counting very many resources takes long."""
     what = f"known tenants {account}"
     try:
         return having.memory.shared(what, lambda: _census(having, account))
@@ -401,8 +409,8 @@ def _tell_held(account: str | None, census: Census) -> bool:
 def _confirmation(having: Context) -> str:
     token = having.memory.vanished.token(having.config)
     return (
-        "recreation is on hold. Check that the account and its endpoint are the right ones; to have them "
-        f"made anew all the same, set the annotation {CONFIRM_ANNOTATION} of {having.config} to {token}"
+        "recreation is on hold. Check that the account and its endpoint are correct. To recreate them "
+        f"anyway, set the annotation {CONFIRM_ANNOTATION} of {having.config} to {token}"
     )
 
 
@@ -411,10 +419,10 @@ def _recreation_held(words: str, seconds: float) -> NotYet:
 
 
 def check_protection(mr: Managed) -> None:
-    """A protected resource's external resource is deleted only when somebody confirms this very deletion.
+    """Hold the deletion of a protected resource until a user confirms this deletion.
 
     Raises:
-        NotYet: nobody did.
+        NotYet: no user has confirmed it.
     """
     if not mr.spec.get("deletionProtection") or is_confirmed(mr):
         return
@@ -426,34 +434,35 @@ def check_protection(mr: Managed) -> None:
 
 
 def check_default_group(mr: Managed, *, disables: bool) -> None:
-    """The account's default group serves every tenant that names no other: nobody disables it for all.
+    """Refuse to disable the account's default group: it serves every tenant that names no other group.
 
     Raises:
-        ExternalError: the spec asks for that.
+        ExternalError: the spec disables it.
     """
     if not disables or not judgement.writes(mr):
         return
     raise _refused(
         Reason.VALIDATION_FAILED,
         f"spec.forProvider.enabled: connection group {mr.external_name} is the account's default and serves "
-        "every tenant that names no other, so it is not disabled. Remove the field, or set it to true",
+        "every tenant that names no other, so the provider does not disable it. Remove the field, or set it "
+        "to true",
         serving=was_ready(mr),
     )
 
 
 def contended(mr: Managed, having: Context) -> str:
-    """Somebody else goes on writing to the same thing, in words; "" where nobody does."""
+    """Return a message if another client keeps writing to the same external resource; "" if none does."""
     if not having.memory.contended(mr.uid):
         return ""
     return (
-        f"Somebody else changed {noun(mr)} {mr.external_name} three times within ten minutes: another "
+        f"Another client changed {noun(mr)} {mr.external_name} three times within ten minutes: another "
         f"provider of installation {having.installation}, or another tool. Stop one of the two, or give the "
-        "other cluster's provider an --installation-id of its own"
+        "other cluster's provider its own --installation-id"
     )
 
 
 def with_contention(mr: Managed, said: tuple[Condition, ...], having: Context) -> tuple[Condition, ...]:
-    """The conditions while somebody else goes on writing: what was repaired is not in sync for long."""
+    """Set InSync to False while another client keeps writing: a repair does not last."""
     words = contended(mr, having)
     if not words or mr.deleted:
         return said
@@ -467,24 +476,24 @@ def with_contention(mr: Managed, said: tuple[Condition, ...], having: Context) -
 
 
 def token_of(mr: Managed) -> str:
-    """What confirms the deletion of this resource, and of no later one of its name."""
+    """Return the token that confirms the deletion of this resource, but not of a later one of its name."""
     return mr.uid[:8]
 
 
 def is_confirmed(mr: Managed) -> bool:
-    """Somebody confirmed this very deletion."""
+    """Whether a user confirmed this deletion."""
     return mr.annotations.get(CONFIRM_ANNOTATION) == token_of(mr)
 
 
 def is_dry_run(mr: Managed) -> bool:
-    """Nothing may be written for this one resource."""
+    """Whether the resource has the dry-run annotation: the provider must not write for it."""
     return mr.annotations.get(DRY_RUN_ANNOTATION) == "true"
 
 
 def invalid(
     problems: str, reason: Reason = Reason.VALIDATION_FAILED, *, serving: bool = False
 ) -> ExternalError:
-    """What is asked cannot work."""
+    """Return the error for a desired state that cannot work."""
     return _refused(reason, problems, serving=serving)
 
 

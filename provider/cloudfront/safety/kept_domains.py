@@ -1,15 +1,15 @@
-"""Domains that are kept for the namespace that has them, while their tenant is made anew.
+"""Keeps domains for the namespace that has them while their tenant is recreated.
 
-Between the deletion of a tenant and the creation of the next one its domains are nobody's in AWS. Whoever
-waits for one of them would get it. So the provider records which namespace has a domain, and refuses it to
-all others until the record ends:
+Between the deletion of a tenant and the creation of the next one, its domains have no owner in AWS, and a
+namespace that waits for one would get it. So the provider records which namespace has a domain, and refuses
+the domain to all others until the record ends:
 
-    an answer of AWS: our tenant, by its owner tag, has the domain, active ─▶ kept for its namespace
-    about to delete, or to take a domain away                              ─▶ kept first, then done
-    about to create, to add a domain, to adopt                             ─▶ refused where kept for another
+    AWS shows that our tenant, by its owner tag, has the active domain ─▶ keep it for its namespace
+    before it deletes a tenant or removes a domain                     ─▶ keep first, then write
+    before it creates a tenant, adds a domain or adopts                ─▶ refuse if kept for another namespace
 
-Nothing that stands in a spec or in a status makes a record. The names of tenants and connection groups are
-kept in the same way; their keys are in name_keys.py, and kept_names.py refuses them.
+Nothing in a spec or a status makes a record. The provider keeps the names of tenants and connection groups in
+the same way: name_keys.py has their keys, and kept_names.py refuses them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _log = structlog.get_logger("provider.cloudfront.keptdomains")
 _FIELD: Final = "spec.forProvider.domains"
 _AGAIN_SECONDS: Final = 5.0
 _TOLD: Final = 20
-"""Domains that one line of the log names."""
+"""Maximum number of domains in one log line."""
 
 
 class RecordsFailed(Exception):  # noqa: N818 - says what happened
@@ -47,22 +47,22 @@ class RecordsFailed(Exception):  # noqa: N818 - says what happened
 
 
 class KeptDomains(Protocol):
-    """The records of all accounts, as a domain is unique over them; among the domains stand the keys of names
-    (name_keys.py). Thread-safe."""
+    """The records of all accounts, because a domain is unique over all of them. The records of names are
+    among those of domains, under the keys of name_keys.py. Thread-safe."""
 
     @property
     def known(self) -> bool:
-        """The records have been read."""
+        """Whether the records have been read."""
         ...
 
     @property
     def recording(self) -> bool:
-        """Records are made."""
+        """Whether this makes records."""
         ...
 
     def holder(self, domain: str) -> str | None:
-        """The namespace for which a domain is kept, "" for cluster-scoped resources without a claim; None
-        for a domain that is free.
+        """Return the namespace for which a domain is kept, "" for cluster-scoped resources without a claim,
+        and None for a free domain.
 
         Raises:
             RecordsFailed: the records have not been read.
@@ -70,7 +70,7 @@ class KeptDomains(Protocol):
         ...
 
     def reread(self, domains: Iterable[str]) -> None:
-        """Read the records of these domains anew: an administrator may have released one.
+        """Read the records of these domains again: an administrator may have released one.
 
         Raises:
             RecordsFailed: they cannot be read.
@@ -78,7 +78,7 @@ class KeptDomains(Protocol):
         ...
 
     def hold(self, domains: Iterable[str], namespace: str) -> None:
-        """Keep domains for a namespace. They are kept, whatever ends this process, once it returns.
+        """Keep domains for a namespace. Once this returns, they stay kept even if the process dies.
 
         Raises:
             RecordsFailed: not all are recorded.
@@ -86,26 +86,26 @@ class KeptDomains(Protocol):
         ...
 
     def looked(self, mr: Managed, active: frozenset[str]) -> None:
-        """A look found these active domains on the tenant of a managed resource, and the key of its name;
-        nothing is written."""
+        """Note that the provider observed these active domains on the tenant of a managed resource, and the
+        key of its name. Writes nothing."""
         ...
 
     def deleted(self, mr: Managed, names: frozenset[str]) -> None:
-        """The tenant of a managed resource was deleted, as it asks. The keys of its name vouch for nothing
-        any more, whatever ends this process; where that cannot be written, it is tried again."""
+        """Note that the provider deleted the tenant of a managed resource, as desired. The keys of its name
+        no longer vouch for it, even if the process dies; a failed write is retried."""
         ...
 
     def on_hold(self, mr: Managed) -> None:
-        """The tenant of a managed resource is gone, and is not made anew for the moment: its time does not
-        run out meanwhile. Nothing is written."""
+        """Note that the tenant of a managed resource is gone and its recreation is on hold: its time does not
+        run out in the meantime. Writes nothing."""
         ...
 
     def vouches(self, key: str, namespace: str) -> bool:
-        """A tenant of the namespace had the name, and the provider did not delete it since."""
+        """Whether a tenant of the namespace had the name, and the provider did not delete it since."""
         ...
 
     def place(self, domain: str) -> str:
-        """Where the record of a domain stands, in words for an administrator."""
+        """Return where an administrator finds the record of a domain."""
         ...
 
 
@@ -133,7 +133,7 @@ class _Nothing:
     def on_hold(self, mr: Managed) -> None:
         """See KeptDomains."""
 
-    def vouches(self, key: str, namespace: str) -> bool:  # noqa: ARG002 - who keeps nothing denies nothing
+    def vouches(self, key: str, namespace: str) -> bool:  # noqa: ARG002 - without records, nothing is denied
         """See KeptDomains."""
         return True
 
@@ -143,11 +143,11 @@ class _Nothing:
 
 
 NOTHING: Final[KeptDomains] = _Nothing()
-"""For where no domain is kept."""
+"""Used if the provider keeps no domains."""
 
 
 class OnlyRead:
-    """The records, of which none is made: for rehearsals, and for answers that prove nothing."""
+    """Reads the records and makes none: for rehearsals, and for responses that prove nothing."""
 
     recording = False
 
@@ -162,22 +162,22 @@ class OnlyRead:
         return self._kept.known
 
     def hold(self, domains: Iterable[str], namespace: str) -> None:
-        """Not done."""
+        """Do nothing."""
 
     def looked(self, mr: Managed, active: frozenset[str]) -> None:
-        """Not noted."""
+        """Do nothing."""
 
     def deleted(self, mr: Managed, names: frozenset[str]) -> None:
-        """Not noted."""
+        """Do nothing."""
 
     def on_hold(self, mr: Managed) -> None:
-        """Not noted."""
+        """Do nothing."""
 
 
 class OnlyLooks(OnlyRead):
-    """The same for what really looks at AWS and writes nothing: what it finds is so. Without its looks the
-    time of a tenant that serves would begin. It holds no time, or an annotation would keep a domain without a
-    tenant for ever."""
+    """Like OnlyRead, for clients that really observe AWS but never write: their observations are true.
+    Without them, the time of a tenant that serves would start to run. It does not stop the time, or an
+    annotation would keep a domain without a tenant forever."""
 
     def looked(self, mr: Managed, active: frozenset[str]) -> None:
         """See KeptDomains."""
@@ -195,26 +195,27 @@ class Keeper:
         installation: str,
         account: str | None = None,
     ) -> None:
-        """Where the account may not be asked for, no name is kept: it is one in an account."""
+        """Without a known account, the Keeper keeps no names: a name is unique only in its account."""
         self._kept = kept
         self._cloudfront, self._memory = cloudfront, memory
         self._installation, self._account = installation, account
 
-    # What AWS answered.
+    # What AWS returned.
 
     def saw(self, mr: Managed, seen: Observed) -> None:
-        """A look found it: record its name and the active domains that are not recorded yet, where the owner
-        tag proves that it is this resource's. In a steady state this asks and writes nothing.
+        """Record the name and the active domains of an observed external resource that are not recorded yet,
+        if the owner tag proves that it belongs to this resource. In a steady state this neither reads nor
+        writes anything.
 
         Raises:
             NotYet: a domain is kept for another namespace, and the tags cannot be read at present.
-            ExternalError: a domain is kept for another namespace, and the tenant is not proven to be this
-                resource's; or the tags cannot be read.
+            ExternalError: a domain is kept for another namespace, and the external resource is not proven to
+                belong to this resource; or the tags cannot be read.
         """
         has = self._has(mr, seen)
         self._kept.looked(mr, has)
         if not self._kept.known:
-            # Nothing can be told. A write waits for the records; a look does not.
+            # The holders are unknown. A write waits for the records; an observation does not.
             return
         new, others = self._unrecorded(mr, has), self._others(mr, seen.domains)
         if not new and not others:
@@ -224,7 +225,7 @@ class Keeper:
             proven = self._proven(mr, seen, (seen.arn, new, others))
         except AwsError as error:
             if matters:
-                # Neither ours nor another's for certain.
+                # It is uncertain whether it is ours.
                 raise _unreadable(mr, seen, error) from error
             _unproven(mr, seen, error)
             return
@@ -234,22 +235,22 @@ class Keeper:
             raise _refused(mr, refusals)
 
     def made(self, mr: Managed, seen: Observed) -> None:
-        """This resource created the tenant or connection group, with its owner tag: that is proof."""
+        """Record what this resource created with its owner tag, which is proof."""
         has = self._has(mr, seen)
         self._kept.looked(mr, has)
         if self._kept.known and (new := self._unrecorded(mr, has)):
             self._try_to_hold(mr, new)
 
     def gone(self, mr: Managed) -> None:
-        """A look found none."""
+        """Note that the external resource does not exist."""
         self._kept.looked(mr, frozenset())
 
     def deleted(self, mr: Managed, seen: Resource) -> None:
-        """The provider deleted it."""
+        """Note that the provider deleted the external resource."""
         self._kept.deleted(mr, self._name(mr, seen))
 
     def held(self, mr: Managed, domains: Iterable[str]) -> frozenset[str]:
-        """Those of the domains that are kept for this resource's namespace."""
+        """Return those of the domains that are kept for this resource's namespace."""
         if not self._kept.known:
             return frozenset()
         namespace = identity.namespace_of(mr)
@@ -258,10 +259,10 @@ class Keeper:
     # Before a write.
 
     def before_loss(self, mr: Managed, seen: Observed, domains: Iterable[str]) -> None:
-        """These domains are about to be taken away from it: their records must stand before.
+        """Record these domains before the provider removes them from the external resource.
 
         Raises:
-            NotYet: they cannot be written at present.
+            NotYet: the records cannot be written at present.
             ExternalError: the tags cannot be read.
         """
         try:
@@ -270,19 +271,19 @@ class Keeper:
                 self._kept.hold(new, identity.namespace_of(mr))
         except RecordsFailed as error:
             it = f"{identity.noun(mr)} {seen.name}"
-            words = f"{it} waits until it is recorded who has its domains: {error}"
+            words = f"{it} waits until its domains are recorded: {error}"
             raise NotYet(words, after=_AGAIN_SECONDS) from error
         except AwsError as error:
             raise _unreadable(mr, seen, error) from error
 
     def before_taking(self, mr: Managed, seen: Observed) -> None:
-        """A tenant or connection group that is not proven to be this resource's is about to be written to,
-        and may be taken over with its name and domains: the records must be known, as for a creation. A look
-        does not wait for them.
+        """Check the records before the provider writes to a tenant or connection group that is not proven to
+        belong to this resource: it may adopt it, with its name and domains. As for a creation, the records
+        must be known. An observation does not wait for them.
 
         Raises:
             NotYet: the records cannot be read at present.
-            ExternalError: one is kept for another namespace, or the tags cannot be read.
+            ExternalError: a record is kept for another namespace, or the tags cannot be read.
         """
         kept = self.not_for(mr, seen)
         try:
@@ -292,8 +293,8 @@ class Keeper:
             raise _unreadable(mr, seen, error) from error
 
     def not_for(self, mr: Managed, seen: Observed) -> Mapping[str, str]:
-        """The name and the domains of a tenant or connection group that this resource may not have, as
-        `refusals`.
+        """Return the name and the domains of a tenant or connection group that this resource may not have,
+        like `refusals`.
 
         Raises:
             NotYet: the records cannot be read at present.
@@ -301,11 +302,11 @@ class Keeper:
         return self.refusals(mr, {*seen.domains, *self._name(mr, seen)})
 
     def refusals(self, mr: Managed, domains: Iterable[str]) -> Mapping[str, str]:
-        """The domains that this resource may not have, each with the words for it. What it would be refused
-        is read anew, as an administrator may have released it.
+        """Return the domains that this resource may not have, each with its message. Before it refuses a
+        domain, it reads the record again: an administrator may have released the domain.
 
         Raises:
-            NotYet: the records cannot be read at present; a domain of which nothing is known is not free.
+            NotYet: the records cannot be read at present; a domain without a known record is not free.
         """
         try:
             others = self._others(mr, domains)
@@ -314,22 +315,23 @@ class Keeper:
                 others = self._others(mr, others)
         except RecordsFailed as error:
             it = f"{identity.noun(mr)} {mr.external_name}"
-            words = f"{it} waits until it is known who has its name and domains: {error}"
+            words = f"{it} waits until the records of its name and domains are read: {error}"
             raise NotYet(words, after=_AGAIN_SECONDS) from error
         return {domain: self._refusal(mr, domain) for domain in others}
 
     # Parts.
 
     def _has(self, mr: Managed, seen: Observed) -> frozenset[str]:
-        """What may be recorded."""
+        """Return what may be recorded."""
         return frozenset(seen.active_domains) | self._name(mr, seen)
 
     def _name(self, mr: Managed, seen: Resource) -> frozenset[str]:
-        """The key of its name, also of what is named by its id: who lost its owner tag is known by that."""
+        """Return the key of its name, even if the resource refers to it by id: the record identifies the
+        namespace after the owner tag is lost."""
         return frozenset({name_keys.key_of(mr.kind, self._account, seen.name)} if self._account else ())
 
     def _unrecorded(self, mr: Managed, domains: Iterable[str]) -> tuple[str, ...]:
-        # Who only looks is asked nothing for: thousands may be imported so, and most are nobody's.
+        # Skip observe-only resources: an import may create thousands, and most have no owner.
         if not self._kept.recording or not judgement.writes(mr):
             return ()
         namespace = identity.namespace_of(mr)
@@ -340,7 +342,7 @@ class Keeper:
         return tuple(sorted(domain for domain in domains if self._kept.holder(domain) not in free))
 
     def _proven(self, mr: Managed, seen: Resource, what: Hashable) -> bool:
-        # Asked anew once its owner tag was read or set, as for what is taken over.
+        # Ask again after the provider reads or sets the owner tag, as in an adoption.
         owned = self._memory.proofs.of(mr.uid)
         about = (what, owned and owned.at)
         known = self._memory.proof(mr.uid, about)
@@ -351,8 +353,8 @@ class Keeper:
         return proven
 
     def _proves(self, mr: Managed, seen: Resource) -> bool:
-        """Asked of AWS each time, as a tenant may be handed over by its tag; it is asked for what is new
-        only."""
+        """Whether the owner tag in AWS names this resource. Read each time, because the tag may hand a tenant
+        over; callers ask only for new domains and names."""
         owner = self._cloudfront.tags(seen.arn).get(identity.OWNER_TAG)
         return owner == identity.owner_of(mr, self._installation, seen.name)
 
@@ -360,29 +362,29 @@ class Keeper:
         try:
             self._kept.hold(domains, identity.namespace_of(mr))
         except RecordsFailed as error:
-            # The next look tries again; what would lose a domain waits for it.
-            _log.warning("cannot record who has domains", domains=domains[:_TOLD], error=str(error))
+            # The next observation retries; a write that removes a domain waits for it.
+            _log.warning("cannot record the owner of domains", domains=domains[:_TOLD], error=str(error))
 
     def _refusal(self, mr: Managed, domain: str) -> str:
         holder = self._kept.holder(domain)
         if self._memory.is_news(mr.uid, f"kept {domain}", holder):
-            # For those who run the provider.
+            # For the platform team.
             _log.warning("a domain is kept for another namespace", domain=domain, kept_for=holder)
         if name_keys.is_name(domain):
             return (
                 f"this {identity.noun(mr)} is kept for another namespace, which has or had it. Do not adopt "
-                f"it; or have an administrator release it: {self._kept.place(domain)}"
+                f"it, or have an administrator release it: {self._kept.place(domain)}"
             )
-        # Never whose it is: whoever can write a claim could ask for the customers of others.
+        # Never name the owner: anyone who can write a claim could list the customers of others.
         if domain not in _asked(mr):
             return (
                 f"{identity.noun(mr)} {mr.external_name} has {domain} in AWS, which is kept for another "
-                "namespace. Do not adopt it; or have an administrator release the domain: "
+                "namespace. Do not adopt it, or have an administrator release the domain: "
                 f"{self._kept.place(domain)}"
             )
         return (
             f"{_FIELD}: {domain} is kept for another namespace, whose tenant serves or served it. Remove it "
-            f"here; or have an administrator release it: {self._kept.place(domain)}"
+            f"here, or have an administrator release it: {self._kept.place(domain)}"
         )
 
 
@@ -393,7 +395,7 @@ def _asked(mr: Managed) -> frozenset[str]:
 
 def _unproven(mr: Managed, seen: Resource, error: AwsError) -> None:
     what = f"{identity.noun(mr)} {seen.name}"
-    _log.warning("cannot read tags, so who has what is not recorded", of=what, error=str(error))
+    _log.warning("cannot read tags, so its name and domains are not recorded", of=what, error=str(error))
 
 
 def _unreadable(mr: Managed, seen: Resource, error: AwsError) -> ExternalError | NotYet:

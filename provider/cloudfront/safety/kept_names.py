@@ -1,12 +1,12 @@
-"""Names in CloudFront are kept for the namespace that has them, as domains are (kept_domains.py).
+"""The provider keeps names in CloudFront for the namespace that has them, like domains (kept_domains.py).
 
-A name is one in an account, and the names that claims get can be computed. Whoever first makes a tenant of
-such a name has it, and the claim stays dark. So a name may be created
+A name is unique in an account, and the names of claims are predictable. Anyone who creates a tenant with such
+a name first would keep the claim from being served. So a name may be created
 
-    that is recorded                            by the namespace that it is recorded for
-    that is not, and begins with a namespace    by that one, where it has managed resources of ours; upper
-                                                and lower case are the same here
-    else                                        by anybody
+    if it is recorded                       by the namespace for which it is recorded
+    if it begins with a namespace's name    by that namespace, if that has managed resources of ours; upper
+                                            and lower case are the same here
+    otherwise                               by any namespace
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _AGAIN_SECONDS: Final = 5.0
 
 
 def check_creation(mr: Managed, having: Context) -> None:
-    """A tenant or connection group is about to be created by its name.
+    """Check that a tenant or connection group may be created with its name.
 
     Raises:
-        NotYet: the records cannot be read at present; a name of which nothing is known is not free.
+        NotYet: the records cannot be read at present; a name without a known record is not free.
         ExternalError: the name is kept for another namespace.
     """
     key = having.account and name_keys.key_of(mr.kind, having.account, str(mr.external_name))
@@ -45,36 +45,37 @@ def check_creation(mr: Managed, having: Context) -> None:
         return
     if key and holder is not None:
         if having.memory.is_news(mr.uid, f"kept {key}", holder):
-            # For those who run the provider.
+            # For the platform team.
             _log.warning("a name is kept for another namespace", name=mr.external_name, kept_for=holder)
-        raise _refused(mr, f"; or have an administrator release it: {having.kept.place(key)}")
+        raise _refused(mr, f", or have an administrator release it: {having.kept.place(key)}")
     if _is_anothers_prefix(mr, str(mr.external_name), having):
-        raise _refused(mr, ", which does not begin with another namespace")
+        raise _refused(mr, " that does not begin with another namespace")
 
 
 def check_taking(mr: Managed, seen: Resource, having: Context) -> None:
-    """A tenant or connection group that is nobody's is about to be taken over, and its name with it.
+    """Check that a tenant or connection group without an owner may be adopted, with its name.
 
     Raises:
-        ExternalError: it begins with another namespace.
+        ExternalError: its name begins with another namespace.
     """
     if not _is_anothers_prefix(mr, seen.name, having):
         return
     noun = identity.noun(mr)
-    # The name that AWS has begins with that namespace: who named it by its id may not know it.
+    # The name in AWS begins with that namespace: a resource that refers to it by id may not know the name.
     name = str(mr.external_name)
     it = f"{noun} {name}" if name == seen.id else f"{noun} {name} ({seen.id})"
     owner = identity.owner_of(mr, having.installation, "NAME" if judgement.names_by_id(mr) else name)
     tag = f"tag {identity.OWNER_TAG} to {owner}"
     raise guards.invalid(
-        f"{it} is not taken over: its name begins with another namespace, for "
-        f"which such names are kept. Have an administrator set its {tag} in AWS",
+        f"{it} is not adopted: its name begins with another namespace, and such names are kept for that "
+        f"namespace. Have an administrator set its {tag} in AWS",
         Reason.ADOPTION_REFUSED,
     )
 
 
 def _holder(mr: Managed, key: str, having: Context) -> str | None:
-    """What would refuse it is read anew, as an administrator may have released it."""
+    """Return the namespace for which the name is kept. Before a refusal, read the record again: an
+    administrator may have released the name."""
     try:
         holder = having.kept.holder(key)
         if holder not in (None, identity.namespace_of(mr)):
@@ -83,22 +84,23 @@ def _holder(mr: Managed, key: str, having: Context) -> str | None:
     except RecordsFailed as error:
         what = f"{identity.noun(mr)} {mr.external_name}"
         raise NotYet(
-            f"{what} waits until it is known who has its name: {error}", after=_AGAIN_SECONDS
+            f"{what} waits until the record of its name is read: {error}", after=_AGAIN_SECONDS
         ) from error
     return holder
 
 
 def _is_anothers_prefix(mr: Managed, name: str, having: Context) -> bool:
-    """Looked through at each such creation and not remembered: a squatter would have the time between."""
-    # Namespaces are in lower case. Whether CloudFront tells names apart by their case, AWS does not say.
+    """Whether the name begins with another namespace. Checked at each such creation and not cached: a
+    squatter could use the time in between."""
+    # Namespaces are lower case. AWS does not document whether names in CloudFront are case-sensitive.
     prefix, dot, _ = name.lower().partition(".")
     if not dot or prefix == identity.namespace_of(mr):
         return False
     return any(identity.namespace_of(other) == prefix for other in having.everyone())
 
 
-def _refused(mr: Managed, way_out: str) -> ExternalError:
-    # Never whose it is, as for domains.
+def _refused(mr: Managed, next_step: str) -> ExternalError:
+    # Never name the owner, as for domains.
     other_name = advice.sentence(advice.another_name(mr))
-    words = f"the name {mr.external_name} is kept for another namespace. {other_name}{way_out}"
+    words = f"the name {mr.external_name} is kept for another namespace. {other_name}{next_step}"
     return guards.invalid(f"{advice.name_field(mr)}: {words}", Reason.ADOPTION_REFUSED)

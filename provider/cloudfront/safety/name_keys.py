@@ -1,6 +1,6 @@
-"""The keys under which names in CloudFront stand among the records of kept domains (pure).
+"""The keys of names in CloudFront among the records of kept domains (pure).
 
-A name is one for its kind in an AWS account. No domain begins with an underscore and a letter.
+A name is unique for its kind in an AWS account. No domain begins with an underscore and a letter.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _PREFIXES: Final = {"DistributionTenant": "_tenant.", "ConnectionGroup": "_group
 
 
 def key_of(kind: str, account: str, name: str) -> str:
-    """The key of a name.
+    """Return the key of a name.
 
     >>> key_of("DistributionTenant", "123456789012", "shop.acme")
     '_tenant.123456789012.shop.acme'
@@ -24,12 +24,13 @@ def key_of(kind: str, account: str, name: str) -> str:
 
 
 def is_name(key: str) -> bool:
-    """The key is of a name, and not a domain."""
+    """Whether the key is that of a name, not of a domain."""
     return key.startswith(tuple(_PREFIXES.values()))
 
 
 def without_account(key: str) -> str:
-    """A managed resource does not say which account it is in; a domain is one over all.
+    """Return the key without its account: a managed resource does not name its account. A domain, unique over
+    all accounts, stays as it is.
 
     >>> without_account("_tenant.123456789012.shop.acme")
     '_tenant.shop.acme'
@@ -41,5 +42,5 @@ def without_account(key: str) -> str:
 
 
 def listed_by(mr: Managed) -> str:
-    """The key of the external name, without an account."""
+    """Return the key of the external name, without an account."""
     return f"{_PREFIXES[mr.kind]}{mr.external_name or mr.name}"

@@ -1,8 +1,8 @@
-"""Terminal failures are tried again less and less often, until the spec or its annotations change.
+"""Retries terminal failures less and less often, until the spec or the annotations change.
 
-A refusal that only a change can mend costs calls each time that it is tried, and a thousand claims of one bad
-plan fail alike. The first retry comes at the poll interval, the next after twice that, up to ten minutes: the
-world may be mended too, and nobody tells us of that. A change of the provider config begins anew.
+Each retry of a failure that only a change can fix costs calls, and a thousand claims of one bad plan fail
+alike. The first retry comes after the poll interval, the next after twice that, and so on up to ten minutes:
+the cause may also be fixed in AWS, which sends no notification. A change of the provider config starts over.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from provider.cloudfront.state.identity import namespace_of
 __all__ = ["LONGEST", "Patience", "PatientClient"]
 
 LONGEST: Final = 600.0
-"""Seconds between two tries at most, unless the poll interval is longer."""
+"""Maximum seconds between two tries, unless the poll interval is longer."""
 _ATTEMPTS: Final = "crossplane.io/external-create-"
 _T = TypeVar("_T")
 
@@ -33,7 +33,7 @@ class _Refusal:
 
 
 class Patience:
-    """How often each resource was refused in a row. Thread-safe."""
+    """Counts consecutive terminal failures of each resource. Thread-safe."""
 
     def __init__(self, poll_seconds: float = 60.0) -> None:
         self._poll_seconds = poll_seconds
@@ -41,7 +41,7 @@ class Patience:
         self._refusals: dict[str, _Refusal] = {}
 
     def refused(self, mr: Managed, config: str) -> Retry:
-        """When to try again what was refused for good."""
+        """Count a terminal failure; return when to retry."""
         asked = (*_asked(mr), config)
         with self._lock:
             before = self._refusals.get(mr.uid)
@@ -53,17 +53,17 @@ class Patience:
         return Retry.after(max(self._poll_seconds, min(LONGEST, seconds)))
 
     def went_well(self, mr: Managed) -> None:
-        """It was not refused."""
+        """Forget the failures of a resource."""
         with self._lock:
             self._refusals.pop(mr.uid, None)
 
 
 class PatientClient:
-    """An external client whose terminal failures are tried again less and less often, and whose calls wait
-    their namespace's turn where AWS throttles them."""
+    """An external client that retries terminal failures less and less often, and whose calls wait for their
+    namespace's turn while AWS throttles them."""
 
     def __init__(self, client: ExternalClient, patience: Patience, config: str) -> None:
-        """`config` says which provider config is used and as what: another one begins anew."""
+        """`config` identifies the provider config and its version: a different one starts over."""
         self._client, self._patience, self._config = client, patience, config
 
     def observe(self, mr: Managed) -> Observation:
@@ -102,6 +102,6 @@ class PatientClient:
 
 
 def _asked(mr: Managed) -> tuple[object, ...]:
-    """What people ask for. The runtime notes each attempt to create in annotations; those are its own."""
+    """Return the desired state. Annotations in which the runtime records creations are not part of it."""
     annotations = {key: value for key, value in mr.annotations.items() if not key.startswith(_ATTEMPTS)}
     return (mr.generation, mr.deleted, annotations, dict(mr.labels))

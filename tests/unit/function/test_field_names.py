@@ -170,7 +170,7 @@ def test_the_secret_of_a_legacy_claim_has_its_own_name() -> None:
     )
 
 
-REFUSED = "InvalidArgument: no. Correct the {}; a change is tried at once"
+REFUSED = "InvalidArgument: no. Correct the {}; the provider retries as soon as it changes"
 AUTHORS = {
     "allow": {"override": ["parameters", "certificate", "security.webAcl", "security.geo", "tags"]},
 }
@@ -194,5 +194,6 @@ def test_what_aws_refuses_is_corrected_by_the_author_or_the_platform_team(
     spec = {"plan": "standard", "domains": ["acme.example.com"], **asked}
     said = told(REFUSED.format(by), spec=spec, input_={"plans": {"standard": AUTHORS}})
     assert said.startswith(
-        f"InvalidArgument: no. Correct {fields}, or have the platform team correct plans.standard; a change"
+        f"InvalidArgument: no. Correct {fields}, or have the platform team correct plans.standard; the "
+        "provider retries"
     )

@@ -64,7 +64,7 @@ def test_what_was_deleted_in_aws_is_left_where_the_policy_says_so(kind, policy, 
     made = [call for _ in range(3) for call in world.reconcile()]
     assert [call for call in made if not call.startswith(("Get", "List"))] == []
     assert world.ready() == ("False", "RecreationHeld")
-    assert f"driftPolicy {policy} leaves it so" in world.condition("Ready")[2]
+    assert f"driftPolicy {policy} does not recreate it" in world.condition("Ready")[2]
     assert (world.condition("InSync")[:2] == ("False", "DriftDetected")) is told
     assert world.error.after == 60
     world.obj["spec"]["driftPolicy"] = "Enforce"

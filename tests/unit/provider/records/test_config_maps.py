@@ -292,7 +292,7 @@ def test_a_write_that_fails_is_tried_by_those_that_waited(api):
 def test_who_waits_too_long_for_others_comes_again(api):
     turns = Turns()
     turns.take(1, turns.ask(1, {}), 0.01)
-    with pytest.raises(RecordsFailed, match="others are being recorded"):
+    with pytest.raises(RecordsFailed, match="other records are being written"):
         turns.take(1, turns.ask(1, {}), 0.01)
 
 

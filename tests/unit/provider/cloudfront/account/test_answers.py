@@ -114,7 +114,7 @@ def test_a_call_that_hangs_stops_nobody_else(workers, monkeypatch):
     assert memory.shared("distribution E2", lambda: "two") == "two"
     assert memory.group("cg_1", lambda *_: LOOK) == LOOK
     memory.note_group("cg_2", LOOK)
-    with pytest.raises(AwsError, match="no answer yet") as waited:
+    with pytest.raises(AwsError, match="no response yet") as waited:
         memory.shared("distribution E1", slow)
     assert (waited.value.code, waited.value.after) == (PAUSED, 2.0)
     slow.go_on.set()

@@ -172,7 +172,7 @@ def test_a_config_that_was_not_used_lately_makes_room(accounts):
     accounts.of(of_team(100))
     assert sorted(closed) == ["acm", "cloudfront", "sts"]
     assert open_configs(accounts) == sessions._MOST_OF_NAMESPACE
-    with pytest.raises(ExternalError, match="no more are taken"):
+    with pytest.raises(ExternalError, match="which is the maximum"):
         accounts.of(of_team(0))
     accounts.clock.advance(3600)
     accounts.of(of_team(0))
@@ -303,7 +303,7 @@ def test_an_account_without_a_group_that_tells_it_is_unknown(denied, group):
 
 def test_a_group_that_does_not_come_holds_the_config_up(denied):
     denied["ListConnectionGroups"] = AwsError("ListConnectionGroups", "InternalError", "no", status=500)
-    with pytest.raises(ExternalError, match="ask whose credentials they are"):
+    with pytest.raises(ExternalError, match="get the caller's account"):
         sessions.Accounts(FakeClock()).of(config())
 
 

@@ -133,7 +133,7 @@ def test_a_few_are_made_anew_after_the_others_were_looked_at():
     fleet.poll()
     assert fleet.creations() == 8
     assert len(fleet.held) == 5
-    assert "made anew in 60 s" in fleet.held[0].condition("Ready")[2]
+    assert "recreates it in 60 s" in fleet.held[0].condition("Ready")[2]
     fleet.poll()
     fleet.poll()
     assert len(fleet.cloudfront.tenants) == 8

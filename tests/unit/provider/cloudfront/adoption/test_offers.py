@@ -18,7 +18,7 @@ from tests.unit.provider.cloudfront.safety.test_kept_names import rogue, untag
 from tests.unit.provider.fake_cloudfront import ACCOUNT, FakeCloudFront
 from tests.unit.provider.world import World, managed
 
-OFFER = "To take it over"
+OFFER = "To adopt it"
 LIST = "ListDistributionTenants"
 
 
@@ -60,7 +60,7 @@ def test_what_is_kept_for_another_namespace_is_not_offered(kept, kind, by_id):
     said = found(wants)
     assert OFFER not in said
     key = key_of(world.mr.kind, ACCOUNT, name)
-    assert "is kept for another namespace, which has or had it. Do not adopt it; or have an" in said
+    assert "is kept for another namespace, which has or had it. Do not adopt it, or have an" in said
     assert records(kept).place(key) in said
     assert "shop" not in said.replace(name, "").replace(key, "")
     assert adopted(wants, id_).ready() in (("False", "AdoptionRefused"), ("False", "DomainConflict"))

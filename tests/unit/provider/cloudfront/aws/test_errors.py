@@ -36,17 +36,17 @@ def declared() -> dict[str, str]:
 
 
 _SOMEBODY_ELSE = (
-    ". Somebody else changed it at the same moment. Tried again by itself; if it goes on, another provider "
-    "of this installation or another tool writes to it, too: stop one of the two"
+    ". Another client changed it at the same time. The provider retries. If this persists, another provider "
+    "of this installation or another tool also writes to it: stop one of the two"
 )
-_RENEW = ". Renew the credentials where spec.credentials of the ProviderConfig says that they are"
+_RENEW = ". Renew the credentials to which spec.credentials of the ProviderConfig refers"
 ADVICE = {
     "AccessDenied": ". Permit it in the IAM policy of these credentials (docs/iam.md)",
-    "InvalidArgument": ". Correct the resource; a change is tried at once",
+    "InvalidArgument": ". Correct the resource; the provider retries as soon as it changes",
     "PreconditionFailed": _SOMEBODY_ELSE,
     "InvalidIfMatchVersion": _SOMEBODY_ELSE,
-    "EntityLimitExceeded": ". A quota of the AWS account is used up: whoever owns the account asks AWS for "
-    "more, or removes what is not needed. Tried again every ten minutes",
+    "EntityLimitExceeded": ". A quota of the AWS account is used up: the account's owner must request an "
+    "increase from AWS, or remove what is not needed. The provider retries every ten minutes",
     "ExpiredToken": _RENEW,
     "Credentials": _RENEW,
 }
@@ -82,7 +82,7 @@ def test_each_class_has_its_retry(code, words, status, kind, reason, retry):
     assert error.verdict.class_ is kind
     assert isinstance(explained, ExternalError)
     told = f"create tenant shop.acme: {code}: {words}"
-    advice = ADVICE.get(code, ". Tried again by itself")
+    advice = ADVICE.get(code, ". The provider retries")
     assert explained.message == f"{told}{advice} (request id: r-1)"
     assert [(c.type, str(c.status), c.reason) for c in explained.conditions] == [("Ready", "False", reason)]
     assert (explained.retry.mode, explained.retry.seconds) == retry

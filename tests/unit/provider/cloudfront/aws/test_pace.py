@@ -93,7 +93,7 @@ def test_what_would_wait_too_long_is_the_queues_and_costs_nothing(pace, clock):
     assert pace.admit("cloudfront", "Any") == 0
     before = pace._buckets["cloudfront"].paid_until
     pace.limit("cloudfront", "one", 0.05)
-    with pytest.raises(AwsError, match=r"at most 0\.05 requests a second") as caught:
+    with pytest.raises(AwsError, match=r"at most 0\.05 requests per second") as caught:
         pace.admit("cloudfront", "Any")
     assert caught.value.after > 10
     assert pace._buckets["cloudfront"].paid_until == before
@@ -107,7 +107,7 @@ def test_a_throttling_pauses_its_operation_and_longer_while_it_goes_on(pace, clo
         pace.throttled("ListDistributionTenants", clock.now())
         pace.throttled("ListDistributionTenants", clock.now())  # of a call that was under way
         pauses.append(pace.paused)
-        with pytest.raises(AwsError, match="AWS throttles ListDistributionTenants requests") as caught:
+        with pytest.raises(AwsError, match="AWS is throttling ListDistributionTenants requests") as caught:
             pace.admit("cloudfront", "ListDistributionTenants")
         assert caught.value.after == pace.paused
         clock.advance(pace.paused)
@@ -132,7 +132,7 @@ def test_reading_goes_on_call_by_call_and_soon(pace, clock):
         clock.advance(pace.paused)
         assert pace.admit("cloudfront", "GetDistributionTenant") == 0
     assert pauses == [1, 2, 4, 5, 5, 5]
-    with pytest.raises(AwsError, match="Paused: AWS throttles GetDistributionTenant requests"):
+    with pytest.raises(AwsError, match="Paused: AWS is throttling GetDistributionTenant requests"):
         pace.admit("cloudfront", "GetDistributionTenant")
 
 

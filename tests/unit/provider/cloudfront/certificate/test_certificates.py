@@ -201,7 +201,7 @@ def test_nobody_has_it_asked_for_more_than_three_times_in_an_hour():
     assert world.memory.too_often_until(world.mr.uid, 3, 3600) == TODAY + timedelta(hours=1)
     assert world.memory.too_often_until(world.mr.uid, 4, 3600) is None
     assert world.condition("CertificateReady")[1] == "CertificateFailed"
-    words = "but not before 2026-01-01T01:00:00Z, as three were asked for within an hour."
+    words = "but not before 2026-01-01T01:00:00Z, because it requested three within an hour."
     assert words in world.condition("Ready")[2]
     world.clock.advance(3601)
     world.edit(tags={"team": "last"})
@@ -418,7 +418,7 @@ def test_a_lost_one_keeps_it_from_being_ready_until_another_is_attached(status, 
 def test_one_that_was_asked_for_just_now_is_not_missed():
     world = asking()
     world.reconcile()
-    assert "is being asked for" in world.condition("CertificateReady")[2]
+    assert "is requesting a certificate" in world.condition("CertificateReady")[2]
 
 
 def test_acm_that_may_not_be_read_holds_up_nothing():

@@ -303,7 +303,7 @@ def test_a_creation_that_goes_on_says_so_in_the_same_words_each_time():
     kind, words, _ = met[0]
     assert kind is NotYet
     assert f"metadata.annotations[{TAKE_ANNOTATION}]" in words
-    assert "the next reconcile goes on" in words
+    assert "the next reconcile continues" in words
 
 
 def test_a_change_looks_at_ten_sources_in_a_reconcile_and_goes_on():

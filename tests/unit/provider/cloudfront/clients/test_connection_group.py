@@ -177,7 +177,7 @@ def test_the_default_group_is_let_go_and_not_deleted():
 @pytest.mark.parametrize(
     ("tags", "annotations", "message"),
     [
-        ({}, {}, "it has no owner. To take it over"),
+        ({}, {}, "it has no owner. To adopt it"),
         ({OWNER_TAG: "other/ConnectionGroup/x/y"}, {}, "it belongs to another namespace or installation"),
     ],
 )

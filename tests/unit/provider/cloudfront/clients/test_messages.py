@@ -133,7 +133,7 @@ def test_a_deletion_that_its_tag_holds_up_advises_what_can_be_done_without_the_c
             CLAIM,
             (
                 "set spec.adopt.tenantId of the claim to dt_1, which its plan must allow (allow.adopt); or "
-                "make the claim under another name"
+                "create the claim under another name"
             ),
         ),
         (
@@ -151,7 +151,7 @@ def test_an_adoption_is_advised_to_who_can_follow(owner, advised):
     world.reconcile()
     assert world.ready() == ("False", "AdoptionRefused")
     assert world.condition("Ready")[2] == (
-        f"tenant shop.acme (dt_1) exists in CloudFront, and it has no owner. To take it over, {advised}"
+        f"tenant shop.acme (dt_1) exists in CloudFront, and it has no owner. To adopt it, {advised}"
     )
 
 
@@ -188,7 +188,9 @@ def test_what_aws_refuses_is_corrected_where_somebody_wrote_it(operation, by_cla
         world.edit(parameters={"tier": "gold"})
     world.cloudfront.refuse[operation] = AwsError(operation, "InvalidArgument", "not valid", status=400)
     (composed(world) if by_claim else world).reconcile()
-    assert str(world.error).endswith(f"InvalidArgument: not valid. {advised}; a change is tried at once")
+    assert str(world.error).endswith(
+        f"InvalidArgument: not valid. {advised}; the provider retries as soon as it changes"
+    )
 
 
 @pytest.mark.parametrize("code", ["AccessDenied", "ExpiredToken"])
@@ -223,9 +225,9 @@ def test_a_certificate_that_failed_says_when_the_next_is_asked_for():
         assert world.ready() == ("False", "CertificateFailed")
         told = world.condition("Ready")[2]
         assert (
-            f"Another one is asked for {pause} after this was seen; at once when the spec is changed, or the "
-            "annotation crossplane.io/reconcile-requested-at of this resource is set to anything new, but at "
-            "most three times in an hour."
+            f"The provider requests another one {pause} after it saw this; or immediately when the spec "
+            "changes, or the annotation crossplane.io/reconcile-requested-at of this resource is set to a "
+            "new value, but at most three times per hour."
         ) in told
         writes = world.status_writes
         world.clock.advance(500)
@@ -298,8 +300,9 @@ def test_a_domain_that_does_not_lead_here_yet_asks_for_dns_and_not_for_another_a
     assert isinstance(world.error, NotYet)
     assert world.ready() == ("False", "DomainValidationPending")
     assert world.condition("Ready")[2] == (
-        "create tenant shop.acme: CloudFront does not see yet that the domains lead to it. Make the records "
-        f"of status.dnsInstructions; tried again every five minutes. AWS: InvalidArgument: {NOT_OWNED}"
+        "create tenant shop.acme: CloudFront does not see yet that the domains point to it. Create the "
+        "records of status.dnsInstructions; the provider retries every five minutes. AWS: InvalidArgument: "
+        f"{NOT_OWNED}"
     )
     assert world.status["dnsInstructions"], "the records that the message speaks of"
 
@@ -310,8 +313,8 @@ def test_a_quota_names_who_acts():
     assert world.ready() == ("False", "QuotaExceeded")
     assert world.condition("Ready")[2] == (
         "create tenant shop.acme: EntityLimitExceeded: You have exceeded the maximum number of tenants. A "
-        "quota of the AWS account is used up: whoever owns the account asks AWS for more, or removes what is "
-        "not needed. Tried again every ten minutes"
+        "quota of the AWS account is used up: the account's owner must request an increase from AWS, or "
+        "remove what is not needed. The provider retries every ten minutes"
     )
 
 
@@ -330,9 +333,15 @@ HOPS = {"assumeRoleChain": [{"roleARN": "arn:aws:iam::123456789012:role/edge"}]}
             SECRET,
             "",
             "",
-            "Renew them in Secret crossplane-system/aws, key creds; it is read again at",
+            "Renew them in Secret crossplane-system/aws, key creds; the provider reads it again",
         ),
-        ("Secret", SECRET, "team", "", "Renew them in Secret team/aws, key creds; it is read again at once"),
+        (
+            "Secret",
+            SECRET,
+            "team",
+            "",
+            "Renew them in Secret team/aws, key creds; the provider reads it again immediately",
+        ),
         (
             "Environment",
             {"env": {"name": "KEYS"}},
@@ -370,7 +379,7 @@ def test_credentials_that_ran_out_say_where_they_are_renewed(
     with pytest.raises(ExternalError) as caught:
         sessions.Accounts(FakeClock()).of(config)
     told = caught.value.message
-    assert "default: ask whose credentials they are: ExpiredToken: The token is expired. " in told
+    assert "default: get the caller's account: ExpiredToken: The token is expired. " in told
     assert says in told
     assert caught.value.conditions[0].message == told
     assert "AKIA" not in told
@@ -385,7 +394,7 @@ def test_who_writes_against_another_writer_is_told_of_it():
     for times in range(1, 4):
         world.cloudfront.edit("dt_1", parameters={"tenantName": f"foreign {times}"})
         world.reconcile()
-        told = "Somebody else changed tenant shop.acme three times within ten minutes: another provider of"
+        told = "Another client changed tenant shop.acme three times within ten minutes: another provider of"
         assert (told in world.events[-1]) is (times == 3)
     assert "installation cluster-1, or another tool. Stop one of the two" in world.events[-1]
     assert not world.events[-1].startswith("update: ")
@@ -393,7 +402,7 @@ def test_who_writes_against_another_writer_is_told_of_it():
     world.settle()
     world.cloudfront.edit("dt_1", parameters={"tenantName": "foreign"})
     world.reconcile()
-    assert "Somebody else" not in world.events[-1]
+    assert "Another client" not in world.events[-1]
 
 
 @pytest.mark.parametrize("kind", ["tenant", "group"])
@@ -414,7 +423,7 @@ def test_what_is_repaired_again_and_again_is_not_in_sync_until_that_ends(kind):
     writes = world.status_writes
     assert {each[:2] for each in told[4:]} == {("False", "DriftDetected")}
     assert len({each[2] for each in told[4:]}) == 1, "one message while it goes on"
-    assert "Somebody else changed" in told[-1][2]
+    assert "Another client changed" in told[-1][2]
     assert world.ready()[0] == "True"
     world.clock.advance(601)
     world.settle()
@@ -428,8 +437,8 @@ def test_an_update_that_always_meets_another_writer_says_so():
     world.edit(parameters={"tenantName": "b"})
     world.cloudfront.refuse[UPDATE] = AwsError(UPDATE, "PreconditionFailed", "stale", status=412)
     world.reconcile()
-    assert "stale. Somebody else changed it at the same moment." in world.error.message
-    assert "another provider of this installation or another tool writes to it" in world.error.message
+    assert "stale. Another client changed it at the same time." in world.error.message
+    assert "another provider of this installation or another tool also writes to it" in world.error.message
 
 
 # DNS that leads elsewhere after a tenant went live.
@@ -497,8 +506,8 @@ def test_the_name_is_wrong_where_somebody_wrote_it(annotations, by_claim, where)
 def test_many_tenants_to_take_from_are_nothing_that_a_claims_author_removes():
     mine, claims = managed(), composed(World()).obj
     assert "Remove the ids" in advice.sources(Managed(mine))
-    assert advice.sources(Managed(claims)).startswith("The domains are those of many tenants: each reconcile")
-    assert advice.sources(Managed(claims)).endswith("Nobody needs to act")
+    assert advice.sources(Managed(claims)).startswith("The domains belong to many tenants: each reconcile")
+    assert advice.sources(Managed(claims)).endswith("No action is needed")
 
 
 def test_a_claim_is_suspended_and_a_tenant_disabled():
@@ -588,7 +597,9 @@ def test_what_does_not_exist_yet_leads_to_what_it_waits_for():
 def test_writes_that_are_frozen_say_who_lifts_that():
     world = World(frozen="ProviderConfig a has spec.writes Frozen")
     world.reconcile()
-    assert world.condition("Ready")[2].endswith("tenant shop.acme waits. Whoever did that lifts it")
+    assert world.condition("Ready")[2].endswith(
+        "writes nothing to AWS for tenant shop.acme. Writes resume when that setting is removed"
+    )
 
 
 def test_an_update_without_effect_says_what_to_do_with_the_fields():
@@ -604,9 +615,9 @@ def test_an_update_without_effect_says_what_to_do_with_the_fields():
 
 def test_a_certificate_that_failed_says_by_which_permission_its_reason_is_read():
     asked, seen = Tenant("a", certificate_request=Request("self-hosted")), FakeCloudFront().add()
-    for reason, told in ((None, "is read where acm:DescribeCertificate is permitted"), ("CAA_ERROR", "CAA_")):
+    for reason, told in ((None, "permit acm:DescribeCertificate"), ("CAA_ERROR", "CAA_")):
         failed = Certificate("arn:1", "failed", failure_reason=reason, requests=1)
         message = certificate_conditions.derive(asked, seen, failed).message
-        assert f"AWS says failed ({'' if reason else 'ACM'}" in message
+        assert f"AWS says failed ({'' if reason else 'to see ACM'}" in message
         assert told in message
         assert ("DescribeCertificate" in message) is (reason is None)

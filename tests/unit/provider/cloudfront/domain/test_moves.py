@@ -235,7 +235,7 @@ def test_a_receiver_that_was_handed_over_meanwhile_takes_nothing():
     world.cloudfront.tenants["dt_2"].tags[OWNER_TAG] = THEIRS
     world.edit(domains=[OWN, MOVED])
     world.reconcile()
-    assert "its owner tag in AWS says another namespace or installation" in world.error.message
+    assert "its owner tag in AWS names another namespace or installation" in world.error.message
     assert THEIRS not in world.error.message
     assert holders(world) == ["shop.source"]
 

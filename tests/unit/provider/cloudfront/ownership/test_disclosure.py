@@ -123,7 +123,7 @@ def test_whose_a_tenant_was_is_not_told_to_those_who_take_it_over():
     cloudfront.add(name="shop.acme", tags=tags)
     world = World(managed(), cloudfront)
     world.reconcile()
-    assert "it has no owner. To take it over" in told(world)
+    assert "it has no owner. To adopt it" in told(world)
     world.obj["metadata"]["annotations"]["edgetenants.io/adopt"] = "dt_1"
     world.context["frozen"] = "the test says so"
     world.reconcile()

@@ -86,7 +86,7 @@ def test_an_owner_without_a_resource_is_an_owner(owner):
     world = found({OWNER_TAG: owner}, obj=managed(annotations={"edgetenants.io/adopt": "dt_1"}))
     world.reconcile()
     assert world.ready() == ("False", "AdoptionRefused")
-    assert f"an administrator sets its tag edgetenants.io/owner to {OURS} in AWS" in world.error.message
+    assert f"have an administrator set its tag edgetenants.io/owner to {OURS} in AWS" in world.error.message
     assert not wrote(world)
     world.cloudfront.only.tags[OWNER_TAG] = OURS
     world.settle()
@@ -153,7 +153,7 @@ def test_it_is_imported_by_id_and_arn(name):
 def test_an_id_that_leads_nowhere_is_an_error_and_never_a_creation(name):
     world = World(managed(annotations={"crossplane.io/external-name": name}))
     world.reconcile()
-    assert f"there is no tenant {name}" in world.error.message
+    assert f"tenant {name} does not exist" in world.error.message
     assert not wrote(world)
 
 

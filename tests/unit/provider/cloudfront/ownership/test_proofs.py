@@ -400,7 +400,7 @@ def test_what_may_be_ours_of_a_lost_installation_id_is_not_left_behind(kind, res
     assert reconciled(world) == []
     assert not world.gone
     assert world.ready() == ("False", "DeletionHeld")
-    assert "whoever runs the provider puts the id of the tag back" in world.error.message
+    assert "have the platform team restore the id of the tag" in world.error.message
     assert kind.theirs not in world.error.message, "people of the namespace are not told whose it is"
     token = world.error.message.partition("edgetenants.io/confirm to ")[2].partition(",")[0]
     world.obj["metadata"]["annotations"]["edgetenants.io/confirm"] = token

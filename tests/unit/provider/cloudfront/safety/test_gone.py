@@ -39,7 +39,7 @@ def test_one_answer_that_it_is_not_there_ends_no_deletion(world):
     world.reconcile()
     assert not world.gone
     assert isinstance(world.error, NotYet)
-    assert "goes after a second look" in world.error.message
+    assert "is deleted after a second check" in world.error.message
     not_found(world, found=True)
     world.clock.advance(world.error.after)
     for _ in range(40):

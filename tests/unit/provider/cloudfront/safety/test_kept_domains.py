@@ -165,7 +165,7 @@ def test_a_forged_status_records_nothing_of_what_is_not_recorded(api):
     world.settle()
     forged = squatter(api, world.cloudfront, *DOMAINS, name="shop.acme")
     forged.obj["status"] = copy.deepcopy(world.obj["status"])
-    with pytest.raises(ExternalError, match="its owner tag in AWS says another namespace"):
+    with pytest.raises(ExternalError, match="its owner tag in AWS names another namespace"):
         forged.client.observe(forged.mr)
     assert holders(api) == [None, None]
 
@@ -363,7 +363,7 @@ def test_so_does_an_update_that_takes_a_domain_away(api):
     api.failing["create ConfigMap"] = [KubeError(Operation("create", CONFIG_MAPS), 500, "down")] * 2
     world.edit(domains=[DOMAINS[1]])
     assert not WRITES & set(world.reconcile())
-    assert "it is recorded who has its domains" in world.error.message
+    assert "waits until its domains are recorded" in world.error.message
     world.settle()
     assert holders(api) == ["shop", "shop"]
     assert set(world.cloudfront.only.domains) == {DOMAINS[1]}

@@ -265,7 +265,7 @@ def test_nothing_is_created_before_it_is_known_who_has_the_name(api, monkeypatch
     world.edit(domains=None)
     assert not CREATIONS & set(world.reconcile())
     assert isinstance(world.error, NotYet)
-    assert "until it is known who has its name" in world.error.message
+    assert "waits until the record of its name is read" in world.error.message
 
 
 def test_an_api_server_that_does_not_answer_releases_no_name(api, monkeypatch):
