@@ -15,7 +15,7 @@ _NAMED: Final = re.compile(
     r"\bspec\.forProvider\.(?P<field>\w+)(?P<below>(?:\.[\w-]+|\[[^\]]*\])*)"
     r"|\bspec\.(?P<beside>driftPolicy|deletionProtection|providerConfigRef|writeConnectionSecretToRef)\b"
     # A difference between the desired value and the value in AWS.
-    rf"|(?<![\w.])(?P<differing>{_FIELDS})(?P<where>(?:\.[^\s:;]+)?)(?=: asked )"
+    rf"|(?<![\w.])(?P<differing>{_FIELDS})(?P<where>(?:\.[^\s:;]+)?)(?=: desired )"
 )
 _CONNECTION_DETAILS: Final = "writeConnectionSecretToRef"
 
@@ -44,7 +44,7 @@ _CORRECT: Final = re.compile(
 """Ends the message of a refusal in AWS's own words, which name no field."""
 
 
-_SIGNS: Final = ("spec.", ": asked ", "Correct the ")
+_SIGNS: Final = ("spec.", ": desired ", "Correct the ")
 """A message that contains none of these has nothing to replace."""
 
 

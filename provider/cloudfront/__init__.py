@@ -1,19 +1,19 @@
-"""The external clients of the CloudFront kinds: knows CloudFront and its companions, never Kubernetes.
+"""The external clients of the CloudFront kinds. They call CloudFront and related AWS APIs, never Kubernetes.
 
-Each room imports those below it only (import-linter, in pyproject.toml):
+Each package imports only those below it (import-linter, in pyproject.toml):
 
     clients       connect a managed resource to its account; observe, create, update, delete
-    rehearsal     the same with every write recorded and not made
-    checks        what is wrong with what is asked for
-    adoption      what exists: lists, manifests, whose it is, taking it over
+    rehearsal     dry runs: every write is recorded and not sent
+    checks        problems in a spec, found before a write
+    adoption      existing resources: lists, manifests, owner tags, adoption
     group         a connection group: plan, report, use
-    safety        what stops the provider before it writes
+    safety        guards that stop the provider before it writes
     tenant        assessment → plan → actions → conditions → report
-    certificate   looks, requests, conditions
+    certificate   reads, requests, conditions
     domain        DNS, moves
-    lifecycle     what is the same for every kind: actions, assessment, report, conditions
+    lifecycle     shared by all kinds: actions, assessment, report, conditions
     account       sessions, credentials, memory
-    aws           calls, pace, errors: the only place beside account that knows boto3
-    ownership     whose a tenant is (pure)
+    aws           calls, pace, errors; besides account, the only package that uses boto3
+    ownership     who owns a tenant (pure)
     state         desired, observed, applied → diff    (pure)
 """

@@ -15,7 +15,7 @@ from tests.unit.provider.world import managed
 
 GET, UPDATE = "GetDistributionTenant", "UpdateDistributionTenant"
 CHANGED = {"parameters": {"tenantName": "changed"}}
-UNSEEN = "The spec has changed since AWS was last looked at. Not done yet: "
+UNSEEN = "The spec has changed since the provider last read from AWS. Not done yet: "
 PAUSED = "AWS is throttling {} requests; they are paused for this account. The provider retries"
 
 
@@ -53,13 +53,13 @@ def test_a_change_that_could_not_be_looked_at_is_in_progress(aws, serving):
     assert len(serving.writes) == before, "nothing is written at each look"
     serving.come_to_rest()
     is_done(serving)
-    assert serving.told("Reconciling") == ("False", "Stable", "No change is on its way.")
+    assert serving.told("Reconciling") == ("False", "Stable", "No change is in progress.")
 
 
 def test_a_change_that_was_not_sent_is_in_progress_with_what_differs(aws, serving):
     serving.edit(**CHANGED)
     aws.fault(UPDATE, action="throttle")
-    differs = "parameters.tenantName: asked changed, AWS has acme. Not done yet: "
+    differs = "parameters.tenantName: desired changed, AWS has acme. Not done yet: "
     serving.reconcile()
     is_waiting(serving, f"{differs}update tenant shop.acme: Throttling: Rate exceeded. The provider retries")
     serving.reconcile()
@@ -71,7 +71,7 @@ def test_a_change_that_was_not_sent_is_in_progress_with_what_differs(aws, servin
 def test_a_change_that_is_rolled_out_is_in_progress(aws, serving):
     serving.edit(**CHANGED)
     serving.reconcile()
-    is_waiting(serving, "AWS has what was asked and is rolling it out. Nobody needs to act.")
+    is_waiting(serving, "AWS has the desired state and is rolling it out. No action is needed.")
     before = len(serving.writes)
     serving.come_to_rest()
     is_done(serving)
@@ -211,8 +211,8 @@ def test_a_change_under_frozen_writes_is_in_progress_until_they_are_lifted(servi
     serving.configs.resolved = replace(lifted, spec={**lifted.spec, "writes": "Frozen"}, generation=2)
     serving.edit(**CHANGED)
     serving.reconcile()
-    why = "ClusterProviderConfig default has spec.writes Frozen. Whoever did that lifts it"
-    differs = "parameters.tenantName: asked changed, AWS has acme"
+    why = "spec.writes of ClusterProviderConfig default is Frozen. Writes resume when that setting is removed"
+    differs = "parameters.tenantName: desired changed, AWS has acme"
     assert serving.told("InSync") == ("False", "Frozen", f"{differs}. Not done yet: {why}")
     assert status_of(serving.stored) == "InProgress"
     serving.configs.resolved = lifted

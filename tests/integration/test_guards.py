@@ -112,7 +112,7 @@ def test_drift(stage: Stage, world: World) -> None:
     stage.patch_spec("ours", {"driftPolicy": "Report"})
     stage.edit_in_aws("ours", Enabled=False)
     [message] = stage.reach("ours", (IN_SYNC, InSyncReason.DRIFT_DETECTED))
-    assert message.startswith("enabled: asked true, AWS has false. The drift policy leaves it so")
+    assert message.startswith("enabled: desired true, AWS has false. The drift policy keeps it so")
     assert message.endswith("set spec.driftPolicy to Enforce")
     assert stage.get("ours", "edt")["status"]["drift"] == [
         {"field": "enabled", "desired": "true", "observed": "false"}

@@ -77,7 +77,7 @@ PROVIDER_EDITS = (
     Mutation(
         "a search that was cut off counts as finished",
         "cloudfront/checks/holders.py",
-        "                # Time is over, or the calls are. What is known is told, and kept for the next.\n"
+        "                # Out of time or calls: report what is known, and keep it for the next reconcile.\n"
         "                self.unfinished = True\n",
         "",
         "people read that nobody has the domain",

@@ -1,3 +1,3 @@
-"""What exists in AWS already: listing it, manifests for it, looking whose it is, and taking it over.
+"""External resources that exist already: listing them, manifests for them, their owners, and their adoption.
 
-The judgement by what was read is in `ownership/`."""
+`ownership/` decides who the owner is."""

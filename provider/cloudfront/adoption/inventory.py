@@ -1,7 +1,7 @@
-"""All tenants of a distribution, whatever its pages do.
+"""Lists all tenants of a distribution, even if its pages skip or repeat some.
 
-AWS does not say whether a marker may skip or repeat a tenant while others come and go, nor how long it is
-good. So a list is read again, with pages of another size, until one brings nothing new.
+AWS does not document whether a marker may skip or repeat a tenant while others are created and deleted, or
+how long a marker is valid. So the list is read again, with another page size, until it has nothing new.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["patiently", "tenants"]
 
 _T = TypeVar("_T")
 _SIZES: Final = (1.0, 0.89, 0.97, 0.83, 0.79)
-"""Of the pages of each sweep, as a part of what AWS gives by itself: boundaries that do not fall together."""
+"""The page size of each sweep, relative to AWS' default, so that page boundaries differ."""
 _TRIES: Final = 8
 _LONGEST_PAUSE: Final = 30.0
 _BROKEN: Final = 3
@@ -34,10 +34,10 @@ def tenants(
         cloudfront: the account.
         distribution: its id.
         clock: for the pauses after a throttling.
-        progress: is told how many are known by now.
+        progress: is called with the number of known tenants.
 
     Raises:
-        AwsError: the list is refused, or does not come in eight tries.
+        AwsError: AWS refuses the list, or eight tries fail.
     """
     known: dict[str, ObservedTenant] = {}
     usual = 0
@@ -52,10 +52,10 @@ def tenants(
 
 
 def patiently(call: Callable[[], _T], clock: Clock) -> _T:
-    """Make a call again while AWS takes no requests, at most eight times.
+    """Make a call, and retry it while AWS is throttling requests, at most eight times in all.
 
     Raises:
-        AwsError: it is refused, or goes on not being taken.
+        AwsError: AWS refuses the call, or keeps throttling it.
     """
     for number in range(_TRIES - 1):
         try:
@@ -70,7 +70,7 @@ def patiently(call: Callable[[], _T], clock: Clock) -> _T:
 def _sweep(
     cloudfront: CloudFront, distribution: str, clock: Clock, size: int, known: dict[str, ObservedTenant]
 ) -> list[Page]:
-    """One list from its beginning to its end; again when a marker is not good any more."""
+    """Read the whole list once; start over if a marker is no longer valid."""
     for tries_left in reversed(range(_BROKEN)):
         try:
             return _pages(cloudfront, distribution, clock, size, known)
@@ -85,7 +85,7 @@ def _pages(
 ) -> list[Page]:
     pages: list[Page] = []
     marker, passed = "", set[str]()
-    # A marker that comes again would go round for ever.
+    # A repeated marker would loop forever.
     while marker not in passed:
         passed.add(marker)
         page = patiently(partial(cloudfront.tenants_of, distribution, marker, size or None), clock)

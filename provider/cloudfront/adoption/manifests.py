@@ -1,4 +1,4 @@
-"""Manifests for tenants that exist: DistributionTenants that only observe them, or take them over (pure)."""
+"""Manifests for existing tenants: DistributionTenants that observe or adopt them (pure)."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ _CLOUDFORMATION: Final = "aws:cloudformation:stack-name"
 
 
 class Holder(StrEnum):
-    """Who manages a tenant, as far as its tags tell."""
+    """Who manages a tenant, according to its tags."""
 
-    NOBODY = "nobody"
-    """No tag names anybody."""
+    NOBODY = "no one"
+    """No tag names an owner."""
     EDGETENANTS = "edgetenants"
-    """A provider of ours has it: this installation or another."""
+    """An edgetenants provider manages it, of this or another installation."""
     CROSSPLANE = "Crossplane"
-    """Another provider of Crossplane has it."""
+    """Another Crossplane provider manages it."""
     CLOUDFORMATION = "CloudFormation"
-    """A stack has it."""
+    """A CloudFormation stack manages it."""
     UNKNOWN = "unknown"
-    """Its tags cannot be read."""
+    """The tags cannot be read."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """How the manifests are to be."""
+    """The form of the manifests."""
 
     namespace: str = "default"
     """"" for cluster-scoped ones."""
     config: ProviderConfigKey = DEFAULT_CONFIG
     full: bool = False
-    """The whole spec, and management: for tenants that nobody has."""
+    """Write the whole spec and adopt the tenants without an owner."""
 
 
 def holder(tags: Mapping[str, str] | None) -> tuple[Holder, str]:
-    """Who manages a tenant, and the tag that says so."""
+    """Who manages a tenant, and the value of the tag that says so."""
     if tags is None:
         return Holder.UNKNOWN, ""
     if owner := tags.get(identity.OWNER_TAG):
@@ -62,7 +62,8 @@ def holder(tags: Mapping[str, str] | None) -> tuple[Holder, str]:
 
 
 def object_name(tenant: ObservedTenant) -> str:
-    """A name of Kubernetes for a tenant: its own where that is one, else one made of it and never another's.
+    """The object name for a tenant: its own name if that is valid in Kubernetes, else a unique one derived
+    from it.
 
     >>> object_name(ObservedTenant("dt_1", "", "shop.acme", "", ""))
     'shop.acme'
@@ -77,7 +78,7 @@ def object_name(tenant: ObservedTenant) -> str:
 
 
 def manifest(tenant: ObservedTenant, shape: Shape) -> dict[str, Any]:
-    """The DistributionTenant for a tenant. With `shape.full` the tenant has its parameters and tags."""
+    """The DistributionTenant for a tenant. `shape.full` requires a tenant with parameters and tags."""
     kind = kinds.DISTRIBUTION_TENANT if shape.namespace else kinds.LEGACY_DISTRIBUTION_TENANT
     takes_over = shape.full and holder(tenant.tags)[0] is Holder.NOBODY
     annotations = {EXTERNAL_NAME: tenant.name}

@@ -1,6 +1,6 @@
-"""Whether an adoption would be refused, told before anybody is advised to it.
+"""Checks whether an adoption would be refused, before a message advises a user to adopt.
 
-What takes something over asks the same once more: others may be given something meanwhile.
+The adoption itself checks this again, as the state may change meanwhile.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ __all__ = ["check"]
 
 
 def check(mr: Managed, seen: Observed, having: Context) -> None:
-    """A tenant or connection group is nobody's, and its adoption is about to be offered. Where it cannot be
-    told now whether that would be refused, it is offered: the adoption waits for the answer.
+    """Check the adoption of a tenant or connection group without an owner, before the provider offers it.
+
+    If the checks cannot decide now, the provider offers it: the adoption itself waits for the answer.
 
     Raises:
-        ExternalError: it would be; the message says what works instead, and names nobody.
+        ExternalError: the adoption would be refused. The message says what to do instead, and names no other
+            owner.
     """
     _check_kept(mr, seen, having)
     kept_names.check_taking(mr, seen, having)
@@ -41,18 +43,18 @@ def _check_kept(mr: Managed, seen: Observed, having: Context) -> None:
     if (name := next(filter(name_keys.is_name, kept), None)) is not None:
         raise guards.invalid(kept[name], Reason.ADOPTION_REFUSED)
     if kept:
-        # Not which: the domains of what is not theirs are no business of theirs.
+        # Do not name the domain: this namespace may not learn the domains of tenants that it does not own.
         other_name = advice.sentence(advice.another_name(mr))
         raise guards.invalid(
-            f"{identity.noun(mr)} {mr.external_name} exists in CloudFront, and a domain of it is kept for "
-            f"another namespace, so it is not taken over. {other_name}; or have an administrator release "
+            f"{identity.noun(mr)} {mr.external_name} exists in CloudFront but cannot be adopted: one of "
+            f"its domains is kept for another namespace. {other_name}; or ask an administrator to release "
             "that domain, which the provider's log names",
             Reason.ADOPTION_REFUSED,
         )
 
 
 def _has_others(mr: Managed, group: ObservedGroup, having: Context) -> bool:
-    # Once a minute for all who are refused it: each time it lists tenants.
+    # Once a minute for all resources that are refused, as each check lists tenants.
     what = f"others in {group.id} than {identity.namespace_of(mr)}"
     try:
         return having.memory.shared(what, lambda: group_use.has_others(mr, group, having))

@@ -1,11 +1,11 @@
-"""Looking whose the tenant or connection group is that an external name leads to, at its owner tag.
+"""Checks the owner tag of the tenant or connection group that an external name leads to.
 
-    look at it              by what was proven, or by status; else the tag is read
-    write to it             by what was proven within the hour; else the tag is read
-    delete it, move to it   the tag is read, each time
-    take it over            the tag is set before anything else, and read again after a pause
+    observe it              a proof or the status suffices; else read the tag
+    write to it             a proof of the last ten seconds suffices; else read the tag
+    delete it, move to it   read the tag each time
+    adopt it                set the tag before any other write, and read it again after a pause
 
-Status is a memory: it saves a new process the tags of ten thousand tenants that it does not write to.
+Status saves a new process from reading the tags of ten thousand tenants that it does not write to.
 """
 
 from __future__ import annotations
@@ -35,31 +35,31 @@ __all__ = ["Looked", "before_deletion", "before_writing", "look", "made", "verif
 _log = structlog.get_logger("provider.cloudfront.ownerlook")
 
 _FREE: Final = frozenset({Ownership.GIVEN, Ownership.NOBODYS})
-"""Somebody may take it over, or has said so."""
+"""Results that allow an adoption."""
 
 Seen = TypeVar("Seen", bound=Observed)
 
 
 @dataclass(frozen=True)
 class Looked(Generic[Seen]):
-    """What is there, and is the managed resource's as far as that matters for looking at it."""
+    """An external resource that the managed resource may observe."""
 
     seen: Seen
     fresh: bool = False
-    """Its tags were read in this very look, and it is the managed resource's."""
+    """This reconcile has read its tags, and the managed resource owns it."""
 
 
 def with_known_tags(mr: Managed, seen: Seen) -> Seen:
-    """With the tags that status has of it, which a Get does not tell."""
+    """Add the tags from status, as a Get does not return them."""
     return replace(seen, tags=mr.at_provider.get("tags")) if seen.id == mr.at_provider.get("id") else seen
 
 
 def look(mr: Managed, seen: Seen, having: Context) -> Looked[Seen] | None:
-    """What was seen when it is ours or is only looked at; None when it is not ours and is let go, as the
-    managed resource is being deleted.
+    """The observed external resource, if it is ours or only observed. None if it is not ours and the managed
+    resource is being deleted: it stays in AWS.
 
     Raises:
-        NotYet: another resource that has it is being deleted, or its owner tag was set just now.
+        NotYet: another resource that has it is being deleted, or its owner tag was just set.
         ExternalError: it is not ours (AdoptionRefused), or its tags cannot be read.
     """
     if not judgement.writes(mr) or _proven(mr, seen, having):
@@ -74,10 +74,10 @@ def look(mr: Managed, seen: Seen, having: Context) -> Looked[Seen] | None:
 
 
 def verified(mr: Managed, seen: Seen, having: Context) -> Seen:
-    """The same, when by its tags, which were just read, it is ours or is given to us.
+    """Return `seen`, if its tags, which were just read, show that it is ours or that we may adopt it.
 
     Raises:
-        NotYet: another resource that has it is being deleted, or its owner tag was set just now.
+        NotYet: another resource that has it is being deleted, or its owner tag was just set.
         ExternalError: it is not ours (AdoptionRefused).
     """
     verdict = _accepted(mr, seen, having)
@@ -89,7 +89,7 @@ def verified(mr: Managed, seen: Seen, having: Context) -> Seen:
 
 
 def made(mr: Managed, seen: Seen, having: Context) -> None:
-    """It was made just now, with its owner tag."""
+    """Note a proof: it was just created with its owner tag."""
     if not having.rehearsing:
         having.memory.proofs.note(mr.uid, seen)
 
@@ -102,17 +102,17 @@ def before_writing(
     afresh: bool = False,
     taking: Callable[[], None] = lambda: None,
 ) -> Seen:
-    """What was seen, once it is proven to be ours; with its tags, where that took reading them.
+    """Return `seen` once it is proven to be ours, with its tags if the proof required reading them.
 
     Args:
         mr: the managed resource.
-        seen: what it leads to.
-        having: what its client works with.
-        afresh: whatever was proven before.
-        taking: is asked before what somebody gives to this resource is taken over; raises where it must not.
+        seen: its external resource.
+        having: the context of its client.
+        afresh: read the tag, whatever was proven before.
+        taking: is called before an adoption that a user requested; raises if it is not allowed.
 
     Raises:
-        NotYet: its owner tag was set just now, and nothing else is written before it is read again.
+        NotYet: its owner tag was just set. It is read again before any other write.
         ExternalError: it is not ours (AdoptionRefused), or its tags cannot be read.
     """
     if seen.tags is None or _marked(mr, seen, having):
@@ -125,11 +125,11 @@ def before_writing(
 
 
 def before_deletion(mr: Managed, looked: Looked[Seen], having: Context) -> bool:
-    """It is ours by its owner tag, which is read now unless this very look did; False when it is gone.
+    """Check by the owner tag that it is ours, reading the tag unless this reconcile has; False if it is gone.
 
     Raises:
-        NotYet: it is another's by now, and the next look lets it go.
-        ExternalError: it cannot be told whose it is.
+        NotYet: it has another owner now; the next reconcile leaves it in AWS.
+        ExternalError: its owner cannot be determined.
     """
     seen = looked.seen
     try:
@@ -140,15 +140,15 @@ def before_deletion(mr: Managed, looked: Looked[Seen], having: Context) -> bool:
         raise _unreadable(mr, seen, error) from error
     if looked.fresh or _leaves_with(mr, replace(seen, tags=tags), having):
         return True
-    words = f"{identity.noun(mr)} {seen.name} ({seen.id}) has another owner by now, and is left as it is"
+    words = f"{identity.noun(mr)} {seen.name} ({seen.id}) now has another owner and is not deleted"
     raise NotYet(words, after=1.0)
 
 
 def _claimed(mr: Managed, seen: Seen, having: Context, taking: Callable[[], None]) -> NotYet:
-    """Set the owner tag and nothing else, one resource at a time; what there is to wait for then."""
+    """Set the owner tag and nothing else, for one resource at a time. Returns the error to wait with."""
     it = f"{identity.noun(mr)} {seen.name} ({seen.id})"
     if not having.memory.proofs.reserve(seen.id, mr.uid):
-        return NotYet(f"{it} is being taken over by another resource", after=CONFIRM_SECONDS)
+        return NotYet(f"{it} is being adopted by another resource", after=CONFIRM_SECONDS)
     with _reserved(mr, seen, having):
         now = replace(seen, tags=having.cloudfront.tags(seen.arn))
         verdict = _accepted(mr, now, having)
@@ -156,16 +156,16 @@ def _claimed(mr: Managed, seen: Seen, having: Context, taking: Callable[[], None
             taking()
         if verdict is not Ownership.OURS:
             having.cloudfront.tag(seen.arn, {identity.OWNER_TAG: _owner(mr, seen, having)})
-    # From now on: setting it may have taken long.
+    # The pause starts now, as setting the tag may have taken long.
     having.memory.proofs.reserve(seen.id, mr.uid)
     _log.info("set the owner tag", resource=it, owner=_owner(mr, seen, having))
-    words = f"{it} is being taken over: its owner tag is set, and read again before anything else is written"
+    words = f"{it} is being adopted: its owner tag is set, and is read again before any other write"
     return NotYet(words, after=CONFIRM_SECONDS)
 
 
 @contextmanager
 def _reserved(mr: Managed, seen: Seen, having: Context) -> Iterator[None]:
-    """Where the owner tag was certainly not set, the next resource may try at once."""
+    """If the owner tag was certainly not set, release the reservation, so that others may try."""
     try:
         yield
     except AwsError as error:
@@ -178,18 +178,19 @@ def _reserved(mr: Managed, seen: Seen, having: Context) -> Iterator[None]:
 
 
 def _confirm(mr: Managed, seen: Seen, having: Context) -> None:
-    """The owner tag is ours; where we set it just now, somebody else may be setting it, too."""
+    """Note a proof, as the owner tag is ours. If we just set it, wait: someone else may be setting it too."""
     seconds = having.memory.proofs.unconfirmed(mr.uid, seen.id)
     if seconds:
         it = f"{identity.noun(mr)} {seen.name} ({seen.id})"
-        words = f"{it} is being taken over: its owner tag is read again before anything else is written"
+        words = f"{it} is being adopted: its owner tag is read again before any other write"
         raise NotYet(words, after=seconds)
     having.memory.proofs.note(mr.uid, seen)
 
 
 def _leaves_with(mr: Managed, seen: Seen, having: Context) -> bool:
-    """It is deleted with its managed resource. What lost its owner tag is, too, where this process, its other
-    tags or somebody's word say that it was ours; in doubt nothing is deleted, and nothing let go."""
+    """Whether it is deleted with its managed resource. Without an owner tag, it is deleted only if this
+    process, its other tags or a user's annotation show that it was ours. In doubt, the provider neither
+    deletes it nor removes the managed resource."""
     verdict, known = _judge(mr, seen, having), judgement.recorded(mr, seen)
     if verdict is Ownership.OURS:
         if _rival(mr, seen, having) is not None:
@@ -207,7 +208,7 @@ def _leaves_with(mr: Managed, seen: Seen, having: Context) -> bool:
 
 
 def _proven(mr: Managed, seen: Seen, having: Context) -> bool:
-    """It was proven lately to be ours, and to be nobody else's."""
+    """A recent proof shows that it is ours, and no other resource has one."""
     proofs = having.memory.proofs
     return proofs.holds(mr.uid, seen.id) and not proofs.contested(mr.uid, seen.id)
 
@@ -220,11 +221,11 @@ def _check_rival(mr: Managed, seen: Seen, having: Context) -> None:
 
 
 def _rival(mr: Managed, seen: Seen, having: Context) -> Managed | None:
-    """The other of its identity that has it. Who is proven to have it counts more than who says so in its
-    status; of two that were proven to have it at the same moment, the older."""
+    """The other resource with the same identity that has it. A proof takes precedence over status; of two
+    proofs from the same moment, that of the older resource does."""
     proofs = having.memory.proofs
     peers: tuple[Managed, ...] = tuple(having.peers(mr, judgement.names(seen)))
-    # One that only looks by now proves nothing anew, so that the others would stay contested for ever.
+    # A peer that only observes now renews no proof, so its old one would contest the others forever.
     writing = frozenset(peer.uid for peer in peers if judgement.writes(peer))
     proofs.keep_only(seen.id, writing | {mr.uid})
     proven = [peer for peer in peers if judgement.alike(mr, peer) and proofs.held(peer.uid, seen.id)]
@@ -241,7 +242,7 @@ def _judge(mr: Managed, seen: Seen, having: Context) -> Ownership:
 
 
 def _accepted(mr: Managed, seen: Seen, having: Context) -> Ownership:
-    """Whose it is by its tags, which were just read, when it may be written to."""
+    """Who owns it by its tags, which were just read. Raises unless it may be written to."""
     verdict, owner = _judge(mr, seen, having), (seen.tags or {}).get(identity.OWNER_TAG)
     if verdict in _FREE and _is_held(mr, seen, having):
         verdict = Ownership.HELD
@@ -256,7 +257,7 @@ def _accepted(mr: Managed, seen: Seen, having: Context) -> Ownership:
 
 
 def _check_offer(mr: Managed, seen: Seen, having: Context) -> None:
-    """Its adoption is about to be offered."""
+    """Check whether to offer its adoption; raises if not."""
     other = _rival(mr, seen, having)
     if other is not None and not other.deleted:
         guards.refuse_beside(mr, seen, other)
@@ -264,8 +265,8 @@ def _check_offer(mr: Managed, seen: Seen, having: Context) -> None:
 
 
 def _is_held(mr: Managed, seen: Seen, having: Context) -> bool:
-    """Another live resource was proven to have it, and only its tags are gone: somebody removed them. In its
-    own namespace one that only looks by now has let go of it; elsewhere nobody says so for it."""
+    """Another existing resource has a proof, and only the tags were removed. In the same namespace, a
+    resource that only observes now has given it up; in another namespace, that does not count."""
     own, proofs = identity.namespace_of(mr), having.memory.proofs
     peers = having.peers(mr, judgement.names(seen))
     keeping = (peer for peer in peers if judgement.writes(peer) or identity.namespace_of(peer) != own)

@@ -1,3 +1,3 @@
-"""What is wrong with a creation or a change of a tenant, found before anything is written, and told at once.
+"""Checks of a creation or an update of a tenant. They find all problems before the provider writes anything.
 
-What stops a write whatever is asked for is in `safety/`."""
+Guards that stop a write independently of the spec are in `safety/`."""

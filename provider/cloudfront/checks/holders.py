@@ -1,13 +1,13 @@
-"""Who has the domains that a tenant is to have: another tenant of the account, or somebody elsewhere.
+"""Finds who has the domains of a tenant: another tenant of the account, or someone elsewhere.
 
-Whether a domain can be had is CloudFront's to say, at the creation or the update: to ask for each of a
-hundred takes more calls than a reconcile has time for. Only
+CloudFront decides whether a tenant gets a domain, at the creation or the update: checking each of a hundred
+domains before takes more calls than a reconcile has time for. The provider only
 
-    the tenants that domains are to be taken from   are looked at before, one call for each
-    the domains of a refusal                        are looked for afterwards, to say who has which
+    reads the tenants that domains are taken from   before the write, with one call each
+    searches for the domains of a refusal           after it, to report who has which
 
-and what was found is kept until all is known, over several reconciles: each makes a few calls only, whatever
-the resource says, as all resources share the account's rate and the workers.
+It keeps the answers until all are known, over several reconciles. Each reconcile makes only a few calls,
+whatever the resource asks for, as all resources share the account's call rate and the workers.
 """
 
 from __future__ import annotations
@@ -38,50 +38,51 @@ _log = structlog.get_logger("provider.cloudfront.holders")
 
 _FIELD: Final = "spec.forProvider.domains"
 _MOST_SOURCES: Final = 200
-"""Twice as many as a tenant may have domains."""
+"""Twice the number of domains that a tenant may have."""
 _LONGEST_ID: Final = 128
 _READS_OF_SOURCES: Final = 10
-"""Tenants that domains are taken from, which one reconcile reads."""
+"""The most source tenants that one reconcile reads."""
 _SEARCHES: Final = 20
-"""Domains of a refusal that one reconcile looks for."""
+"""The most domains of a refusal that one reconcile searches for."""
 _MOVES_AT_ONCE: Final = 20
-"""Domains that are moved in one reconcile: each is a call, and those that are moved stay so."""
+"""The most domains that one reconcile moves: each is one call. Moved domains stay moved."""
 _MOVING_SECONDS: Final = 30.0
-"""Of a reconcile, to be left for moves."""
+"""The time of a reconcile that is reserved for moves."""
 _TOLD: Final = 10
-"""Domains of others that one message names. The next are looked for when these are settled."""
+"""The most conflicts that one message lists. The search continues when these are resolved."""
 _READ: Final = "GetDistributionTenant"
 _LATER: Final = frozenset({ErrorClass.WAIT, ErrorClass.THROTTLED})
 
 
 class _EnoughError(Exception):
-    """This reconcile has made its calls. No AwsError: other workers that want the same ask for themselves."""
+    """This reconcile has used up its calls. It is no AwsError: other workers that need the same answer make
+    their own call."""
 
 
 @dataclass
 class Holders:
-    """For one managed resource, in one reconcile."""
+    """The search for one managed resource in one reconcile."""
 
     cloudfront: CloudFront
     memory: Memory
     mover: Mover
     permitted: Permitted = field(default_factory=Permitted)
     moves: dict[str, str] = field(default_factory=dict)
-    """The domains that may be taken from other tenants, with these as they may be named."""
+    """The domains that may be taken from other tenants, each with a description of its tenant."""
     unfinished: bool = False
-    """There was no time for the others, or too much was found."""
+    """There was no time for more domains, or there were too many findings."""
     unread: bool = False
-    """Some of the tenants that domains are to be taken from are left to the next reconcile."""
+    """The next reconcile has to read more of the tenants that domains are taken from."""
     ours: bool = False
-    """The tenant's own name was met: it was made meanwhile."""
+    """The search found the tenant's own name: it was created meanwhile."""
     _read: set[str] = field(default_factory=set)
-    """Tenants that were read to take domains from."""
+    """The source tenants that this reconcile read."""
     _searched: int = 0
-    """Domains that were looked for."""
+    """The number of domains that this reconcile searched for."""
 
     def sources(self, domains: Collection[str], tenant: str | None) -> Iterator[Problem]:
-        """Find the domains that the resource may take. `tenant` is the one that receives; None before its
-        creation, where what was found a while ago does: it is left out of the creation, and moved later."""
+        """Find the domains that the resource may take. `tenant` is the receiving tenant; None before its
+        creation. Then older answers suffice: the creation omits these domains, and they are moved later."""
         ids = taken_from(self.mover.mr)
         if len(ids) > _MOST_SOURCES:
             words = f"expected at most {_MOST_SOURCES} ids, got {len(ids)}"
@@ -96,7 +97,7 @@ class Holders:
         if tenant and wanted and not self.unfinished:
             yield from self._among(self._worth_another_look(others, always=True), wanted, fresh=True)
         elif tenant is None and not self.unfinished:
-            # All are known: of those that were read a while ago the next reconcile reads some.
+            # All answers are known. The next reconcile reads some of the old ones again.
             self._worth_another_look(others, always=False)
         if tenant and len(self.moves) > _MOVES_AT_ONCE:
             self.moves = dict(sorted(self.moves.items())[:_MOVES_AT_ONCE])
@@ -112,7 +113,7 @@ class Holders:
             try:
                 source = self._source(id_, wanted, fresh=fresh)
             except _EnoughError:
-                # Those that may not be read now may not be read later: they are told of as not checked.
+                # Without permission, a later reconcile cannot read them either: they are a skipped check.
                 self.unfinished = self.unread = _READ not in self.permitted.denied
                 return
             held = sorted(wanted & set(source.domains)) if source else []
@@ -122,8 +123,8 @@ class Holders:
                 yield from self._held(held, source, owner)
 
     def _worth_another_look(self, ids: list[str], *, always: bool) -> list[str]:
-        """Tenants that were read a while ago, the oldest answers before others, as far as this reconcile may
-        still read; they are asked for anew. `always`: others, too."""
+        """Choose tenants with old answers to read again, as many as this reconcile may still read, and forget
+        those answers. `always`: after them also tenants with recent answers."""
         known = [id_ for id_ in ids if id_ not in self._read and self.memory.last_holder(("tenant", id_))]
         old = [id_ for id_ in known if self.memory.is_old_holder(("tenant", id_))]
         others = [id_ for id_ in known if id_ not in old] if always else []
@@ -136,11 +137,11 @@ class Holders:
         return len(self.moves) >= _MOVES_AT_ONCE or deadline.remaining() < _MOVING_SECONDS
 
     def _source(self, id_: str, wanted: set[str], *, fresh: bool) -> ObservedTenant | None:
-        """`fresh`: its domains are moved at once, for which what was found a while ago does not do."""
+        """`fresh`: its domains are moved at once, for which an older answer does not suffice."""
         what, read = ("tenant", id_), partial(self._get, id_)
         last: ObservedTenant | None = self.memory.last_holder(what)
         if last is not None and (not fresh or wanted.isdisjoint(last.domains)):
-            # However old: where all were read again first, those that are left would never be.
+            # An answer of any age: reading all of these again first would leave no calls for the others.
             return last
         _, source = self.permitted.ask(lambda: self.memory.holder(what, read, free=lambda seen: seen is None))
         if fresh and id_ not in self._read and source and not wanted.isdisjoint(source.domains):
@@ -163,8 +164,8 @@ class Holders:
         return source
 
     def forget_sources(self) -> None:
-        """CloudFront refused a domain: what the tenants have that domains are taken from may have changed. An
-        id that does not exist is not asked for again: AWS makes ids up, and nobody chooses one."""
+        """Forget the source tenants after CloudFront refused a domain: their domains may have changed. Known
+        missing ids are not read again: AWS assigns ids, and no one can create a tenant with that id."""
         for id_ in taken_from(self.mover.mr):
             if self.memory.last_holder(("tenant", id_)) is not None:
                 self.memory.forget_holder(("tenant", id_))
@@ -172,9 +173,9 @@ class Holders:
     def conflicts(
         self, name: str, domains: Iterable[str], tenant: str | None, parent: str | None = None
     ) -> Iterator[Problem]:
-        """Say who else has which domain, as far as can be found now. `tenant` is our own, by which other
-        accounts' are found too; before there is one, by `parent`: the distribution whose certificate it will
-        have."""
+        """The problems of domains that someone else has, as far as they can be found now. CloudFront reports
+        conflicts in other accounts through `tenant`, our own tenant, or before its creation through `parent`,
+        the distribution whose certificate it will have."""
         wanted = sorted(domains)
         found = False
         for problem in self._each(wanted, partial(self._here, name, tenant)):
@@ -198,7 +199,7 @@ class Holders:
                 self.unfinished = True
                 return
             except (ExternalError, _EnoughError):
-                # Time is over, or the calls are. What is known is told, and kept for the next.
+                # Out of time or calls: report what is known, and keep it for the next reconcile.
                 self.unfinished = True
                 return
             told += len(found)
@@ -215,14 +216,14 @@ class Holders:
         if tenant is None and holder.name == name:
             self.ours = True
             return
-        # It may not have shown yet when it was read as one that domains are taken from.
+        # The domain may not have been visible yet when this tenant was read as a source.
         self.memory.forget_holder(("tenant", holder.id))
         yield from self._held([domain], holder, self._owner(holder.arn, fresh=False))
 
     def _of_domain(self, domain: str) -> ObservedTenant | None:
         self._search()
         holder = self.cloudfront.tenant_of_domain(domain)
-        # Thousands are kept: without what nobody asks for.
+        # The memory keeps thousands of them, so drop the members that no one uses.
         return holder and replace(holder, domains={}, parameters={})
 
     def _search(self) -> None:
@@ -242,13 +243,13 @@ class Holders:
             yield Problem(Reason.DOMAIN_CONFLICT, f"{_FIELD}: {words}")
 
     def _note(self, domain: str, **found: str | None) -> None:
-        """Tell those who run the provider what the message may not name."""
+        """Log for the platform team what the message may not name."""
         if self.memory.is_news(self.mover.mr.uid, f"domain {domain}", tuple(found.items())):
             _log.warning("a domain is served by another tenant", domain=domain, **found)
 
     def _owner(self, arn: str, *, fresh: bool) -> str | None:
         def look() -> str:
-            # Not None, which would be nothing that is known.
+            # Not None, which means that no answer is known.
             return self.cloudfront.tags(arn).get(OWNER_TAG) or ""
 
         def kept() -> str:
@@ -257,7 +258,7 @@ class Holders:
         return self.permitted.ask(look if fresh else kept)[1] or None
 
     def _known_owner(self, arn: str) -> str | None:
-        """As old as what is known of the tenant: asked anew each time one is read."""
+        """The owner as of the last read of the tenant: _get forgets it, so that it is read again too."""
         last: str | None = self.memory.last_holder(("owner", arn))
         return self._owner(arn, fresh=False) if last is None else last or None
 
@@ -282,13 +283,13 @@ class Holders:
         except AwsError as error:
             if error.code != "InvalidArgument" and not error.absent:
                 raise
-            # No certificate of ours covers it, so CloudFront does not tell.
+            # No certificate of ours covers the domain, so CloudFront does not report conflicts.
             return ()
 
     def _in_the_way(self, conflict: Conflict) -> str:
         who = f"{conflict.kind} {conflict.id} of account {conflict.account}"
         if conflict.kind == "distribution-tenant" and "*" not in conflict.account:
-            # One of this account, which CloudFront does not mask; whose it is, is not known here.
+            # A tenant of this account, which CloudFront does not mask; its owner is unknown here.
             self._note(conflict.domain, tenant_id=conflict.id)
             who = f"another tenant of this account. {disclosure.HIDDEN}"
-        return f"{_FIELD}: {conflict.domain} is served by {who}. Release it there, or remove it here"
+        return f"{_FIELD}: {conflict.domain} is served by {who}. Release the domain there, or remove it here"

@@ -1,10 +1,10 @@
-"""Everything that is wrong with a creation or a change, found before anything is written.
+"""Finds all problems of a creation or an update before the provider writes anything.
 
     the request itself ─▶ distribution ─▶ its parameters ─▶ certificates ─▶ connection group ─▶ moves
 
-All problems are told at once. A check that may not be made for lack of permission is left out and told of;
-one that fails for another reason ends the reconcile, which comes again. Whether somebody else has a domain is
-not asked beforehand (see holders.py).
+One message lists all problems. A check without permission is skipped, and the event says so. A check that
+fails for another reason ends the reconcile, which is retried. The checks do not ask whether someone else has
+a domain (see holders.py).
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ _NAME: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9.-]{1,126}[a-zA-Z0-9]")
 """CreateDistributionTenant's pattern for Name (API model)."""
 _FIELD: Final = "spec.forProvider."
 _ONLY_MOVED: Final = (
-    f"{_FIELD}domains: CloudFront creates no tenant without a domain, and every one here is another "
-    "tenant's. Add one of its own, at least until the others are moved"
+    f"{_FIELD}domains: other tenants have all of these domains, and CloudFront does not create a tenant "
+    "without a domain. Add one of its own, at least until the others are moved"
 )
 
 
 def of_creation(
     asked: Tenant, mover: Mover, cloudfront: CloudFront, memory: Memory, *, rehearsed: bool = False
 ) -> Result:
-    """Check a tenant that is to be created. Where the request itself is incomplete, AWS is not asked.
-    `rehearsed`: no call will be made that tells whether somebody else has a domain.
+    """Check a tenant before its creation, without calls to AWS if the request itself is incomplete.
+    `rehearsed`: in a dry run, no write follows that would show whether someone else has a domain.
 
     Raises:
-        AwsError: a check failed for another reason than a missing permission.
+        AwsError: a check failed for a reason other than a missing permission.
     """
     problems = tuple(static_problems(mover.mr, asked))
     if asked.distribution_id is None or not asked.domains:
@@ -86,11 +86,10 @@ def of_update(  # noqa: PLR0913 - what is checked, and with what
     *,
     rehearsed: bool = False,
 ) -> Result:
-    """Check what a change of the spec touches; `changed` are paths below spec.forProvider. `rehearsed` as
-    above.
+    """Check an update; `changed` are the paths below spec.forProvider that it affects. `rehearsed` as above.
 
     Raises:
-        AwsError: a check failed for another reason than a missing permission.
+        AwsError: a check failed for a reason other than a missing permission.
     """
     fields = frozenset(path.partition(".")[0] if path.startswith("param") else path for path in changed)
     checks = Preflight(cloudfront, memory, mover)
@@ -114,8 +113,8 @@ def of_update(  # noqa: PLR0913 - what is checked, and with what
 
 
 def missing_parent(asked: Tenant, error: AwsError, *, serving: bool = False) -> ExternalError:
-    """CloudFront misses a parent of a tenant and does not say which; it went after it was checked, or could
-    not be."""
+    """The error if a parent of the tenant does not exist and CloudFront does not say which. It was deleted
+    after its check, or the check was skipped."""
     words = (
         f"{_FIELD}distributionId {asked.distribution_id} or connectionGroupId {asked.connection_group_id} "
         f"does not exist, and AWS does not say which. Correct it. AWS: {error.code}: {error.words}"
@@ -125,21 +124,21 @@ def missing_parent(asked: Tenant, error: AwsError, *, serving: bool = False) -> 
 
 
 def not_moved(mr: Managed, move: MoveDomain, error: AwsError, *, serving: bool) -> ExternalError | NotYet:
-    """A domain was not moved. CloudFront's API reference has it that the tenant that gives it must be
-    disabled first; its developer guide, only where that is another account's."""
+    """The error for a failed move. CloudFront's API reference says that the giving tenant must be disabled
+    first; its developer guide requires that only if the tenant is in another account."""
     what = f"move domain {move.domain} from tenant {move.source}"
     if error.code != "IllegalUpdate":
         return explain(error, what, serving=serving)
     message = (
-        f"{what}: {error.code}: {error.words}. If CloudFront wants tenant {move.source} disabled first, "
-        f"{advice.disabling(mr)} until the domain is moved"
+        f"{what}: {error.code}: {error.words}. If CloudFront requires tenant {move.source} to be "
+        f"disabled first, {advice.disabling(mr)} until the domain is moved"
     )
     conditions = () if serving else (not_ready(Reason.DOMAIN_CONFLICT, message),)
     return ExternalError(message, conditions=conditions, retry=Retry.poll(), request_id=error.request_id)
 
 
 def static_problems(mr: Managed, asked: Tenant) -> Iterator[Problem]:
-    """What needs no call to be seen."""
+    """The problems that need no call to AWS."""
     if not _NAME.fullmatch(asked.name):
         yield _invalid(
             f"{advice.name_field(mr)}: expected 3 to 128 letters, digits, dots and hyphens, "
@@ -166,13 +165,13 @@ def _invalid(message: str) -> Problem:
 def _instead(mr: Managed) -> str:
     fields = {**mr.init_provider, **mr.for_provider}
     if fields.get("distributionIdRef") or fields.get("distributionIdSelector"):
-        return "a reference of policy Optional that leads to none; without a distribution there is no tenant"
+        return "an optional reference that is not resolved; a tenant needs a distribution"
     return "nothing"
 
 
 @dataclass
 class Preflight:
-    """The checks that ask AWS."""
+    """The checks that call AWS."""
 
     cloudfront: CloudFront
     memory: Memory
@@ -185,7 +184,7 @@ class Preflight:
         self.holders = Holders(self.cloudfront, self.memory, self.mover, self.permitted)
 
     def result(self, found: Iterable[Problem]) -> Result:
-        """With what was found by the way."""
+        """The result, from the problems and what the calls found."""
         return Result(
             tuple(found),
             self.permitted.denied,
@@ -196,28 +195,28 @@ class Preflight:
         )
 
     def distribution(self, asked: Tenant) -> Iterator[Problem]:
-        """The distribution is there, can have tenants, and its parameters are given."""
+        """Check that the distribution exists, is multi-tenant, and that its required parameters are set."""
         id_ = asked.distribution_id or ""
         known, found = self._distribution(id_)
         if not known:
             return
         if found is None:
             words = (
-                f"{_FIELD}distributionId: distribution {id_} does not exist. Correct the id, or make the "
+                f"{_FIELD}distributionId: distribution {id_} does not exist. Correct the id, or create the "
                 "distribution"
             )
             yield Problem(Reason.PARENT_NOT_FOUND, words)
         elif not found.multi_tenant:
             words = (
-                f"{_FIELD}distributionId: distribution {id_} is not a multi-tenant one: its connection mode "
-                "is not tenant-only. Name a multi-tenant distribution"
+                f"{_FIELD}distributionId: distribution {id_} is not multi-tenant (expected ConnectionMode "
+                "tenant-only). Use a multi-tenant distribution"
             )
             yield Problem(Reason.PARENT_NOT_FOUND, words)
         else:
             yield from _parameters(self.mover.mr, asked, found)
 
     def group(self, asked: Tenant) -> Iterator[Problem]:
-        """The connection group is there."""
+        """Check that the connection group exists."""
         id_ = asked.connection_group_id
         if id_ is None:
             return
@@ -227,8 +226,8 @@ class Preflight:
             if not error.absent:
                 raise
             words = (
-                f"{_FIELD}connectionGroupId: connection group {id_} does not exist. Correct the id, or make "
-                "the group"
+                f"{_FIELD}connectionGroupId: connection group {id_} does not exist. Correct the id, or "
+                "create the group"
             )
             yield Problem(Reason.CONNECTION_GROUP_NOT_FOUND, words)
             return
@@ -236,8 +235,8 @@ class Preflight:
             self.memory.note_group(group.id, group_look.of(group))
 
     def moved(self, asked: Tenant, seen: ObservedTenant | None = None) -> Iterator[Problem]:
-        """CloudFront moves a domain only where a certificate covers it already: one that the tenant has, or
-        has once it is as asked."""
+        """Check that a certificate of the tenant covers the domains to move, now or after the update:
+        CloudFront moves no others."""
         if self.holders.moves:
             self.covered_later = seen is not None and self._covered_later(asked, seen)
             yield from self.coverage(replace(asked, certificate_request=None), self.holders.moves)
@@ -256,7 +255,7 @@ class Preflight:
         return bool(self.permitted.denied) or any(self.coverage(now, self.holders.moves))
 
     def coverage(self, asked: Tenant, domains: Iterable[str]) -> Iterator[Problem]:
-        """A certificate that is issued covers each of the domains, or one is asked for with them."""
+        """Check that an issued certificate covers each domain, unless the tenant requests one."""
         own = asked.attached or asked.customizations.certificate_arn
         known, parent = self._distribution(asked.distribution_id or "")
         inherited = parent.certificate_arn if parent else None
@@ -279,10 +278,10 @@ class Preflight:
         if known and missing:
             yield Problem(Reason.CERTIFICATE_SAN_MISMATCH, _mismatch(self.mover.mr, missing, names))
 
-    # Asking.
+    # Calls to AWS.
 
     def _distribution(self, id_: str) -> tuple[bool, Distribution | None]:
-        """Whether it is known, and the distribution; tenants that are made together share one call."""
+        """Whether the call is permitted, and the distribution. Concurrent reconciles share one call."""
         read = partial(self.cloudfront.distribution, id_)
         return self.permitted.ask(lambda: self.memory.shared(f"distribution {id_}", read))
 
@@ -296,12 +295,12 @@ def _parameters(mr: Managed, asked: Tenant, distribution: Distribution) -> Itera
     missing = sorted(name for name, must in distribution.parameters.items() if must and name not in given)
     if missing:
         words = (
-            f"{_FIELD}parameters: distribution {distribution.id} requires {', '.join(missing)}. Add what is "
-            f"missing to {advice.wanting(mr, 'parameters')}"
+            f"{_FIELD}parameters: distribution {distribution.id} requires {', '.join(missing)}. Add them "
+            f"to {advice.wanting(mr, 'parameters')}"
         )
         yield Problem(Reason.MISSING_PARAMETERS, words)
     for name in sorted(given - defined):
-        known = f"defines {', '.join(sorted(defined))}" if defined else "defines none"
+        known = f"defines {', '.join(sorted(defined))}" if defined else "defines no parameters"
         where = advice.wanting(mr, "parameters")
         words = f"{_FIELD}parameters.{name}: distribution {distribution.id} {known}. Remove it from {where}"
         yield _invalid(words)
@@ -309,24 +308,24 @@ def _parameters(mr: Managed, asked: Tenant, distribution: Distribution) -> Itera
 
 def _no_certificate(mr: Managed, asked: Tenant) -> str:
     return (
-        f"{_FIELD}customizations.certificate: distribution {asked.distribution_id} has no certificate of "
-        f"ACM. {advice.certificate(mr)}"
+        f"{_FIELD}customizations.certificate: distribution {asked.distribution_id} has no ACM "
+        f"certificate. {advice.certificate(mr)}"
     )
 
 
 def _unusable(path: str, arn: str, certificate: Certificate | None) -> Problem:
     if certificate is None:
         return Problem(
-            Reason.MISSING_CERTIFICATE, f"{_FIELD}{path}: ACM has no certificate {arn}. Name another"
+            Reason.MISSING_CERTIFICATE, f"{_FIELD}{path}: ACM has no certificate {arn}. Use another"
         )
     reason = Reason.CERTIFICATE_EXPIRED if certificate.expired else Reason.MISSING_CERTIFICATE
-    words = f"{_FIELD}{path}: certificate {arn} is not issued, ACM says {certificate.status}"
-    return Problem(reason, f"{words}. Have it issued, or name another")
+    words = f"{_FIELD}{path}: certificate {arn} is not issued (ACM status {certificate.status})"
+    return Problem(reason, f"{words}. Get it issued, or use another")
 
 
 def _mismatch(mr: Managed, missing: tuple[str, ...], names: Iterable[str]) -> str:
     on_it = ", ".join(sorted(names)[:20]) or "nothing"
     return (
-        f"{_FIELD}domains: no certificate covers {', '.join(missing)}; those of the tenant and of its "
-        f"distribution cover {on_it}. Remove what is not covered, or: {advice.certificate(mr)}"
+        f"{_FIELD}domains: no certificate covers {', '.join(missing)}; the certificates of the tenant and "
+        f"its distribution cover {on_it}. Remove those domains, or: {advice.certificate(mr)}"
     )

@@ -1,4 +1,4 @@
-"""What the checks before a write find, and how they ask."""
+"""The results of the checks before a write, and calls that may lack permission."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that cannot work."""
+    """One problem in the spec."""
 
     reason: Reason
     message: str
@@ -24,23 +24,23 @@ class Problem:
 
 @dataclass(frozen=True)
 class Result:
-    """What was found."""
+    """The findings of all checks."""
 
     problems: tuple[Problem, ...] = ()
     unchecked: tuple[str, ...] = ()
-    """Operations for which the permission lacks."""
+    """Operations that the provider lacks permission for."""
     moves: Mapping[str, str] = field(default_factory=dict)
-    """The domains that may be taken from other tenants, with these as they may be named."""
+    """The domains that may be taken from other tenants, each with a description of its tenant."""
     covered_later: bool = False
-    """A certificate covers these domains only once the tenant is as asked."""
+    """A certificate covers these domains only after the update."""
     unfinished: bool = False
-    """Not all could be looked at in the time that a reconcile has."""
+    """One reconcile had not enough time to check everything."""
     unread: bool = False
-    """Some of the tenants that domains are to be taken from are left to the next reconcile."""
+    """The next reconcile has to read more of the tenants that domains are taken from."""
 
     @property
     def reason(self) -> Reason:
-        """Of all problems, where it is one; else ValidationFailed."""
+        """The reason, if all problems have the same one; else ValidationFailed."""
         reasons = {problem.reason for problem in self.problems}
         return reasons.pop() if len(reasons) == 1 else Reason.VALIDATION_FAILED
 
@@ -51,21 +51,21 @@ class Result:
 
 
 class Permitted:
-    """Asks AWS, and leaves out what may not be asked."""
+    """Makes calls to AWS, and skips those without permission."""
 
     def __init__(self) -> None:
         self._denied: set[str] = set()
 
     @property
     def denied(self) -> tuple[str, ...]:
-        """The operations that were not permitted, sorted."""
+        """The operations without permission, sorted."""
         return tuple(sorted(self._denied))
 
     def ask(self, ask: Callable[[], Answer]) -> tuple[bool, Answer | None]:
-        """Whether the permission is there, and the answer.
+        """Whether the call is permitted, and its answer.
 
         Raises:
-            AwsError: it failed for another reason.
+            AwsError: the call failed for another reason.
         """
         try:
             return True, ask()

@@ -1,4 +1,4 @@
-"""The preflight of a reconcile: what it finds becomes the refusal of a creation or of a change."""
+"""Runs the checks of a reconcile, and turns their findings into the error that refuses a write."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ __all__ = ["Checks", "Passed"]
 _log = structlog.get_logger("provider.cloudfront.checks")
 
 _READ_ON_SECONDS: Final = 10.0
-"""So that one resource with many ids leaves the account's rate to others."""
+"""Delay between reconciles, so that a resource with many ids does not use up the account's call rate."""
 _MOST_LOOKED_FOR: Final = 10
-"""Kept domains of one refusal of which AWS is asked who has them."""
+"""For at most this many kept domains in a refusal, the provider asks AWS which tenant has them."""
 
 
 @dataclass(frozen=True)
 class Passed:
-    """Nothing is in the way."""
+    """No check refuses the write."""
 
     unchecked: str = ""
-    """What could not be checked, for the story."""
+    """The skipped checks, for the event."""
     moves: Moves = NO_MOVES
 
 
 @dataclass(frozen=True)
 class Checks:
-    """The preflight, with what it asks."""
+    """Runs the checks."""
 
     cloudfront: CloudFront
     memory: Memory
@@ -57,32 +57,32 @@ class Checks:
     everyone: Callable[[], Iterable[Managed]] = lambda: ()
     """All managed resources of the kind."""
     keeper: Keeper | None = None
-    """Knows of the domains that are kept for others."""
+    """Knows which domains are kept for other namespaces."""
 
     def creation(self, mr: Managed, asked: Tenant) -> Passed:
-        """Check a tenant that is to be created.
+        """Check a tenant before its creation.
 
         Raises:
-            ExternalError: it cannot work, or a check failed.
+            ExternalError: the spec has problems, or a check failed.
         """
         try:
             result = preflight.of_creation(
                 asked, self._mover(mr), self.cloudfront, self.memory, rehearsed=reads_only()
             )
         except AwsError as error:
-            raise explain(error, f"check tenant {asked.name} before its creation", serving=False) from error
+            raise explain(error, f"check tenant {asked.name} before creating it", serving=False) from error
         passed = _passed(self._with_kept(mr, asked.name, result, asked.domains or ()), serving=False)
         if result.unread:
-            # CloudFront creates no tenant with a domain that is still another one's.
+            # CloudFront does not create a tenant with a domain that another tenant still has.
             raise _reading_on(mr, serving=False)
         return passed
 
     def change(self, mr: Managed, state: Assessment, *, serving: bool) -> Passed:
-        """Check what the spec asks for anew, and domains that are missing, which somebody else may have by
-        now; other drift leads back to what was good before.
+        """Check the changes of the spec, and missing domains, which someone else may have now. Other drift
+        needs no check: it is corrected to values that were valid before.
 
         Raises:
-            ExternalError: it cannot work, or a check failed.
+            ExternalError: the spec has problems, or a check failed.
         """
         target = state.todo.target
         changed = {d.field for d in state.pending} & {d.field for d in state.todo.fields}
@@ -102,8 +102,8 @@ class Checks:
                 rehearsed=reads_only(),
             )
         except AwsError as error:
-            raise explain(error, f"check the change of tenant {target.name}", serving=serving) from error
-        # Where more has to be moved first, no domain is added in another way yet.
+            raise explain(error, f"check the update of tenant {target.name}", serving=serving) from error
+        # If more domains have to be moved first, the update adds no domain yet.
         added = frozenset() if result.unfinished else added
         passed = _passed(self._with_kept(mr, target.name, result, added), serving=serving)
         if result.unread and not result.moves:
@@ -111,8 +111,8 @@ class Checks:
         return passed
 
     def _with_kept(self, mr: Managed, name: str, result: Result, domains: Iterable[str]) -> Result:
-        """With the domains that are kept for another namespace. One that is moved is given by the tenant that
-        has it, as AWS tells."""
+        """The result with the problems of domains that are kept for another namespace. Domains to move are
+        exempt: AWS confirms the tenant that has them."""
         if self.keeper is None:
             return result
         refusals = self.keeper.refusals(mr, frozenset(domains) - result.moves.keys())
@@ -120,7 +120,7 @@ class Checks:
         return replace(result, problems=(*result.problems, *kept))
 
     def _kept(self, mr: Managed, name: str, refusals: Mapping[str, str]) -> Iterator[Problem]:
-        """Of a tenant that has the domain now, more can be told than that it is kept."""
+        """The problems of kept domains. If a tenant has the domain now, the message describes that tenant."""
         holders = Holders(self.cloudfront, self.memory, self._mover(mr))
         for number, (domain, words) in enumerate(refusals.items()):
             served = self._served(holders, name, domain) if number < _MOST_LOOKED_FOR else ()
@@ -130,20 +130,20 @@ class Checks:
         try:
             return tuple(holders.conflicts(name, (domain,), None))
         except AwsError as error:
-            _log.warning("cannot look for who has a domain", tenant=name, error=str(error))
+            _log.warning("cannot find who has a domain", tenant=name, error=str(error))
             return ()
 
     def taken(
         self, mr: Managed, asked: Tenant, seen: ObservedTenant | None, error: AwsError, *, serving: bool
     ) -> ExternalError | NotYet | None:
-        """Why CloudFront says that a domain is taken: who has which. None where the tenant itself has them.
+        """The error that says who has the refused domains; None if the tenant has them itself.
 
         Args:
             mr: the managed resource.
-            asked: the tenant that was refused.
-            seen: the tenant as it is; None before its creation.
+            asked: the tenant that CloudFront refused.
+            seen: the observed tenant; None before its creation.
             error: the refusal.
-            serving: the tenant serves all the same.
+            serving: the tenant still serves.
         """
         what = f"{'update' if seen else 'create'} tenant {asked.name}"
         holders = Holders(self.cloudfront, self.memory, self._mover(mr))
@@ -153,40 +153,42 @@ class Checks:
             own = seen.id if seen else None
             problems = tuple(holders.conflicts(asked.name, added, own, _inherited(asked)))
         except AwsError as failed:
-            _log.warning("cannot look for who has a domain", tenant=asked.name, error=str(failed))
-            searched = f"; who it is could not be looked for: {failed}"
+            _log.warning("cannot find who has a domain", tenant=asked.name, error=str(failed))
+            searched = f"; the search for it failed: {failed}"
             return _unnamed(error, sorted(added), searched, serving=serving)
         if problems:
-            more = "; other domains may be taken, too" if holders.unfinished else ""
+            more = "; other domains may be taken too" if holders.unfinished else ""
             words = Result(problems).message + more
             return guards.invalid(words, Reason.DOMAIN_CONFLICT, serving=serving)
         if holders.ours:
             return None
         if holders.unfinished or holders.moves:
             return _look_on(error, what, holders, serving=serving)
-        searched = _unchecked(holders.permitted.denied) or "; none of this account's tenants has it"
+        searched = _unchecked(holders.permitted.denied) or "; no tenant of this account has it"
         return _unnamed(error, sorted(added), searched, serving=serving)
 
     def had_by_others(
         self, mr: Managed, asked: Tenant, domains: Iterable[str], seen: ObservedTenant | None = None
     ) -> frozenset[str]:
-        """Those of the domains of a refused creation or change that another tenant or distribution is found
-        to have, or that are kept for another namespace; as far as a few calls tell. Those that this namespace
-        had are looked for anew: a tenant of its own that had one may be gone since."""
+        """The domains of a refused creation or update that another tenant or distribution has, or that are
+        kept for another namespace, as far as a few calls can find. The search for domains that this namespace
+        had ignores earlier answers: a tenant of its own that had one may be gone since."""
         domains = sorted(domains)
         for domain in self.keeper.held(mr, domains) if self.keeper else ():
             self.memory.forget_holder(("domain", domain))
         try:
             kept = self.keeper.refusals(mr, domains).keys() if self.keeper else set()
         except NotYet as error:
-            _log.warning("cannot read for whom a domain is kept", tenant=asked.name, error=str(error))
+            _log.warning(
+                "cannot read which namespace a domain is kept for", tenant=asked.name, error=str(error)
+            )
             kept = set()
         holders = Holders(self.cloudfront, self.memory, self._mover(mr))
         own, parent = (seen.id, None) if seen else (None, _inherited(asked))
         try:
             found = {d for d in domains if tuple(holders.conflicts(asked.name, (d,), own, parent))}
         except AwsError as error:
-            _log.warning("cannot look for who has a domain", tenant=asked.name, error=str(error))
+            _log.warning("cannot find who has a domain", tenant=asked.name, error=str(error))
             found = set()
         return frozenset(found | kept)
 
@@ -199,7 +201,7 @@ def _passed(result: Result, *, serving: bool) -> Passed:
         raise guards.invalid(result.message, result.reason, serving=serving)
     moves = Moves(result.moves, covered_later=result.covered_later, more=result.unfinished)
     if result.unchecked:
-        _log.warning("not checked for lack of permission", operations=result.unchecked)
+        _log.warning("checks skipped for lack of permission", operations=result.unchecked)
     return Passed(_unchecked(result.unchecked), moves)
 
 
@@ -211,23 +213,23 @@ def _reading_on(mr: Managed, *, serving: bool) -> NotYet:
 
 def _unchecked(operations: Iterable[str]) -> str:
     told = ", ".join(operations)
-    return f"; not checked for lack of permission: {told}" if told else ""
+    return f"; checks skipped for lack of permission: {told}" if told else ""
 
 
 def _inherited(asked: Tenant) -> str | None:
-    """The distribution by whose certificate CloudFront tells of other accounts; None where the tenant is to
-    have one of its own."""
+    """The distribution whose certificate lets CloudFront report conflicts in other accounts; None if the
+    tenant gets a certificate of its own."""
     own = asked.attached or asked.customizations.certificate_arn or asked.certificate_request
     return None if own else asked.distribution_id
 
 
 def _unnamed(error: AwsError, domains: Sequence[str], searched: str, *, serving: bool) -> ExternalError:
-    """Nobody is found who has one of the domains; `searched` says where was looked."""
+    """The error if the search finds no owner of a refused domain; `searched` describes the search."""
     which = f"one of {named(domains)}" if len(domains) > 1 else named(domains)
-    find = " To find out which it is, ask for one domain at a time." if len(domains) > 1 else ""
+    find = " To find out which domain it is, add one at a time." if len(domains) > 1 else ""
     words = (
-        f"spec.forProvider.domains: a distribution or tenant has {which}, and AWS does not say who"
-        f"{searched}. Whoever has it releases it in their AWS account, or remove it here.{find} "
+        f"spec.forProvider.domains: a distribution or tenant has {which}, and AWS does not say which one"
+        f"{searched}. Ask its owner to release the domain in AWS, or remove the domain here.{find} "
         f"AWS: {error.code}: {error.words}"
     )
     conditions = () if serving else (not_ready(Reason.DOMAIN_CONFLICT, words),)
@@ -236,7 +238,11 @@ def _unnamed(error: AwsError, domains: Sequence[str], searched: str, *, serving:
 
 def _look_on(error: AwsError, what: str, holders: Holders, *, serving: bool) -> ExternalError:
     taking = ", ".join(sorted(holders.moves))
-    then = f"{taking} is to be moved, which is tried again" if taking else "looking for who has which domain"
+    then = (
+        f"{taking} must be moved first; the provider retries"
+        if taking
+        else "searching for who has the domains"
+    )
     words = f"{what}: {error.code}: {error.words}; {then}"
     conditions = () if serving else (not_ready(Reason.DOMAIN_CONFLICT, words),)
     return ExternalError(words, conditions=conditions, retry=Retry.backoff(), request_id=error.request_id)

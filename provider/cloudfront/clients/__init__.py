@@ -1,4 +1,4 @@
-"""The external clients: a skeleton for all kinds, what each kind supplies, what is laid around them, and the
-connector that makes them.
+"""The external clients: a skeleton for all kinds, the parts of each kind, their wrappers, and the connector
+that creates them.
 
-They put the other rooms' parts in order; a rule of CloudFront's belongs into the room that it is about."""
+They only call the other packages in order. A rule of CloudFront belongs into the package for its subject."""

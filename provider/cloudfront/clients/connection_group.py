@@ -1,8 +1,8 @@
-"""The external client of ConnectionGroup: what the skeleton (skeleton.py) leaves to the kind.
+"""The external client of ConnectionGroup: the steps that the skeleton (skeleton.py) leaves to the kind.
 
-    deletion   wait for its tenants (group/use.py) ──▶ disable ──▶ delete; the default group is let go instead
+    deletion   wait for its tenants (group/use.py) ──▶ disable ──▶ delete; the default group stays in AWS
 
-A group that has tenants is not even disabled: they would be served no more.
+The provider does not disable a group that has tenants: CloudFront would stop serving them.
 """
 
 from __future__ import annotations
@@ -59,16 +59,16 @@ class GroupClient(Skeleton[Group, ObservedGroup, GroupState]):
 
     def _own(self, mr: Managed, seen: ObservedGroup) -> Looked[ObservedGroup] | None:
         self._memory.note_group(seen.id, group_look.of(seen))
-        # The default group is the account's, and CloudFront lets nobody delete it.
+        # The default group belongs to the account, and CloudFront does not allow its deletion.
         return None if mr.deleted and seen.is_default else super()._own(mr, seen)
 
     def _observation(self, mr: Managed, state: GroupState) -> Observation:
         if not use.disables(state):
-            # Whoever once asked for that and took it back has the first look still before them.
+            # If the spec disabled the group and undid that, a later disabling needs both checks again.
             self._memory.unused(mr.uid, state.seen.id, used=True)
         return super()._observation(mr, state)
 
-    # What it should be.
+    # Desired state.
 
     def _held(self, mr: Managed, asked: Group, seen: ObservedGroup) -> Group:
         if seen.is_default:
@@ -113,10 +113,10 @@ class GroupClient(Skeleton[Group, ObservedGroup, GroupState]):
             raise use.waiting(seen, f"{_ITS_TENANTS}: {found}", self._memory.used(mr.uid))
 
     def _enable_again(self, mr: Managed, seen: ObservedGroup) -> None:
-        """A tenant has turned up in a group that was disabled here: it is served again at once."""
+        """Enable the group again at once if a tenant has appeared in it since the provider disabled it."""
         if not self._disabled_here(mr, seen):
             return
-        _log.warning("enabling again, as it has tenants", connection_group=seen.name)
+        _log.warning("enabling the connection group again because it has tenants", connection_group=seen.name)
         try:
             run(plan.enable_again(seen, self._memory.said(mr.kind)), seen, self._cloudfront)
         except ActionFailed as failure:
@@ -124,7 +124,7 @@ class GroupClient(Skeleton[Group, ObservedGroup, GroupState]):
             raise explain(failure.cause, what, serving=False, meanwhile=still) from failure
 
     def _disabled_here(self, mr: Managed, seen: ObservedGroup) -> bool:
-        """It was enabled until its deletion began, by what this process did or the one before wrote down."""
+        """The provider disabled it for its deletion: this process did, or the stored status says enabled."""
         there = mr.at_provider.get("id") == seen.id and mr.at_provider.get("enabled") is True
         return not seen.enabled and (there or self._memory.disabled(mr.uid, seen.id))
 

@@ -29,7 +29,7 @@ __all__ = ["GroupConnector", "TenantConnector"]
 
 
 class _Connector:
-    """What the connectors of all kinds have in common."""
+    """The parts that the connectors of all kinds share."""
 
     def __init__(  # noqa: PLR0913 - the provider's flags, by name
         self,
@@ -44,8 +44,8 @@ class _Connector:
         poll_seconds: float = 60.0,
         kept: KeptDomains = NOTHING,
     ) -> None:
-        """`peers` finds the other managed resources that lead to the same external one, `everyone` those
-        of all kinds, `kept` knows who has which domain and name; the rest is the provider's flags."""
+        """`peers` finds the other managed resources with the same external resource, `everyone` those of all
+        kinds, `kept` records which namespace has which domain and name; the rest are the provider's flags."""
         self._configs = configs
         self._accounts = accounts
         self._installation = installation
@@ -62,7 +62,7 @@ class _Connector:
         return waiting(mr, cause)
 
     def _connected(self, mr: Managed, made: Callable[[Context], ExternalClient]) -> ExternalClient:
-        """The client that `made` makes, with what stands around it."""
+        """The client that `made` creates, with its wrappers."""
         with held_up(mr):
             config = self._configs.resolve(mr)
             account = self._account(mr, config)
@@ -75,7 +75,7 @@ class _Connector:
         try:
             return self._accounts.of(config)
         except ExternalError as error:
-            # Credentials that ran out say nothing of a tenant that serves.
+            # Expired credentials do not mean that a tenant stopped serving.
             raise error.but(conditions=() if was_ready(mr) else None) from error
 
     def _context(self, mr: Managed, config: ResolvedConfig, account: Account) -> Context:
@@ -114,13 +114,13 @@ class _Connector:
         if self._read_only:
             return "the provider runs with --read-only"
         if account.frozen:
-            return f"{config} has spec.writes Frozen"
+            return f"spec.writes of {config} is Frozen"
         return f"the annotation {DRY_RUN_ANNOTATION} is set" if is_dry_run(mr) else ""
 
 
 def _elsewhere(config: ResolvedConfig) -> bool:
-    """The config of a namespace leads to an endpoint of its own, where that is allowed at all. What answers
-    there may claim to be AWS, and proves nothing about anybody's domains."""
+    """A namespaced ProviderConfig sets an endpoint of its own, if the provider allows that. Whatever answers
+    there may claim to be AWS, so its answers prove nothing about who has a domain."""
     return bool(config.key.namespace and config.spec.get("endpoint"))
 
 
@@ -128,21 +128,21 @@ class TenantConnector(_Connector):
     """Implements edgetenants_runtime.external.Connector for DistributionTenants of one scope."""
 
     def connect(self, mr: Managed) -> ExternalClient:
-        """The client for one reconcile. Clients, credentials and what is remembered are shared.
+        """The client for one reconcile. Boto clients, credentials and the memory are shared.
 
         Raises:
-            ExternalError: the config is missing or cannot be used, or AWS refuses its credentials.
+            ExternalError: the ProviderConfig is missing or unusable, or AWS refuses its credentials.
         """
         return self._connected(mr, TenantClient)
 
 
 class GroupConnector(_Connector):
-    """The same for ConnectionGroups."""
+    """Implements edgetenants_runtime.external.Connector for ConnectionGroups of one scope."""
 
     def connect(self, mr: Managed) -> ExternalClient:
         """The client for one reconcile.
 
         Raises:
-            ExternalError: the config is missing or cannot be used, or AWS refuses its credentials.
+            ExternalError: the ProviderConfig is missing or unusable, or AWS refuses its credentials.
         """
         return self._connected(mr, GroupClient)

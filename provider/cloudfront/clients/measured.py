@@ -1,4 +1,4 @@
-"""Counts what an external client sees and does: drift of both kinds, and how long tenants take."""
+"""Metrics of an external client: drift that it found and repaired, and how long tenants take."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TENANT: Final = kinds.DISTRIBUTION_TENANT.kind
 
 
 class MeasuredClient:
-    """An external client, measured."""
+    """An external client that records metrics."""
 
     def __init__(self, client: ExternalClient, metrics: TenantMetrics, account: str, clock: Clock) -> None:
         self._client, self._metrics, self._account, self._clock = client, metrics, account, clock

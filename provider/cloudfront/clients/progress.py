@@ -1,9 +1,9 @@
-"""Says of a change that AWS does not have yet what holds it up, so that nobody takes it for finished.
+"""Reports changes that AWS does not have yet, and what delays them, so that no one takes them for finished.
 
-    InSync        False, with the cause; also where AWS could not even be looked at since the spec changed
-    Reconciling   True while Ready stays True beside that: what waits for a resource by kstatus goes by it
+    InSync        False with the cause, also if the provider could not read AWS since the spec changed
+    Reconciling   True while Ready stays True: tools that use kstatus wait for it
 
-A resource whose changes were never waited for while it was Ready has no condition Reconciling.
+A resource gets the condition Reconciling when a change first waits while the resource is Ready.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ __all__ = ["ProgressClient", "held_up", "waiting"]
 
 Conditions = tuple[Condition, ...]
 
-_UNSEEN: Final = "The spec has changed since AWS was last looked at"
-_GOING: Final = "A change waits to be sent to AWS, or is being rolled out; InSync says which."
-_STABLE: Final = "No change is on its way."
+_UNSEEN: Final = "The spec has changed since the provider last read from AWS"
+_GOING: Final = "A change waits to be sent to AWS or is being rolled out; InSync shows which."
+_STABLE: Final = "No change is in progress."
 _OWED: Final = frozenset({InSyncReason.UPDATE_PENDING, InSyncReason.DRIFT_DETECTED})
-"""Reasons of InSync under which the provider has something to send."""
+"""Reasons of InSync with which the provider has something to send."""
 
 
 class ProgressClient:
-    """An external client whose changes are told of until AWS has them."""
+    """An external client that reports changes until AWS has them."""
 
     def __init__(self, client: ExternalClient) -> None:
         self._client = client
@@ -62,7 +62,8 @@ class ProgressClient:
 
 @contextmanager
 def held_up(mr: Managed, seen: Conditions = ()) -> Iterator[None]:
-    """What fails in the block holds up a change, if there is one; `seen` is what a look said before."""
+    """Report a failure in the block as the cause that delays a change, if there is one. `seen` are the
+    conditions of an observation before it."""
     try:
         yield
     except NotYet as error:
@@ -75,8 +76,8 @@ def held_up(mr: Managed, seen: Conditions = ()) -> Iterator[None]:
 
 
 def waiting(mr: Managed, cause: str, seen: Conditions = ()) -> Conditions:
-    """What is said of a change that waits, if there is one: `cause` says for what, `seen` is what a look
-    said before."""
+    """The conditions of a change that waits, if there is one. `cause` says what it waits for; `seen` are the
+    conditions of an observation before it."""
     if mr.deleted:
         return ()
     now = _last(seen, TenantConditionType.IN_SYNC)
@@ -94,12 +95,12 @@ def waiting(mr: Managed, cause: str, seen: Conditions = ()) -> Conditions:
 
 
 def _owed(now: Condition) -> tuple[str, str] | None:
-    """What a look found to be sent: the reason, and the difference."""
+    """What an observation found to be sent: the reason, and the differences."""
     return (now.reason, now.message) if _is_false(now) and now.reason in _OWED else None
 
 
 def _unsent(mr: Managed) -> tuple[str, str] | None:
-    """The same where AWS could not be looked at: what was told last, or a change of the spec since."""
+    """The same if the provider could not read AWS: the last report, or a change of the spec since."""
     last = mr.condition(TenantConditionType.IN_SYNC)
     if last is None:
         return None
@@ -113,7 +114,7 @@ def _unsent(mr: Managed) -> tuple[str, str] | None:
 
 
 def _reconciling(mr: Managed, said: Conditions, *, settled: bool) -> Conditions:
-    """Reconciling. `settled`: nothing is to be sent now."""
+    """The condition Reconciling. `settled`: there is nothing to send now."""
     in_sync = _last(said, TenantConditionType.IN_SYNC)
     known = mr.condition(TenantConditionType.RECONCILING) is not None
     if in_sync is None or mr.deleted:
@@ -129,7 +130,7 @@ def _goes_on(mr: Managed, in_sync: Condition, *, settled: bool) -> bool:
     if not _is_false(in_sync) or not set(mr.management_policies) & {"*", "Update"}:
         return False
     if in_sync.reason == InSyncReason.DRIFT_DETECTED:
-        # Left as it is under another driftPolicy than Enforce.
+        # Drift is in progress only under driftPolicy Enforce; others do not correct it.
         return not settled
     return in_sync.reason in (InSyncReason.UPDATE_PENDING, InSyncReason.FROZEN)
 

@@ -1,16 +1,16 @@
-"""The external client of any kind: look, assess, plan, do, show. A kind supplies what is its own.
+"""The external client of all kinds: observe, assess, plan, act, report. Each kind supplies its own parts.
 
                      ┌─ absent ──────────────▶ create
-    observe ─ Get ───┤              ┌─ ours ──▶ as asked, or update, or delete
-                     └─ there ─ own ┤
-                                    └─ not ours ──▶ AdoptionRefused; nothing is touched
+    observe ─ Get ───┤                 ┌─ ours ──▶ up to date, or update, or delete
+                     └─ exists ─ owner ┤
+                                       └─ not ours ──▶ AdoptionRefused; nothing is changed
 
-    update   check ─▶ prove whose it is ─▶ converge, once more after a conflict ─▶ remember what had no effect
-                └── refused ─▶ what else there is to the change is made (docs/decisions/0027)
-    delete   disable ─▶ delete at once; where AWS refuses that, look again once it is rolled out
+    update   check ─▶ prove ownership ─▶ converge, again after a conflict ─▶ remember an update without effect
+                └── refused ─▶ write the other parts of the change (docs/decisions/0027)
+    delete   disable ─▶ delete at once; if AWS refuses that, poll until it is rolled out
 
-A look in a steady state is one Get. Every method may be cut off after any call: the next look starts from
-what is there, and finds what an earlier attempt made by its owner tag.
+In a steady state, an observation is one Get. A crash may interrupt every method after any call: the next
+reconcile starts from the observed state, and recognizes by its owner tag what an earlier attempt created.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ State = TypeVar("State", bound=Assessed[Any, Any])
 
 
 class Reads(Protocol[Wanted_co]):
-    """Reads what a managed resource asks for; raises InvalidInput."""
+    """Reads the desired state from a managed resource; raises InvalidInput."""
 
     def __call__(self, mr: Managed, *, installation: str, name: str) -> Wanted_co:
         """See desired.held."""
@@ -63,7 +63,7 @@ class Reads(Protocol[Wanted_co]):
 
 
 class Removes(Protocol[Seen_contra]):
-    """Plans a deletion; what has to wait is one Wait."""
+    """Plans a deletion; the plan is a single Wait if it has to wait."""
 
     def __call__(self, seen: Seen_contra, *, refused: bool, said: Said) -> tuple[Action, ...]:
         """See tenant.plan.remove."""
@@ -72,27 +72,27 @@ class Removes(Protocol[Seen_contra]):
 
 @dataclass(frozen=True)
 class Kind(Generic[Wanted, Seen]):
-    """What a kind supplies in plain functions."""
+    """The parts of a kind that are plain functions."""
 
     get: Callable[[CloudFront], Callable[[str], Seen]]
-    """The call that looks at one, by name, id or ARN."""
+    """The call that gets one, by name, id or ARN."""
     held: Reads[Wanted]
-    """What it is held to."""
+    """Reads the desired state that the provider maintains."""
     at_creation: Reads[Wanted]
-    """What it is created with."""
+    """Reads the desired state at creation."""
     create: Callable[[Wanted], Action]
     """The action that creates it."""
     remove: Removes[Seen]
-    """The plan of its deletion."""
+    """Plans its deletion."""
     absent: Callable[[], tuple[Condition, ...]]
-    """What is said before it is created."""
+    """The conditions before it exists."""
     log: Any
-    """Of structlog, by the name that people filter logs by."""
+    """The structlog logger; users filter logs by its name."""
 
 
 class Skeleton(ABC, Generic[Wanted, Seen, State]):
-    """Implements edgetenants_runtime.external.ExternalClient, but for three methods: `_compare`, `_plan` and
-    `_show`. The others that have a docstring say what is usual; a kind that needs more overrides them."""
+    """Implements edgetenants_runtime.external.ExternalClient. Each kind implements `_compare`, `_plan` and
+    `_show`, and may override the other private methods that have a docstring."""
 
     def __init__(self, context: Context, kind: Kind[Wanted, Seen]) -> None:
         self._with = context
@@ -107,10 +107,10 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
     # Observe.
 
     def observe(self, mr: Managed) -> Observation:
-        """Get what the external name leads to, and see whether it is ours and as asked.
+        """Get the external resource by its external name, check its owner, and compare it with the spec.
 
         Raises:
-            ExternalError: it is not ours, or AWS refused the call, or the spec cannot be read.
+            ExternalError: it is not ours, or AWS refused the call, or the spec is invalid.
         """
         guards.check_identity(mr, self._with)
         seen = self._look(mr)
@@ -135,18 +135,18 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         except AwsError as error:
             if not error.absent:
                 raise self._explained(mr, error, f"get {noun(mr)} {name}") from error
-        # Whatever is made of that: the time of its records begins.
+        # It is gone, whatever follows: the retention time of its records starts now.
         self._keeper.gone(mr)
         guards.check_import(mr)
         guards.check_gone(mr, self._with)
         return None
 
     def _own(self, mr: Managed, seen: Seen) -> Looked[Seen] | None:
-        """What is there and ours; None where it is let go."""
+        """The external resource, if it is ours; None if it stays in AWS after the deletion of `mr`."""
         return owner_look.look(mr, seen, self._with)
 
     def _absent(self, mr: Managed) -> Observation:
-        """What is shown before it is created."""
+        """The observation before it is created."""
         return Observation(exists=False, conditions=self._kind.absent())
 
     def _observation(self, mr: Managed, state: State) -> Observation:
@@ -167,52 +167,52 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         )
 
     def _news(self, mr: Managed, shown: Shown) -> str:
-        """What somebody else changed since the last look, in words."""
+        """What someone else changed since the last reconcile, for an event."""
         return conditions.drifted(mr, shown.conditions)
 
-    # What it should be.
+    # Desired state.
 
     def _assessed(self, mr: Managed, looked: Looked[Seen]) -> State:
         seen = looked.seen
         asked = self._held(mr, self._asked(mr, self._kind.held, seen.name), seen)
         due = self._deep_look_due(mr)
         state = self._assess(mr, asked, seen, deep=due)
-        # Tags are read when they would be written by what is known of them, and once a day.
+        # The provider reads tags if it would write them from what it knows, and once a day.
         wanted = judgement.writes(mr) and (due or seen.tags is None or bool(state.todo.tags))
         if looked.fresh or not wanted:
             return state
         try:
             tagged = replace(seen, tags=self._cloudfront.tags(seen.arn))
         except AwsError as error:
-            # Tags matter less than the rest: told in the log. What the spec asks for is written by what is
-            # known of them, or a change would be lost unseen, once it is proven whose it is.
+            # Tags matter less than the rest, so the failure is only logged. The update still writes the
+            # desired tags from those that are known, once ownership is proven; else it would be lost.
             self._kind.log.warning("cannot read tags", **_named(mr, seen), error=str(error))
             return state
         return self._assess_again(mr, state, owner_look.verified(mr, tagged, self._with))
 
     def _held(self, mr: Managed, asked: Wanted, seen: Seen) -> Wanted:
-        """What it is held to, given what is there. Raises ExternalError where that must not be."""
+        """The desired state, adapted to the observed one. Raises ExternalError if it is not allowed."""
         return asked
 
     def _deep_look_due(self, mr: Managed) -> bool:
-        """What its own description does not show is looked at, too."""
+        """Whether this reconcile also reads what the Get does not show, such as tags."""
         return self._memory.deep_check_due(mr.uid)
 
     @abstractmethod
     def _compare(self, mr: Managed, asked: Wanted, seen: Seen) -> State:
-        """Spec, last write and AWS taken together."""
+        """Compare the spec, the last write and AWS."""
 
     def _assess(self, mr: Managed, asked: Wanted, seen: Seen, *, deep: bool) -> State:
-        """Compare, with what else has to be looked at."""
+        """Compare, after reading whatever else that needs."""
         return self._compare(mr, asked, seen)
 
     def _assess_again(self, mr: Managed, before: State, seen: Seen) -> State:
-        """Compare with what has come to be known of it since."""
+        """Compare again with a newer observation."""
         return self._compare(mr, before.asked, seen)
 
     @abstractmethod
     def _show(self, mr: Managed, state: State, *, served: bool, written: bool, ineffective: bool) -> Shown:
-        """What is shown of it; see tenant.report.show."""
+        """The report of its state; see tenant.report.show."""
 
     def _shown(
         self, mr: Managed, state: State, *, served: bool, written: bool = False, ineffective: bool = False
@@ -231,11 +231,12 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
     # Create.
 
     def create(self, mr: Managed, seen: Observation) -> Change:
-        """Create it, with its owner among its tags.
+        """Create it, with the owner tag.
 
         Raises:
-            NotYet: AWS cannot take it yet, or it was made meanwhile.
-            ExternalError: the spec cannot work, its name is kept for another namespace, or AWS refuses it.
+            NotYet: AWS does not accept it yet, or it was created meanwhile.
+            ExternalError: a check finds the spec wrong, its name is kept for another namespace, or AWS
+                refuses it.
         """
         guards.check_frozen(mr, self._with.frozen)
         with before_creation():
@@ -274,11 +275,11 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
     def _less_to_create(
         self, mr: Managed, asked: Wanted, refusal: ExternalError | NotYet
     ) -> tuple[Wanted, str] | None:
-        """What is created where the whole was refused, and what it is without, in words; None for nothing."""
+        """What to create instead after a refusal, and the omitted part for the event; None for nothing."""
 
     def _check_creation(self, mr: Managed, asked: Wanted) -> tuple[Wanted, str]:
-        """What is created in its first call, and what could not be checked, for the story. Raises
-        ExternalError or NotYet where it cannot be."""
+        """What the first call creates, and the checks that were skipped, for the event. Raises ExternalError
+        or NotYet if a check refuses it."""
         return asked, ""
 
     def _creation_failed(self, mr: Managed, asked: Wanted, error: AwsError) -> Exception:
@@ -289,24 +290,24 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         return refused or explain(error, words, serving=False, creating=True, advice=way_out)
 
     def _creation_refused(self, mr: Managed, asked: Wanted, error: AwsError) -> ExternalError | NotYet | None:
-        """Why AWS refused a creation, where the kind can tell more than the error."""
+        """Why AWS refused a creation, if the kind knows more than the error says."""
 
     def _made_meanwhile(self, mr: Managed) -> NotYet:
-        words = f"{noun(mr)} {mr.external_name} exists already; looking whose it is"
+        words = f"{noun(mr)} {mr.external_name} already exists; checking its owner tag"
         return NotYet(words, after=self._memory.unseen(mr.uid), made_nothing=False)
 
     def _made(self, mr: Managed, asked: Wanted, seen: Seen) -> State:
-        """Its state right after its creation, which asked for so much."""
+        """Its state right after a creation with `asked`."""
         return self._compare(mr, self._asked(mr, self._kind.held, str(mr.external_name)), seen)
 
     # Update.
 
     def update(self, mr: Managed, seen: Observation) -> Change:
-        """Write what differs. What moved meanwhile is looked at again, once. Where a part cannot be written,
-        the rest is.
+        """Write the differences. After a conflict, get it again and retry once. If a part is refused, write
+        the rest.
 
         Raises:
-            ExternalError: it cannot be so, or AWS refuses.
+            ExternalError: a check or AWS refuses the change.
         """
         state: State = seen.state
         serving = _serves(seen.conditions)
@@ -325,14 +326,14 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         drift = "repaired drift: " if state.drift and not state.pending else ""
         if drift:
             self._memory.note_contention(mr.uid)
-        # Not by what was last written down: what was found disabled does not serve yet.
+        # `serving` is from this observation, not from the stored status: a disabled one does not serve yet.
         shown = self._shown(mr, after, served=serving, written=True)
         change = _change(shown, f"{drift}{effects.message}{unchecked}")
         return replace(change, drifted=guards.contended(mr, self._with) if drift else "")
 
     def _check_change(self, mr: Managed, state: State, *, serving: bool) -> tuple[State, str]:
-        """The state with what the checks found, and what could not be checked, for the story. Raises
-        ExternalError or NotYet where the change cannot be."""
+        """The state with the findings of the checks, and the checks that were skipped, for the event. Raises
+        ExternalError or NotYet if a check refuses the change."""
         return state, ""
 
     def _owned(self, mr: Managed, state: State, *, afresh: bool) -> State:
@@ -343,11 +344,11 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         return state if seen is state.seen else self._assess_again(mr, state, seen)
 
     def _check_taking(self, mr: Managed, seen: Seen) -> None:
-        """What is nobody's is about to be taken over. Raises ExternalError or NotYet where it must not be."""
+        """Called before adopting what has no owner. Raises ExternalError or NotYet if that is not allowed."""
         kept_names.check_taking(mr, seen, self._with)
 
     def _before_writing(self, mr: Managed, state: State) -> None:
-        """It is ours, and is about to be changed. Raises ExternalError or NotYet where it must not be."""
+        """Called before changing what is ours. Raises ExternalError or NotYet if that is not allowed."""
         self._keeper.before_loss(mr, state.seen, state.lost)
 
     def _converge(self, mr: Managed, state: State) -> Effects[Seen]:
@@ -363,13 +364,13 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
 
     @abstractmethod
     def _plan(self, state: State) -> tuple[Action, ...]:
-        """What brings it to what it should be."""
+        """The actions that lead to the desired state."""
 
     def _wrote(self, mr: Managed, state: State, effects: Effects[Seen]) -> None:
-        """A plan failed after these effects, or was one for a part: what has to be remembered of them."""
+        """Remember the effects of a plan that failed, or that wrote only a part."""
 
     def _look_again(self, mr: Managed, before: State) -> State:
-        """Somebody else changed it at the same moment."""
+        """Get it again after a conflict: someone else changed it at the same moment."""
         self._memory.note_contention(mr.uid)
         try:
             seen = self._get(before.seen.id)
@@ -394,16 +395,16 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
     def _change_refused(
         self, mr: Managed, state: State, failure: ActionFailed[Seen], *, serving: bool
     ) -> ExternalError | NotYet | None:
-        """Why AWS refused a change, where the kind can tell more than the error."""
+        """Why AWS refused a change, if the kind knows more than the error says."""
 
-    # What is made of a change of which a part is refused.
+    # Update without the refused part.
 
     def _but_the_rest(
         self, mr: Managed, state: State, refusal: ExternalError | NotYet
     ) -> ExternalError | NotYet:
-        """The refusal of a change, once what else there is to it is made."""
+        """Write the other parts of a refused change, and return the refusal to report."""
         if not (state.marked or self._memory.proofs.held(mr.uid, state.seen.id)):
-            # Nothing is taken over for a spec that is refused.
+            # Do not adopt anything for a refused spec.
             return refusal
         try:
             state = self._owned(mr, state, afresh=False)
@@ -414,7 +415,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             try:
                 effects = self._written(mr, part)
             except (ExternalError, NotYet):
-                # A check refuses more of it: less is tried.
+                # A check refuses this part too: try a smaller one.
                 continue
             except ActionFailed as failure:
                 failed = failure.cause
@@ -428,25 +429,25 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
     def _in_time(
         self, mr: Managed, asked: Wanted, seen: Seen | None, refusal: ExternalError | NotYet
     ) -> ExternalError | NotYet:
-        """The refusal, tried again in time where visitors wait for it."""
+        """The refusal, with a faster retry if visitors wait for the change."""
         if isinstance(refusal, ExternalError) and self._ends_soon(mr, asked, seen):
             return refusal.but(retry=Retry.backoff())
         return refusal
 
     def _ends_soon(self, mr: Managed, asked: Wanted, seen: Seen | None) -> bool:
-        """What a creation or a change was refused for is over within a minute or two, at least in part."""
+        """The cause of the refusal, or part of it, will end within a minute or two."""
         return False
 
     def _parts(self, mr: Managed, state: State) -> Iterable[State]:
-        """The same with less to do, the most first: what AWS may take while it refuses the whole."""
+        """Parts of the change, the largest first, that AWS may accept while it refuses the whole."""
         return ()
 
     def _written(self, mr: Managed, part: State) -> Effects[Seen] | None:
-        """A part of a change is written; None where it was taken without effect before.
+        """Write a part of a change; None if AWS accepted it before without effect.
 
         Raises:
             ExternalError, NotYet: a check refuses it, or its domains cannot be recorded.
-            ActionFailed: AWS does.
+            ActionFailed: AWS refuses it.
         """
         if self._memory.part(mr.uid) == (part.todo.all, part.seen.etag):
             return None
@@ -460,11 +461,11 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
     # Delete.
 
     def delete(self, mr: Managed, seen: Observation) -> Change:
-        """Disable it and delete it at once; where CloudFront refuses that until it is rolled out, look again.
+        """Disable it and delete it at once. If CloudFront refuses that until the roll-out, poll again.
 
         Raises:
-            NotYet: it waits for CloudFront, for what uses it, or for somebody to confirm.
-            ExternalError: AWS refuses.
+            NotYet: the deletion waits for CloudFront, for a resource that uses this one, or for confirmation.
+            ExternalError: AWS refuses the deletion.
         """
         guards.check_frozen(mr, self._with.frozen)
         guards.check_protection(mr)
@@ -480,7 +481,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         if waits:
             raise _waiting(mr, there, waits.reason)
         if there.enabled:
-            # Before it is sent: the answer may be lost.
+            # Note this before sending it: the answer may be lost.
             self._memory.note_disabled(mr.uid, there.id)
         try:
             effects = run(actions, there, self._cloudfront)
@@ -494,7 +495,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         return Change(conditions=conditions.gone(noun(mr)), requeue_after=1.0, message=effects.message)
 
     def _check_unused(self, mr: Managed, looked: Looked[Seen]) -> None:
-        """It is about to be deleted. Raises NotYet where something uses it."""
+        """Called before its deletion. Raises NotYet if something uses it."""
 
     def _deletion_failed(self, mr: Managed, failure: ActionFailed[Seen]) -> Change:
         error = failure.cause
@@ -506,24 +507,24 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             what, still = f"delete {noun(mr)} {there.name}", conditions.removing(noun(mr), there)
             raise explain(error, what, serving=False, meanwhile=still) from failure
         self._memory.note_refusal(mr.uid, there.id, there.etag)
-        # No Change, even where it was disabled just now: nobody shall read that it is deleted.
-        words = f"{story}, waiting for CloudFront before deleting it" if story else self._awaiting(mr, there)
+        # No Change, even if it was just disabled: no event may say that it is deleted.
+        words = f"{story}; waiting for CloudFront before deleting it" if story else self._awaiting(mr, there)
         raise _waiting(mr, there, words) from failure
 
     def _check_refused_deletion(self, mr: Managed, seen: Seen, error: AwsError) -> None:
-        """AWS refused to disable or to delete it. Raises where the kind knows why."""
+        """Called when AWS refused to disable or delete it. Raises if the kind knows why."""
 
     def _awaiting(self, mr: Managed, seen: Seen) -> str:
-        """Nothing can be done for its deletion for the moment, in words."""
-        return f"{noun(mr)} {seen.name}, waiting for CloudFront before deleting it"
+        """The message while its deletion waits for CloudFront."""
+        return f"waiting for CloudFront before deleting {noun(mr)} {seen.name}"
 
     def _explained(self, mr: Managed, error: AwsError, what: str) -> ExternalError | NotYet:
-        """For a failure that tells nothing of it: Ready stays True where it was."""
+        """Explain a failure that says nothing about the external resource: Ready stays True if it was."""
         return explain(error, what, serving=conditions.was_ready(mr))
 
 
 def _named(mr: Managed, seen: Observed) -> dict[str, str]:
-    """The name for a line of the log, under its noun."""
+    """The log key and value for its name."""
     return {noun(mr).replace(" ", "_"): seen.name}
 
 
@@ -532,7 +533,7 @@ def _waiting(mr: Managed, seen: Observed, words: str) -> NotYet:
 
 
 def _gone_already(mr: Managed) -> Change:
-    return Change(conditions=conditions.gone(noun(mr)), requeue_after=1.0, message="it was gone already")
+    return Change(conditions=conditions.gone(noun(mr)), requeue_after=1.0, message="already deleted in AWS")
 
 
 def _serves(said: tuple[Condition, ...]) -> bool:
@@ -540,20 +541,20 @@ def _serves(said: tuple[Condition, ...]) -> bool:
 
 
 def _refused_after(effects: Effects[Any], refusal: ExternalError | NotYet) -> ExternalError | NotYet:
-    """What is shown of the rest is seen by the next look, which comes soon."""
+    """The refusal after a part was written. The next reconcile comes soon and reports the rest."""
     if isinstance(refusal, NotYet):
-        words = f"{effects.message}. The rest waits: {refusal.message}"
+        words = f"{effects.message}. The rest of the change waits: {refusal.message}"
         return NotYet(words, after=min(refusal.after, LOOK_AGAIN), conditions=refusal.conditions)
-    words = f"{effects.message}. The rest is refused: {refusal.message}"
+    words = f"{effects.message}. The rest of the change was refused: {refusal.message}"
     return ExternalError(words, conditions=refusal.conditions, retry=Retry.after(LOOK_AGAIN))
 
 
 def _refused_with(
     mr: Managed, failed: AwsError, seen: Observed, refusal: ExternalError | NotYet
 ) -> ExternalError | NotYet:
-    """Neither the change nor the rest of it could be made, each for a reason of its own."""
-    rest = explain(failed, f"update {noun(mr)} {seen.name} with the rest", serving=True)
-    words = f"{_stable(refusal)}. The rest fails, too: {_stable(rest)}"
+    """The refusal of a change whose other parts failed too, for another reason."""
+    rest = explain(failed, f"update {noun(mr)} {seen.name} with the other fields", serving=True)
+    words = f"{_stable(refusal)}. The rest of the change also fails: {_stable(rest)}"
     ready = tuple(each.model_copy(update={"message": words}) for each in refusal.conditions)
     if isinstance(refusal, NotYet):
         return NotYet(words, after=refusal.after, conditions=ready)
@@ -561,7 +562,7 @@ def _refused_with(
 
 
 def _stable(error: ExternalError | NotYet) -> str:
-    """What it says, without the id of a request, which is another one each time."""
+    """The message without the request id, which differs each time."""
     return error.message.partition(" (request id: ")[0]
 
 

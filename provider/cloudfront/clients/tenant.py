@@ -1,8 +1,7 @@
-"""The external client of DistributionTenant: what the skeleton (skeleton.py) leaves to the kind.
+"""The external client of DistributionTenant: the steps that the skeleton (skeleton.py) leaves to the kind.
 
-A tenant's certificate, its DNS and its tags are looked at while it does not serve every domain, and once a
-day. Before it is created or changed, what is wrong with that is looked for, and domains of other tenants that
-are to be moved to it.
+The provider reads a tenant's certificate, DNS and tags while it does not serve every domain, and once a day.
+Before it creates or updates a tenant, it checks for problems, and for domains to move from other tenants.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ _OF_DOMAINS: Final = frozenset(
         Reason.VALIDATION_FAILED,
     }
 )
-"""Reasons for which a creation may be refused that would not be with fewer domains."""
+"""Reasons of a refused creation that may succeed with fewer domains."""
 
 
 class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
@@ -82,8 +81,8 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
     # Observe.
 
     def _absent(self, mr: Managed) -> Observation:
-        # Where the domains must lead is said beforehand: CloudFront may refuse to create the tenant until
-        # they do.
+        # Report the DNS records before the creation: CloudFront may refuse to create the tenant until DNS
+        # leads the domains to it.
         asked = self._asked(mr, desired.held, str(mr.external_name))
         group = self._dns.group(mr, asked.connection_group_id) if asked.domains else group_look.UNKNOWN
         request = asked.certificate_request
@@ -101,11 +100,11 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
     def _news(self, mr: Managed, shown: Shown) -> str:
         return ". ".join(filter(None, (super()._news(mr, shown), _led_away(mr, shown))))
 
-    # What it should be.
+    # Desired state.
 
     def _held(self, mr: Managed, asked: Tenant, seen: ObservedTenant) -> Tenant:
-        """Where the spec leaves it open, a tenant is as it is; but not as it is for a deletion that ended, as
-        its resource was applied again."""
+        """If the spec does not set `enabled`, the tenant keeps its value. An exception is a tenant that the
+        provider disabled for a deletion whose resource was then applied again: it is enabled."""
         if asked.enabled is None and not seen.enabled and self._memory.disabled_by_any(seen.id):
             return replace(asked, enabled=True)
         return asked
@@ -140,7 +139,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         try:
             return certificate_look.look(mr, asked, seen, self._cloudfront, self._memory, deep=deep)
         except AwsError as error:
-            raise self._explained(mr, error, f"look at the certificate of tenant {seen.name}") from error
+            raise self._explained(mr, error, f"get the certificate of tenant {seen.name}") from error
 
     def _show(
         self, mr: Managed, state: Assessment, *, served: bool, written: bool, ineffective: bool
@@ -163,7 +162,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
 
     def _check_creation(self, mr: Managed, asked: Tenant) -> tuple[Tenant, str]:
         passed = self._checks.creation(mr, asked)
-        # Other tenants' domains are moved once there is something to move them to.
+        # Domains of other tenants are moved once this tenant exists.
         own = (asked.domains or frozenset()) - passed.moves.sources.keys()
         return replace(asked, domains=own), passed.unchecked
 
@@ -178,8 +177,8 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
     def _less_to_create(
         self, mr: Managed, asked: Tenant, refusal: ExternalError | NotYet
     ) -> tuple[Tenant, str] | None:
-        """A domain that is refused must not keep dark what was served before: it is asked for once the tenant
-        is there, and refused alone."""
+        """Without the refused domains: they must not keep the tenant from serving the domains that it served
+        before. Once the tenant exists, an update adds them, and only that is refused."""
         had = self._had(mr, asked) if _about_domains(refusal) else frozenset()
         if not had:
             return None
@@ -187,17 +186,17 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         return less, conditions.named(sorted((asked.domains or frozenset()) - had))
 
     def _had(self, mr: Managed, asked: Tenant) -> frozenset[str]:
-        """Those of the domains that this resource or its namespace served before and nobody else has by now;
-        none where it is all."""
+        """The domains that this resource or its namespace served before and that no one else has now; none if
+        that is all of them."""
         wanted = asked.domains or frozenset()
         had = self._keeper.held(mr, wanted) | (wanted & observed.domains_in(mr.at_provider))
         left = had - self._checks.had_by_others(mr, asked, had) if had else had
         return frozenset() if left == wanted else left
 
     def _ends_soon(self, mr: Managed, asked: Tenant, seen: ObservedTenant | None) -> bool:
-        """A tenant of this namespace that has one of the domains is being deleted, as after a change of
-        isolation, and nothing holds that. What its status says decides about the pace only; where a deletion
-        is held, waiting.py wakes those that wait for its domains."""
+        """A tenant of this namespace that has one of the domains is being deleted, for example after a change
+        of isolation, and its deletion proceeds. Its status is not proof, but only the retry delay depends on
+        it. After a deletion that was on hold, waiting.py wakes the resources that wait for its domains."""
         lacking = (asked.domains or frozenset()) - (seen.domains.keys() if seen else set())
         namespace = namespace_of(mr)
         going = (each for each in self._with.everyone() if each.deleted and namespace_of(each) == namespace)
@@ -224,7 +223,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
     def _parts(self, mr: Managed, state: Assessment) -> Iterable[Assessment]:
         added = (state.todo.target.domains or frozenset()) - state.seen.domains.keys()
         others = self._checks.had_by_others(mr, state.todo.target, added, state.seen) if added else added
-        # First all that nobody else is known to have, then those that were this namespace's before.
+        # First all domains that no one else is known to have, then those that this namespace had before.
         adding = [added - others] if others else []
         adding.append(self._keeper.held(mr, added - others))
         for part in parts.of(state.todo, state.seen, adding):
@@ -234,7 +233,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
 
     def _wrote(self, mr: Managed, state: Assessment, effects: Effects[ObservedTenant]) -> None:
         if effects.requested:
-            # Whatever comes after it: AWS counts it.
+            # Note it whatever follows: AWS counts the request.
             self._note_request(mr, 1 + (state.certificate.requests if state.certificate else 0))
 
     def _note_request(self, mr: Managed, requests: int) -> None:
@@ -244,7 +243,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         again = super()._look_again(mr, before)
         if again.request is None:
             return again
-        # The request may have been what moved the tenant, its answer lost: each one sent may open another.
+        # The lost answer may have been the request's, which changed the tenant: do not request twice.
         certificate = self._look_at_certificate(mr, before.asked, again.seen, deep=False)
         return self._assess_again(mr, replace(before, certificate=certificate), again.seen)
 
@@ -278,18 +277,18 @@ def _about_domains(refusal: ExternalError | NotYet) -> bool:
 
 
 def _requesting(request: Request | None, domains: frozenset[str]) -> Request | None:
-    """The same for fewer domains."""
+    """The certificate request for fewer domains."""
     if request and request.primary_domain not in domains:
         return replace(request, primary_domain=None)
     return request
 
 
 def _led_away(mr: Managed, shown: Shown) -> str:
-    """Somebody changed the DNS of a domain that led here; it is told once."""
+    """The message about domains that DNS led to CloudFront before and no longer does; it appears once."""
     lost = dns_instructions.lost(mr.status, shown.status)
     if not lost:
         return ""
     return (
-        f"DNS does not lead {conditions.named(lost)} to CloudFront any more, so no visitor gets there. Make "
-        "the records of status.dnsInstructions again"
+        f"DNS no longer leads {conditions.named(lost)} to CloudFront, so visitors do not get there. "
+        "Create the records of status.dnsInstructions again"
     )

@@ -1,3 +1,3 @@
-"""The domains of a tenant: where DNS must lead them, whether it does, and moves between tenants.
+"""The domains of a tenant: the DNS records that they need, whether those exist, and moves between tenants.
 
-Domains that are kept for a namespace are in `safety/`; who has a domain that AWS refuses is in `checks/`."""
+Domains that are kept for a namespace are in `safety/`; `checks/` finds who has a domain that AWS refuses."""

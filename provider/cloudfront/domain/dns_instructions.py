@@ -1,9 +1,9 @@
 """The DNS records that lead a tenant's domains to CloudFront, ready to paste (pure).
 
-Below the top of a zone a CNAME to the routing endpoint; at the top, where DNS allows none, the zone
-provider's own alias, with a TXT record by which CloudFront sees where it leads (CloudFront Developer Guide,
-"Request certificates for your CloudFront distribution tenant" and "Multi-tenant distribution: how it
-works"). Where a zone begins is known to DNS alone; a name of two labels is taken for the top of one.
+Below the apex of a zone, this is a CNAME to the routing endpoint. At the apex, DNS allows no CNAME: there it
+is the DNS provider's alias record, with a TXT record that proves to CloudFront where the alias leads
+(CloudFront Developer Guide, "Request certificates for your CloudFront distribution tenant" and "Multi-tenant
+distribution: how it works"). Only DNS knows where a zone begins, so a name of two labels counts as an apex.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ UNKNOWN: Final[State] = lambda _: RecordState.UNKNOWN  # noqa: E731 - a value of
 
 
 def records(domains: Iterable[str], endpoint: str, state: State = UNKNOWN) -> tuple[DnsInstruction, ...]:
-    """The records of each domain, sorted by name; `state` says of each whether it is in place."""
+    """The records of each domain, sorted by name, each with its state from `state`."""
     wanted = (record for domain in sorted(domains) for record in _of(domain, endpoint))
     return tuple(record.model_copy(update={"state": state(record)}) for record in wanted)
 
 
 def stored(status: Mapping[str, Any]) -> State:
-    """The states that were last written down; Unknown for a record that was not there or was another."""
+    """The states in the stored status; Unknown for a record that it does not contain or that differs."""
     known = {
         (item["type"], item["name"], item["value"]): RecordState(item.get("state") or RecordState.UNKNOWN)
         for item in status.get("dnsInstructions") or ()
@@ -56,7 +56,7 @@ def stored(status: Mapping[str, Any]) -> State:
 
 
 def told(verdicts: Mapping[str, DnsVerdict]) -> State:
-    """The states by VerifyDnsConfiguration, which speaks of domains and not of records."""
+    """The states from VerifyDnsConfiguration, which reports domains, not records."""
 
     def state(record: DnsInstruction) -> RecordState:
         verdict = verdicts.get(record.name.removeprefix(f"{CHALLENGE}."))
@@ -66,35 +66,35 @@ def told(verdicts: Mapping[str, DnsVerdict]) -> State:
 
 
 def unseen(refusal: AwsError) -> str:
-    """What is said of records that may not be looked at."""
+    """The message when the provider may not check the records."""
     return (
-        f"{DNS_UNSEEN}{str(refusal).rstrip('.')}. {PERMIT}. Looked at again within an hour; at once where "
-        f"the annotation {RECONCILE_REQUESTED_AT} is set to anything new."
+        f"{DNS_UNSEEN}{str(refusal).rstrip('.')}. {PERMIT}. The provider checks again within an hour, "
+        f"or at once when you set the annotation {RECONCILE_REQUESTED_AT} to a new value."
     )
 
 
 def stored_unseen(said: str) -> str:
-    """The same as it was last written down in a message; empty where it was not."""
+    """That part of a stored message; empty if the message has none."""
     _, found, rest = said.partition(DNS_UNSEEN)
     return found + rest
 
 
 def nowhere(refused: str) -> str:
-    """What is said where it may not be looked at where the domains must lead."""
+    """The message when the provider may not read the connection group, which has the routing endpoint."""
     return (
-        f"Where the domains must lead is not known, so status.dnsInstructions has no records: "
-        f"{refused.rstrip('.')}. {PERMIT}. Looked at again by itself."
+        f"The routing endpoint is not known, so status.dnsInstructions has no records: "
+        f"{refused.rstrip('.')}. {PERMIT}. The provider retries."
     )
 
 
 def all_present(status: Mapping[str, Any]) -> bool:
-    """Every record that was written down is in place."""
+    """Every record in the stored status is present."""
     states = [item.get("state") for item in status.get("dnsInstructions") or ()]
     return bool(states) and set(states) == {RecordState.PRESENT.value}
 
 
 def lost(status: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, ...]:
-    """The domains that led to CloudFront by the one status and do not by the other."""
+    """The domains that DNS led to CloudFront in the one status and does not in the other."""
     led, leads_not = _in_state(status, RecordState.PRESENT), (RecordState.MISSING, RecordState.WRONG)
     return tuple(sorted(led & _in_state(now, *leads_not)))
 
@@ -123,7 +123,7 @@ def _state(record: DnsInstruction, verdict: DnsVerdict) -> RecordState:
     if verdict.status != "invalid-configuration":
         return RecordState.UNKNOWN
     if CHALLENGE in verdict.reason and record.purpose is RecordPurpose.ROUTING:
-        # The alias leads here; what is missing is its proof.
+        # The alias leads here; only its TXT record is missing.
         return RecordState.PRESENT
     elsewhere = _ELSEWHERE.search(verdict.reason)
     there = elsewhere is not None and elsewhere["target"].lower() != record.value

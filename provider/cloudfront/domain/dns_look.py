@@ -1,4 +1,4 @@
-"""Looking at where a tenant's domains must lead, whether that serves, and whether they do."""
+"""Reads a tenant's connection group, and checks whether DNS leads the tenant's domains to it."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ class Records:
     """The records of a tenant."""
 
     state: State = dns_instructions.UNKNOWN
-    """Whether one is in place, as far as is known."""
+    """The last known state of each record."""
     unseen: str = ""
-    """Why that may not be looked at, as dns_instructions.unseen tells it."""
+    """Why the provider may not check them; see dns_instructions.unseen."""
 
 
 _NO_RECORDS: Final = Records()
 
 
 def unseen(group: GroupLook, records: Records = _NO_RECORDS) -> str:
-    """What may not be looked at of where the domains lead."""
+    """The message about what the provider may not read; empty if there is nothing to report."""
     if group.refused and group.endpoint is None:
         return dns_instructions.nowhere(group.refused)
     return records.unseen
@@ -49,15 +49,15 @@ def unseen(group: GroupLook, records: Records = _NO_RECORDS) -> str:
 
 @dataclass(frozen=True)
 class DnsLook:
-    """A tenant is managed all the same where a look fails: that is told to the log, and a permission that
-    lacks to whoever reads the resource."""
+    """Reads connection groups and checks DNS. A failure does not stop the reconcile: the provider logs it,
+    and shows a missing permission in the condition DNSReady."""
 
     cloudfront: CloudFront
     memory: Memory
 
     def group(self, mr: Managed, group: str | None) -> GroupLook:
-        """The connection group of a tenant, or the account's default one where none is named, of which the
-        routing endpoint alone is told."""
+        """The connection group of a tenant. If the tenant names none, it is the account's default group, with
+        the routing endpoint only."""
         look = self.memory.group(group or "", self._read)
         if group is None:
             return GroupLook(endpoint=look.endpoint, refused=look.refused)
@@ -66,12 +66,12 @@ class DnsLook:
         return replace(look, endpoint=look.endpoint or known)
 
     def records(self, mr: Managed, seen: ObservedTenant, *, moving: bool) -> Records:
-        """Whether the records are in place: by CloudFront where a look is due, else as written down. Nobody
-        looks at those of a tenant that is `moving`.
+        """The states of the records: from CloudFront if a check is due, else from the stored status. A tenant
+        that is `moving`, as an update is written or due, is not checked.
 
-        Looked at when the tenant is rolled out, then every five minutes while a domain is not served, else
-        every ten minutes or as often as a tenth of the pace allows, at least every hour while a record is not
-        in place; and at once when somebody asks.
+        The provider checks when the tenant is rolled out, then every five minutes while a domain is not
+        served. Otherwise it checks every ten minutes, or as often as a tenth of the allowed call rate
+        permits, but at least every hour while a record is not present. On request, it checks at once.
         """
         stored = Records(dns_instructions.stored(mr.status), _unseen(mr))
         if moving or not seen.deployed or not self._due(mr, seen, refused=bool(stored.unseen)):
@@ -79,12 +79,12 @@ class DnsLook:
         try:
             return Records(dns_instructions.told(self.cloudfront.verify_dns(seen.id)))
         except AwsError as error:
-            _log.warning("cannot verify the DNS", tenant=seen.name, error=str(error))
+            _log.warning("cannot verify DNS", tenant=seen.name, error=str(error))
             return replace(stored, unseen=dns_instructions.unseen(error)) if error.not_permitted else stored
 
     def _due(self, mr: Managed, seen: ObservedTenant, *, refused: bool) -> bool:
         instructions = mr.status.get("dnsInstructions") or ()
-        # A refusal is an answer, too: a restart is no reason to ask at once for all of them.
+        # A refusal is an answer too: after a restart, the provider need not ask for all tenants at once.
         never = not refused and all(item.get("state") == "Unknown" for item in instructions)
         if is_requested(mr):
             return self.memory.verification_due(mr.uid, 0.0, never=never)
@@ -97,13 +97,13 @@ class DnsLook:
         try:
             seen = self.cloudfront.get_group(group) if group else self.cloudfront.default_group()
         except AwsError as error:
-            _log.warning("cannot look at the connection group", connection_group=group, error=str(error))
+            _log.warning("cannot read the connection group", connection_group=group, error=str(error))
             return group_look.failed(before, error)
         if seen is None:
             return before
         look = group_look.of(seen)
         if seen.id != group:
-            # Its tenants name it by its id.
+            # Tenants refer to it by its id.
             self.memory.note_group(seen.id, look)
         return look
 

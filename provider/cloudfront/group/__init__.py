@@ -1,3 +1,4 @@
-"""One connection group: plan, actions, report, and whether tenants use it.
+"""Connection groups: plan, actions, report, and whether tenants use a group.
 
-Its values are in `state/group.py`, what its tenants see of it in `account/group_look.py`."""
+The data types are in `state/group.py`. What tenants need to know of their group is in
+`account/group_look.py`."""

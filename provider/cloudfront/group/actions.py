@@ -1,4 +1,4 @@
-"""What can be done to a connection group: the words of a plan, and the call that each stands for."""
+"""The actions on a connection group. A plan consists of these; each makes one call to CloudFront."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class UpdateGroup:
     group: Group
     changes: tuple[FieldDiff, ...]
     emptied: bool = False
-    """Its Anycast list is taken away."""
+    """The update removes its Anycast list."""
 
     def __str__(self) -> str:
         told = ", ".join(f"{each.field} {each.observed} → {each.desired}" for each in self.changes)
@@ -50,13 +50,15 @@ class UpdateGroup:
 
 @dataclass(frozen=True)
 class SwitchGroup:
-    """UpdateConnectionGroup of Enabled; where AWS wants more said, with the group as CloudFront has it. It is
-    disabled so as to be deleted, and enabled when a tenant turns up in it meanwhile."""
+    """UpdateConnectionGroup with Enabled and, if AWS requires more members, the observed group.
+
+    The provider disables a group to delete it, and enables it again if a tenant appears in it meanwhile.
+    """
 
     id: str
     name: str
     ways: tuple[tuple[Said, Group], ...]
-    """The updates to try, in this order, until AWS takes one."""
+    """The updates to try, in this order, until AWS accepts one."""
     enabled: bool = False
 
     def __str__(self) -> str:

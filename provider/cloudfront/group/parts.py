@@ -1,7 +1,7 @@
-"""What can be made of a change of a group while another part of it is refused (pure).
+"""The parts of a group's change that the provider can write while AWS refuses another part (pure).
 
-As for tenants (tenant/parts.py). What AWS may refuse of a group is an Anycast list that is not there, and to
-disable one that has tenants; neither holds up the other.
+It works as for tenants (tenant/parts.py). AWS may refuse an Anycast list that does not exist, or to disable
+a group that has tenants; neither blocks the other.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ __all__ = ["of"]
 
 
 def of(whole: Diff[Group], seen: ObservedGroup) -> Iterator[Diff[Group]]:
-    """Smaller changes: all but the Anycast list; to disable it, and nothing else; all but that.
+    """Smaller changes: all except the Anycast list; only the disabling; all except the disabling.
 
     Args:
-        whole: the change that was refused, or of which a part was.
-        seen: the group as it is now.
+        whole: the change that AWS or a check refused, in whole or in part.
+        seen: the observed group.
     """
     target = whole.target
     disabling = Group(

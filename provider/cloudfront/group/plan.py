@@ -1,6 +1,6 @@
-"""From what is asked of a connection group and what is there to what is to be done (pure).
+"""Plans the actions that lead from the observed connection group to the desired one (pure).
 
-As for tenants, but smaller: every field is one value.
+It works as for tenants, but is smaller: every field is a single value.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ GroupState = Assessed[Group, ObservedGroup]
 
 
 def assess(mr: Managed, asked: Group, seen: ObservedGroup, default: DriftPolicy) -> GroupState:
-    """Compare. `default` is the drift policy of resources that say none."""
+    """Compare the desired and the observed group. `default` is the policy of resources that set none."""
     applied = records.read(mr.status, group_state.FIELDS)
     todo, drift, pending = told_apart(
         mr, asked, applied, default, lambda ignored: compare(_target(asked, applied, seen, ignored), seen)
@@ -36,20 +36,20 @@ def assess(mr: Managed, asked: Group, seen: ObservedGroup, default: DriftPolicy)
 
 
 def converge(todo: Diff[Group], seen: ObservedGroup) -> tuple[Action, ...]:
-    """Bring a group to what it should be. Empty when it is."""
+    """Plan the update of a group to the desired state; empty if nothing differs."""
     emptied = seen.anycast_ip_list_id is not None and todo.target.anycast_ip_list_id is None
     update = (UpdateGroup(seen.id, todo.target, todo.fields, emptied),) if todo.fields else ()
     return with_tags(update, todo, seen)
 
 
 def remove(seen: ObservedGroup, *, refused: bool = False, said: Said = Said.NOTHING) -> tuple[Action, ...]:
-    """Disable it where it is enabled, and delete it at once, which CloudFront may refuse until the change is
-    rolled out.
+    """Plan the deletion of a group: disable it if it is enabled, and delete it at once. CloudFront may refuse
+    the deletion until the change is rolled out.
 
     Args:
-        seen: the group.
-        refused: the deletion of this version was tried and refused, so that the roll-out is waited for.
-        said: what AWS was told when it last took a disabling.
+        seen: the observed group.
+        refused: CloudFront refused to delete this version, so the plan waits for the roll-out.
+        said: the form of the last disabling request that AWS accepted.
     """
     if refused and not seen.deployed:
         return (Wait(waiting(seen)),)
@@ -60,17 +60,17 @@ def remove(seen: ObservedGroup, *, refused: bool = False, said: Said = Said.NOTH
 
 
 def waiting(seen: ObservedGroup) -> str:
-    """Nothing can be done for its deletion until it is rolled out, in words."""
-    return f"connection group {seen.name} waits for CloudFront before deleting it"
+    """The message while the deletion waits for the roll-out."""
+    return f"waiting for CloudFront before deleting connection group {seen.name}"
 
 
 def enable_again(seen: ObservedGroup, said: Said) -> tuple[Action, ...]:
-    """Take a disabling back."""
+    """Plan to enable a group that the provider disabled for its deletion."""
     return (SwitchGroup(seen.id, seen.name, _ways(seen, said, enabled=True), enabled=True),)
 
 
 def _ways(seen: ObservedGroup, said: Said, *, enabled: bool) -> tuple[tuple[Said, Group], ...]:
-    """A group has no parent, so that there are two ways."""
+    """The two forms of the request; a group has no parent, so there is no third."""
     forms = {
         Said.NOTHING: Group(seen.name, enabled=enabled),
         Said.EVERYTHING: Group(seen.name, seen.ipv6_enabled, seen.anycast_ip_list_id, enabled),
@@ -105,7 +105,7 @@ def _tags(asked: Group, applied: Applied, seen: ObservedGroup, ignored: frozense
 
 
 def compare(target: Group, seen: ObservedGroup) -> Diff[Group]:
-    """Compare the group as it should be, whole, with what is there."""
+    """Compare the complete desired group with the observed one."""
     fields = tuple(_fields(target, seen))
     if target.tags is None or seen.tags is None:
         return Diff(target, fields)

@@ -1,4 +1,4 @@
-"""What is shown of a connection group on its managed resource (pure)."""
+"""The conditions and status of a connection group's managed resource (pure)."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from provider.cloudfront.state import group as group_state
 __all__ = ["absent", "show"]
 
 _MOST_TOLD: Final = 100
-"""All fields, with as many tags as there may be."""
+"""Enough for all fields and the maximum number of tags."""
 
 
 def show(
     state: GroupState, *, served: bool, written: bool = False, ineffective: bool = False, frozen: str = ""
 ) -> Shown:
-    """Show a group.
+    """Report a group.
 
     Args:
         state: the group.
-        served: it was Ready when it was last told of.
-        written: it was created or changed just now.
-        ineffective: the same update was made twice and changed nothing.
-        frozen: what forbids every write, in words.
+        served: it was Ready at the last reconcile.
+        written: it was just created or updated.
+        ineffective: the provider sent the same update twice and nothing changed.
+        frozen: why writes are frozen, for messages.
     """
     seen, differing = state.seen, told((*state.drift, *state.pending), _MOST_TOLD)
     drift, left = bool(state.drift), state.left
@@ -51,20 +51,22 @@ def show(
 
 
 def absent() -> tuple[Condition, ...]:
-    """What is known before the group exists."""
-    words = "The connection group does not exist yet. Ready and Synced say what it waits for."
+    """The conditions before the group exists."""
+    words = "The connection group does not exist yet. Ready and Synced show what it waits for."
     return (condition(TenantConditionType.DEPLOYED, DeployedReason.CREATING, words),)
 
 
 def _ready(state: GroupState, *, served: bool) -> Condition:
     seen = state.seen
     if not seen.enabled and state.asked.enabled is False:
-        words = "The group is disabled, as spec.forProvider.enabled asks. Set it to true to have it serve."
+        words = (
+            "The group is disabled because spec.forProvider.enabled is false; set it to true to enable it."
+        )
         return not_ready(TenantReadyReason.DISABLED, words)
     if not seen.enabled:
-        words = "The group is disabled in AWS. Set spec.forProvider.enabled to true to have it enabled."
+        words = "The group is disabled in AWS. Set spec.forProvider.enabled to true to enable it."
         return not_ready(TenantReadyReason.DISABLED, words)
     if not seen.deployed and not served:
-        words = f"CloudFront is rolling the connection group out, which takes some minutes. {NOBODY}"
+        words = f"CloudFront is rolling out the connection group, which takes some minutes. {NOBODY}"
         return not_ready(TenantReadyReason.DEPLOYING, words)
     return available()

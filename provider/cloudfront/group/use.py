@@ -1,12 +1,14 @@
-"""Whether a connection group that is to be deleted has tenants: they would be served no more once it is
-disabled, and whether AWS refuses that is not published. So AWS is not relied on for it.
+"""Whether tenants use a connection group.
 
-    AWS lists a tenant ─────────────────▶ wait        a cached resource asks for the group ──▶ wait
-    AWS does not tell ──▶ DeletionHeld, until somebody confirms
-    neither ──▶ a second look after a pause, as a list may lag behind a new tenant ──▶ disable
+CloudFront stops serving a group's tenants once the group is disabled. AWS does not document whether it
+refuses to disable a group that has tenants, so the provider checks that itself before a deletion:
 
-Status proves nothing, and anybody may write a spec in a namespace of theirs: of another namespace's resource
-it counts what AWS says of its tenant.
+    AWS lists a tenant ─────────────────▶ wait        a cached resource names the group ──▶ wait
+    AWS does not answer ──▶ DeletionHeld, until a user confirms
+    neither ──▶ a second check after a pause, as a list may lag behind a new tenant ──▶ disable
+
+A status proves nothing, and users may write any spec in their own namespaces. For a resource of another
+namespace, only what AWS says about its tenant counts.
 """
 
 from __future__ import annotations
@@ -49,15 +51,15 @@ _TOLD: Final = 5
 _MOST_LOOKS: Final = 20
 _HELD_SECONDS: Final = 60.0
 _NAME: Final = re.compile(r"[A-Za-z0-9][\w.:/-]{1,255}", re.ASCII)
-"""What may name a tenant; anything else would make another request, or one that fails whenever it is made."""
+"""A tenant's name or id. Anything else would make a different request, or one that always fails."""
 
 
 def users(mr: Managed, group: ObservedGroup, having: Context) -> str:
-    """Whose tenants use the group, in words; empty where nobody's are known to.
+    """The tenants that use the group, for a message; empty if none is known.
 
     Raises:
-        NotYet: AWS does not tell, and nobody has confirmed.
-        ExternalError: AWS takes no requests for the moment.
+        NotYet: AWS does not list the tenants, and no user has confirmed the deletion.
+        ExternalError: AWS is throttling requests.
     """
     if listed := _listed(mr, group, having):
         return _told(mr, {each.name for each in listed}, having)
@@ -69,45 +71,50 @@ def users(mr: Managed, group: ObservedGroup, having: Context) -> str:
 
 
 def check_known(mr: Managed, group: ObservedGroup, having: Context, *, used: bool) -> None:
-    """A group without tenants has been seen so for a while, where it would be disabled.
+    """Check that an enabled group has had no tenants for a while, before it is disabled.
 
     Raises:
-        NotYet: a second look has to be taken.
+        NotYet: a second check is due later.
     """
     left = having.memory.unused(mr.uid, group.id, used=used)
     if not used and group.enabled and left:
-        raise waiting(group, "for a second look at its tenants", left)
+        raise waiting(group, "for a second check of its tenants", left)
 
 
 def check_taking(mr: Managed, group: ObservedGroup, having: Context) -> None:
-    """A group that is nobody's is about to be taken over, and could be disabled then: no namespace takes one
-    in which others, or nobody it knows, have tenants. Cluster-scoped resources are the platform's.
+    """Check that a resource may adopt a group without an owner, which it could disable afterwards.
+
+    A namespaced resource may not adopt a group with tenants of other namespaces or of unknown owners.
+    Cluster-scoped resources belong to the platform team, and may.
 
     Raises:
-        NotYet, ExternalError: it has such tenants, or AWS does not tell.
+        NotYet, ExternalError: the group has such tenants, or AWS does not list them.
     """
     if has_others(mr, group, having):
         raise not_taken(mr, group, having)
 
 
 def not_taken(mr: Managed, group: ObservedGroup, having: Context) -> ExternalError:
-    """A group is not taken over, as others have tenants in it."""
+    """The error for a group that cannot be adopted because others have tenants in it."""
     tag = f"tag {identity.OWNER_TAG} to {identity.owner_of(mr, having.installation, group.name)}"
     return guards.invalid(
-        f"connection group {group.name} ({group.id}) is not taken over, as tenants are in it that this "
-        "namespace does not have. Use it by its id without a ConnectionGroup; or have an administrator "
-        f"set its {tag} in AWS",
+        f"connection group {group.name} ({group.id}) cannot be adopted: it has tenants that do not "
+        "belong to this namespace. Use the group by its id without a ConnectionGroup, or ask an "
+        f"administrator to set its {tag} in AWS",
         Reason.ADOPTION_REFUSED,
     )
 
 
 def check_change(mr: Managed, state: GroupState, having: Context) -> None:
-    """A group is about to be changed. As for its deletion, tenants of others keep what they have of it: they
-    may have come after it was taken over. What status says was written before does not matter. A group is
-    disabled after a second look only, as for a deletion: a list may lag behind a new tenant.
+    """Check that an update takes nothing from tenants of other owners.
+
+    Such tenants may have joined the group after it was adopted. What status says was written before does not
+    matter. A group is disabled only after a second check, as for a deletion: a list may lag behind a new
+    tenant.
 
     Raises:
-        NotYet, ExternalError: it has such tenants, or AWS does not tell, or a second look has to be taken.
+        NotYet, ExternalError: the group has such tenants, or AWS does not list them, or a second check is due
+            later.
     """
     group, target = state.seen, state.todo.target
     less = {
@@ -116,32 +123,32 @@ def check_change(mr: Managed, state: GroupState, having: Context) -> None:
         "anycastIpListId": group.anycast_ip_list_id != target.anycast_ip_list_id,
     }
     taken = ", ".join(f"spec.forProvider.{field}" for field, goes in less.items() if goes)
-    others = bool(taken) and has_others(mr, group, having, f"before {taken} is changed")
+    others = bool(taken) and has_others(mr, group, having, f"before changing {taken}")
     second_look = less["enabled"] and identity.namespace_of(mr)
     left = having.memory.unused(mr.uid, group.id, used=others or not second_look)
     if others:
         raise guards.invalid(
-            f"{taken} of connection group {group.name} ({group.id}) is not changed, as "
-            "tenants are in it that this namespace does not have. Leave it as it is; or have an "
-            "administrator move them",
+            f"{taken} of connection group {group.name} ({group.id}) cannot be changed: "
+            "the group has tenants that do not belong to this namespace. Undo the change in the spec, or "
+            "ask an administrator to move those tenants",
             serving=True,
         )
     if second_look and left:
-        words = f"connection group {group.name} is disabled after a second look at its tenants"
+        words = f"connection group {group.name} will be disabled after a second check of its tenants"
         raise NotYet(words, after=left)
 
 
 def disables(state: GroupState) -> bool:
-    """The group serves, and is to serve no more."""
+    """The update disables an enabled group."""
     return state.seen.enabled and not state.todo.target.enabled
 
 
-def has_others(
-    mr: Managed, group: ObservedGroup, having: Context, when: str = "before it is taken over"
-) -> bool:
-    """By the records of names, which cost no call, and for a few by their tags. A list may lag behind a new
-    tenant, so those of cached resources that name the group are looked at, too. Cluster-scoped resources are
-    the platform's, which decides for everybody."""
+def has_others(mr: Managed, group: ObservedGroup, having: Context, when: str = "before adopting it") -> bool:
+    """Whether the group has tenants that this namespace does not own.
+
+    The records of names answer that without a call; for a few tenants the provider reads their tags. A list
+    may lag behind a new tenant, so it also reads the tenants of cached resources that name the group. It is
+    always False for cluster-scoped resources: they belong to the platform team, which decides for all."""
     own, unknown = identity.namespace_of(mr), []
     if not own:
         return False
@@ -157,7 +164,7 @@ def has_others(
         unlisted = (_in_group(mr, each, group, having) for each in others)
         return any(_is_others(mr, each, having) for each in unlisted if each is not None)
     except AwsError as error:
-        what = f"see whose tenants are in connection group {group.name}, {when}"
+        what = f"read the owners of the tenants in connection group {group.name} {when}"
         raise explain(error, what, serving=conditions.was_ready(mr)) from error
 
 
@@ -176,7 +183,7 @@ def _is_others(mr: Managed, tenant: ObservedTenant, having: Context) -> bool:
 
 
 def waiting(group: ObservedGroup, what: str, seconds: float = LOOK_AGAIN) -> NotYet:
-    """The deletion of the group waits."""
+    """The error while the deletion of the group waits."""
     words = f"connection group {group.name} waits {what}"
     return NotYet(words, after=seconds, conditions=conditions.removing("connection group", group))
 
@@ -190,33 +197,39 @@ def _listed(mr: Managed, group: ObservedGroup, having: Context) -> tuple[Observe
             raise explain(error, what, serving=conditions.was_ready(mr)) from error
         if group.enabled and not guards.is_confirmed(mr):
             raise _held(mr, group, error) from error
-        # What is disabled serves nobody, and CloudFront itself keeps a group that has tenants.
-        _log.warning("cannot list tenants", connection_group=group.name, error=str(error))
+        # A disabled group serves no visitors, and CloudFront refuses to delete a group that has tenants.
+        _log.warning(
+            "cannot list the tenants of the connection group", connection_group=group.name, error=str(error)
+        )
         return ()
 
 
 def _held(mr: Managed, group: ObservedGroup, error: AwsError) -> NotYet:
     denied = error.verdict.reason is Reason.ACCESS_DENIED
     words = (
-        f"connection group {group.name} is kept, as AWS does not tell whether it has tenants: {error}. "
-        f"{'Permit cloudfront:ListDistributionTenants. ' if denied else ''}If no tenant uses it, set the "
-        f"annotation {guards.CONFIRM_ANNOTATION} to {guards.token_of(mr)}, and it is deleted all the same"
+        f"connection group {group.name} is not deleted, because the provider cannot tell whether it has "
+        f"tenants: {error}. {'Allow cloudfront:ListDistributionTenants. ' if denied else ''}If no tenant uses"
+        f" it, set the annotation {guards.CONFIRM_ANNOTATION} to {guards.token_of(mr)} to delete it anyway"
     )
     held = not_ready(Reason.DELETION_HELD, words)
-    # One that is gone is seen to be at the next look.
+    # If the group is gone, the next reconcile observes that.
     after = LOOK_AGAIN if error.absent else _HELD_SECONDS
     return NotYet(words, after=after, conditions=(*conditions.removing("connection group", group), held))
 
 
 def _told(mr: Managed, names: set[str], having: Context) -> str:
     if having.memory.is_news(mr.uid, "tenants", frozenset(names)):
-        _log.info("waits for its tenants", connection_group=mr.external_name, tenants=sorted(names))
+        _log.info(
+            "deletion waits for the tenants of the connection group",
+            connection_group=mr.external_name,
+            tenants=sorted(names),
+        )
     return disclosure.named_tenants(mr, names, having.everyone())
 
 
 def _askers(mr: Managed, group: ObservedGroup, having: Context) -> tuple[list[Managed], list[Managed]]:
-    """The cached resources that name the group: those whose spec asks for it beside it, and others, the
-    newest first, as it is those that a list may not show yet. No more others than can be looked at."""
+    """The cached resources that name the group: those of its own namespace whose spec names it, and others.
+    The others are the newest ones, which a list may not show yet; at most as many as the provider reads."""
     mine, others = [], []
     for each in having.everyone():
         asks = _asked(each) in (group.id, group.arn, group.name)
@@ -234,7 +247,7 @@ def _asked(mr: Managed) -> Any:
 
 
 def _in_group(mr: Managed, other: Managed, group: ObservedGroup, having: Context) -> ObservedTenant | None:
-    """Another resource's tenant that AWS says is in the group."""
+    """The tenant of another resource, if AWS says that it is in the group."""
     name = str(other.at_provider.get("id") or other.external_name or other.name)
     if not _NAME.fullmatch(name):
         return None
@@ -242,7 +255,7 @@ def _in_group(mr: Managed, other: Managed, group: ObservedGroup, having: Context
         seen = having.cloudfront.get_tenant(name)
     except AwsError as error:
         if error.verdict.class_ in (ErrorClass.THROTTLED, ErrorClass.WAIT):
-            what = f"look at a tenant that names connection group {group.name}"
+            what = f"get a tenant that names connection group {group.name}"
             raise explain(error, what, serving=conditions.was_ready(mr)) from error
         return None
     return seen if seen.connection_group_id == group.id else None

@@ -1,3 +1,3 @@
-"""What is the same for every kind between the look and the report: what differs, what is done, what is kept.
+"""The steps of a reconcile that all kinds share: differences, actions, conditions and the stored record.
 
-A kind's own fields are in its room; `clients/skeleton.py` puts it all in order."""
+Each kind has its own fields in its own package; `clients/skeleton.py` calls everything in order."""

@@ -1,7 +1,7 @@
-"""What a plan consists of, and doing it: a thin loop.
+"""Actions, of which a plan consists, and the loop that runs them.
 
-Each action is one call. What a call changed is in `Effects` even when a later one fails, and the next plan
-starts from what is there, so nothing has to be undone. Here are the actions that every kind has.
+Each action makes one call. `Effects` has what a call changed even if a later one fails. The next plan starts
+from the observed state, so nothing has to be undone. The actions that all kinds share are here too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from provider.cloudfront.state.observed import Observed
 __all__ = ["LOOK_AGAIN", "Action", "ActionFailed", "Effects", "Tag", "Untag", "Wait", "run", "with_tags"]
 
 LOOK_AGAIN: Final = 5.0
-"""Seconds between two looks while CloudFront rolls something out; it takes seconds to minutes."""
+"""Poll interval in seconds while CloudFront rolls out a change; that takes seconds to minutes."""
 
 Seen = TypeVar("Seen", bound=Observed)
 Way = TypeVar("Way")
@@ -28,27 +28,27 @@ Way = TypeVar("Way")
 
 @dataclass
 class Effects(Generic[Seen]):
-    """What was done so far."""
+    """The effects of the actions so far."""
 
     seen: Seen | None
-    """The external resource as the last answer has it; None before its creation and after its deletion."""
+    """The external resource as of the last answer; None before its creation and after its deletion."""
     story: list[str] = field(default_factory=list)
-    """What was done, in words, in order."""
+    """What was done, for the event, in order."""
     requested: bool = False
-    """A certificate was asked for."""
+    """A certificate was requested."""
     said: Said | None = None
-    """What AWS was told when it took the disabling."""
+    """The form of the disabling request that AWS accepted."""
 
     @property
     def there(self) -> Seen:
-        """What is there after a plan that does not delete."""
+        """The external resource after a plan that does not delete it."""
         if self.seen is None:
             raise AssertionError("the plan left no external resource")
         return self.seen
 
     @property
     def etag(self) -> str:
-        """The version that a write names."""
+        """The ETag that the next write sends."""
         return self.there.etag
 
     @property
@@ -57,24 +57,24 @@ class Effects(Generic[Seen]):
         return ", ".join(self.story)
 
     def answered(self, now: Seen) -> None:
-        """A write was answered with what is there now; its tags are as they were, as no answer has them."""
+        """Note the answer to a write. It keeps the known tags, as no answer contains them."""
         self.seen = replace(now, tags=self.there.tags)
 
     def switched(self, ways: Sequence[tuple[Said, Way]], send: Callable[[Way], Seen]) -> None:
-        """Send the first of the ways that AWS takes to say that it is enabled or disabled."""
+        """Enable or disable the external resource with the first form of the request that AWS accepts."""
         forms = dict(ways)
         self.said, now = first_taken(tuple(forms), lambda said: send(forms[said]))
         self.answered(now)
 
 
 class Action(Protocol):
-    """What can be done in one call; its string tells of it once it is done."""
+    """One call to CloudFront. Its string describes the effect, for the event."""
 
     def do(self, effects: Effects[Any], cloudfront: CloudFront) -> None:
-        """Make the call, and note in `effects` what it changed.
+        """Make the call and note its changes in `effects`.
 
         Raises:
-            AwsError: it failed.
+            AwsError: the call failed.
         """
         ...
 
@@ -87,14 +87,14 @@ class ActionFailed(Exception, Generic[Seen]):  # noqa: N818 - says what happened
         self.action = action
         self.cause = cause
         self.effects = effects
-        """What was done before."""
+        """The effects of the actions before it."""
 
 
 def run(actions: tuple[Action, ...], seen: Seen | None, cloudfront: CloudFront) -> Effects[Seen]:
-    """Do the actions in order. Each write uses the ETag of the answer before it.
+    """Run the actions in order. Each write sends the ETag of the previous answer.
 
     Raises:
-        ActionFailed: at the first call that fails; those after it were not made.
+        ActionFailed: a call failed; the calls after it were not made.
     """
     effects = Effects(seen)
     for action in actions:
@@ -143,7 +143,7 @@ class Untag:
 
 @dataclass(frozen=True)
 class Wait:
-    """Nothing can be done for the moment; look again."""
+    """Nothing can be done yet; poll again."""
 
     reason: str
 
@@ -151,12 +151,12 @@ class Wait:
         return self.reason
 
     def do(self, effects: Effects[Any], cloudfront: CloudFront) -> None:
-        """No call is made."""
+        """Make no call."""
 
 
 def with_tags(changing: tuple[Action, ...], diff: Diff[Any], seen: Observed) -> tuple[Action, ...]:
-    """A plan with what has to be done for the tags, after all else. What is taken over is marked before it is
-    changed, so that nobody else takes it meanwhile."""
+    """A plan with the changes of tags added after all else. If it writes the owner tag, tags come first, so
+    that no one else adopts the external resource meanwhile."""
     wanted, there = diff.target.tags, seen.tags
     if wanted is None or there is None:
         return changing

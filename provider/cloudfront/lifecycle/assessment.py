@@ -1,4 +1,4 @@
-"""The state of an external resource of any kind: spec, last write and AWS taken together (pure)."""
+"""The state of an external resource of any kind, from its spec, the last write and AWS (pure)."""
 
 from __future__ import annotations
 
@@ -28,40 +28,40 @@ class Assessed(Generic[Wanted, Seen]):
     """The state of one external resource."""
 
     asked: Wanted
-    """What spec.forProvider says."""
+    """The desired state, from spec.forProvider."""
     applied: Applied
     seen: Seen
     todo: Diff[Wanted]
-    """What may be brought about under the drift policy."""
+    """The differences that the drift policy allows to correct."""
     drift: tuple[FieldDiff, ...]
-    """What somebody changed behind the provider's back, as far as it is shown."""
+    """The differences that someone made in AWS, if the drift policy shows them."""
     pending: tuple[FieldDiff, ...]
-    """What the spec asks for anew."""
+    """The differences that a change of the spec caused."""
 
     @property
     def marked(self) -> bool:
-        """Its owner tag, as far as its tags are known, says that it is this resource's."""
+        """Its tags are known, and its owner tag names this resource."""
         seen, asked = self.seen.tags or {}, self.asked.tags or {}
         return OWNER_TAG in seen and seen[OWNER_TAG] == asked.get(OWNER_TAG)
 
     @property
     def differs(self) -> bool:
-        """There is something to do."""
+        """Something has to be written."""
         return bool(self.todo.all)
 
     @property
     def left(self) -> bool:
-        """The drift policy leaves the drift as it is."""
+        """The drift policy does not correct the drift."""
         return bool(self.drift) and not self.todo.all
 
     @property
     def lost(self) -> frozenset[str]:
-        """The domains that an update takes away."""
+        """The domains that the update removes."""
         return frozenset()
 
     @property
     def proven_afresh(self) -> bool:
-        """Its owner tag is read before the update, whatever was proven before."""
+        """The provider reads the owner tag before the update, even if ownership was proven before."""
         return False
 
 
@@ -72,15 +72,17 @@ def told_apart(
     default: DriftPolicy,
     compare: Callable[[frozenset[str]], Diff[Wanted]],
 ) -> tuple[Diff[Wanted], tuple[FieldDiff, ...], tuple[FieldDiff, ...]]:
-    """What may be brought about under the drift policy; the drift, as far as it is shown; and what the spec
-    asks for anew.
+    """Tell drift from changes of the spec.
+
+    Returns the differences to correct under the drift policy, the drift if the policy shows it, and the
+    differences that a change of the spec caused.
 
     Args:
         mr: the managed resource.
-        asked: what its spec says.
-        applied: what was last written.
-        default: the drift policy of resources that say none.
-        compare: how the external resource differs, but for the paths that stay as they are.
+        asked: the desired state, from its spec.
+        applied: the record of the last write.
+        default: the drift policy of resources that set none.
+        compare: compares the external resource with the desired state, except for the given paths.
     """
     ignored = frozenset(mr.spec.get("ignoreDrift") or ())
     policy = DriftPolicy(mr.spec.get("driftPolicy") or default)
@@ -93,7 +95,7 @@ def told_apart(
 
 
 def smaller(whole: Diff[Wanted], parts: Iterable[Diff[Wanted]]) -> Iterator[Diff[Wanted]]:
-    """Of the parts of a change those that change anything, and less than the whole; each once."""
+    """The parts that change something but less than the whole, without duplicates."""
     tried: list[Diff[Wanted]] = []
     for part in parts:
         if part.all and part not in tried and part.all != whole.all:
@@ -102,7 +104,7 @@ def smaller(whole: Diff[Wanted], parts: Iterable[Diff[Wanted]]) -> Iterator[Diff
 
 
 def attempt(after: Assessed[Any, Any]) -> Attempt | None:
-    """What to remember of an update; None when it left no difference."""
+    """What to remember of an update; None if it left no difference."""
     left = after.todo.all
     if not left:
         return None
@@ -111,7 +113,7 @@ def attempt(after: Assessed[Any, Any]) -> Attempt | None:
 
 
 def is_ineffective(now: Assessed[Any, Any], last: Attempt | None) -> bool:
-    """The update was made twice, and neither the spec nor the external resource moved since."""
+    """The same update was sent twice, and neither spec nor external resource has changed since."""
     current = attempt(now)
     if last is None or current is None or last.count < _TRIES:
         return False

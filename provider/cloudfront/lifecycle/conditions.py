@@ -1,4 +1,4 @@
-"""What is said of an external resource of any kind: whether it is rolled out, as asked, or going (pure)."""
+"""The conditions that all kinds share: rolled out, in sync, being deleted (pure)."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from provider.cloudfront.state.observed import Observed
 
 __all__ = [
     "INEFFECTIVE",
+    "LIFT_FREEZE",
     "NOBODY",
     "condition",
     "deployed",
@@ -32,22 +33,23 @@ __all__ = [
     "was_ready",
 ]
 
-NOBODY: Final = "Nobody needs to act."
-INEFFECTIVE: Final = "ask for what AWS has there, or have that changed in AWS"
-_UNLESS_REFUSED: Final = "Nobody needs to act, unless Ready says that AWS refuses it."
+NOBODY: Final = "No action is needed."
+INEFFECTIVE: Final = "set these fields to the values in AWS, or change the values in AWS"
+LIFT_FREEZE: Final = "Writes resume when that setting is removed"
+_UNLESS_REFUSED: Final = "No action is needed, unless Ready shows that AWS refuses it."
 _TOLD: Final = 10
 
 Reason = DeployedReason | DnsReason | InSyncReason
 
 
 def was_ready(mr: Managed) -> bool:
-    """Ready when it was last told of: what fails now is no reason to say that it does not serve."""
+    """It was Ready at the last reconcile. A failure now does not mean that it stopped serving."""
     ready = mr.condition(ConditionType.READY)
     return ready is not None and ready.status is ConditionStatus.TRUE
 
 
 def drifted(mr: Managed, said: tuple[Condition, ...]) -> str:
-    """The drift that is told of in `said` and was not before, in words."""
+    """The drift in these conditions that the resource did not report before, as a message."""
     now = next(c for c in said if c.type == TenantConditionType.IN_SYNC)
     before = mr.condition(TenantConditionType.IN_SYNC)
     if now.reason != InSyncReason.DRIFT_DETECTED:
@@ -57,14 +59,14 @@ def drifted(mr: Managed, said: tuple[Condition, ...]) -> str:
 
 
 def removing(what: str, seen: Observed) -> tuple[Condition, ...]:
-    """It is to be deleted and still there; `what` is its noun. As long as it is enabled, nothing was done
-    about that: the deletion may be held, or wait for what uses it."""
+    """The conditions while the external resource waits for its deletion; `what` is its noun. While it is
+    enabled, the deletion has not started: it may be on hold, or wait for what uses the resource."""
     if seen.enabled:
         return (deployed(seen),)
     if seen.deployed:
         return gone(what)
     words = (
-        f"{what.capitalize()} {seen.name} is being disabled; CloudFront lets it be deleted once that is "
+        f"{what.capitalize()} {seen.name} is being disabled. CloudFront allows its deletion once that is "
         f"rolled out. {NOBODY}"
     )
     return (
@@ -74,59 +76,59 @@ def removing(what: str, seen: Observed) -> tuple[Condition, ...]:
 
 
 def gone(what: str) -> tuple[Condition, ...]:
-    """It was deleted just now, or waits for that."""
+    """The conditions when it was just deleted, or is disabled and about to be."""
     words = f"The {what} is disabled and is being deleted. {_UNLESS_REFUSED}"
     return (ready_deleting(), condition(TenantConditionType.DEPLOYED, DeployedReason.DELETING, words))
 
 
 def deployed(seen: Observed) -> Condition:
-    """Whether its last change is rolled out."""
+    """Whether CloudFront has rolled out the last change."""
     if seen.deployed:
         return condition(TenantConditionType.DEPLOYED, DeployedReason.DEPLOYED, holds=True)
-    words = f"CloudFront says {seen.status or 'nothing'}. {NOBODY}"
+    words = f"CloudFront reports {seen.status or 'no status'}. {NOBODY}"
     return condition(TenantConditionType.DEPLOYED, DeployedReason.DEPLOYING, words)
 
 
 def in_sync(
     seen: Observed, differing: str, *, drift: bool, left: bool, ineffective: bool, frozen: str
 ) -> Condition:
-    """Whether AWS has what is asked.
+    """Whether AWS has the desired state.
 
     Args:
-        seen: what is there.
-        differing: in what it differs, as `told` has it; empty where it does not.
-        drift: somebody changed something behind the provider's back.
-        left: the drift policy leaves that as it is.
-        ineffective: the same update was made twice and changed nothing.
-        frozen: what forbids every write, in words.
+        seen: the observed state.
+        differing: the differences, as `told` writes them; empty if there are none.
+        drift: some differences are changes that someone made in AWS.
+        left: the drift policy does not correct them.
+        ineffective: the provider sent the same update twice and nothing changed.
+        frozen: why writes are frozen, for messages.
     """
     if differing:
         reason, why = _difference(drift=drift, left=left, ineffective=ineffective, frozen=frozen)
         return condition(TenantConditionType.IN_SYNC, reason, differing + why)
     if seen.deployed:
         return condition(TenantConditionType.IN_SYNC, InSyncReason.IN_SYNC, holds=True)
-    words = f"AWS has what was asked and is rolling it out. {NOBODY}"
+    words = f"AWS has the desired state and is rolling it out. {NOBODY}"
     return condition(TenantConditionType.IN_SYNC, InSyncReason.UPDATE_PENDING, words)
 
 
 def _difference(*, drift: bool, left: bool, ineffective: bool, frozen: str) -> tuple[InSyncReason, str]:
-    """Why AWS has something else than what is asked: the reason, and how the message ends."""
+    """Why AWS differs from the desired state: the reason, and the end of the message."""
     if frozen:
-        return InSyncReason.FROZEN, f"{NOT_DONE}{frozen}. Whoever did that lifts it"
+        return InSyncReason.FROZEN, f"{NOT_DONE}{frozen}. {LIFT_FREEZE}"
     if ineffective:
         return InSyncReason.UPDATE_INEFFECTIVE, (
-            ". The same update was made twice and changed nothing, so it is not repeated until the resource "
-            f"or AWS changes: {INEFFECTIVE}"
+            ". The provider sent the same update twice and nothing changed. It does not repeat it until the "
+            f"resource or AWS changes: {INEFFECTIVE}"
         )
     if not drift:
         return InSyncReason.UPDATE_PENDING, ""
-    way_out = ". The drift policy leaves it so: change it back in AWS, or set spec.driftPolicy to Enforce"
+    way_out = ". The drift policy keeps it so: change it back in AWS, or set spec.driftPolicy to Enforce"
     return InSyncReason.DRIFT_DETECTED, way_out if left else ""
 
 
 def told(differing: tuple[FieldDiff, ...], most: int = _TOLD) -> str:
-    """The fields that differ, in words; no more than `most` of them."""
-    said = [f"{d.field}: asked {d.desired}, AWS has {d.observed}" for d in differing[:most]]
+    """The fields that differ, for a message; at most `most` of them."""
+    said = [f"{d.field}: desired {d.desired}, AWS has {d.observed}" for d in differing[:most]]
     more = f"; and {len(differing) - most} more" if len(differing) > most else ""
     return "; ".join(said) + more
 

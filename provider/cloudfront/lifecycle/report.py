@@ -1,4 +1,4 @@
-"""What is shown of an external resource of any kind on its managed resource (pure)."""
+"""The parts of a managed resource's status that all kinds share (pure)."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class Shown:
     status: Mapping[str, Any]
     connection_details: Mapping[str, bytes] = field(repr=False)
     late: Mapping[str, Any] = field(default_factory=dict)
-    """What AWS has in the fields that late initialization may fill in."""
+    """The values in AWS of the fields that late initialization may set."""
     look_after: float | None = None
-    """Seconds to the next look where there is nothing to do; None for the poll interval."""
+    """Seconds until the next poll if there is nothing to write; None for the poll interval."""
 
 
 def status(state: Assessed[Any, Any], *, written: bool) -> dict[str, Any]:
-    """The fields of status that every kind has: the drift, and the record of the last write.
+    """The status fields that all kinds have: the drift, and the record of the last write.
 
-    The record moves with a write, and when the spec came to ask for what is there already. Its being there
-    says that the external resource is ours, so none is made for one that is only looked at.
+    The record changes with a write, and when the spec changes to what AWS already has. A record means that
+    the external resource is ours, so resources that the provider only observes get none.
     """
     drift = {"drift": [_shown(each) for each in state.drift] or None}
     if not (written or state.applied.known or state.marked):
@@ -45,17 +45,18 @@ def status(state: Assessed[Any, Any], *, written: bool) -> dict[str, Any]:
 
 
 def details(values: Mapping[str, str | None]) -> dict[str, bytes]:
-    """Connection details, without those that have no value."""
+    """Connection details, without empty ones."""
     return {key: value.encode() for key, value in values.items() if value}
 
 
 def offered(mr: Managed, state: Assessed[Any, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Of the values of AWS those that late initialization may fill in: for fields that the spec never said
-    anything of. What it said before, and says no more, was cleared on purpose and stays empty.
+    """The values in AWS that late initialization may set: those of fields that the spec never set.
 
-    Which fields may be filled in is said beside the kind (apis.kinds); the runtime does it where the field is
-    open and the policy permits it. What is only looked at has no record; it is offered at the first look
-    alone.
+    A field that was set and removed again was cleared on purpose, and stays empty.
+
+    apis.kinds lists the fields that late initialization may set; the runtime sets those that are unset, if
+    the management policies allow it. A resource that the provider only observes has no record, so its values
+    are offered at the first observation only.
     """
     if not state.applied.known:
         return {} if mr.at_provider.get("id") else dict(values)

@@ -1,3 +1,3 @@
-"""Whose a tenant or connection group is, by what is known, and what others may be told of it (pure).
+"""Who owns a tenant or connection group, and what messages may say about it to others (pure).
 
-Tags are read and set in `adoption/`."""
+`adoption/` reads and writes the tags."""

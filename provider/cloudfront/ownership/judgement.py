@@ -1,9 +1,9 @@
-"""Whether the tenant or connection group that an external name leads to is the managed resource's own (pure).
+"""Whether a managed resource owns the tenant or connection group that its external name leads to (pure).
 
-A tenant's name proves nothing: anybody in the account may have made it. Nor do domains, nor status, which
-others may write: it is a memory, good enough to look by and never to write by. Proof is the owner tag; where
-a tenant has none, what this process has proven before, the other tags of the provider's own, or the word of a
-person who names the tenant's id.
+A tenant's name proves nothing: anyone with access to the account may have created it. Domains and status do
+not prove it either, and others may write status. Status is good enough to observe a tenant, but not to write
+to it. The proof is the owner tag. If a tenant has none, the proof is what this process has proven before, the
+provider's other tags, or a user who names the tenant's id.
 """
 
 from __future__ import annotations
@@ -41,65 +41,66 @@ __all__ = [
 ADOPT_ANNOTATION: Final = "edgetenants.io/adopt"
 _BY_ID: Final = {
     "DistributionTenant": re.compile(r"dt_\w+|arn:\S+", re.ASCII),
-    # A group's name may look much the same; an id is longer than what people write.
+    # A group's name may look similar, but an id is longer than a name that people choose.
     "ConnectionGroup": re.compile(r"cg_[0-9A-Za-z]{20,}|arn:\S+", re.ASCII),
 }
 _NAMING: Final = ("crossplane-kind", "crossplane-name", "crossplane-namespace")
-"""Of the provider's other tags those that say which managed resource it is."""
+"""Those of the provider's other tags that identify the managed resource."""
 _READING: Final = frozenset({"Observe", "LateInitialize"})
 
 
 class Ownership(Enum):
-    """Whose a tenant is."""
+    """Who owns a tenant."""
 
-    OURS = "its owner tag is this resource's"
-    LOST = "it lost its owner tag, and is known as this resource's all the same"
-    GIVEN = "it has no owner any more, and a person gave it to this resource"
+    OURS = "its owner tag names this resource"
+    LOST = "it has lost its owner tag, but is known to belong to this resource"
+    GIVEN = "it has no owner, and a user gave it to this resource"
     NOBODYS = "it has no owner"
     HELD = "it has lost its owner tag, and another resource of this cluster manages it"
-    OTHERS = "its owner is another"
+    OTHERS = "it has another owner"
 
 
 def writes(mr: Managed) -> bool:
-    """The management policies permit more than to look, so that the tenant must be its own."""
+    """The management policies allow more than observing, so the resource must own the tenant."""
     return bool(set(mr.management_policies) - _READING)
 
 
 def recorded(mr: Managed, seen: Resource) -> bool:
-    """The status says that this managed resource made this tenant or took it over."""
+    """The status says that this managed resource created or adopted this tenant."""
     return mr.at_provider.get("id") == seen.id and applied.read(mr.status).known
 
 
 def believed(mr: Managed, seen: Resource) -> bool:
-    """The status is good enough to look by: it says that this tenant is ours, and the last look did too."""
+    """The status is good enough to observe the tenant: it says that the tenant is ours, and the last
+    reconcile did not refuse it."""
     ready = mr.condition(ConditionType.READY)
     refused = ready is not None and ready.reason == TenantReadyReason.ADOPTION_REFUSED
     return recorded(mr, seen) and not refused
 
 
 def made(mr: Managed) -> bool:
-    """The status says that this managed resource made an external resource or took one over."""
+    """The status says that this managed resource created or adopted an external resource."""
     return bool(mr.at_provider.get("id")) and applied.read(mr.status).known
 
 
 def names_by_id(mr: Managed) -> bool:
-    """The external name is an id or an ARN, which AWS gives and nobody can create; no name can look so."""
+    """The external name is an id or an ARN. AWS assigns those, and no name has their form."""
     return _BY_ID[mr.kind].fullmatch(str(mr.external_name)) is not None
 
 
 def rival(mr: Managed, seen: Resource, peers: Iterable[Managed]) -> Managed | None:
-    """The one of `peers`, whose external names lead to the same tenant, that has a better claim to it: it
-    holds it, or is older and may come to hold it."""
+    """The peer that takes precedence: it has the tenant, or is older and may get it. The external names of
+    all `peers` lead to that tenant."""
     return next((other for other in peers if _rivals(mr, other, seen)), None)
 
 
 def alike(mr: Managed, other: Managed) -> bool:
-    """The other may write, too, and its external resource would have the same owner tag."""
+    """The other resource may write too, and its external resource would have the same owner tag."""
     return writes(other) and identity.namespace_of(other) == identity.namespace_of(mr)
 
 
 def is_older(mr: Managed, other: Managed) -> bool:
-    """It was made before the other; of two of the same second, the same one each time."""
+    """It was created before the other; if both are from the same second, the uid decides."""
     return _age(mr) < _age(other)
 
 
@@ -116,8 +117,8 @@ def _age(mr: Managed) -> tuple[str, str]:
 
 
 def renamed(mr: Managed, proof: Proof | None = None) -> str | None:
-    """What the external name was when the tenant was last seen; None while it still names that tenant. What
-    was proven counts more than status."""
+    """The external name at the last observation of the tenant; None if the present one still names that
+    tenant. A proof takes precedence over status."""
     known = [mr.at_provider.get(field) for field in ("name", "id", "arn")]
     if proof is not None:
         known = [proof.name, proof.id, proof.arn]
@@ -127,7 +128,7 @@ def renamed(mr: Managed, proof: Proof | None = None) -> str | None:
 
 
 def foreign_account(mr: Managed, caller: str | None, proof: Proof | None = None) -> str | None:
-    """The account that the tenant is in, where that is not the caller's."""
+    """The account of the tenant, if it differs from the caller's; else None."""
     home = account_of(proof.arn if proof else mr.at_provider.get("arn") or "")
     return home if home and caller and home != caller else None
 
@@ -145,17 +146,17 @@ def judge(
     *,
     held: bool = False,
 ) -> Ownership:
-    """Whose the tenant is, by its tags and the annotation that gives it away.
+    """Who owns the tenant, by its tags and the annotation to adopt it.
 
-    A tenant with another owner tag is never adopted, also where that owner has no resource in this cluster:
-    an administrator may have handed the tenant over just now, before that resource exists.
+    The provider never adopts a tenant with another owner tag, even if that owner has no resource in this
+    cluster: an administrator may have just handed the tenant over, before that resource exists.
 
     Args:
         mr: the managed resource.
         seen: the tenant.
         tags: its tags, just read.
-        installation: of the provider.
-        held: this process has proven before that it is the managed resource's.
+        installation: the provider's installation id.
+        held: this process has proven before that the managed resource owns it.
     """
     tagged = tags.get(identity.OWNER_TAG)
     if tagged == identity.owner_of(mr, installation, seen.name):
@@ -170,6 +171,6 @@ def judge(
 
 
 def _named(mr: Managed, tags: Mapping[str, str], installation: str, name: str) -> bool:
-    """The provider's other tags name this managed resource; only who may write in AWS can set them."""
+    """The provider's other tags name this managed resource. Setting them requires write access in AWS."""
     own = identity.own_tags(mr, installation, name)
     return all(tags.get(key) == own[key] for key in _NAMING if key in own)

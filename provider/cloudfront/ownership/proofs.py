@@ -1,10 +1,10 @@
-"""What this process has proven of ownership, by owner tags that it read or wrote itself.
+"""The ownership that this process has proven, from owner tags that it read or wrote itself.
 
-Status is written by others too, so that it proves nothing. What stands here nobody can forge: it lasts as
-long as the process, and a new process reads a tag before it writes.
+Others may write status, so status proves nothing. No one can forge these proofs: they live in memory as long
+as the process, and a new process reads a tag before it writes.
 
     owner tag read ─▶ proven for ten seconds ─▶ read again before the next write
-    owner tag set  ─▶ read again after a pause ─▶ proven, or lost to whoever set it last
+    owner tag set  ─▶ read again after a pause ─▶ proven, or lost to the one that set it last
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from edgetenants_runtime.clock import Clock
 __all__ = ["CONFIRM_SECONDS", "PROVEN_SECONDS", "OwnerProofs", "Proof", "Resource"]
 
 PROVEN_SECONDS: Final = 10.0
-"""After that long an owner tag is read again before the next write: somebody may have handed the resource
-over, and whoever had it would still disable it, or give its domains up and have them elsewhere."""
+"""After this time, the provider reads the owner tag again before the next write. An administrator may have
+handed the resource over; its former owner must not disable it or move its domains elsewhere."""
 CONFIRM_SECONDS: Final = 10.0
-"""Between setting an owner tag and reading it again: TagResource takes no condition, so that of two providers
-that set it at the same time the last one wins, and the other must see that before it writes."""
+"""The pause between setting an owner tag and reading it again. TagResource has no If-Match: of two providers
+that set the tag at the same time, the last one wins, and the other must notice before it writes."""
 
 
 class Resource(Protocol):
@@ -30,17 +30,17 @@ class Resource(Protocol):
 
     @property
     def id(self) -> str:
-        """Given by AWS."""
+        """Assigned by AWS."""
         ...
 
     @property
     def name(self) -> str:
-        """Chosen by whoever made it."""
+        """Chosen by its creator."""
         ...
 
     @property
     def arn(self) -> str:
-        """Given by AWS."""
+        """Assigned by AWS."""
         ...
 
 
@@ -52,7 +52,7 @@ class Proof:
     name: str
     arn: str
     at: float
-    """When that was seen, on the injected clock."""
+    """When the tag was read or written, by the injected clock."""
 
 
 @dataclass(frozen=True)
@@ -61,22 +61,22 @@ class _Claim:
 
     uid: str
     until: float
-    """When it is read again, or given up."""
+    """When the tag is read again, or the claim expires."""
 
 
 class OwnerProofs:
-    """Of one AWS account. Thread-safe."""
+    """The proofs of one AWS account. Thread-safe."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lock = threading.Lock()
         self._proofs: dict[str, Proof] = {}
         self._holders: dict[str, frozenset[str]] = {}
-        """Uids by id: the proofs, the other way round."""
+        """The uids for each external id: the inverse of the proofs."""
         self._claims: dict[str, _Claim] = {}
 
     def note(self, uid: str, seen: Resource) -> None:
-        """Its owner tag was just read or made, and is that managed resource's."""
+        """Note that its owner tag was just read or created, and names that managed resource."""
         with self._lock:
             self._forget(uid)
             self._holders[seen.id] = self._holders.get(seen.id, frozenset()) | {uid}
@@ -85,39 +85,39 @@ class OwnerProofs:
                 del self._claims[seen.id]
 
     def of(self, uid: str) -> Proof | None:
-        """What was last proven to be that managed resource's, however long ago."""
+        """The last proof of that managed resource, of any age."""
         with self._lock:
             return self._proofs.get(uid)
 
     def holds(self, uid: str, id_: str) -> bool:
-        """It was proven lately enough to write by."""
+        """The proof is recent enough to write."""
         proof = self.of(uid)
         return proof is not None and proof.id == id_ and self._clock.now() < proof.at + PROVEN_SECONDS
 
     def held(self, uid: str, id_: str) -> bool:
-        """It was proven at some time, and no other owner was seen since."""
+        """It was proven at some time, and no other owner has been observed since."""
         proof = self.of(uid)
         return proof is not None and proof.id == id_
 
     def contested(self, uid: str, id_: str) -> bool:
-        """Another managed resource was proven to have it, too: both met it at the same moment."""
+        """Another managed resource has a proof too: both found it at the same moment."""
         with self._lock:
             return bool(self._holders.get(id_, frozenset()) - {uid})
 
     def keep_only(self, id_: str, uids: frozenset[str]) -> None:
-        """Of all managed resources only these are there."""
+        """Drop the proofs of all managed resources except these."""
         with self._lock:
             for uid in self._holders.get(id_, frozenset()) - uids:
                 self._forget(uid)
 
     def drop(self, uid: str) -> None:
-        """Another owner was seen, or the managed resource has nothing any more."""
+        """Drop the proof: another owner was observed, or the managed resource owns nothing any more."""
         with self._lock:
             self._forget(uid)
             self._claims = {id_: claim for id_, claim in self._claims.items() if claim.uid != uid}
 
     def reserve(self, id_: str, uid: str) -> bool:
-        """Whether that managed resource may set the owner tag now: one at a time, each for a bounded time."""
+        """Whether that managed resource may set the owner tag now: one at a time, each for a limited time."""
         with self._lock:
             now = self._clock.now()
             claim = self._claims.get(id_)
@@ -128,13 +128,13 @@ class OwnerProofs:
             return True
 
     def release(self, id_: str, uid: str) -> None:
-        """It certainly did not set the owner tag."""
+        """Release the reservation, as the owner tag was certainly not set."""
         with self._lock:
             if id_ in self._claims and self._claims[id_].uid == uid:
                 del self._claims[id_]
 
     def unconfirmed(self, uid: str, id_: str) -> float:
-        """Seconds until the owner tag that it set may be believed; 0 where it set none lately."""
+        """Seconds until the owner tag that it set is confirmed; 0 if it has not set one recently."""
         with self._lock:
             claim = self._claims.get(id_)
             if claim is None or claim.uid != uid:

@@ -1,3 +1,3 @@
-"""What is asked of CloudFront, what it has, what was last written, and how the three differ: plain values.
+"""Plain values: the desired state, the observed state, the last write, and how the three differ.
 
-Nothing here calls AWS, remembers anything or decides what is done about it."""
+Nothing here calls AWS, keeps state or decides what to do about a difference."""

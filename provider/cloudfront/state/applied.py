@@ -1,8 +1,8 @@
-"""What the provider last wrote (status.applied): the third side of the three-way diff (pure).
+"""The record of the last write (status.applied): the third side of the three-way diff (pure).
 
-It tells a removed field of ours from one that somebody else set, and a change of the spec from drift. `hash`
-holds one short digest for each field in a fixed order, so that both questions are answered for each field
-alone; `-` where the field was never set, `x` where it was set once and is no more.
+It tells a field that the spec removed from one that someone else set, and a change of the spec from drift.
+`hash` has one short digest per field, in a fixed order, so that both questions have an answer for each field.
+The digest is `-` if the field was never set, and `x` if it was set before and is not any longer.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ _NOTHING: Final = (_UNSET, _CLEARED)
 
 
 class Asked(Protocol):
-    """What is asked of an external resource."""
+    """The desired state of an external resource."""
 
     @property
     def tags(self) -> Mapping[str, str] | None:
-        """All tags, the provider's own included."""
+        """All tags, including the provider's own."""
         ...
 
     @property
     def parameters(self) -> Mapping[str, str]:
-        """The parameters; empty for a kind without."""
+        """The parameters; empty for a kind without any."""
         ...
 
     def values(self) -> Mapping[str, Any]:
-        """Each field with its value, None where nothing is said; in the order of the record."""
+        """Each field with its value, in the order of the record; None if the spec does not set it."""
         ...
 
 
@@ -57,25 +57,25 @@ class Applied:
     """The record of the last write."""
 
     known: bool = False
-    """There is a record: the tenant was made or taken over by this managed resource."""
+    """There is a record: this managed resource created or adopted the external resource."""
     hash: str | None = None
-    """As it is stored."""
+    """The stored form."""
     digests: Mapping[str, str] | None = None
-    """The same by field; None when there is no record, or one of another version of this format."""
+    """The digest of each field; None without a record, or if its format has another version."""
     etag: str | None = None
     tag_keys: frozenset[str] = frozenset()
     parameter_keys: frozenset[str] = frozenset()
 
     def had(self, field: str) -> bool:
-        """The field was set by the last write."""
+        """The last write set the field."""
         return self.digests is not None and self.digests.get(field, _UNSET) not in _NOTHING
 
     def was_said(self, field: str) -> bool:
-        """The field was set by the last write or by one before it, or that cannot be told."""
+        """The last write or an earlier one set the field, or the provider does not know."""
         return self.digests is None or self.digests.get(field, _UNSET) != _UNSET
 
     def changed(self, field: str, asked: Asked) -> bool:
-        """The spec asks for something else now than at the last write."""
+        """The desired value differs from that of the last write."""
         return self.digests is None or self.digests.get(field) != _digest(asked.values()[field])
 
     def wrote(self, field: str, value: Any) -> bool:
@@ -84,7 +84,7 @@ class Applied:
 
 
 def read(status: Mapping[str, Any], fields: tuple[str, ...] = FIELDS) -> Applied:
-    """The record in a status; `fields` are those of the kind."""
+    """Read the record from a status; `fields` are those of the kind."""
     stored = status.get("applied") or {}
     return Applied(
         known=bool(stored),
@@ -99,14 +99,14 @@ def read(status: Mapping[str, Any], fields: tuple[str, ...] = FIELDS) -> Applied
 def record(
     asked: Asked, etag: str, before: Applied = Applied(), left: frozenset[str] = frozenset()
 ) -> dict[str, Any]:
-    """The record, as it is stored, once AWS has what is asked.
+    """The stored form of the record after a write.
 
     Args:
-        asked: what spec.forProvider says.
-        etag: of the tenant.
-        before: the record until now.
+        asked: the desired state, from spec.forProvider.
+        etag: the ETag after the write.
+        before: the previous record.
         left: fields in which AWS still differs. They keep their old digest, so that a removed field stays
-            ours until it is gone, and a change that waits does not turn into drift.
+            ours until it is gone in AWS, and a change that waits does not become drift.
     """
     values, old = asked.values(), before.digests or {}
     digests = (
@@ -129,7 +129,7 @@ def _next(before: str, now: str) -> str:
 
 
 def field_of(path: str) -> str:
-    """The field of the record that a path below forProvider belongs to: `tags` for `tags.team`."""
+    """The field of the record that contains a path below forProvider, such as `tags` for `tags.team`."""
     head = path.partition(".")[0]
     return head if head in ("parameters", "tags") else path
 

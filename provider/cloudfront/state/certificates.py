@@ -1,12 +1,12 @@
-"""The certificate of a tenant: what is asked, what AWS has, and what follows from both (pure).
+"""The certificate of a tenant: the desired one, the observed one, and what follows from both (pure).
 
-    asked for ──▶ pending-validation ──▶ issued ──▶ attached ──▶ domains active
+    requested ──▶ pending-validation ──▶ issued ──▶ attached ──▶ domains active
         ▲               │                   │
-        └── back-off ◀──┴── timed out, failed, revoked, expired, inactive, or nothing to be seen of it
+        └── back-off ◀──┴── timed out, failed, revoked, expired, inactive, or never visible
 
-CloudFront asks ACM for a managed certificate and tells when it is issued; attaching it is an update of the
-tenant's customizations. One request may be pending for a tenant, none can be cancelled, and none is repeated
-by CloudFront (Developer Guide, "Request certificates for your CloudFront distribution tenant").
+CloudFront requests a managed certificate from ACM and reports when it is issued. An update of the tenant's
+customizations attaches it. A tenant may have one pending request, which cannot be cancelled. CloudFront does
+not repeat requests (Developer Guide, "Request certificates for your CloudFront distribution tenant").
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ PENDING: Final = "pending-validation"
 ISSUED: Final = "issued"
 EXPIRED: Final = "expired"
 _LOST: Final = frozenset({"validation-timed-out", "failed", "revoked", EXPIRED, "inactive"})
-"""AWS's words for what will serve nothing any more."""
+"""AWS' states of certificates that CloudFront can no longer use."""
 STATES: Final = _LOST | {PENDING, ISSUED}
-"""All of AWS's words (CloudFront's ManagedCertificateStatus, which are ACM's in lower case)."""
+"""All states (CloudFront's ManagedCertificateStatus: ACM's states in lower case)."""
 SOON_DAYS: Final = 60
-"""ACM renews a certificate 60 days before its end (ACM User Guide, "Managed certificate renewal")."""
+"""ACM renews a certificate 60 days before it expires (ACM User Guide, "Managed certificate renewal")."""
 _FIRST_DELAY: Final = 600.0
 _LONGEST_DELAY: Final = 24 * 3600.0
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of CloudFront: ManagedCertificateRequest."""
+    """A certificate request to CloudFront: ManagedCertificateRequest."""
 
     token_host: str
     """cloudfront or self-hosted."""
@@ -61,13 +61,13 @@ class Request:
 
     @property
     def self_hosted(self) -> bool:
-        """The owner's own web server answers for the validation."""
+        """The web server of the domain's owner answers the validation."""
         return self.token_host == "self-hosted"  # noqa: S105 - an enum's word
 
 
 @dataclass(frozen=True)
 class Token:
-    """One domain's part of the validation; URLs without scheme."""
+    """The validation redirect of one domain; its URLs have no scheme."""
 
     domain: str
     redirect_from: str | None = None
@@ -76,24 +76,23 @@ class Token:
 
 @dataclass(frozen=True)
 class Certificate:
-    """A managed certificate, or a custom one that is attached; without ARN one that was asked for and of
-    which nothing is to be seen."""
+    """A managed certificate, or an attached custom one. Without an ARN: requested, but not visible."""
 
     arn: str | None = None
     status: str = ""
-    """CloudFront's word; "" where nothing is to be seen."""
+    """CloudFront's state; "" while it is not visible."""
     token_host: str | None = None
     tokens: tuple[Token, ...] = ()
     domains: frozenset[str] = frozenset()
-    """The names on it; empty where they are not known."""
+    """The names that it covers; empty if unknown."""
     failure_reason: str | None = None
-    """ACM's word, where it may be read."""
+    """ACM's reason, if the provider may read it."""
     not_after: str | None = None
-    """RFC 3339."""
+    """When it expires, in RFC 3339."""
     requests: int = 0
-    """How many were asked for since the last one was issued."""
+    """The number of requests since the last certificate was issued."""
     replaces: Certificate | None = None
-    """The lost one (ARN, status and reason alone) that is attached until this one is."""
+    """The lost certificate (only ARN, status and reason) that stays attached until this one replaces it."""
 
     @property
     def issued(self) -> bool:
@@ -102,22 +101,22 @@ class Certificate:
 
     @property
     def pending(self) -> bool:
-        """A request is under way: no other may be made."""
+        """A request is pending, so no other may be sent."""
         return self.status == PENDING
 
     @property
     def lost(self) -> bool:
-        """It will serve nothing any more."""
+        """CloudFront can no longer use it."""
         return self.status in _LOST
 
     @property
     def expired(self) -> bool:
-        """It was good once."""
+        """It was valid and has expired."""
         return self.status == EXPIRED
 
 
 def covers(names: Iterable[str], domain: str) -> bool:
-    """Whether a certificate's names cover a domain; a wildcard stands for exactly one label.
+    """Whether a certificate's names cover a domain; a wildcard matches exactly one label.
 
     >>> covers(["*.example.com"], "a.example.com"), covers(["*.example.com"], "a.b.example.com")
     (True, False)
@@ -127,7 +126,7 @@ def covers(names: Iterable[str], domain: str) -> bool:
 
 
 def ends_soon(certificate: Certificate | None, now: datetime) -> bool:
-    """Whether its end is near, past, or no time at all."""
+    """Whether it expires soon, has expired, or has an unreadable end."""
     left = days_left(certificate.not_after, now) if certificate and certificate.not_after else None
     if left is None:
         return certificate is not None and certificate.not_after is not None
@@ -135,7 +134,7 @@ def ends_soon(certificate: Certificate | None, now: datetime) -> bool:
 
 
 def days_left(not_after: str, now: datetime) -> float | None:
-    """Until a time in RFC 3339, negative once it has passed; None where it is no such time."""
+    """Days until a time in RFC 3339, negative after it; None if it is not such a time."""
     try:
         return (parse_rfc3339(not_after) - now).total_seconds() / 86400
     except (ValueError, OverflowError):
@@ -143,48 +142,48 @@ def days_left(not_after: str, now: datetime) -> float | None:
 
 
 def uncovered(names: Iterable[str], domains: Iterable[str]) -> tuple[str, ...]:
-    """The domains that none of the names covers, sorted."""
+    """The domains that no name covers, sorted."""
     names = tuple(names)
     return tuple(sorted(domain for domain in domains if not covers(names, domain)))
 
 
 def delay(requests: int) -> float:
-    """Seconds from the end of a request without a certificate to the next: none before the first, then ten
-    minutes, doubled each time up to a day."""
+    """Seconds from a failed request to the next one: 0 before the first, then ten minutes, doubled each time
+    up to a day."""
     return min(_FIRST_DELAY * 2.0 ** min(requests - 1, 10), _LONGEST_DELAY) if requests else 0.0
 
 
 def wanting(certificate: Certificate | None, inactive: Iterable[str]) -> bool:
-    """A certificate has to be asked for: there is none under way or good, or the good one lacks a domain that
-    is not served."""
+    """A certificate has to be requested: none is pending or issued, or the issued one does not cover a domain
+    that is not served."""
     if certificate is None or certificate.lost or not certificate.status:
         return True
     return certificate.issued and bool(certificate.domains) and bool(uncovered(certificate.domains, inactive))
 
 
 def unfit(certificate: Certificate | None, attached: str | None, served: Iterable[str]) -> bool:
-    """An issued one that is not attached, and would take the certificate from a domain that is served: it was
-    asked for when the tenant had other domains."""
+    """It is issued but not attached, and does not cover a domain that is served now, because it was requested
+    when the tenant had other domains. Attaching it would leave that domain without a certificate."""
     if certificate is None or not certificate.issued or certificate.arn == attached:
         return False
     return bool(certificate.domains) and bool(uncovered(certificate.domains, served))
 
 
 def news(details: Certificate | None, before: Certificate | None, *, serves: bool) -> Certificate:
-    """The certificate by CloudFront's answer, with what was known before.
+    """The certificate after CloudFront's answer, combined with what was known before.
 
     Args:
-        details: the answer; None where CloudFront knows of no request.
-        before: what was known.
-        serves: the certificate known before is attached, and every domain is active.
+        details: the answer; None if CloudFront has no request.
+        before: the certificate that was known before.
+        serves: that certificate is attached, and every domain is active.
     """
     before = before or Certificate()
     if details is None:
-        # One that does its work is not replaced because CloudFront forgot how it came.
+        # A certificate that serves is not replaced because CloudFront no longer reports its request.
         if serves and before.issued:
             return before
         return Certificate(requests=before.requests, replaces=_replaced(None, before))
-    # One that is there was asked for, even if the process died before that was written down.
+    # If it exists, it was requested, even if the process died before it could record that.
     was_good = before.issued and details.arn == before.arn
     requests = 0 if details.issued or was_good else max(before.requests, 1)
     same = (details.arn, details.status) == (before.arn, before.status)
@@ -199,7 +198,7 @@ def news(details: Certificate | None, before: Certificate | None, *, serves: boo
 
 
 def beside(certificate: Certificate | None, attached: str | None) -> Certificate | None:
-    """The certificate, without the one that it replaces where that is attached no more."""
+    """The certificate, without the one that it replaces if that is no longer attached."""
     former = certificate.replaces if certificate else None
     if certificate is None or former is None or former.arn == attached:
         return certificate
@@ -213,7 +212,7 @@ def _replaced(arn: str | None, before: Certificate) -> Certificate | None:
 
 
 def requested(before: Certificate | None, request: Request) -> Certificate:
-    """What is known right after a request was sent."""
+    """The certificate right after a request was sent."""
     before = before or Certificate()
     return Certificate(
         requests=before.requests + 1, token_host=request.token_host, replaces=_replaced(None, before)
@@ -221,7 +220,7 @@ def requested(before: Certificate | None, request: Request) -> Certificate:
 
 
 def known(at_provider: Mapping[str, Any]) -> Certificate | None:
-    """What was last written down in status.atProvider."""
+    """Read the certificate from status.atProvider."""
     stored = at_provider.get("certificate")
     return _read(stored) if stored else None
 
@@ -245,14 +244,14 @@ def _read(stored: Mapping[str, Any]) -> Certificate:
 
 
 def shown(certificate: Certificate | None) -> dict[str, Any] | None:
-    """The same as it is written down."""
+    """The certificate for status.atProvider."""
     if certificate is None:
         return None
     fields = {
         "arn": certificate.arn,
         "status": certificate.status,
         "validationTokenHost": certificate.token_host,
-        # Once it is issued nobody needs to do anything with them.
+        # No one needs the redirects once it is issued.
         "validation": [_token(token) for token in certificate.tokens] if certificate.pending else None,
         "domains": sorted(certificate.domains),
         "failureReason": certificate.failure_reason,

@@ -1,7 +1,7 @@
-"""What a tenant may have of its own instead of its distribution's, as plain values.
+"""The settings with which a tenant may override its distribution, as plain values.
 
-One shape for what is asked and for what CloudFront has, so that the two compare (API model: Customizations).
-Lists whose order means nothing are sets: CloudFront answers locations sorted.
+The desired and the observed state have the same types, so that they compare (API model: Customizations).
+Lists without a meaningful order are sets: CloudFront returns locations sorted.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class GeoRestrictions:
 
 @dataclass(frozen=True)
 class Customizations:
-    """All three; what is None is the distribution's."""
+    """All customizations; None means that the distribution's setting applies."""
 
     web_acl: WebAcl | None = None
     certificate_arn: str | None = None
@@ -50,4 +50,4 @@ class Customizations:
 
 
 INHERITED: Final = Customizations()
-"""Nothing of its own."""
+"""No customizations."""

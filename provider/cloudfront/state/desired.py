@@ -1,4 +1,4 @@
-"""What a managed resource asks of CloudFront, read from its spec (pure)."""
+"""The desired state of a tenant, read from the spec of its managed resource (pure)."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ __all__ = ["Tenant", "at_creation", "held", "managed"]
 _CHOICES = frozenset(
     {"customizations.webAcl", "customizations.certificate", "customizations.geoRestrictions"}
 )
-"""Objects of which a part means nothing: an ARN of initProvider does not belong to the action of
+"""Objects that are not merged field by field: an ARN from initProvider does not belong to an action from
 forProvider."""
 
 
 @dataclass(frozen=True)
 class Tenant:
-    """A distribution tenant as it should be. None, and a missing key, mean that nothing is said."""
+    """A desired distribution tenant. None, or a missing key, means that the spec does not set it."""
 
     name: str
-    """Its name in CloudFront: unique in the account and never changed."""
+    """Its name in CloudFront, which is unique in the account and never changes."""
     distribution_id: str | None = None
     connection_group_id: str | None = None
     domains: frozenset[str] | None = None
@@ -38,17 +38,17 @@ class Tenant:
     parameters: Mapping[str, str] = field(default_factory=dict)
     customizations: Customizations = INHERITED
     tags: Mapping[str, str] | None = None
-    """The provider's own and the user's; None where they are not known, in what was merged with AWS."""
+    """The provider's and the user's tags. None in a merge result if the tags in AWS are unknown."""
     certificate_request: Request | None = None
-    """The managed certificate that is asked for."""
+    """The requested managed certificate."""
     attached: str | None = None
-    """ARN of the managed certificate that is issued and to be attached; not known from the spec."""
+    """ARN of the issued managed certificate to attach; it does not come from the spec."""
     records: bool = False
-    """The provider is asked to make DNS records."""
+    """The spec asks the provider to create DNS records."""
 
     def values(self) -> dict[str, Any]:
-        """The fields of the record of the last write. An attached managed certificate is told from one of the
-        user's, as it stays when nobody asks for it any more."""
+        """The fields of the record of the last write. An attached managed certificate is marked as such: it
+        stays in AWS when the spec no longer requests it, while a custom one does not."""
         own = self.customizations
         acl, geo = own.web_acl, own.geo_restrictions
         return {
@@ -65,25 +65,25 @@ class Tenant:
 
 
 def managed(arn: str) -> str:
-    """The record's word for a managed certificate that is attached."""
+    """The value in the record for an attached managed certificate."""
     return f"managed {arn}"
 
 
 def held(mr: Managed, *, installation: str, name: str) -> Tenant:
-    """What the tenant is held to: spec.forProvider.
+    """The desired tenant: spec.forProvider.
 
     Raises:
-        apis.errors.InvalidInput: the spec is not one that the CRD would let in.
+        apis.errors.InvalidInput: the spec is invalid by the rules of the CRD.
     """
     return _tenant(mr, mr.for_provider, installation, name)
 
 
 def at_creation(mr: Managed, *, installation: str, name: str) -> Tenant:
-    """What the tenant is created with: spec.initProvider under spec.forProvider, enabled unless it says
-    otherwise.
+    """The desired tenant at creation: spec.initProvider overridden by spec.forProvider. It is enabled unless
+    they set otherwise.
 
     Raises:
-        apis.errors.InvalidInput: the spec is not one that the CRD would let in.
+        apis.errors.InvalidInput: the spec is invalid by the rules of the CRD.
     """
     asked = init_provider.at_creation(mr, whole=_CHOICES)
     return _tenant(mr, {"enabled": True, **asked}, installation, name)
@@ -120,7 +120,7 @@ def _customizations(asked: AskedCustomizations | None) -> Customizations:
     if asked is None:
         return INHERITED
     acl, geo = asked.web_acl, asked.geo_restrictions
-    # One to override with that an optional reference did not find: the tenant goes on without.
+    # An optional reference to a web ACL was not resolved: the tenant gets none.
     found = acl is not None and (acl.arn is not None or acl.action is not WebAclAction.OVERRIDE)
     return Customizations(
         web_acl=WebAcl(acl.action.value, acl.arn) if acl and found else None,

@@ -1,8 +1,8 @@
-"""The three-way diff: what is asked, what was last written, what CloudFront has (pure).
+"""The three-way diff of the desired state, the last write and the observed state (pure).
 
-First the three are merged into the tenant as it should be, whole; then that is compared with what is there.
-Nothing that the spec does not say, and never said, is a difference: neither the default connection group, nor
-a managed certificate's ARN, nor tags and parameters of others.
+It merges the three into the complete desired tenant, then compares that with the observed one. A value that
+the spec does not set and never set is no difference: the default connection group, the ARN of a managed
+certificate, or tags and parameters that others set.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["Diff", "Wanted", "compare", "entries", "merge", "merge_tags", "text"
 _NOTHING = "(none)"
 _ANOTHER = "(another)"
 _LONGEST = 1000
-"""Characters of a value that are shown: five hundred domains are still one line of status."""
+"""The longest value in a difference: five hundred domains are still one line of status."""
 
 
 Wanted = TypeVar("Wanted", bound=Asked)
@@ -31,25 +31,25 @@ Wanted = TypeVar("Wanted", bound=Asked)
 
 @dataclass(frozen=True)
 class Diff(Generic[Wanted]):
-    """How an external resource differs from what it should be."""
+    """How an external resource differs from the desired state."""
 
     target: Wanted
-    """It as it should be, whole: every field is said, from AWS where the spec does not say it."""
+    """The complete desired state: fields that the spec does not set have their values in AWS."""
     fields: tuple[FieldDiff, ...] = ()
-    """What its update can change, such as UpdateDistributionTenant."""
+    """The differences that the update call can correct, such as UpdateDistributionTenant."""
     tags: tuple[FieldDiff, ...] = ()
-    """What the tag operations can change."""
+    """The differences that the tag calls can correct."""
 
     @property
     def all(self) -> tuple[FieldDiff, ...]:
-        """Both, sorted by field."""
+        """All differences, sorted by field."""
         return tuple(sorted((*self.fields, *self.tags), key=lambda difference: difference.field))
 
 
 def merge(
     asked: Tenant, applied: Applied, seen: ObservedTenant, ignored: frozenset[str] = frozenset()
 ) -> Tenant:
-    """The tenant as it should be. `ignored` are paths that stay as they are (spec.ignoreDrift)."""
+    """The complete desired tenant. `ignored` are paths that keep their value in AWS (spec.ignoreDrift)."""
     said = _without(asked, ignored)
     return Tenant(
         name=seen.name,
@@ -69,7 +69,7 @@ def merge(
 
 
 def compare(target: Tenant, seen: ObservedTenant) -> Diff[Tenant]:
-    """Compare the tenant as it should be, as `merge` made it, with what is there."""
+    """Compare the complete desired tenant, as returned by `merge`, with the observed one."""
     fields = tuple(_fields(target, seen))
     if target.tags is None or seen.tags is None:
         return Diff(target, fields)
@@ -93,7 +93,7 @@ def _kept(values: Mapping[str, str], path: str, ignored: frozenset[str]) -> dict
 
 
 def _is_ignored(path: str, key: str, ignored: frozenset[str]) -> bool:
-    # The provider's own tags cannot be ignored: they say whose the tenant is.
+    # The provider's own tags cannot be ignored: they name the owner.
     return (path in ignored or f"{path}.{key}" in ignored) and not identity.is_own_tag(key)
 
 
@@ -113,8 +113,8 @@ def _merge_map(
 def merge_tags(
     said: Mapping[str, str], applied: Applied, seen: Mapping[str, str], ignored: frozenset[str]
 ) -> dict[str, str]:
-    """All tags as they should be: foreign ones stay."""
-    # Whatever its key begins with: a tag that the provider did not write is somebody's.
+    """All desired tags, including those that others set."""
+    # A tag that the provider did not write belongs to someone else, whatever its key's prefix.
     return _merge_map(said, applied.tag_keys, seen, "tags", ignored)
 
 
@@ -127,7 +127,7 @@ def _merge_customizations(
         path = f"customizations.{field}"
         if ignored & {"customizations", path}:
             return True
-        # Unset and never written: somebody else's.
+        # Neither set nor ever written by us: it belongs to someone else.
         return value is None and not applied.had(path)
 
     geo = said.geo_restrictions
@@ -143,12 +143,12 @@ def _certificate(
 ) -> str | None:
     own, path = asked.customizations.certificate_arn, "customizations.certificate"
     if asked.attached and applied.changed(path, asked):
-        # The first time it is no drift that could be ignored.
+        # Attaching it for the first time is not drift, so it cannot be ignored.
         return asked.attached
     if keeps("certificate", asked.attached or own):
         return seen
     if asked.certificate_request:
-        # Until one is issued, the tenant goes on with the one that it has.
+        # Until one is issued, the tenant keeps its present certificate.
         return asked.attached or seen
     left = own is None and seen is not None and applied.wrote(path, managed(seen))
     return seen if left else own
@@ -172,10 +172,10 @@ def _fields(target: Tenant, seen: ObservedTenant) -> Iterator[FieldDiff]:
 
 
 def entries(path: str, wanted: Mapping[str, str], there: Mapping[str, str]) -> Iterator[FieldDiff]:
-    """The differences of two maps, as fields below a path."""
+    """The differences between two maps, as fields below a path."""
     for key in sorted(wanted.keys() | there.keys()):
         if wanted.get(key) != there.get(key):
-            # Whose a tenant was before is nothing to those whose it is now.
+            # The new owner may not learn who owned the tenant before.
             another = path == "tags" and key in identity.NAMING_TAGS and key in there
             yield FieldDiff(
                 f"{path}.{key}", text(wanted.get(key)), _ANOTHER if another else text(there.get(key))
@@ -187,7 +187,7 @@ def _listed(names: frozenset[str] | Mapping[str, str] | tuple[str, ...]) -> str:
 
 
 def text(value: object | None) -> str:
-    """A value as people read it."""
+    """A value for messages."""
     if value is None:
         return _NOTHING
     shown = str(value).lower() if isinstance(value, bool) else str(value)

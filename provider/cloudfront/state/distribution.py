@@ -1,4 +1,4 @@
-"""A distribution, as far as its tenants depend on it (API model: DistributionConfig)."""
+"""The settings of a distribution that its tenants depend on (API model: DistributionConfig)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Distribution:
     id: str
     multi_tenant: bool = True
     parameters: Mapping[str, bool] = field(default_factory=dict)
-    """Each parameter that it defines, and whether a tenant must give it: required, and without a default."""
+    """Each parameter that it defines, and whether a tenant must set it: it is required and has no default."""
     certificate_arn: str | None = None
-    """Of ACM; None with CloudFront's own certificate, which covers no domain of a tenant."""
+    """The ACM certificate; None for CloudFront's own certificate, which covers no tenant's domains."""
 
 
 def read(id_: str, config: Mapping[str, Any]) -> Distribution:

@@ -1,4 +1,4 @@
-"""A connection group as it is asked for and as CloudFront has it (API model: ConnectionGroup), pure."""
+"""The desired and the observed state of a connection group (API model: ConnectionGroup), pure."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from provider.cloudfront.state.observed import Observed
 __all__ = ["FIELDS", "Group", "ObservedGroup", "at_creation", "at_provider", "held", "read"]
 
 FIELDS: Final = ("ipv6Enabled", "anycastIpListId", "enabled", "tags")
-"""Of the record of the last write, in its order."""
+"""The fields of the record of the last write, in its order."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """A connection group as it should be. None means that nothing is said."""
+    """A desired connection group. None means that the spec does not set it."""
 
     name: str
-    """Its name in CloudFront: unique in the account and never changed."""
+    """Its name in CloudFront, which is unique in the account and never changes."""
     ipv6_enabled: bool | None = None
     anycast_ip_list_id: str | None = None
     enabled: bool | None = None
     tags: Mapping[str, str] | None = None
-    """The provider's own and the user's; None where they are not known, in what was merged with AWS."""
+    """The provider's and the user's tags. None in a merge result if the tags in AWS are unknown."""
 
     @property
     def parameters(self) -> Mapping[str, str]:
-        """None: groups have no parameters."""
+        """Always empty: groups have no parameters."""
         return {}
 
     def values(self) -> dict[str, Any]:
@@ -48,7 +48,7 @@ class Group:
 
 @dataclass(frozen=True)
 class ObservedGroup(Observed):
-    """One connection group at one moment."""
+    """A connection group as observed."""
 
     routing_endpoint: str | None = None
     ipv6_enabled: bool = True
@@ -57,7 +57,7 @@ class ObservedGroup(Observed):
 
 
 def read(answer: Mapping[str, Any], etag: str) -> ObservedGroup:
-    """Read the `ConnectionGroup` of an answer, or a row of a list. Every member is optional in the model."""
+    """Read a response's `ConnectionGroup`, or an item of a list. The API model has every member optional."""
     return ObservedGroup(
         id=answer.get("Id", ""),
         arn=answer.get("Arn", ""),
@@ -65,7 +65,7 @@ def read(answer: Mapping[str, Any], etag: str) -> ObservedGroup:
         etag=etag,
         routing_endpoint=answer.get("RoutingEndpoint") or None,
         status=answer.get("Status", ""),
-        # One that does not say is not taken for disabled: its tenants would be told not to be served.
+        # Without the member, the group counts as enabled; else its tenants would be reported as not served.
         enabled=bool(answer.get("Enabled", True)),
         ipv6_enabled=bool(answer.get("Ipv6Enabled", False)),
         anycast_ip_list_id=answer.get("AnycastIpListId") or None,
@@ -74,20 +74,20 @@ def read(answer: Mapping[str, Any], etag: str) -> ObservedGroup:
 
 
 def held(mr: Managed, *, installation: str, name: str) -> Group:
-    """What the group is held to: spec.forProvider.
+    """The desired group: spec.forProvider.
 
     Raises:
-        apis.errors.InvalidInput: the spec is not one that the CRD would let in.
+        apis.errors.InvalidInput: the spec is invalid by the rules of the CRD.
     """
     return _group(mr, mr.for_provider, installation, name)
 
 
 def at_creation(mr: Managed, *, installation: str, name: str) -> Group:
-    """What the group is created with: spec.initProvider under spec.forProvider; enabled and with IPv6 unless
-    it says otherwise.
+    """The desired group at creation: spec.initProvider overridden by spec.forProvider. It is enabled and has
+    IPv6 unless they set otherwise.
 
     Raises:
-        apis.errors.InvalidInput: the spec is not one that the CRD would let in.
+        apis.errors.InvalidInput: the spec is invalid by the rules of the CRD.
     """
     asked = init_provider.at_creation(mr)
     return _group(mr, {"enabled": True, "ipv6Enabled": True, **asked}, installation, name)

@@ -1,9 +1,9 @@
-"""Who owns a tenant: the identity that is written on it as a tag, and the other tags of the provider's own.
+"""Who owns a tenant: the identity in the owner tag, and the provider's other tags.
 
-The identity has the kind without its group, and for a cluster-scoped resource the namespace of its claim: a
-claim's namespaced and cluster-scoped resources are the same owner, so that a move from one to the other, a
-re-applied claim and a restored cluster find their tenants again. The five `crossplane-` keys are those of
-crossplane-runtime (pkg/resource, GetExternalTags).
+The identity contains the kind without its API group and, for a cluster-scoped resource, the namespace of its
+claim. So a claim's namespaced and cluster-scoped resources have the same identity: after a move from one to
+the other, a claim that is applied again, or a restored cluster, the provider finds the tenants again. The
+five `crossplane-` keys are those of crossplane-runtime (pkg/resource, GetExternalTags).
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _OWN_PREFIXES: Final = ("crossplane-", "edgetenants")
 
 
 def noun(mr: Managed) -> str:
-    """What the managed resource stands for, in messages."""
+    """What messages call the external resource."""
     return "connection group" if mr.kind == "ConnectionGroup" else "tenant"
 
 
 def namespace_of(mr: Managed) -> str:
-    """The namespace of the resource, or of the claim that a cluster-scoped one was composed for, else "".
+    """The namespace of the resource, or of the claim of a composed cluster-scoped resource, else "".
 
-    Crossplane v1 takes the labels of the claim off a resource that it no longer composes, and deletes it a
-    moment later (internal/controller/apiextensions/composite, the garbage collectors). What was written to
-    AWS says whose it was; the status of a cluster-scoped resource is no namespace's to write.
+    Crossplane v1 removes the claim's labels from a resource that it no longer composes, and deletes it a
+    moment later (internal/controller/apiextensions/composite, the garbage collectors). Then the record of
+    the last write has the owner; no namespace's users may write the status of a cluster-scoped resource.
     """
     return mr.namespace or mr.labels.get(LABEL_CLAIM_NAMESPACE) or _written(mr)
 
@@ -46,14 +46,14 @@ def _written(mr: Managed) -> str:
 def owner_of(mr: Managed, installation: str, name: str) -> str:
     """The owner's identity: installation, kind, namespace and the tenant's name in CloudFront.
 
-    Readable, so that whoever finds the tenant in AWS knows where it comes from. At most 256 characters, as a
-    tag value must be, with an installation id of at most 40.
+    It is readable, so that it shows in AWS where the tenant comes from. With an installation id of at most 40
+    characters, it has at most the 256 characters of a tag value.
     """
     return f"{installation}/{mr.kind}/{namespace_of(mr)}/{name}"
 
 
 def own_tags(mr: Managed, installation: str, name: str) -> dict[str, str]:
-    """The tags that the provider writes beside the user's; those without a value are left out."""
+    """The tags that the provider adds to the user's, except those with an empty value."""
     group = mr.api_version.partition("/")[0]
     config = mr.provider_config_ref
     tags = {
@@ -68,5 +68,5 @@ def own_tags(mr: Managed, installation: str, name: str) -> dict[str, str]:
 
 
 def is_own_tag(key: str) -> bool:
-    """The key is one that users may not write: the provider's or Crossplane's."""
+    """The key is reserved for the provider or Crossplane; users may not set it."""
     return key.lower().startswith(_OWN_PREFIXES)

@@ -1,4 +1,4 @@
-"""Whether a managed resource that is being deleted takes its external resource with it (pure)."""
+"""Whether the deletion of a managed resource also deletes its external resource (pure)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HELD = (Reason.DELETION_HELD, Reason.FROZEN)
 
 
 def deletes(mr: Managed) -> bool:
-    """The policies permit that the external resource is deleted with the managed resource."""
+    """The policies allow the provider to delete the external resource with the managed resource."""
     try:
         return permissions(mr.management_policies, mr.deletion_policy).delete
     except UnsupportedPolicies:
@@ -22,21 +22,24 @@ def deletes(mr: Managed) -> bool:
 
 
 def held_back(mr: Managed, going: Managed) -> str:
-    """Why the deletion of another resource does not go on until somebody acts; "" where it goes on.
+    """Why the deletion of another resource does not proceed without action; "" if it proceeds.
 
     Args:
-        mr: the managed resource whose users read it. Those of another namespace are not told the cause.
-        going: the other one, which is being deleted.
+        mr: the managed resource whose users read the message. It omits the cause if `going` is in another
+            namespace.
+        going: the other resource, which is being deleted.
     """
     here = going.namespace == mr.namespace
     it = f"{going.kind} {going.name}" if here else "that resource"
     if going.paused:
-        return f"Its deletion does not go on while it is paused. Remove the annotation {PAUSED} of {it}"
+        return f"Its deletion waits while it is paused. Remove the annotation {PAUSED} of {it}"
     ready, synced = going.condition(ConditionType.READY), going.condition(ConditionType.SYNCED)
     if ready is not None and ready.reason in _HELD:
         return (
-            f"Its deletion is held: {ready.message}" if here else "Its deletion is held until somebody acts"
+            f"Its deletion is on hold: {ready.message}"
+            if here
+            else "Its deletion is on hold until its owner acts"
         )
     if synced is not None and synced.status is ConditionStatus.FALSE:
-        return f"Its deletion fails: {synced.message}" if here else "Its deletion fails at present"
+        return f"Its deletion fails: {synced.message}" if here else "Its deletion currently fails"
     return ""

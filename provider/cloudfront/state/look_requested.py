@@ -1,4 +1,4 @@
-"""Whether somebody asked for a look now (pure)."""
+"""Whether a user requested a reconcile (pure)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["is_requested"]
 
 
 def is_requested(mr: Managed) -> bool:
-    """The annotation crossplane.io/reconcile-requested-at asks for a reconcile, and none has answered it yet:
-    this one does what else comes in its time only."""
+    """The annotation crossplane.io/reconcile-requested-at has a value that no reconcile has handled yet. So
+    this reconcile also does what is otherwise done less often."""
     asked = cut(mr.annotations.get(RECONCILE_REQUESTED_AT) or "", LONGEST_REQUEST)
     return bool(asked) and asked != mr.status.get("lastHandledReconcileAt")

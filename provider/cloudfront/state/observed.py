@@ -1,5 +1,5 @@
-"""A distribution tenant as CloudFront has it, read from an answer (API model: DistributionTenant), and as it
-is shown in status.atProvider (pure)."""
+"""The observed state of a distribution tenant: read from a response (API model: DistributionTenant), and
+written to status.atProvider (pure)."""
 
 from __future__ import annotations
 
@@ -22,48 +22,48 @@ __all__ = [
 ]
 
 DEPLOYED = "Deployed"
-"""The status after a roll-out; every other one is taken for one that is under way."""
+"""The status after a roll-out; every other status counts as a roll-out in progress."""
 _ACTIVE = "active"
 
 
 @dataclass(frozen=True)
 class Observed:
-    """One external resource at one moment: what those of all kinds have."""
+    """An external resource as observed: the members that all kinds have."""
 
     id: str
-    """Given by AWS."""
+    """Assigned by AWS."""
     arn: str
     name: str
-    """Chosen by whoever made it."""
+    """Chosen by its creator."""
     etag: str
-    """Means something together with `id` only: it is a counter that starts anew with each resource."""
+    """Only meaningful together with `id`: it is a counter that starts over for each resource."""
     _: KW_ONLY
     domains: Mapping[str, str] = field(default_factory=dict)
-    """Each domain with its status, active or inactive; empty for a kind without."""
+    """Each domain with its status, active or inactive; empty for a kind without domains."""
     enabled: bool = True
     status: str = DEPLOYED
     tags: Mapping[str, str] | None = None
-    """None where they were not read: no answer but that of ListTagsForResource is relied on for them."""
+    """None if not read: the provider relies only on ListTagsForResource for them."""
 
     @property
     def deployed(self) -> bool:
-        """The last change is rolled out."""
+        """CloudFront has rolled out the last change."""
         return self.status == DEPLOYED
 
     @property
     def active_domains(self) -> tuple[str, ...]:
-        """The domains that CloudFront answers for, sorted."""
+        """The domains that CloudFront serves, sorted."""
         return tuple(sorted(name for name, status in self.domains.items() if status == _ACTIVE))
 
     @property
     def inactive_domains(self) -> tuple[str, ...]:
-        """The others, sorted."""
+        """The domains that CloudFront does not serve, sorted."""
         return tuple(sorted(name for name, status in self.domains.items() if status != _ACTIVE))
 
 
 @dataclass(frozen=True)
 class ObservedTenant(Observed):
-    """One tenant at one moment."""
+    """A tenant as observed."""
 
     distribution_id: str
     connection_group_id: str | None = None
@@ -73,13 +73,13 @@ class ObservedTenant(Observed):
     """RFC 3339."""
 
     def given(self, domain: str, etag: str) -> ObservedTenant:
-        """The same once a domain was moved to it, which CloudFront only does under a certificate that covers
-        it."""
+        """The tenant after a domain was moved to it. The domain is active, as CloudFront only moves it to a
+        tenant with a certificate that covers it."""
         return replace(self, etag=etag, status="InProgress", domains={**self.domains, domain: _ACTIVE})
 
 
 def tenant(answer: Mapping[str, Any], etag: str) -> ObservedTenant:
-    """Read the `DistributionTenant` of an answer. Every member is optional in the API model."""
+    """Read the `DistributionTenant` of a response. The API model has every member optional."""
     created = answer.get("CreatedTime")
     return ObservedTenant(
         id=answer.get("Id", ""),
@@ -98,7 +98,7 @@ def tenant(answer: Mapping[str, Any], etag: str) -> ObservedTenant:
 
 
 def account_of(arn: str) -> str | None:
-    """The account in an ARN; None in what is none.
+    """The account in an ARN; None if it is not an ARN.
 
     >>> account_of("arn:aws:cloudfront::123456789012:distribution-tenant/dt_1")
     '123456789012'
@@ -108,8 +108,8 @@ def account_of(arn: str) -> str | None:
 
 
 def at_provider(seen: ObservedTenant, routing_endpoint: str | None) -> dict[str, Any]:
-    """status.atProvider. LastModifiedTime is left out: it is seen to move by itself, and what moves without
-    news would be written at each look."""
+    """status.atProvider. It omits LastModifiedTime, which changes without a change of the tenant and would
+    cause a write at each poll."""
     shown = {
         "id": seen.id,
         "arn": seen.arn,
@@ -130,7 +130,7 @@ def at_provider(seen: ObservedTenant, routing_endpoint: str | None) -> dict[str,
 
 
 def domains_in(at_provider: Mapping[str, Any]) -> frozenset[str]:
-    """The domains that status.atProvider names. Who may write the status may have written them."""
+    """The domains in status.atProvider. Anyone who may write the status may have set them."""
     listed = at_provider.get("domains")
     each_of = listed if isinstance(listed, list) else ()
     named = (each.get("domain") for each in each_of if isinstance(each, Mapping))
@@ -138,8 +138,8 @@ def domains_in(at_provider: Mapping[str, Any]) -> frozenset[str]:
 
 
 def without_tenant(at_provider: Mapping[str, Any]) -> dict[str, Any] | None:
-    """status.atProvider of a tenant that is gone: what is remembered of it, and that it serves nothing. None
-    where nothing is."""
+    """status.atProvider of a tenant that is gone: the last values, with every domain inactive. None if no
+    domains are known."""
     names = sorted(domains_in(at_provider))
     if not names:
         return None

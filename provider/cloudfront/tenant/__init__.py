@@ -1,3 +1,3 @@
-"""One tenant from the look to the report: assess, plan, do, derive conditions. Pure but for the actions.
+"""One reconcile of a tenant: assess, plan, act, derive conditions. All of it is pure except the actions.
 
-What is checked before a write is in `safety/` and `checks/`; `clients/` puts it all in order."""
+The checks before a write are in `safety/` and `checks/`; `clients/` calls everything in order."""

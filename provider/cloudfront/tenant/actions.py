@@ -1,4 +1,4 @@
-"""What can be done to a tenant: the words of a plan, and the call that each stands for."""
+"""The actions on a tenant. A plan consists of these; each makes one call to CloudFront."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ __all__ = [
 
 _Effects = Effects[ObservedTenant]
 
-_ASKED: Final = "asked CloudFront for a certificate"
+_ASKED: Final = "requested a certificate from CloudFront"
 _TOLD: Final = 5
-"""Changed fields that a story tells; an event has room for a thousand characters."""
+"""The most changed fields that an event lists; an event has room for a thousand characters."""
 
 
 @dataclass(frozen=True)
@@ -48,16 +48,16 @@ class CreateTenant:
 
 @dataclass(frozen=True)
 class UpdateTenant:
-    """UpdateDistributionTenant with the whole tenant, whatever it does with what is left out."""
+    """UpdateDistributionTenant with the whole tenant, so it does not matter what omitted fields mean."""
 
     id: str
     tenant: Tenant
     changes: tuple[FieldDiff, ...]
-    """What differed, for the story."""
+    """The differences, for the event."""
     emptied: frozenset[str] = frozenset()
-    """Members of the request whose last entry is taken away: Parameters, Customizations."""
+    """Members of the request whose last entry is removed: Parameters, Customizations."""
     request: Request | None = None
-    """The certificate that is asked for in the same call, as CloudFront takes no domain without one."""
+    """The certificate to request in the same call, as CloudFront accepts no domain without one."""
 
     def __str__(self) -> str:
         told = [f"{change.field} {change.observed} → {change.desired}" for change in self.changes[:_TOLD]]
@@ -80,7 +80,7 @@ class MoveDomain:
     name: str
     domain: str
     source: str
-    """The tenant that has it, as it may be named."""
+    """The tenant that has the domain, described as far as the reader may know it."""
 
     def __str__(self) -> str:
         return f"moved domain {self.domain} from tenant {self.source} to tenant {self.name}"
@@ -93,7 +93,7 @@ class MoveDomain:
 
 @dataclass(frozen=True)
 class RequestCertificate:
-    """UpdateDistributionTenant with the tenant as it is, and ManagedCertificateRequest."""
+    """UpdateDistributionTenant with the tenant unchanged and a ManagedCertificateRequest."""
 
     id: str
     tenant: Tenant
@@ -110,8 +110,8 @@ class RequestCertificate:
 
 @dataclass(frozen=True)
 class AttachCertificate:
-    """UpdateDistributionTenant with the tenant as it is, and the certificate in its customizations, all of
-    which are sent: CloudFront replaces them as a whole."""
+    """UpdateDistributionTenant that changes only the certificate. It sends all customizations, because
+    CloudFront replaces them as a whole."""
 
     id: str
     tenant: Tenant
@@ -127,16 +127,16 @@ class AttachCertificate:
 
 @dataclass(frozen=True)
 class DisableTenant:
-    """UpdateDistributionTenant of Enabled; where AWS wants more said, with the tenant as CloudFront has it.
+    """UpdateDistributionTenant with Enabled false and, if AWS requires more members, the observed tenant.
 
-    As it is there and not as the spec has it: an edit made just before the deletion, such as a domain that is
-    in use elsewhere, must not hold it up.
+    It sends the observed values, not the desired ones: an edit just before the deletion, such as a domain
+    that is in use elsewhere, must not block the deletion.
     """
 
     id: str
     name: str
     ways: tuple[tuple[Said, Tenant], ...]
-    """The updates to try, in this order, until AWS takes one."""
+    """The updates to try, in this order, until AWS accepts one."""
 
     def __str__(self) -> str:
         return f"disabled tenant {self.name}"

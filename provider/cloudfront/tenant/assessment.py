@@ -1,4 +1,4 @@
-"""The state of a tenant: spec, last write and AWS taken together (pure)."""
+"""The state of a tenant, from its spec, the last write and AWS (pure)."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class Assessment(Assessed[Tenant, ObservedTenant]):
 
     certificate: Certificate | None = None
     request: Request | None = None
-    """The certificate that has to be asked for now."""
+    """The certificate to request now."""
     not_before: datetime | None = None
-    """Where certificates were asked for too often: when the next one may be."""
+    """After too many certificate requests: when the next one is allowed."""
     held_back: tuple[str, ...] = ()
-    """The new domains that are not added before, as they need one."""
+    """The new domains that need a certificate and wait until then."""
     moves: Moves = NO_MOVES
-    """The domains to take from other tenants, once the checks have found them."""
+    """The domains to take from other tenants, as found by the checks."""
 
     @property
     def uncertain(self) -> bool:
-        """The certificate that is attached may be no good any more."""
+        """The attached certificate may no longer be valid."""
         own, attached = self.certificate, self.seen.customizations.certificate_arn
         if attached is None or own is None:
             return False
@@ -43,18 +43,18 @@ class Assessment(Assessed[Tenant, ObservedTenant]):
 
     @property
     def differs(self) -> bool:
-        """There is something to do."""
+        """Something has to be written."""
         return bool(self.todo.all) or self.request is not None
 
     @property
     def lost(self) -> frozenset[str]:
-        """The domains that an update takes away."""
+        """The domains that the update removes."""
         target = self.todo.target.domains
         return frozenset() if target is None else frozenset(self.seen.domains) - target
 
     @property
     def proven_afresh(self) -> bool:
-        """A domain is moved only to what is ours at this moment."""
+        """Ownership is proven again before a move: a domain may only move to a tenant that is ours now."""
         return bool(self.moves.sources)
 
 
@@ -68,16 +68,16 @@ def assess(  # noqa: PLR0913 - what it depends on, by name
     may_request: bool = False,
     not_before: datetime | None = None,
 ) -> Assessment:
-    """Compare.
+    """Compare the desired and the observed tenant.
 
     Args:
         mr: the managed resource.
-        asked: what its spec says.
-        seen: what is there.
-        default: the drift policy of resources that say none.
-        certificate: the tenant's, as far as it is known.
-        may_request: enough time has passed since the last request that came to nothing.
-        not_before: when the next one may be asked for, where that was done too often.
+        asked: the desired tenant, from its spec.
+        seen: the observed tenant.
+        default: the drift policy of resources that set none.
+        certificate: the tenant's certificate, if known.
+        may_request: enough time has passed since the last request that failed.
+        not_before: after too many requests, when the next one is allowed.
     """
     applied = records.read(mr.status)
     certificate = certificates.beside(certificate, seen.customizations.certificate_arn)
@@ -94,10 +94,10 @@ def assess(  # noqa: PLR0913 - what it depends on, by name
     )
     lacking = _lacking(todo.target, seen, certificate)
     if lacking and certificate and certificate.pending:
-        # Only one request may be pending, and CloudFront takes no domain without one.
+        # Only one request may be pending, and CloudFront accepts no domain without one.
         todo = diff.compare(replace(todo.target, domains=frozenset(seen.domains)), seen)
     elif lacking and not_before:
-        # What goes, goes; but a tenant must have a domain.
+        # Removals proceed, but a tenant must have a domain.
         rest = (todo.target.domains or frozenset()) - set(lacking) or frozenset(seen.domains)
         todo = diff.compare(replace(todo.target, domains=rest), seen)
     request = _request(todo.target, seen, certificate, may_request=may_request)
@@ -118,7 +118,7 @@ def assess(  # noqa: PLR0913 - what it depends on, by name
 def _request(
     target: Tenant, seen: ObservedTenant, certificate: Certificate | None, *, may_request: bool
 ) -> Request | None:
-    """What to ask CloudFront for now. Never while a request is pending."""
+    """The certificate to request now; None while a request is pending."""
     if target.certificate_request is None or (certificate and certificate.pending):
         return None
     wanting = certificates.wanting(certificate, seen.inactive_domains) or _unfit(target, seen, certificate)
@@ -132,7 +132,7 @@ def _unfit(asked: Tenant, seen: ObservedTenant, certificate: Certificate | None)
 
 
 def _lacking(target: Tenant, seen: ObservedTenant, certificate: Certificate | None) -> tuple[str, ...]:
-    """The new domains that need a certificate to be asked for."""
+    """The new domains that need a certificate request."""
     if target.certificate_request is None:
         return ()
     names = certificate.domains if certificate and certificate.issued else ()

@@ -1,9 +1,9 @@
-"""What is said of a tenant: conditions derived from the state of the world (pure).
+"""The conditions of a tenant, derived from its observed state (pure).
 
     enabled and serving every domain, rolled out once   Ready True Available, also while an update rolls out
-    anything else                                       Ready False, with the first reason that holds it up
+    anything else                                       Ready False, with the first reason that applies
 
-Nothing here is stored but for Ready itself, whose last value says that the tenant was rolled out before.
+The only stored input is Ready itself: its last value shows whether the tenant was rolled out before.
 """
 
 from __future__ import annotations
@@ -21,7 +21,15 @@ from edgetenants_runtime.external import FieldDiff
 from provider.cloudfront.account.group_look import UNKNOWN, GroupLook
 from provider.cloudfront.aws.errors import not_ready
 from provider.cloudfront.certificate import conditions as certificate_conditions
-from provider.cloudfront.lifecycle.conditions import INEFFECTIVE, NOBODY, condition, deployed, in_sync, told
+from provider.cloudfront.lifecycle.conditions import (
+    INEFFECTIVE,
+    LIFT_FREEZE,
+    NOBODY,
+    condition,
+    deployed,
+    in_sync,
+    told,
+)
 from provider.cloudfront.state.certificates import Certificate
 from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.observed import ObservedTenant
@@ -31,37 +39,37 @@ __all__ = ["World", "absent", "derive", "dns", "named"]
 
 @dataclass(frozen=True)
 class World:
-    """What the conditions are derived from."""
+    """The input from which the conditions are derived."""
 
     asked: Tenant
     seen: ObservedTenant
     drift: tuple[FieldDiff, ...] = ()
-    """What differs though the spec did not change."""
+    """The differences that no change of the spec caused."""
     pending: tuple[FieldDiff, ...] = ()
-    """What differs because the spec changed."""
+    """The differences that a change of the spec caused."""
     ineffective: bool = False
-    """The same update was made twice and changed nothing."""
+    """The provider sent the same update twice and nothing changed."""
     frozen: str = ""
-    """What forbids every write, in words; empty where nothing does."""
+    """Why writes are frozen, for messages; empty if they are not."""
     left: bool = False
-    """The drift policy leaves the drift as it is."""
+    """The drift policy does not correct the drift."""
     served: bool = False
-    """The tenant was Ready when it was last told of."""
+    """The tenant was Ready at the last reconcile."""
     certificate: Certificate | None = None
-    """The managed or custom certificate, as far as it is known."""
+    """The managed or custom certificate, if known."""
     not_before: datetime | None = None
-    """Where certificates were asked for too often: when the next one may be."""
+    """After too many certificate requests: when the next one is allowed."""
     held_back: tuple[str, ...] = ()
-    """The new domains that are not added before."""
+    """The new domains that wait until then."""
     group: GroupLook = UNKNOWN
-    """The connection group, as far as it is known."""
+    """What is known of the connection group."""
     dns_unseen: str = ""
     """As in dns()."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Why something is not so."""
+    """Why the tenant is not Ready."""
 
     reason: TenantReadyReason
     message: str
@@ -79,28 +87,28 @@ def derive(world: World) -> tuple[Condition, ...]:
 
 
 def absent() -> tuple[Condition, ...]:
-    """What is known before the tenant exists."""
+    """The conditions before the tenant exists."""
     return (
         ready_creating(),
         condition(
             TenantConditionType.DEPLOYED,
             DeployedReason.CREATING,
-            "The tenant does not exist yet. Ready says what it waits for.",
+            "The tenant does not exist yet. Ready shows what it waits for.",
         ),
     )
 
 
-# Ready: the first check that finds something wins.
+# Ready: the first check with a finding determines the reason.
 
 
 def _disabled(world: World) -> Finding | None:
     if world.seen.enabled:
-        # Also where it is to be disabled: visitors are served until it is.
+        # Also if the spec disables it: CloudFront serves visitors until then.
         return None
     if world.asked.enabled is False:
         return Finding(
             TenantReadyReason.DISABLED,
-            "The tenant is disabled, as spec.forProvider.enabled asks. Set it to true to have it served.",
+            "The tenant is disabled because spec.forProvider.enabled is false. Set it to true to serve it.",
         )
     if world.ineffective:
         return None
@@ -108,14 +116,14 @@ def _disabled(world: World) -> Finding | None:
 
 
 def _enabling(world: World) -> str:
-    """What becomes of a tenant that somebody disabled."""
+    """What happens next to a tenant that was disabled in AWS."""
     if world.asked.enabled is None:
-        return ". Set spec.forProvider.enabled to true to have it enabled"
+        return ". Set spec.forProvider.enabled to true to enable it"
     if world.left:
-        return ", and the drift policy leaves it so. Enable it there, or set spec.driftPolicy to Enforce"
+        return ", and the drift policy keeps it so. Enable it there, or set spec.driftPolicy to Enforce"
     if world.frozen:
-        return f". It waits to be enabled: {world.frozen}. Whoever did that lifts it"
-    # What the provider may enable, it has enabled when this is told.
+        return f". The provider does not enable it because {world.frozen}. {LIFT_FREEZE}"
+    # If the provider may enable it, it has already done so when this message is written.
     return ". Enable it there"
 
 
@@ -123,8 +131,8 @@ def _disabled_group(world: World) -> Finding | None:
     if not world.group.disabled:
         return None
     words = (
-        f"Connection group {world.group.id} is disabled in AWS, and CloudFront serves none of its tenants. "
-        "Enable it: set spec.forProvider.enabled of its ConnectionGroup to true, or enable it in AWS."
+        f"Connection group {world.group.id} is disabled in AWS, so CloudFront serves none of its tenants. "
+        "To enable it, set spec.forProvider.enabled of its ConnectionGroup to true, or enable it in AWS."
     )
     return Finding(TenantReadyReason.CONNECTION_GROUP_DISABLED, words)
 
@@ -133,18 +141,18 @@ def _first_roll_out(world: World) -> Finding | None:
     if world.served or (world.seen.deployed and not world.group.rolling_out):
         return None
     what = "connection group" if world.seen.deployed else "tenant"
-    words = f"CloudFront is rolling the {what} out, which takes some minutes. {NOBODY}"
+    words = f"CloudFront is rolling out the {what}, which takes some minutes. {NOBODY}"
     return Finding(TenantReadyReason.DEPLOYING, words)
 
 
 def _without_effect(world: World) -> Finding | None:
-    """What would have it serve may be just what AWS does not do."""
+    """The tenant may not serve because of the very change that AWS does not apply."""
     missing = _unserved(world) if world.seen.enabled else sorted(world.seen.domains)
     if not world.ineffective or not missing:
         return None
     words = (
-        f"CloudFront does not answer for {named(missing)}, and AWS takes an update without effect: "
-        f"{told((*world.drift, *world.pending))}. It is not repeated; {INEFFECTIVE}."
+        f"CloudFront does not answer for {named(missing)}, and an update has no effect in AWS: "
+        f"{told((*world.drift, *world.pending))}. The provider does not repeat it; {INEFFECTIVE}."
     )
     return Finding(TenantReadyReason.UPDATE_INEFFECTIVE, words)
 
@@ -155,7 +163,7 @@ def _unserved(world: World) -> list[str]:
 
 
 def named(domains: Sequence[str]) -> str:
-    """Domains, of which a message has not too many."""
+    """A list of domains that is short enough for a message."""
     return ", ".join(domains[:5]) + (f" and {len(domains) - 5} more" if len(domains) > 5 else "")
 
 
@@ -168,32 +176,32 @@ def _inactive_domains(world: World) -> Finding | None:
         return Finding(TenantReadyReason.DEPLOYING, f"CloudFront does not answer for {names} yet. {NOBODY}")
     words = (
         f"CloudFront does not answer for {names}. Check that a certificate of the tenant or of its "
-        "distribution covers each name, and that status.dnsInstructions are followed."
+        "distribution covers each domain, and that the records of status.dnsInstructions exist."
     )
     return Finding(TenantReadyReason.DOMAIN_INACTIVE, words)
 
 
 def _lost_certificate(world: World) -> Finding | None:
-    """The certificate by which the tenant serves is no good any more."""
+    """The attached certificate is no longer valid."""
     found = certificate_conditions.lost(world.asked, world.seen, world.certificate, world.not_before)
     return Finding(*found) if found else None
 
 
 def _awaited_certificate(world: World) -> Finding | None:
-    """There is none yet that serves every domain."""
+    """No certificate covers every domain yet."""
     found = certificate_conditions.holding_up(world.asked, world.seen, world.certificate, world.not_before)
     return Finding(*found) if found else None
 
 
 def _held_back(world: World) -> Finding | None:
-    """Domains that need a certificate for which it is too early."""
+    """Domains that wait for a certificate that may not be requested yet."""
     if not world.held_back or world.not_before is None:
         return None
     names, when = named(world.held_back), rfc3339(world.not_before)
     words = (
-        f"CloudFront does not answer for {names}: each needs a certificate, and the next one is asked for "
-        f"after {when}, as three were asked for within an hour. AWS counts them for the whole account. The "
-        "domains are added then."
+        f"CloudFront does not answer for {names}: each needs a certificate. The provider requested three "
+        "within an hour, and AWS counts them for the whole account. It requests the next one after "
+        f"{when}, and adds the domains then."
     )
     return Finding(TenantReadyReason.CERTIFICATE_PENDING, words)
 
@@ -208,7 +216,7 @@ READY_CHECKS: Final[tuple[Callable[[World], Finding | None], ...]] = (
     _without_effect,
     _inactive_domains,
 )
-"""In the order of what must be so first."""
+"""In order of precedence."""
 
 
 def _ready(world: World) -> Condition:
@@ -228,12 +236,12 @@ def _in_sync(world: World) -> Condition:
 
 
 def dns(asked: Tenant, unseen: str) -> Condition:
-    """DNSReady. `unseen`: what may not be looked at of where the domains lead, in words."""
+    """DNSReady. `unseen` is the message about records that the provider may not check."""
     if not asked.records:
         return condition(TenantConditionType.DNS_READY, DnsReason.DNS_NOT_CONFIGURED, unseen, holds=True)
     words = (
-        "spec.forProvider.dns: this version of the provider does not make DNS records. Make those of "
-        "status.dnsInstructions."
+        "spec.forProvider.dns: this version of the provider does not create DNS records. Create the "
+        "records of status.dnsInstructions."
     )
     words = f"{words} {unseen}".rstrip()
     return condition(TenantConditionType.DNS_READY, DnsReason.DNS_ERROR, words)

@@ -1,8 +1,7 @@
-"""What can be made of a change while another part of it is refused (pure).
+"""The parts of a change that the provider can write while AWS refuses another part (pure).
 
-AWS takes an update whole or not at all. A domain that another tenant has would hold up a suspension, the
-domains that are given up (which may be just what the other one waits for) and everything else in the same
-edit.
+AWS accepts or rejects an update as a whole. Without parts, a domain that another tenant has would block
+everything else in the same edit: a suspension, or the release of a domain that the other tenant waits for.
 """
 
 from __future__ import annotations
@@ -21,17 +20,17 @@ __all__ = ["of"]
 def of(
     whole: Diff[Tenant], seen: ObservedTenant, adding: Iterable[frozenset[str]] = ()
 ) -> Iterator[Diff[Tenant]]:
-    """Smaller changes, the largest first. Each leaves the tenant closer to what is asked; the last ones only
-    take away: domains, and serving.
+    """Smaller changes, the largest first. Each brings the tenant closer to the desired state. The last ones
+    only remove: they remove domains or disable the tenant.
 
     Args:
-        whole: the change that was refused, or of which a part was.
-        seen: the tenant as it is now.
-        adding: sets of the new domains to try; without them no part adds one.
+        whole: the change that AWS or a check refused, in whole or in part.
+        seen: the observed tenant.
+        adding: sets of new domains to try; without any, no part adds a domain.
     """
     wanted, has = whole.target.domains or frozenset(), frozenset(seen.domains)
     plain = replace(whole.target, certificate_request=None)
-    # A tenant must have a domain: where none of its own stays, all do.
+    # A tenant must have a domain: if none of the present ones is desired, keep all of them.
     fewer = wanted & has or has
     less = replace(
         plain,

@@ -1,11 +1,11 @@
-"""From what is asked and what is there to what is to be done (pure).
+"""Plans the actions that lead from the observed tenant to the desired one (pure).
 
-    absent ──create──▶ there ──converge──▶ as asked
+    absent ──create──▶ exists ──converge──▶ as desired
                          │
                          └──remove──▶ disabled ──▶ deleted
 
-Each plan may be cut off anywhere, by a failure or by the death of the process: the next one is made from what
-is there then.
+A failure or a crash may interrupt a plan anywhere. The next reconcile plans again from the state that it
+observes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 LOOK_AT_CERTIFICATE: Final = 30.0
-"""Seconds between two looks at a certificate that is being validated; it takes minutes once DNS is right."""
+"""Poll interval in seconds while a certificate is validated; that takes minutes once DNS is correct."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,11 @@ class Moves:
     """The domains to take from other tenants."""
 
     sources: Mapping[str, str] = field(default_factory=dict)
-    """Each with the tenant that has it, as it may be named."""
+    """Each domain, with a description of the tenant that has it."""
     covered_later: bool = False
-    """A certificate covers them only once the tenant is as asked; CloudFront moves none before."""
+    """A certificate covers them only after the update; CloudFront does not move them before."""
     more: bool = False
-    """Others may have to be moved, so no domain is added in another way yet."""
+    """More domains may have to be moved, so the update adds no domain yet."""
 
 
 NO_MOVES: Final = Moves()
@@ -68,14 +68,14 @@ def converge(
     uncertain: bool = False,
     moves: Moves = NO_MOVES,
 ) -> tuple[Action, ...]:
-    """Bring a tenant to what it should be. Empty when it is.
+    """Plan the update of a tenant to the desired state; empty if nothing differs.
 
     Args:
-        diff: what differs.
-        seen: the tenant.
-        request: the certificate that has to be asked for now.
-        uncertain: the attached certificate may be no good any more. CloudFront refuses an update that names
-            it, so customizations that do not change are left out then, which keeps them.
+        diff: the differences.
+        seen: the observed tenant.
+        request: the certificate to request now.
+        uncertain: the attached certificate may no longer be valid. CloudFront refuses an update that names
+            it, so the update omits customizations that do not change. CloudFront keeps omitted ones.
         moves: the domains to take from other tenants.
     """
     changing = tuple(_changing(diff, seen, request, moves, uncertain=uncertain))
@@ -85,11 +85,11 @@ def converge(
 def _changing(
     diff: Diff[Tenant], seen: ObservedTenant, request: Request | None, moves: Moves, *, uncertain: bool
 ) -> Iterator[Action]:
-    """The moves, and the update before or after them: CloudFront moves a domain only to a tenant with a
-    certificate for it, and adds none in an update that another tenant has."""
+    """The moves, and the update before or after them. CloudFront moves a domain only to a tenant with a
+    certificate for it, and an update cannot add a domain that another tenant has."""
     target, moving = diff.target, _moving(diff, seen, moves)
     if moving and moves.covered_later:
-        # Another distribution may need the certificate for the domains that stay.
+        # On another distribution, the domains that stay may need the certificate.
         early = request if target.distribution_id != seen.distribution_id else None
         later = None if early else request
         ahead = replace(target, domains=_domains_before(target, seen, moves, later))
@@ -113,15 +113,15 @@ def _moving(diff: Diff[Tenant], seen: ObservedTenant, moves: Moves) -> tuple[Mov
 def _domains_before(
     target: Tenant, seen: ObservedTenant, moves: Moves, request: Request | None
 ) -> frozenset[str]:
-    """The domains in the update that makes the moves possible: a tenant must have one."""
+    """The domains in the update before the moves; a tenant must have at least one."""
     own = (target.domains or frozenset()) - moves.sources.keys()
-    # Those that a certificate is asked for with are taken with the request, afterwards.
+    # Domains that need the certificate request are added with that request, afterwards.
     first = own & seen.domains.keys() if request or moves.more else own
     return first or frozenset(seen.domains)
 
 
 def _as_written(target: Tenant, seen: ObservedTenant) -> ObservedTenant:
-    """The tenant as it is after an update to `target`."""
+    """The tenant after an update to `target`."""
     return replace(
         seen,
         distribution_id=target.distribution_id or seen.distribution_id,
@@ -134,12 +134,12 @@ def _as_written(target: Tenant, seen: ObservedTenant) -> ObservedTenant:
 
 
 def only_attaches(diff: Diff[Tenant]) -> bool:
-    """All that differs is that the managed certificate is not attached."""
+    """The only difference is that the managed certificate is not attached."""
     return [d.field for d in diff.fields] == ["customizations.certificate"] and bool(diff.target.attached)
 
 
 def look_after(seen: ObservedTenant, certificate: Certificate | None) -> float | None:
-    """Seconds to the next look at a tenant for which there is nothing to do; None for the poll interval."""
+    """Seconds until the next poll of a tenant with nothing to write; None for the poll interval."""
     if not seen.deployed:
         return LOOK_AGAIN
     return LOOK_AT_CERTIFICATE if certificate and certificate.pending else None
@@ -164,12 +164,12 @@ def _update(
     kept = not any(d.field.startswith("customizations") for d in diff.fields)
     emptied = _emptied(target, seen, kept=kept)
     if request and target.distribution_id != seen.distribution_id:
-        # Its certificate may not cover what the other's did, and its parameters are others.
+        # The new distribution has other parameters, and its certificate may cover other domains.
         return (UpdateTenant(seen.id, target, diff.fields, emptied, request),)
     if request is None or not (target.domains or frozenset()) - set(seen.domains):
         return (UpdateTenant(seen.id, target, diff.fields, emptied), *asking)
-    # A domain without certificate is taken only together with the request for one, which CloudFront may
-    # refuse until the domain leads to it. What has nothing to do with that must not wait.
+    # CloudFront accepts a domain without a certificate only with a request for one, which it may refuse
+    # until DNS leads the domain to it. The other fields must not wait for that.
     first = tuple(d for d in diff.fields if d.field != "domains")
     then = tuple(d for d in diff.fields if d.field == "domains")
     before = replace(target, domains=frozenset(seen.domains))
@@ -178,26 +178,27 @@ def _update(
 
 
 def remove(seen: ObservedTenant, *, refused: bool = False, said: Said = Said.NOTHING) -> tuple[Action, ...]:
-    """Delete a tenant: disable it, and delete it at once, which CloudFront may refuse until it is rolled out.
+    """Plan the deletion of a tenant: disable it and delete it at once. CloudFront may refuse the deletion
+    until the change is rolled out.
 
     Args:
-        seen: the tenant.
-        refused: the deletion of this version was tried and refused, so that the roll-out is waited for.
-        said: what AWS was told when it last took a disabling.
+        seen: the observed tenant.
+        refused: CloudFront refused to delete this version, so the plan waits for the roll-out.
+        said: the form of the last disabling request that AWS accepted.
     """
     delete = DeleteTenant(seen.id, seen.name)
     if seen.enabled:
         ways = tuple((each, disabled(seen, each)) for each in order(said))
         return (DisableTenant(seen.id, seen.name, ways), delete)
     if refused and not seen.deployed:
-        reason = f"tenant {seen.name} is disabled, waiting for CloudFront before deleting it"
+        reason = f"tenant {seen.name} is disabled; waiting for CloudFront to roll that out before deleting it"
         return (Wait(reason),)
     return (delete,)
 
 
 def disabled(seen: ObservedTenant, said: Said) -> Tenant:
-    """The tenant as it is, but disabled, for an update that says so much of it. Customizations are left out
-    even of the whole: CloudFront refuses an update that names a certificate which is no good any more."""
+    """The observed tenant, but disabled, with the members that `said` requires. Even the largest form omits
+    customizations: CloudFront refuses an update that names a certificate that is no longer valid."""
     if said is Said.NOTHING:
         return Tenant(name=seen.name, enabled=False)
     parent = Tenant(

@@ -1,4 +1,4 @@
-"""What is shown of a tenant on its managed resource: conditions, status, connection details (pure)."""
+"""The conditions, status and connection details of a tenant's managed resource (pure)."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ __all__ = ["Dns", "instructions", "show", "without_tenant"]
 
 @dataclass(frozen=True)
 class Dns:
-    """Where a tenant's domains must lead."""
+    """Where DNS must lead a tenant's domains."""
 
     endpoint: str | None = None
-    """The routing endpoint; None while it is not known."""
+    """The routing endpoint; None while unknown."""
     state: State = dns_instructions.UNKNOWN
-    """Whether a record that leads there is in place."""
+    """The state of each DNS record."""
     group: GroupLook = group_look.UNKNOWN
-    """The connection group that they lead to."""
+    """The connection group that has the endpoint."""
     unseen: str = ""
-    """What of all this may not be looked at, as dns_instructions.unseen tells it."""
+    """The message about what the provider may not read; see dns_instructions.unseen."""
 
 
 def show(
@@ -45,13 +45,13 @@ def show(
     ineffective: bool = False,
     frozen: str = "",
 ) -> Shown:
-    """Show a tenant.
+    """Report a tenant.
 
     Args:
         state: the tenant.
-        dns: where its domains must lead.
+        dns: where DNS must lead its domains.
         served: as in World.
-        written: the tenant was created or changed just now, so that the record of the last write moves.
+        written: the tenant was just created or updated, so the record of the last write changes.
         ineffective: as in World.
         frozen: as in World.
     """
@@ -83,14 +83,14 @@ def show(
 
 
 def instructions(domains: Iterable[str], dns: Dns) -> dict[str, Any]:
-    """status.dnsInstructions; none while it is not known where the domains must lead."""
+    """status.dnsInstructions; empty while the routing endpoint is unknown."""
     records = dns_instructions.records(domains, dns.endpoint, dns.state) if dns.endpoint else ()
     return {"dnsInstructions": [record.to_json() for record in records] or None}
 
 
 def without_tenant(mr: Managed, domains: Iterable[str], dns: Dns) -> dict[str, Any]:
-    """The status of a tenant that is not there: the records that its domains will need, and where it was
-    there before, that none is served."""
+    """The status of a tenant that does not exist: the DNS records that its domains will need and, if it
+    existed before, that no domain is served."""
     known = "domainsReady" in mr.status
     asked = tuple(domains)
     return {**instructions(asked, dns), **({"domainsReady": f"0/{len(asked)}"} if known else {})}
@@ -108,7 +108,7 @@ def _status(state: Assessment, dns: Dns) -> dict[str, Any]:
     return {
         "domainsReady": f"{len(served)}/{len(domains)}",
         **instructions(domains, dns),
-        # Of a dry run that is over; one under way says its own (rehearsal/dry_run.py).
+        # Clears the plan of an earlier dry run; a running one sets its own (rehearsal/dry_run.py).
         "plannedActions": None,
     }
 

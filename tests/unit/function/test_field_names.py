@@ -110,7 +110,7 @@ TEMPLATES = tuple(_templates())
 def test_the_messages_are_found() -> None:
     files = {file for file, _ in TEMPLATES}
     assert files >= {"preflight.py", "holders.py", "guards.py", "conditions.py", "use.py", "refusals.py"}
-    assert any("requires domains. Add what is missing to" in text for _, text in TEMPLATES)
+    assert any("requires domains. Add them to" in text for _, text in TEMPLATES)
 
 
 @pytest.mark.parametrize(("file", "text"), TEMPLATES, ids=lambda each: each[:60])
@@ -121,7 +121,7 @@ def test_every_message_names_fields_that_its_reader_has(file: str, text: str) ->
 
 # By example.
 
-WITHOUT_EFFECT = "AWS takes an update without effect"
+WITHOUT_EFFECT = "an update has no effect in AWS"
 GROUPS = {"plans": {"standard": {"allow": {"override": ["connection", "security.geo"]}}}}
 
 
@@ -143,12 +143,12 @@ GROUPS = {"plans": {"standard": {"allow": {"override": ["connection", "security.
         ("spec.providerConfigRef.kind: Foo is none", "plans.standard.providerConfigRef.kind: Foo is none"),
         ("spec.writeConnectionSecretToRef: taken", "spec.connectionSecretName: taken"),
         (
-            f"{WITHOUT_EFFECT}: customizations.geoRestrictions: asked a, AWS has b; tags.a/b: asked c",
-            f"{WITHOUT_EFFECT}: spec.security.geo: asked a, AWS has b; plans.standard.tags.a/b: asked c",
+            f"{WITHOUT_EFFECT}: customizations.geoRestrictions: desired a, AWS has b; tags.a/b: desired c",
+            f"{WITHOUT_EFFECT}: spec.security.geo: desired a, AWS has b; plans.standard.tags.a/b: desired c",
         ),
-        ("domains: asked a, AWS has b", "spec.domains: asked a, AWS has b"),
-        ("enabled: asked True, AWS has False", "enabled: asked True, AWS has False"),
-        ("spec.domains: asked too much", "spec.domains: asked too much"),
+        ("domains: desired a, AWS has b", "spec.domains: desired a, AWS has b"),
+        ("enabled: desired True, AWS has False", "enabled: desired True, AWS has False"),
+        ("spec.domains: desired too much", "spec.domains: desired too much"),
         (
             "ClusterProviderConfig aws: spec.credentials: none",
             "ClusterProviderConfig aws: spec.credentials: none",

@@ -80,7 +80,7 @@ def test_nor_is_one_with_a_domain_that_is_kept_for_another_namespace(kept):
     wants = rogue("shop.acme", world.cloudfront, kept=records(kept))
     said = found(wants)
     assert OFFER not in said
-    assert "a domain of it is kept for another namespace" in said
+    assert "one of its domains is kept for another namespace" in said
     assert "acme.example.com" not in said, "it is no business of theirs"
 
 
@@ -105,7 +105,7 @@ def test_nor_is_a_group_in_which_others_have_tenants():
     cloudfront.add(name="t", connection_group_id=id_)
     said = found(wants)
     assert OFFER not in said
-    assert "Use it by its id without a ConnectionGroup" in said
+    assert "Use the group by its id without a ConnectionGroup" in said
     assert wants.reconcile().count(LIST) == 0, "it is listed once a minute"
 
 

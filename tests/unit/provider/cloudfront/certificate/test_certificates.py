@@ -225,7 +225,7 @@ def test_other_domains_have_none_asked_for_more_than_three_times_in_an_hour(stat
         assert set(world.cloudfront.only.domains) == {DOMAIN}, "what goes, goes"
         assert world.ready() == ("False", "CertificatePending")
         assert "8.customer.test: each needs a certificate" in world.condition("Ready")[2]
-        assert "asked for after 2026-01-01T01:00:00Z, as three were" in world.condition("Ready")[2]
+        assert "It requests the next one after 2026-01-01T01:00:00Z" in world.condition("Ready")[2]
         assert world.condition("InSync")[:2] == ("False", "UpdatePending")
     before = world.status_writes
     for _ in range(5):

@@ -73,7 +73,7 @@ def test_a_refused_creation_says_who_has_the_domain():
     assert tried.ready() == ("False", "DomainConflict")
     words = f"{HELD} is served by tenant other.one (dt_1) of this account, which belongs to cluster-1/"
     assert words in tried.error.message
-    assert "Release it there, or remove it here; or have it moved" in tried.error.message
+    assert "Release the domain there, remove it here, or move it" in tried.error.message
     assert tried.error.retry.mode is RetryMode.POLL
     assert calls.count(CREATE) == 1
     assert calls.count(BY_DOMAIN) == 15
@@ -116,7 +116,7 @@ def test_a_search_goes_on_where_it_was_cut_off():
         met.append((tried.reconcile().count(BY_DOMAIN), tried.error))
     assert [made for made, _ in met] == [5, 5, 5]
     for _, cut in met[:2]:
-        assert cut.message.endswith("taken; looking for who has which domain")
+        assert cut.message.endswith("taken; searching for who has the domains")
         assert cut.retry.mode is RetryMode.BACKOFF
     assert f"{HELD} is served by tenant other.one" in met[2][1].message
 
@@ -153,7 +153,7 @@ def test_a_message_names_ten_and_the_rest_is_not_looked_for():
     tried = world(holding(*names(15)), names(15))
     calls = tried.reconcile()
     assert tried.error.message.count("is served by tenant") == 10
-    assert tried.error.message.endswith("; other domains may be taken, too")
+    assert tried.error.message.endswith("; other domains may be taken too")
     assert calls.count(BY_DOMAIN) == 10
 
 
@@ -161,14 +161,16 @@ def test_a_search_that_is_not_permitted_is_told():
     tried = world(holding(HELD), [*names(3), HELD])
     tried.cloudfront.refuse[BY_DOMAIN] = AwsError(BY_DOMAIN, "AccessDenied", "no", status=403)
     tried.reconcile()
-    assert f"who; not checked for lack of permission: {BY_DOMAIN}. Whoever has it" in tried.error.message
+    assert (
+        f"which one; checks skipped for lack of permission: {BY_DOMAIN}. Ask its owner" in tried.error.message
+    )
 
 
 def test_a_search_that_fails_leaves_the_refusal():
     tried = world(holding(HELD), [*names(3), HELD])
     tried.cloudfront.refuse[BY_DOMAIN] = AwsError(BY_DOMAIN, "InvalidArgument", "no", status=400)
     tried.reconcile()
-    told = f"and AWS does not say who; who it is could not be looked for: {BY_DOMAIN}: InvalidArgument: no. "
+    told = f"and AWS does not say which one; the search for it failed: {BY_DOMAIN}: InvalidArgument: no. "
     assert told in tried.error.message
     assert tried.error.message.endswith("AWS: CNAMEAlreadyExists: taken")
 
@@ -177,7 +179,7 @@ def test_the_end_of_a_reconciles_time_ends_the_search(monkeypatch):
     tried = world(holding(HELD), names(15))
     monkeypatch.setattr(tried.cloudfront, "tenant_of_domain", _out_of_time)
     tried.reconcile()
-    assert tried.error.message.endswith("taken; looking for who has which domain")
+    assert tried.error.message.endswith("taken; searching for who has the domains")
     assert tried.ready() == ("False", "DomainConflict")
 
 
@@ -192,7 +194,7 @@ def test_a_lost_creation_whose_domains_are_met_before_its_name_is_waited_for():
     tried.cloudfront.refuse[CREATE] = AwsError(CREATE, "CNAMEAlreadyExists", "taken", status=409)
     tried.reconcile()
     assert isinstance(tried.error, NotYet)
-    assert "looking whose it is" in tried.error.message
+    assert "checking its owner tag" in tried.error.message
 
 
 def test_a_rehearsal_looks_for_them_beforehand():

@@ -29,12 +29,12 @@ def custom(arn=CUSTOM):
     ("asked", "reason", "words"),
     [
         ({"distributionId": "EGONE"}, "ParentNotFound", "distribution EGONE does not exist"),
-        ({"distributionId": "EDIRECT"}, "ParentNotFound", "distribution EDIRECT is not a multi-tenant one"),
+        ({"distributionId": "EDIRECT"}, "ParentNotFound", "distribution EDIRECT is not multi-tenant"),
         ({"connectionGroupId": "cg_no"}, "ConnectionGroupNotFound", "connection group cg_no does not exist"),
         ({"distributionId": "EMUST"}, "MissingParameters", "distribution EMUST requires region, shop"),
         ({"parameters": {"colour": "red"}}, "ValidationFailed", "parameters.colour: distribution"),
         ({"domains": ["a.b.example.com"]}, "CertificateSANMismatch", "no certificate covers a.b.example.com"),
-        ({"distributionId": "EBARE"}, "MissingCertificate", "distribution EBARE has no certificate"),
+        ({"distributionId": "EBARE"}, "MissingCertificate", "distribution EBARE has no ACM certificate"),
         (
             {"customizations": custom("arn:aws:acm:us-east-1:123456789012:certificate/none")},
             "MissingCertificate",
@@ -89,7 +89,7 @@ def test_a_check_that_is_not_permitted_warns_and_goes_on(operation):
     assert tried.ready() == ("True", "Available")
     told = (
         operation == "ListConnectionGroups"
-        or f"not checked for lack of permission: {operation}" in tried.events[0]
+        or f"checks skipped for lack of permission: {operation}" in tried.events[0]
     )
     assert told
 

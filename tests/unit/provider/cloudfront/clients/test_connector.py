@@ -36,7 +36,7 @@ class Configs:
     ("spec", "flags", "annotations", "frozen"),
     [
         ({}, {}, {}, ""),
-        ({"writes": "Frozen"}, {}, {}, "ClusterProviderConfig default has spec.writes Frozen"),
+        ({"writes": "Frozen"}, {}, {}, "spec.writes of ClusterProviderConfig default is Frozen"),
         ({}, {"read_only": True}, {}, "the provider runs with --read-only"),
         ({}, {}, {"edgetenants.io/dry-run": "true"}, "the annotation edgetenants.io/dry-run is set"),
         ({}, {}, {"edgetenants.io/dry-run": "false"}, ""),

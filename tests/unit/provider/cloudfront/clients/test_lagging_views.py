@@ -36,7 +36,7 @@ def pauses(world, number):
 def test_it_is_looked_for_less_and_less_often(kind, of):
     world = hidden(kind, of)
     assert pauses(world, 9) == [1, 2, 4, 8, 16, 32, 60, 60, 60]
-    assert "exists already; looking whose it is" in world.error.message
+    assert "already exists; checking its owner tag" in world.error.message
 
 
 @pytest.mark.parametrize(("kind", "of"), KINDS)

@@ -45,7 +45,7 @@ def test_a_domain_of_another_account_is_named_before_the_tenant_exists():
     assert world.ready() == ("False", "DomainConflict")
     assert world.error.message == (
         "spec.forProvider.domains: shop.acme.com is served by distribution-tenant ***abc of account "
-        "******789012. Release it there, or remove it here"
+        "******789012. Release the domain there, or remove it here"
     )
 
 
@@ -54,8 +54,8 @@ def test_where_cloudfront_tells_of_nobody_the_domains_and_the_way_on_are_told():
     world.reconcile()
     assert world.error.message == (
         "spec.forProvider.domains: a distribution or tenant has one of acme.example.com, shop.acme.com, and "
-        "AWS does not say who; none of this account's tenants has it. Whoever has it releases it in their "
-        "AWS account, or remove it here. To find out which it is, ask for one domain at a time. "
+        "AWS does not say which one; no tenant of this account has it. Ask its owner to release the domain "
+        "in AWS, or remove the domain here. To find out which domain it is, add one at a time. "
         f"AWS: CNAMEAlreadyExists: {TAKEN}"
     )
     world.cloudfront.refuse.clear()
@@ -63,7 +63,9 @@ def test_where_cloudfront_tells_of_nobody_the_domains_and_the_way_on_are_told():
     world.edit(domains=[*FOR_PROVIDER["domains"], "new.example.com"])
     world.cloudfront.refuse[UPDATE] = AwsError(UPDATE, "CNAMEAlreadyExists", TAKEN)
     world.reconcile()
-    assert "a distribution or tenant has new.example.com, and AWS does not say who" in world.error.message
+    assert (
+        "a distribution or tenant has new.example.com, and AWS does not say which one" in world.error.message
+    )
     assert "one domain at a time" not in world.error.message
 
 
@@ -173,7 +175,7 @@ def test_parameters_are_added_and_removed_where_somebody_wrote_them(by_claim, wh
     world = World(managed({**FOR_PROVIDER, "parameters": {"other": "x"}}))
     world.cloudfront.put_distribution(DISTRIBUTION, parameters={"tenantName": True})
     (composed(world) if by_claim else world).reconcile()
-    assert f"requires tenantName. Add what is missing to {where}" in world.error.message
+    assert f"requires tenantName. Add them to {where}" in world.error.message
     assert f"defines tenantName. Remove it from {where}" in world.error.message
 
 
@@ -272,7 +274,7 @@ def test_a_requested_reconcile_looks_where_dns_leads_at_once():
             None,
             "while it is paused. Remove the annotation crossplane.io/paused of DistributionTenant acme",
         ),
-        ({}, "DeletionHeld", "Its deletion is held: confirm it"),
+        ({}, "DeletionHeld", "Its deletion is on hold: confirm it"),
     ],
 )
 def test_who_waits_for_a_predecessor_says_what_that_one_waits_for(annotations, ready, says):
@@ -455,7 +457,7 @@ def test_a_record_that_somebody_removed_is_told_once():
     world.cloudfront.pointing = {domains[0]}
     world.clock.advance(25 * 3600)
     assert world.client.observe(world.mr).drifted == (
-        f"DNS does not lead {domains[1]} to CloudFront any more, so no visitor gets there. Make the records "
+        f"DNS no longer leads {domains[1]} to CloudFront, so visitors do not get there. Create the records "
         "of status.dnsInstructions again"
     )
     world.clock.advance(25 * 3600)
@@ -521,9 +523,9 @@ def test_a_claim_is_suspended_and_a_tenant_disabled():
         (
             True,
             "Report",
-            ", and the drift policy leaves it so. Enable it there, or set spec.driftPolicy to Enforce.",
+            ", and the drift policy keeps it so. Enable it there, or set spec.driftPolicy to Enforce.",
         ),
-        (None, "Enforce", ". Set spec.forProvider.enabled to true to have it enabled."),
+        (None, "Enforce", ". Set spec.forProvider.enabled to true to enable it."),
     ],
 )
 def test_who_enables_a_tenant_that_was_disabled_in_aws(enabled, policy, says):
@@ -548,18 +550,17 @@ def test_a_tenant_that_the_provider_may_not_enable_is_enabled_in_aws():
 def test_a_tenant_that_was_disabled_waits_while_nothing_may_be_written():
     world = World()
     world.settle()
-    world.context["frozen"] = "ClusterProviderConfig default has spec.writes Frozen"
+    world.context["frozen"] = "spec.writes of ClusterProviderConfig default is Frozen"
     world.cloudfront.edit("dt_1", enabled=False)
     world.reconcile()
     assert world.ready() == ("False", "Disabled")
-    assert (
-        "It waits to be enabled: ClusterProviderConfig default has spec.writes" in world.condition("Ready")[2]
-    )
+    why = "The provider does not enable it because spec.writes of ClusterProviderConfig default is Frozen."
+    assert why in world.condition("Ready")[2]
 
 
 # Where nobody needs to act, the message says that, too.
 
-NOBODY = "Nobody needs to act."
+NOBODY = "No action is needed."
 
 
 def test_a_roll_out_says_that_it_clears_by_itself():
@@ -585,17 +586,17 @@ def test_so_does_a_deletion_under_way():
     world.reconcile()
     status, reason, message = world.condition("Deployed")
     assert (status, reason) == ("False", "Deleting")
-    assert message.endswith("is being deleted. Nobody needs to act, unless Ready says that AWS refuses it.")
+    assert message.endswith("is being deleted. No action is needed, unless Ready shows that AWS refuses it.")
 
 
 def test_what_does_not_exist_yet_leads_to_what_it_waits_for():
     world = refusing("CreateDistributionTenant", "AccessDenied", "no")
     world.reconcile()
-    assert world.condition("Deployed")[2] == "The tenant does not exist yet. Ready says what it waits for."
+    assert world.condition("Deployed")[2] == "The tenant does not exist yet. Ready shows what it waits for."
 
 
 def test_writes_that_are_frozen_say_who_lifts_that():
-    world = World(frozen="ProviderConfig a has spec.writes Frozen")
+    world = World(frozen="spec.writes of ProviderConfig a is Frozen")
     world.reconcile()
     assert world.condition("Ready")[2].endswith(
         "writes nothing to AWS for tenant shop.acme. Writes resume when that setting is removed"
@@ -610,7 +611,9 @@ def test_an_update_without_effect_says_what_to_do_with_the_fields():
     for _ in range(4):
         world.reconcile()
     assert world.condition("InSync")[1] == "UpdateIneffective"
-    assert world.condition("InSync")[2].endswith("ask for what AWS has there, or have that changed in AWS")
+    assert world.condition("InSync")[2].endswith(
+        "set these fields to the values in AWS, or change the values in AWS"
+    )
 
 
 def test_a_certificate_that_failed_says_by_which_permission_its_reason_is_read():

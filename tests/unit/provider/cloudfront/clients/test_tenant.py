@@ -340,7 +340,7 @@ def test_a_refused_deletion_waits_for_cloudfront():
     world.cloudfront.deploys = world.cloudfront.deletes_in_progress = False
     world.delete()
     world.reconcile()
-    assert world.error.message == "disabled tenant shop.acme, waiting for CloudFront before deleting it"
+    assert world.error.message == "disabled tenant shop.acme; waiting for CloudFront before deleting it"
     assert world.events[-1] == "create: created tenant shop.acme (dt_1)", "nothing is deleted yet"
     assert world.ready() == ("False", "Disabling")
     assert world.condition("Deployed")[:2] == ("False", "Disabling")
@@ -380,7 +380,7 @@ def test_a_deletion_that_finds_it_gone_is_done():
     world.delete()
     seen = world.client.observe(world.mr)
     world.cloudfront.tenants.clear()
-    assert world.client.delete(world.mr, seen).message == "it was gone already"
+    assert world.client.delete(world.mr, seen).message == "already deleted in AWS"
 
 
 def test_a_protected_tenant_is_deleted_only_when_that_is_confirmed():
@@ -401,7 +401,7 @@ def test_a_protected_tenant_is_deleted_only_when_that_is_confirmed():
 
 def test_frozen_writes_nothing_and_says_so():
     world = settled()
-    world.context["frozen"] = "ClusterProviderConfig default has spec.writes Frozen"
+    world.context["frozen"] = "spec.writes of ClusterProviderConfig default is Frozen"
     world.edit(parameters={"tenantName": "b"})
     assert world.reconcile() == ["GetDistributionTenant"]
     assert world.condition("InSync")[:2] == ("False", "Frozen")
@@ -433,7 +433,7 @@ def test_a_frozen_creation_waits():
                 "domains": ["a.example.com"],
             },
             "shop.acme",
-            "expected an id, got a reference of policy Optional that leads to none",
+            "expected an id, got an optional reference that is not resolved",
         ),
     ],
 )

@@ -133,7 +133,7 @@ def converge(todo: Diff[Store], seen: ObservedStore) -> tuple[Action, ...]:
 
 def remove(seen: ObservedStore, *, refused: bool, said: object) -> tuple[Action, ...]:
     if refused and not seen.deployed:
-        return (Wait(f"store {seen.name} waits for CloudFront before deleting it"),)
+        return (Wait(f"waiting for CloudFront before deleting store {seen.name}"),)
     return (DeleteStore(seen.id, seen.name),)
 
 

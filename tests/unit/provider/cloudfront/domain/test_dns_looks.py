@@ -117,8 +117,8 @@ def test_a_look_that_is_not_permitted_is_told_on_the_resource_that_serves_all_th
     assert unseen(world) == (
         "The state of the records of status.dnsInstructions is unknown: VerifyDnsConfiguration: "
         "AccessDenied: not authorized to verify. Permit it in the IAM policy of these credentials "
-        "(docs/iam.md). Looked at again within an hour; at once where the annotation "
-        "crossplane.io/reconcile-requested-at is set to anything new."
+        "(docs/iam.md). The provider checks again within an hour, or at once when you set the annotation "
+        "crossplane.io/reconcile-requested-at to a new value."
     )
 
 
@@ -160,7 +160,7 @@ def test_who_may_not_see_the_connection_group_reads_why_there_are_no_records():
         world.cloudfront.refuse[call] = AwsError(call, "AccessDenied", "no", status=403)
     world.reconcile()
     assert unseen(world).startswith(
-        "Where the domains must lead is not known, so status.dnsInstructions has no records: "
+        "The routing endpoint is not known, so status.dnsInstructions has no records: "
     )
     world.settle()
     assert "GetConnectionGroup: AccessDenied: no. Permit it in the IAM policy" in unseen(world)

@@ -78,8 +78,8 @@ def test_a_domain_of_a_tenant_that_is_going_is_waited_for_and_released_by_nobody
     world.edit(domains=[OWN, MOVED])
     world.reconcile()
     told = world.error.message
-    assert "That tenant is being deleted, and the domain is free then. No action is needed" in told
-    assert "Release it there" not in told
+    assert "That tenant is being deleted, which frees the domain. No action is needed" in told
+    assert "Release the domain there" not in told
     assert world.error.retry.mode == "Backoff", "visitors wait for it"
 
 
@@ -92,23 +92,23 @@ def condition(type_: str, reason: str, message: str) -> dict[str, str]:
     [
         pytest.param(
             {"conditions": [condition("Ready", "DeletionHeld", "To delete it, set X")]},
-            "the domain is free then. Its deletion is held: To delete it, set X",
+            "which frees the domain. Its deletion is on hold: To delete it, set X",
             id="its deletion is held",
         ),
         pytest.param(
             {"conditions": [condition("Synced", "ReconcileError", "no ProviderConfig default")]},
-            "the domain is free then. Its deletion fails: no ProviderConfig default",
+            "which frees the domain. Its deletion fails: no ProviderConfig default",
             id="its deletion fails",
         ),
         pytest.param(
             {"annotations": {"crossplane.io/paused": "true"}},
-            "Its deletion does not go on while it is paused. Remove the annotation crossplane.io/paused of "
+            "Its deletion waits while it is paused. Remove the annotation crossplane.io/paused of "
             "DistributionTenant acme",
             id="it is paused",
         ),
         pytest.param(
             {"managementPolicies": ["Observe", "Create", "Update"]},
-            "or have it moved",
+            "or move it",
             id="its policies leave the tenant",
         ),
     ],
@@ -145,13 +145,23 @@ def test_what_else_changed_is_updated_after_the_move():
     [
         pytest.param(OURS, None, (), f"{TAKE_ANNOTATION} to dt_1", id="nobody asked for it"),
         pytest.param(OURS, "dt_9", (), f"{TAKE_ANNOTATION} to dt_1", id="another tenant's were asked for"),
-        pytest.param(None, "dt_1", (), "Release it there, or remove it here", id="it has no owner"),
-        pytest.param(THEIRS, "dt_1", (), "Release it there, or remove it here", id="another cluster's"),
+        pytest.param(None, "dt_1", (), "Release the domain there, or remove it here", id="it has no owner"),
         pytest.param(
-            "cluster-1/ConnectionGroup/shop/x", "dt_1", (), "Release it there", id="another kind's identity"
+            THEIRS, "dt_1", (), "Release the domain there, or remove it here", id="another cluster's"
         ),
         pytest.param(
-            "cluster-11/DistributionTenant/shop/x", "dt_1", (), "Release it there", id="a longer name of one"
+            "cluster-1/ConnectionGroup/shop/x",
+            "dt_1",
+            (),
+            "Release the domain there",
+            id="another kind's identity",
+        ),
+        pytest.param(
+            "cluster-11/DistributionTenant/shop/x",
+            "dt_1",
+            (),
+            "Release the domain there",
+            id="a longer name of one",
         ),
         pytest.param(
             ELSEWHERE, "dt_1", (), f"{GIVE_ANNOTATION} of the resource that has it", id="another namespace's"
@@ -174,7 +184,7 @@ def test_what_else_changed_is_updated_after_the_move():
             OURS,
             "dt_1",
             (source_mr("shop", **{TAKE_ANNOTATION: "dt_2"}),),
-            "Each of the two would take the other's",
+            "Each tenant would take it from the other",
             id="both would take the other's",
         ),
     ],
@@ -184,7 +194,7 @@ def test_it_stays_where_it_is_and_the_message_says_how(owner, take, sources, wor
     world.edit(domains=[OWN, MOVED])
     world.reconcile()
     assert words in world.error.message
-    assert "Release it there" in world.error.message or "Each of" in world.error.message
+    assert "Release the domain there" in world.error.message or "Each tenant" in world.error.message
     assert MOVE not in world.cloudfront.journal
     assert holders(world) == ["shop.source"]
 
@@ -194,7 +204,7 @@ def test_strangers_give_nothing_whatever_they_say(owner):
     world = receiving(owner, sources=(source_mr(**{GIVE_ANNOTATION: "shop/shop.acme"}),))
     world.edit(domains=[OWN, MOVED])
     world.reconcile()
-    assert "have it moved" not in world.error.message
+    assert "or move it" not in world.error.message
     assert holders(world) == ["shop.source"]
 
 

@@ -47,7 +47,7 @@ def test_a_group_is_disabled_beside_an_anycast_list_that_is_refused(world):
     assert not world.group.enabled
     assert isinstance(world.error, ExternalError)
     assert world.error.message.startswith(
-        "updated connection group shop.front: enabled true → false. The rest is refused: "
+        "updated connection group shop.front: enabled true → false. The rest of the change was refused: "
     )
     assert "no such list" in world.error.message
     assert world.error.retry.seconds == 5.0

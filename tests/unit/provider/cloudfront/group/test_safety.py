@@ -67,7 +67,7 @@ def test_a_deletion_takes_a_second_look_before_it_disables():
     world = Shared()
     world.delete()
     assert world.reconcile() == ["GetConnectionGroup", "ListDistributionTenants"]
-    assert "waits for a second look at its tenants" in world.error.message
+    assert "waits for a second check of its tenants" in world.error.message
     assert isinstance(world.error, NotYet)
     assert world.error.after == PAUSE
     tenant = world.cloudfront.add(connection_group_id=world.group.id)
@@ -75,7 +75,7 @@ def test_a_deletion_takes_a_second_look_before_it_disables():
     assert "waits for its tenants to be deleted or moved: 1 more" in world.error.message
     del world.cloudfront.tenants[tenant.id]
     world.reconcile()
-    assert "second look" in world.error.message, "the pause begins anew"
+    assert "second check" in world.error.message, "the pause starts again"
     world.settle()
     assert world.gone
 
@@ -111,7 +111,7 @@ def test_where_aws_does_not_tell_the_group_is_kept_until_somebody_confirms(error
     words = world.condition("Ready")[2]
     assert str(error) in words
     assert "set the annotation edgetenants.io/confirm to 0a1b2c3d" in words
-    assert ("Permit cloudfront:ListDistributionTenants" in words) is (error is DENIED)
+    assert ("Allow cloudfront:ListDistributionTenants" in words) is (error is DENIED)
     world.obj["metadata"]["annotations"]["edgetenants.io/confirm"] = "0a1b2c3d"
     world.settle()
     assert world.gone
@@ -140,7 +140,7 @@ def test_a_confirmation_does_not_outweigh_what_is_known():
     world.cloudfront.refuse["ListDistributionTenants"] = DENIED
     world.cached[0]["status"]["atProvider"]["connectionGroupId"] = world.group.id
     world.looks()
-    assert "moved: 1 more, which the provider's log names" in world.error.message
+    assert "moved: 1 more, named in the provider's log" in world.error.message
 
 
 @pytest.mark.parametrize("made", [False, True])
@@ -159,7 +159,7 @@ def test_a_resource_of_another_namespace_counts_when_aws_says_so():
     world.cached = [cached("secret", asked=world.group.id, id=id_)]
     world.delete()
     world.looks()
-    assert "moved: 1 more, which the provider's log names" in world.error.message
+    assert "moved: 1 more, named in the provider's log" in world.error.message
     assert "secret" not in world.error.message
     world.cloudfront.edit(id_, connection_group_id=DEFAULT_GROUP)
     world.settle()
@@ -197,7 +197,7 @@ def test_names_of_other_namespaces_are_not_told():
     world.delete()
     with structlog.testing.capture_logs() as log:
         world.looks()
-    assert "moved: shop.acme, 1 more, which the provider's log names" in world.error.message
+    assert "moved: shop.acme, 1 more, named in the provider's log" in world.error.message
     assert "secret" not in world.error.message
     assert [each["tenants"] for each in log] == [["secret.customer", "shop.acme"]], "told once"
 
@@ -527,7 +527,7 @@ def test_a_group_with_tenants_of_others_is_not_taken_over(owners: list[str | Non
         assert not {"TagResource", "UpdateConnectionGroup"} & set(world.reconcile())
         world.clock.advance(60)
     assert world.ready() == ("False", "AdoptionRefused")
-    assert "tenants are in it that this namespace does not have" in world.error.message
+    assert "tenants that do not belong to this namespace" in world.error.message
     assert f"{TAG} to {INSTALLATION}/ConnectionGroup/shop/shop.front" in world.error.message
     assert "rogue" not in world.error.message
     world.group.tags[TAG] = f"{INSTALLATION}/ConnectionGroup/shop/shop.front"
@@ -547,7 +547,7 @@ def test_a_group_whose_tenants_aws_does_not_tell_is_not_taken_over() -> None:
     world = taking()
     world.cloudfront.refuse["ListDistributionTenants"] = DENIED
     assert "TagResource" not in world.reconcile()
-    assert "see whose tenants are in connection group shop.front" in world.error.message
+    assert "read the owners of the tenants in connection group shop.front" in world.error.message
 
 
 def test_ones_own_group_that_lost_its_owner_tag_is_marked_again_whoever_is_in_it() -> None:
@@ -644,7 +644,7 @@ def test_what_others_have_of_a_group_stays_though_the_list_lags_behind_their_ten
     for _ in range(3):
         assert "UpdateConnectionGroup" not in world.reconcile()
         world.clock.advance(60)
-    assert "tenants are in it that this namespace does not have" in world.error.message
+    assert "tenants that do not belong to this namespace" in world.error.message
     world.cached.clear()
     world.cloudfront.tenants.clear()
     assert "UpdateConnectionGroup" in [*world.reconcile(), *after_a_pause(world)]
@@ -660,7 +660,7 @@ def test_a_group_is_disabled_after_a_second_look() -> None:
     world.edit(enabled=False)
     assert "UpdateConnectionGroup" not in world.reconcile()
     assert isinstance(world.error, NotYet)
-    assert "disabled after a second look at its tenants" in world.error.message
+    assert "disabled after a second check of its tenants" in world.error.message
     # A tenant of others, which somebody put there at the console, and which AWS lists late.
     world.cloudfront.add(name="late", connection_group_id=world.group.id, tags={TAG: OTHERS})
     assert "UpdateConnectionGroup" not in after_a_pause(world)

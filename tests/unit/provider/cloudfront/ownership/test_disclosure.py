@@ -202,7 +202,16 @@ def test_a_group_waits_for_its_tenants_and_names_those_of_its_namespace():
     with capture_logs() as logged:
         world.reconcile()
         world.reconcile()
-    assert len([each for each in logged if each["event"] == "waits for its tenants"]) == 1
-    assert "to be deleted or moved: shop.one, 2 more, which the provider's log names" in told(world)
+    assert (
+        len(
+            [
+                each
+                for each in logged
+                if each["event"] == "deletion waits for the tenants of the connection group"
+            ]
+        )
+        == 1
+    )
+    assert "to be deleted or moved: shop.one, 2 more, named in the provider's log" in told(world)
     assert "sales" not in told(world)
     assert SECRET in json.dumps(logged)

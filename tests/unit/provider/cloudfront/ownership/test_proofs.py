@@ -494,7 +494,7 @@ def test_of_two_adopters_here_one_waits_and_is_refused(kind):
         with pytest.raises(NotYet) as told:
             world.client.update(world.mr, seen)
         world.error = told.value
-    assert "is being taken over by another resource" in other.error.message
+    assert "is being adopted by another resource" in other.error.message
     assert one.cloudfront.journal.count("TagResource") == 1
     one.clock.advance(CONFIRM_SECONDS)
     one.settle()
@@ -531,7 +531,7 @@ def test_nothing_is_written_or_deleted_before_the_tag_is_read_again(kind):
     assert world.error.after == CONFIRM_SECONDS
     world.clock.advance(CONFIRM_SECONDS / 2)
     assert writes(world.reconcile()) == []
-    assert "read again before anything else is written" in world.error.message
+    assert "read again before any other write" in world.error.message
     world.delete()
     assert writes(world.reconcile()) == []
     assert not world.gone

@@ -9,7 +9,7 @@ from tests.unit.provider.fake_cloudfront import FakeCloudFront
 from tests.unit.provider.world import World, managed
 
 WRITES = {"CreateDistributionTenant", "UpdateDistributionTenant", "DeleteDistributionTenant", "TagResource"}
-LEFT = ". The drift policy leaves it so: change it back in AWS, or set spec.driftPolicy to Enforce"
+LEFT = ". The drift policy keeps it so: change it back in AWS, or set spec.driftPolicy to Enforce"
 
 
 def settled(**spec) -> World:
@@ -26,7 +26,7 @@ def protected() -> World:
 
 
 def frozen() -> World:
-    return World(frozen="ClusterProviderConfig default has spec.writes Frozen")
+    return World(frozen="spec.writes of ClusterProviderConfig default is Frozen")
 
 
 def read_only() -> World:
@@ -60,7 +60,9 @@ def nobodys() -> World:
     ("stage", "reason", "way_out"),
     [
         pytest.param(protected, TenantReadyReason.DELETION_HELD, "edgetenants.io/confirm to 0a1b2c3d"),
-        pytest.param(frozen, TenantReadyReason.FROZEN, "has spec.writes Frozen"),
+        pytest.param(
+            frozen, TenantReadyReason.FROZEN, "spec.writes of ClusterProviderConfig default is Frozen"
+        ),
         pytest.param(read_only, TenantReadyReason.FROZEN, "--read-only"),
         pytest.param(astray, TenantReadyReason.ACCOUNT_MISMATCH, "Use credentials of account 123456789012"),
         pytest.param(somebody_elses, TenantReadyReason.ADOPTION_REFUSED, "Choose another name"),
@@ -119,7 +121,7 @@ def test_a_resource_has_its_own_drift_policy_or_the_providers(default, own):
         [("parameters.tenantName", "acme", "theirs")] if policy == "Report" else []
     )
     if policy == "Report":
-        differs = "parameters.tenantName: asked acme, AWS has theirs"
+        differs = "parameters.tenantName: desired acme, AWS has theirs"
         assert world.condition("InSync")[2] == f"{differs}{LEFT}"
         writes = world.status_writes
         world.reconcile()
@@ -138,7 +140,7 @@ def test_drift_is_told_once_and_again_when_it_moves():
             world.cloudfront.edit("dt_1", parameters={"tenantName": values[0]})
         told.append(world.client.observe(world.mr).drifted)
         world.reconcile()
-    a, b = (f"parameters.tenantName: asked acme, AWS has {value}{LEFT}" for value in "ab")
+    a, b = (f"parameters.tenantName: desired acme, AWS has {value}{LEFT}" for value in "ab")
     assert told == [a, "", b, "", "", "", b]
 
 

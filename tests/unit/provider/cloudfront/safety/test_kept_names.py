@@ -173,7 +173,7 @@ def test_what_was_taken_over_is_recorded_as_soon_as_its_tag_was_read_again(api, 
     world.context["kept"] = records(api)
     name, key = name_of(world)
     world.reconcile()
-    assert "is being taken over" in world.error.message
+    assert "is being adopted" in world.error.message
     assert records(api).holder(key) is None, "another provider may be setting the tag, too"
     world.clock.advance(world.error.after)
     world.reconcile()

@@ -46,7 +46,10 @@ def test_a_suspension_does_not_wait_for_another_tenants_domain(world):
     assert not there(world).enabled
     assert isinstance(world.error, ExternalError)
     assert OTHERS in world.error.message
-    assert "updated tenant shop.acme: enabled true → false. The rest is refused: " in world.error.message
+    assert (
+        "updated tenant shop.acme: enabled true → false. The rest of the change was refused: "
+        in world.error.message
+    )
     world.reconcile()
     assert "The rest" not in world.error.message
 
@@ -233,7 +236,7 @@ def test_both_causes_are_told_where_the_rest_fails_too(world, serving):
     told, _, request = world.error.message.partition(" (request id: ")
     assert request == "r1)"
     assert told.startswith("spec.forProvider.parameters.unheard: ")
-    assert "The rest fails, too: update tenant shop.acme with the rest: " in told
+    assert "The rest of the change also fails: update tenant shop.acme with the other fields: " in told
     assert "AccessDenied: no. Permit it in the IAM policy" in told
     assert [each.message for each in world.error.conditions] == ([] if serving else [told])
     assert world.error.retry.mode == "Backoff"
