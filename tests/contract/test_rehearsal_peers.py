@@ -152,7 +152,7 @@ def test_a_tree_that_is_not_served_has_no_resources(aws, plan, cluster):
     assert plan(bare(managed()), cluster.kubeconfig)["unseen"] == ""
     cluster.served = set()
     row = plan(bare(managed()), cluster.kubeconfig)
-    assert "the cluster serves none of the kinds of edgetenants" in row["unseen"]
+    assert "the cluster does not serve any of edgetenants' kinds" in row["unseen"]
     assert "no longer" not in row["refusal"]
 
 
@@ -169,7 +169,7 @@ def test_another_cluster_is_noticed(aws, plan, cluster):
     owned_by_sales(aws)
     cluster.objects = [of_sales("unrelated", uid="unrelated", **{"crossplane.io/external-name": "sales.x"})]
     row = plan(managed(), cluster.kubeconfig)
-    assert "it may be another cluster" in row["unseen"]
+    assert "it may be the wrong cluster" in row["unseen"]
     assert "no longer" not in row["refusal"]
 
 
@@ -236,4 +236,4 @@ def test_people_read_what_was_not_seen(aws, tmp_path):
         input=yaml.safe_dump(bare(managed())),
         env={"KUBECONFIG": "/no/such/file"},
     )
-    assert "not seen, and taken for absent: kubeconfig /no/such/file: " in result.stdout
+    assert "not read, treated as absent: kubeconfig /no/such/file: " in result.stdout

@@ -24,8 +24,11 @@ WRONG = {
         "there is no file /no/file",
     ),
     "a context alone": (("up", "--context", "x"), "--context needs --kubeconfig"),
-    "a port that is none": (("up", "--port", "emulator=http"), "'emulator=http' is not NAME=PORT"),
-    "a port of nobody": (("up", "--port", "emulator"), "is not NAME=PORT"),
+    "a port that is none": (
+        ("up", "--port", "emulator=http"),
+        "expected NAME=PORT, such as emulator=5000, got 'emulator=http'",
+    ),
+    "a port of nobody": (("up", "--port", "emulator"), "expected NAME=PORT"),
     "a name that is none": (("up", "--name", "a/b"), "is not a name for a sandbox"),
     "no sandbox to look at": (("status",), "there is no sandbox 'default'"),
     "no sandbox to take stock of": (("inventory",), "there is no sandbox 'default'"),
@@ -78,7 +81,7 @@ def test_a_sandbox_is_looked_at_handled_and_taken_down(run, sandbox, spec):
     sandbox.launch(spec("apiserver"))
     of = ("--name", "test")
     assert json.loads(run("status", *of, "-o", "json").stdout)["processes"][0]["name"] == "apiserver"
-    assert "apiserver runs, with pid" in run("restart", "apiserver", *of).output
+    assert "apiserver is running with pid" in run("restart", "apiserver", *of).output
     assert run("kill", "apiserver", *of).exit_code == 0
     assert run("status", *of).exit_code == 0
     assert run("start", "apiserver", *of).exit_code == 0
