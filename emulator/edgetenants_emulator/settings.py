@@ -269,11 +269,11 @@ class Settings:
         number, or a word that is not one of the setting's.
         """
         if not isinstance(changes, Mapping):
-            raise TypeError('settings are an object of names and values: {"deploy_tenant_seconds": 5}')
+            raise TypeError('settings: expected an object such as {"deploy_tenant_seconds": 5}')
         known, choices = self.as_json(), self.choices()
         for name, value in changes.items():
             if name not in known:
-                raise ValueError(f"there is no setting {name!r}; {_meant(name, known)}")
+                raise ValueError(f"unknown setting {name!r}; {_meant(name, known)}")
             if name in choices:
                 _check_word(name, value, choices[name])
             else:
@@ -293,14 +293,14 @@ def _meant(name: str, known: Mapping[str, Any]) -> str:
 def _check(name: str, value: Any, kind: type) -> None:
     accepted, words = _KINDS[kind]
     if type(value) not in accepted:
-        raise ValueError(f"setting {name!r} takes {words}, not {value!r}")
+        raise ValueError(f"setting {name!r}: expected {words}, got {value!r}")
     if not 0 <= value < float("inf"):
-        raise ValueError(f"setting {name!r} takes {words} from 0 up, not {value}")
+        raise ValueError(f"setting {name!r}: expected {words} of at least 0, got {value}")
 
 
 def _check_word(name: str, value: Any, words: tuple[str, ...]) -> None:
     if value not in words:
-        raise ValueError(f"setting {name!r} takes {', '.join(words[:-1])} or {words[-1]}, not {value!r}")
+        raise ValueError(f"setting {name!r}: expected {', '.join(words[:-1])} or {words[-1]}, got {value!r}")
 
 
 def _parsed(text: str) -> bool | float | str:

@@ -1,8 +1,8 @@
-"""Tries every mutation: each must be noticed by its tests, the unchanged package must pass them.
+"""Tries every mutation: its tests must catch it, and the unchanged package must pass them.
 
     python -m tests.mutants [--only WORDS] [TARGET ...]
 
-A mutation is made in a copy of the package in a temporary folder, never in place.
+A mutation is applied to a copy of the package in a temporary folder, never in place.
 """
 
 import argparse
@@ -24,46 +24,46 @@ WORKERS = 2
 
 
 def main() -> int:
-    """Return 1 where a mutation survives, a snippet is stale, or the unchanged package fails."""
+    """Return 1 if a mutation survives, a snippet is stale, or the unchanged package fails."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--only", default="", help="mutations whose name has these words")
+    parser.add_argument("--only", default="", help="run the mutations whose name contains these words")
     parser.add_argument("targets", nargs="*", default=[], metavar="TARGET", help=f"of {', '.join(TARGETS)}")
     asked = parser.parse_args()
     if len(asked.targets) == 1:
         return tried(TARGETS[asked.targets[0]], asked.only)
-    # Each in a process of its own, as what may be imported beforehand differs.
+    # Each package has its own process, because the modules that may be preloaded differ.
     each = [sys.executable, "-m", "tests.mutants", "--only", asked.only]
     ended = [subprocess.run([*each, name], check=False) for name in asked.targets or TARGETS]
     return max(run.returncode for run in ended)
 
 
 def tried(target: Target, only: str) -> int:
-    """Try the mutations of one package whose name has the words."""
+    """Try the mutations of one package whose name contains the words."""
     began, mutations = monotonic(), [m for m in target.mutations if only in m.name]
     preload(target.beside)
     faults = stale(target) or (survivors(target, mutations) if mutations else [])
     print()
     for fault in faults:
         print(f"  {fault}")
-    verdict = f"{len(faults)} faults" if faults else "all noticed"
+    verdict = f"{len(faults)} faults" if faults else "all caught"
     seconds = f"{monotonic() - began:.0f} s"
     print(f"{target.package}: {len(mutations)} mutations in {seconds}: {verdict}", flush=True)
     return 1 if faults else 0
 
 
 def stale(target: Target) -> list[str]:
-    """Mutations whose snippet does not stand in its file exactly once."""
+    """Mutations whose snippet does not occur exactly once in its file."""
     found = []
     for mutation in target.mutations:
         path = ROOT / target.root / target.package / mutation.file
         times = path.read_text().count(mutation.old) if path.exists() else 0
         if times != 1:
-            found.append(f"stale: {mutation.name}: its snippet stands {times} times in {mutation.file}")
+            found.append(f"stale: {mutation.name}: its snippet occurs {times} times in {mutation.file}")
     return found
 
 
 def survivors(target: Target, mutations: Iterable[Mutation]) -> list[str]:
-    """What is wrong with the unchanged package, else the mutations that no test notices."""
+    """The failures of the unchanged package, or else the mutations that no test catches."""
     mutations = list(mutations)
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder, ThreadPoolExecutor(WORKERS) as pool:
         whole = Path(folder) / "unchanged"
@@ -78,8 +78,8 @@ def survivors(target: Target, mutations: Iterable[Mutation]) -> list[str]:
 
 
 def noticed(whole: Path, folder: Path, target: Target, mutation: Mutation) -> str:
-    """ "" when a test fails, as it should."""
-    # With the bytecode of what is not changed, which Python knows by a file's time and size.
+    """ "" if a test fails, as it should."""
+    # Unchanged files keep their bytecode, which Python identifies by time and size.
     shutil.copytree(whole / target.package, folder / target.package)
     path = folder / target.package / mutation.file
     path.write_text(path.read_text().replace(mutation.old, mutation.new))

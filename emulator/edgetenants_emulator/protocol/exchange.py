@@ -36,7 +36,7 @@ class Request:
             if b"\\ud" in self.body.lower():
                 json.dumps(found, ensure_ascii=False).encode()  # half of a character can be in no answer
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"the body is no JSON: {error}") from error
+            raise ValueError(f"the body is not valid JSON: {error}") from error
         return found
 
 
@@ -50,7 +50,7 @@ class Response:
 
 
 def _no_number(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no number of JSON")
+    raise ValueError(f"{word} is not a JSON number")
 
 
 def json_response(value: Any, status: int = 200) -> Response:

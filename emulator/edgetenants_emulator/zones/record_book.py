@@ -32,7 +32,9 @@ class RecordBook:
         with self._lock:
             others = {kind for name, kind in self._records if name == record.name} - {record.type}
             if others and "CNAME" in others | {record.type}:
-                raise ValueError(f"{record.name} has {', '.join(sorted(others))}: a CNAME stands alone")
+                raise ValueError(
+                    f"{record.name} already has {', '.join(sorted(others))}; a CNAME must be alone"
+                )
             key = (record.name, record.type)
             self.history.note(key, Former(now, self._records.get(key), lag))
             self._records[key] = (zone, record)
