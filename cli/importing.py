@@ -93,7 +93,7 @@ class _Work:
     form: Form
     counts: Counter[str] = field(default_factory=Counter)
     blind: bool = False
-    """The tags cannot be read, and the user has been told."""
+    """The tags cannot be read, and a message has been printed."""
 
     def manifest(self, listed: ObservedTenant) -> str | None:
         """The manifest of a tenant as text; None if the tenant is left out or was deleted in the meantime."""

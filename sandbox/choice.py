@@ -152,6 +152,6 @@ def _envtest(assets: Path) -> Choice:
     missing = [name for name in _ENVTEST_BINARIES if not os.access(assets / name, os.X_OK)]
     if missing:
         raise WorldError(
-            f"KUBEBUILDER_ASSETS={assets} does not contain {' and '.join(missing)}; correct or unset it"
+            f"KUBEBUILDER_ASSETS={assets} does not contain {' or '.join(missing)}; correct or unset it"
         )
     return Choice(ControlPlane.ENVTEST, assets=assets)

@@ -72,7 +72,7 @@ def run(*, cache: Path, keep: bool, console: Console | None = None) -> int:
     report = Report()
     world: World | None = None
     try:
-        with report.step("a world comes up"):
+        with report.step("start the sandbox"):
             console.print(
                 "[bold]edgetenants[/]: a claim becomes a live CloudFront tenant and is deleted again\n"
             )

@@ -8,7 +8,7 @@ Each request is one line of JSON over the Unix socket DIR/control.sock:
     {"do": "stop", "name": "x"}      SIGTERM, then SIGKILL after the grace period; responds immediately
     {"do": "kill", "name": "x"}      SIGKILL
     {"do": "status"}
-    {"do": "shutdown"}               stop all, higher tiers first; answers when all are gone, then ends
+    {"do": "shutdown"}               stop all, higher tiers first; responds when all have ended, then exits
 
 Each response is {"processes": [...]} or {"error": "..."}. DIR/processes.json contains the same list, so that
 `down` finds the remaining processes if the supervisor itself was killed. Its children do not outlive it: the

@@ -28,7 +28,7 @@ __all__ = ["main"]
 @click.option(
     "--host",
     default="127.0.0.1",
-    help="Address to listen on; others than loopback are reachable from other hosts.",
+    help="Address to listen on. All but loopback addresses are open to other hosts.",
 )
 @click.option(
     "--port", default=4599, type=click.IntRange(0, 65535), help="Port to listen on. 0 selects a free port."
@@ -50,7 +50,7 @@ def main(
     """Emulate CloudFront's multi-tenant API, as an endpoint for AWS SDKs with any credentials.
 
     Settings are environment variables, such as EDGETENANTS_EMULATOR_SETTING_DEPLOY_TENANT_SECONDS=5. The
-    command `unknowns` lists the settings for behavior that AWS does not document. GET /_edgetenants/ lists
+    command `unknowns` lists the settings for behaviour that AWS does not document. GET /_edgetenants/ lists
     the admin API.
     """
     if context.invoked_subcommand is None:
@@ -59,7 +59,7 @@ def main(
 
 @main.command("unknowns")
 def list_unknowns() -> None:
-    """List behavior that AWS does not document: the emulator's choice, its setting, and sources."""
+    """List the emulator's choices for behaviour that AWS does not document, with settings and sources."""
     click.echo(catalog.as_text(_settings()), nl=False)
 
 

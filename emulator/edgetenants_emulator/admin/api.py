@@ -16,7 +16,7 @@ POST   faults                              inject a fault;  GET  lists;  DELETE 
 GET    faults/{id}?wait=                   the fault's state;  DELETE faults/{id}?drop=true  removes it
 GET    settings                            durations, quotas, page sizes;  PATCH  changes some
 GET    snapshot                            the complete state;  PUT  loads it
-GET    unknowns                            behavior that AWS does not document, and its settings
+GET    unknowns                            behaviour that AWS does not document, and its settings
 GET    distributions/{id}                  see admin.distributions
 GET    dns, records                        see admin.dns
 GET    limits                              see admin.limits
@@ -233,7 +233,7 @@ class Admin:
         return {"ok": True}
 
     def unknowns(self, _: Request, __: str) -> Any:
-        """Behavior that AWS does not document, with the settings that change it."""
+        """Behaviour that AWS does not document, with the settings that change it."""
         return {"unknowns": catalog.as_json(self._world.settings)}
 
     def change_settings(self, request: Request, _: str) -> Any:

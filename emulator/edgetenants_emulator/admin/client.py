@@ -158,7 +158,7 @@ class EmulatorAdmin:
     # Settings
 
     def settings(self) -> JsonObject:
-        """All settings: durations, quotas, page sizes, undocumented behavior."""
+        """All settings: durations, quotas, page sizes, undocumented behaviour."""
         return self._ask("GET", "/settings")
 
     def change_settings(self, changes: Mapping[str, Any]) -> JsonObject:
@@ -166,7 +166,7 @@ class EmulatorAdmin:
         return self._ask("PATCH", "/settings", changes)
 
     def unknowns(self) -> JsonObject:
-        """Behavior that AWS does not document, with the settings that change it."""
+        """Behaviour that AWS does not document, with the settings that change it."""
         return self._ask("GET", "/unknowns")
 
     def limits(self) -> JsonObject:

@@ -163,7 +163,7 @@ def _numbers(count: int) -> set[int]:
 
 def _check_own_addresses(params: Params) -> None:
     if params.get("IpamCidrConfigs"):
-        message = "This emulator has no IPAM: it takes no IpamCidrConfigs."
+        message = "This emulator does not support IPAM and IpamCidrConfigs."
         raise AwsError(ErrorCode.UNSUPPORTED_OPERATION, message)
 
 

@@ -1,4 +1,4 @@
-"""DNS messages as bytes (RFC 1035, EDNS by RFC 6891): one question in, one answer out."""
+"""Parses and writes DNS messages (RFC 1035, EDNS by RFC 6891) with one question and one answer."""
 
 from __future__ import annotations
 
@@ -18,54 +18,54 @@ _HEADER = struct.Struct("!6H")
 _RESPONSE, _AUTHORITATIVE, _TRUNCATED, _RECURSION_DESIRED = 0x8000, 0x0400, 0x0200, 0x0100
 _IN, _OPT = 1, 41
 PLAIN_SIZE = 512
-"""The longest answer over UDP to a client that says nothing of its size."""
+"""The maximum UDP response to a client without EDNS, in bytes."""
 EDNS_SIZE = 1232
-"""The longest answer over UDP at all, as DNS servers have agreed on since 2020."""
+"""The maximum UDP response to any client, in bytes. DNS servers agreed on it in 2020."""
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"|(\S+)', re.DOTALL)
 _ESCAPED = re.compile(r"\\([0-7]{3}|.)", re.DOTALL)
 
 
 class MalformedMessage(ValueError):  # noqa: N818
-    """The bytes are no question."""
+    """The bytes are not a valid query."""
 
 
 @dataclass(frozen=True)
 class Query:
-    """A question as it came."""
+    """A query as received."""
 
     id: int
     flags: int
     name: str
-    """In the client's spelling, which the answer repeats."""
+    """The name in the client's spelling, which the response repeats."""
     type: int
     qclass: int
     edns_size: int | None = None
-    """The longest answer over UDP that the client takes; None without EDNS."""
+    """The client's maximum UDP response in bytes; None without EDNS."""
 
     @property
     def type_name(self) -> str:
-        """The type's name, or TYPE and its number where it has none here."""
+        """The name of the type, or TYPE and its number if it is unknown."""
         return _NAMES.get(self.type, f"TYPE{self.type}")
 
     @property
     def code(self) -> Code:
-        """NO_ERROR for what can be looked up, else why not: another operation or another class."""
+        """NO_ERROR if the query can be looked up, or else the error for its operation or class."""
         if self.flags >> 11 & 0xF:
             return Code.NOT_IMPLEMENTED
         return Code.NO_ERROR if self.qclass == _IN else Code.REFUSED
 
     @property
     def udp_size(self) -> int:
-        """The longest answer over UDP, in bytes."""
+        """The maximum UDP response, in bytes."""
         return min(max(self.edns_size or PLAIN_SIZE, PLAIN_SIZE), EDNS_SIZE)
 
 
 def parse(data: bytes) -> Query:
-    """The question in a message. Raises MalformedMessage for anything but one question."""
+    """Parse a message. Raises MalformedMessage if it does not contain exactly one question."""
     try:
         message_id, flags, questions, answers, authorities, additional = _HEADER.unpack_from(data)
         if flags & _RESPONSE or questions != 1 or answers or authorities:
-            raise MalformedMessage("not one question")
+            raise MalformedMessage("expected exactly one question")
         name, at = _read_name(data, _HEADER.size)
         qtype, qclass = struct.unpack_from("!HH", data, at)
         return Query(message_id, flags, name, qtype, qclass, _read_edns(data, at + 4, additional))
@@ -74,7 +74,7 @@ def parse(data: bytes) -> Query:
 
 
 def answer(query: Query, found: Answer, limit: int) -> bytes:
-    """The message that answers a question; longer than `limit` bytes it is cut to a truncated one."""
+    """The response to a query. If it exceeds `limit` bytes, it is replaced by a truncated one."""
     message = _message(query, found, found.records, found.authority)
     if len(message) <= limit:
         return message
@@ -82,12 +82,12 @@ def answer(query: Query, found: Answer, limit: int) -> bytes:
 
 
 def rdata(record_type: str, value: str) -> bytes:
-    """One value as bytes, names uncompressed. Raises ValueError for what is no value of the type."""
+    """A value as bytes, with uncompressed names. Raises ValueError for an invalid value of the type."""
     return _Writer(compress=False).rdata(record_type, value)
 
 
 def refusal(data: bytes, code: Code) -> bytes | None:
-    """The answer to an unreadable message; None when not even its id can be read, or it is an answer."""
+    """The response to an unreadable message; None if its id cannot be read or it is itself a response."""
     if len(data) < _HEADER.size or data[2] & 0x80:
         return None
     return data[:2] + struct.pack("!5H", _RESPONSE | code, 0, 0, 0, 0)
@@ -111,7 +111,7 @@ def _message(
 
 
 class _Writer:
-    """A message in the making; names that were written before become pointers to them."""
+    """Writes a message. A repeated name becomes a pointer to the first one."""
 
     def __init__(self, *, compress: bool = True) -> None:
         self.data = bytearray()
@@ -129,12 +129,12 @@ class _Writer:
                 self._seen[rest] = len(self.data)
             encoded = label.encode("latin-1")
             if not 0 < len(encoded) < 64:
-                raise ValueError(f"{name!r} is no DNS name")
+                raise ValueError(f"{name!r} is not a DNS name")
             self.data += bytes([len(encoded)]) + encoded
         self.data += b"\0"
 
     def records(self, record_set: RecordSet) -> int:
-        """Write a set, one record for each value; how many."""
+        """Write a set, one record per value, and return the number of records."""
         for value in record_set.values:
             self.name(record_set.name)
             self.data += struct.pack("!HHIH", TYPES[record_set.type], _IN, record_set.ttl, 0)
@@ -144,7 +144,7 @@ class _Writer:
         return len(record_set.values)
 
     def rdata(self, record_type: str, value: str) -> bytes:
-        """Write one value; what has been written in all."""
+        """Write one value, and return the complete message so far."""
         if record_type in ("CNAME", "NS"):
             self.name(value)
         elif record_type == "SOA":
@@ -156,7 +156,7 @@ class _Writer:
     def _soa(self, value: str) -> None:
         primary, mailbox, *numbers = value.split()
         if len(numbers) != 5:
-            raise ValueError(f"{value!r} is no SOA: two names and five numbers")
+            raise ValueError(f"invalid SOA {value!r}: expected two names and five numbers")
         self.name(primary)
         self.name(mailbox)
         self.data += struct.pack("!5I", *map(int, numbers))
@@ -171,13 +171,13 @@ def _text(value: str) -> bytes:
 def _caa(value: str) -> bytes:
     flags, tag, *quoted = value.split(maxsplit=2)
     if not quoted:
-        raise ValueError(f"{value!r} is no CAA: flags, tag, value in quotation marks")
+        raise ValueError(f"invalid CAA {value!r}: expected flags, tag, and a value in quotation marks")
     name = tag.encode("ascii")
     return bytes([int(flags), len(name)]) + name + b"".join(_strings(quoted[0]))
 
 
 def _strings(value: str) -> list[bytes]:
-    """The character strings of a value: in quotation marks, or a bare word each."""
+    """The character strings of a value: quoted strings or single words."""
     return [_unescaped(quoted or bare) for quoted, bare in _STRING.findall(value)] or [b""]
 
 
@@ -195,7 +195,7 @@ _RDATA = {
 
 
 def _read_name(data: bytes, at: int) -> tuple[str, int]:
-    """A name that is not compressed, as the first name of a message cannot be; and where it ends."""
+    """An uncompressed name and its end. The first name of a message cannot be compressed."""
     labels: list[str] = []
     while length := data[at]:
         if length > 63:
@@ -211,7 +211,7 @@ def _read_name(data: bytes, at: int) -> tuple[str, int]:
 
 
 def _read_edns(data: bytes, at: int, additional: int) -> int | None:
-    """The UDP size of an EDNS record, when it is what follows the question."""
+    """The UDP size of the EDNS record, if it follows the question."""
     if not additional or data[at] != 0:
         return None
     rtype, size = struct.unpack_from("!HH", data, at + 1)
