@@ -257,7 +257,7 @@ class TestByHand:
             ({"name": "a.b", "type": "CAA", "values": ["0 issue"]}, "CAA"),
             ({"name": "a.b", "type": "SOA", "values": ["a. b. 1"]}, "SOA"),
             ({"name": "a.b", "type": "A", "values": ["192.0.2.1"], "zone": "c.d"}, "is not in the zone"),
-            ({"name": "a..b", "type": "A", "values": ["192.0.2.1"]}, "no DNS name"),
+            ({"name": "a..b", "type": "A", "values": ["192.0.2.1"]}, "not a DNS name"),
         ],
     )
     def test_no_record(self, admin, record, message):
