@@ -1,4 +1,4 @@
-"""How commands reach AWS: with a ProviderConfig of a file, or with what the environment has."""
+"""How commands reach AWS: with a ProviderConfig from a file, or with the credentials of the environment."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _KINDS = {"ProviderConfig", "ClusterProviderConfig"}
 
 
 class NoConfig(Exception):  # noqa: N818 - names the thing found
-    """There is no such ProviderConfig, or it cannot be used here; the message says which."""
+    """The ProviderConfig does not exist, or cannot be used here; the message says which."""
 
 
 def environment() -> ResolvedConfig:
-    """The identity, endpoint and region that boto3 finds by itself."""
+    """The identity, endpoint and region that boto3 finds in the environment."""
     return ResolvedConfig(
         key=ProviderConfigKey("environment", "AWS", ""),
         spec={"credentials": {"source": CredentialsSource.INJECTED_IDENTITY.value}},
@@ -41,21 +41,21 @@ def environment() -> ResolvedConfig:
 
 @dataclass
 class Reach:
-    """The accounts that the documents of --provider-config lead to."""
+    """The AWS accounts that the documents of --provider-config refer to."""
 
     documents: Sequence[Document]
-    """ProviderConfigs, and the Secrets that they name; empty: the environment is used for everything."""
+    """ProviderConfigs and the Secrets that they refer to. If empty, the environment is used."""
     note: Callable[[str], None]
-    """Is told what people should know."""
+    """Prints a note for the user."""
     rate: float | None = None
-    """Requests a second to CloudFront; None: as the provider config says."""
+    """Requests per second to CloudFront; None: the limit of the provider config."""
     accounts: Accounts = field(default_factory=lambda: Accounts(SystemClock()))
 
     def account(self, ref: ProviderConfigKey) -> tuple[ResolvedConfig, Account]:
         """The account of a provider config.
 
         Raises:
-            NoConfig: it is not among the documents.
+            NoConfig: the documents do not contain it.
             ExternalError: it cannot be used, or AWS refuses its credentials.
         """
         return self._reached(self._config(ref) if self.documents else environment())
@@ -64,7 +64,7 @@ class Reach:
         """The account of the one provider config that there is, or of the environment.
 
         Raises:
-            NoConfig: there is not exactly one.
+            NoConfig: the documents do not contain exactly one.
             ExternalError: as `account`.
         """
         found = [each for each in self.documents if _is_config(each)]
@@ -83,7 +83,7 @@ class Reach:
         for document in self.documents:
             if _is_config(document) and _key(document) == ref:
                 return self._resolved(document)
-        raise NoConfig(f"--provider-config: {ref} is not there, and the managed resource names it")
+        raise NoConfig(f"--provider-config: {ref} is not in the files; the managed resource refers to it")
 
     def _resolved(self, document: Document) -> ResolvedConfig:
         key = _key(document)
@@ -112,7 +112,7 @@ class Reach:
                 return source, None
         if found:
             return source, found
-        self.note(f"{key}: its credentials are not here, so those of the environment are used")
+        self.note(f"{key}: its credentials were not found; using those of the environment")
         return CredentialsSource.INJECTED_IDENTITY, None
 
     def _secret(self, key: ProviderConfigKey, ref: Mapping[str, Any]) -> bytes:

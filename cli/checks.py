@@ -1,4 +1,4 @@
-"""What is wrong with claims, plans, managed resources and provider configs, each and beside the others."""
+"""Validates claims, plans, managed resources and provider configs, each alone and against the others."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ _NAMES = frozenset(kind.kind for kind in _KINDS)
 _NOBODY_ELSES: Final = frozenset(
     kind.kind for kind in _KINDS if kind.group in (kinds.PLATFORM_GROUP, kinds.INPUT_GROUP)
 )
-"""Names of kinds that are taken for ours in any group, unless the files define another kind of that name."""
+"""Names of kinds that count as ours in any group, unless the files define another kind of that name."""
 _LOOKALIKE: Final = 0.8
-"""How much of a group must be that of ours to be a slip of the pen (difflib). `aws.upbound.io` has less."""
+"""How similar to one of our groups (difflib's ratio) a group must be to count as a typing error.
+`aws.upbound.io` is less similar."""
 _TOP_LEVEL: Final = ("apiVersion", "kind", "metadata", "spec", "status")
 _OPERATIONS = "ops.crossplane.io"
 _PIPELINES = {
@@ -44,7 +45,7 @@ _PIPELINES = {
     (_OPERATIONS, "CronOperation"): "spec.operationTemplate.spec",
     (_OPERATIONS, "WatchOperation"): "spec.operationTemplate.spec",
 }
-"""Kinds of Crossplane that run functions, and where they have their pipeline."""
+"""Crossplane's kinds that run functions, with the path of the object that contains the pipeline."""
 _SPECS = {
     (kind.api_version, kind.kind): kind.spec
     for kind in (*kinds.PROVIDER_KINDS, *kinds.LEGACY_PROVIDER_KINDS)
@@ -54,12 +55,12 @@ _OF_PLANS: Final = (
     *(field.alias or name for name, field in tenantclaim.TenantClaimSpec.model_fields.items()),
     "claimRef",
 )
-"""Fields of a claim that are held against the plans."""
+"""Fields of a claim that are checked against the plans."""
 _NAME: Final = TypeAdapter(ObjectName)
 
 
 class Refusal(Problem):
-    """The plans are at fault, in words of their own."""
+    """A refusal by the plans; the message is printed as it is."""
 
     def __str__(self) -> str:
         return self.expected
@@ -67,21 +68,22 @@ class Refusal(Problem):
 
 @dataclass(frozen=True)
 class Checked:
-    """One object that was looked at."""
+    """One object that was checked, and its problems."""
 
     document: Document
     problems: tuple[Problem, ...]
 
 
 def check(documents: Sequence[Document], offered: Sequence[Document]) -> list[Checked]:
-    """What is wrong with each object; those of somebody else's kinds are left out.
+    """The problems of each object; objects of other projects' kinds are left out.
 
     Args:
         documents: the objects.
-        offered: the plans that claims are held against, and what is beside them; empty: none.
+        offered: the plans that claims are checked against, and the EnvironmentConfigs that they refer to;
+            empty: claims are not checked against plans.
 
     Raises:
-        InvalidInput: there are not the plans of one platform among `offered`.
+        InvalidInput: `offered` does not contain the plans of exactly one platform.
     """
     pricelist = offline.Pricelist.of([each.value for each in offered]) if offered else None
     defined = frozenset(kind for each in (*documents, *offered) for kind in _defined(each.value))
@@ -98,7 +100,7 @@ def check(documents: Sequence[Document], offered: Sequence[Document]) -> list[Ch
 def _problems(
     document: Document, pricelist: offline.Pricelist | None, defined: frozenset[tuple[str, str]]
 ) -> list[Problem] | None:
-    """What is wrong; None for an object of somebody else's kind."""
+    """The problems of an object; None if its kind belongs to another project."""
     group = document.group
     if group in _GROUPS and (document.api_version, document.kind) not in _OURS:
         return [_no_kind_of_ours(document)]
@@ -109,7 +111,7 @@ def _problems(
     spec = _SPECS.get((document.api_version, document.kind))
     if spec is not None:
         of_spec = _parsed(lambda: errors.parse(spec, _spec(document.value), root="spec"))
-        # Composed resources have no name before Crossplane makes one.
+        # Composed resources have no name until Crossplane generates one.
         return [*_of_envelope(document.value, must_have_name=False), *of_spec]
     if group not in _GROUPS and _is_misspelt(document, defined):
         return [_no_kind_of_ours(document)]
@@ -126,7 +128,7 @@ def _spec(value: Mapping[str, Any]) -> Any:
 
 
 def _is_misspelt(document: Document, defined: frozenset[tuple[str, str]]) -> bool:
-    """Whether the group of an object was probably meant to be ours."""
+    """Whether the group of an object is probably a misspelling of ours."""
     if document.kind not in _NAMES or (document.group, document.kind) in defined:
         return False
     slip = difflib.get_close_matches(document.group, _GROUPS, n=1, cutoff=_LOOKALIKE)
@@ -134,7 +136,7 @@ def _is_misspelt(document: Document, defined: frozenset[tuple[str, str]]) -> boo
 
 
 def _defined(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Group and name of the kinds that an object defines, or is for."""
+    """Group and name of the kinds that an object defines or composes."""
     spec = offline.mapping(value, "spec")
     for names in ("names", "claimNames"):
         yield str(spec.get("group")), str(offline.mapping(spec, names).get("kind"))
@@ -151,7 +153,7 @@ def _no_kind_of_ours(document: Document) -> Problem:
 
 
 def _of_envelope(value: Mapping[str, Any], *, must_have_name: bool) -> Iterator[Problem]:
-    """What the API server would refuse, or drop in silence, before it looks at the spec."""
+    """What the API server would refuse or silently drop outside the spec."""
     for key in value:
         if key not in _TOP_LEVEL:
             path = errors.step(key).removeprefix(".")
@@ -160,19 +162,19 @@ def _of_envelope(value: Mapping[str, Any], *, must_have_name: bool) -> Iterator[
     for field in ("labels", "annotations"):
         for key, text in offline.mapping(metadata, field).items():
             if not isinstance(text, str):
-                yield Problem(f"metadata.{field}{errors.step(key)}", "a text", shown(text))
+                yield Problem(f"metadata.{field}{errors.step(key)}", "a string", shown(text))
     name = metadata.get("name")
     if name is None and (metadata.get("generateName") or not must_have_name):
         return
     try:
         _NAME.validate_python(name, strict=True)
     except ValidationError:
-        expected = "a name of small letters, digits, - and ."
+        expected = "a name of lower-case letters, digits, - and ."
         yield Problem("metadata.name", expected, "nothing" if name is None else shown(name))
 
 
 def _of_crossplanes(document: Document, group: str) -> list[Problem] | None:
-    """Of kinds of Crossplane those that hold something of ours."""
+    """The problems of a Crossplane object that contains our plans or inputs; None if it contains none."""
     pipeline = _PIPELINES.get((group, document.kind))
     if pipeline:
         return list(_of_pipeline(document.value, pipeline))
@@ -219,14 +221,14 @@ def _of_claim(document: Document, pricelist: offline.Pricelist | None) -> Iterat
         return
     at_fault = frozenset(each.path for each in found)
     if any(path.startswith("spec.domains[") for path in at_fault):
-        # While one is no name, the parser does not look whether others are the same.
+        # The parser does not look for duplicates while one of the domains is invalid.
         yield from _repeated(spec)
     if pricelist is not None and "spec.plan" not in at_fault:
         yield from _of_plan(document.value, spec, pricelist, at_fault)
 
 
 def _names(spec: Mapping[str, Any]) -> dict[int, str]:
-    """The domains of a claim as CloudFront stores them, by their places; what is no name is left out."""
+    """The valid domains of a claim as CloudFront stores them, by index."""
     names: dict[int, str] = {}
     asked = spec.get("domains")
     for index, domain in enumerate(asked if isinstance(asked, list) else ()):
@@ -244,7 +246,7 @@ def _repeated(spec: Mapping[str, Any]) -> Iterator[Problem]:
     first = _first_of_each(names)
     for index, name in names.items():
         if first[name] != index:
-            expected = f"no duplicates ({name} is spec.domains[{first[name]}] already)"
+            expected = f"no duplicates ({name} is already in spec.domains[{first[name]}])"
             yield Problem(f"spec.domains[{index}]", expected, shown(spec["domains"][index]))
 
 
@@ -254,7 +256,8 @@ def _of_plan(
     pricelist: offline.Pricelist,
     at_fault: frozenset[str],
 ) -> Iterator[Problem]:
-    """What the plans say of what is sound in a claim, so that what is not hides none of it."""
+    """What the plans refuse in the valid fields of a claim. Invalid fields are left out, so that they hide no
+    other problem."""
     fields = {key: spec[key] for key in _OF_PLANS if key in spec and not _is_below(f"spec.{key}", at_fault)}
     names = {index: name for name, index in _first_of_each(_names(spec)).items()}
     places = range(len(spec["domains"])) if names else range(1)
@@ -269,7 +272,7 @@ def _of_plan(
 
 
 def _is_below(field: str, paths: Iterable[str]) -> bool:
-    """Whether one of the paths leads to a field or into it."""
+    """Whether one of the paths is the field or is below it."""
     return any(re.match(rf"{re.escape(field)}([.\[]|$)", path) for path in paths)
 
 
@@ -277,7 +280,7 @@ def _identity(value: Mapping[str, Any]) -> dict[str, Any]:
     metadata = offline.mapping(value, "metadata")
     labels = {key: text for key, text in offline.mapping(metadata, "labels").items() if isinstance(text, str)}
     return {
-        # Of a claim without a name the rest is of interest all the same.
+        # A claim without a name is checked, too.
         "name": str(metadata.get("name") or "claim"),
         "namespace": str(metadata.get("namespace") or ""),
         "labels": labels,
@@ -285,7 +288,7 @@ def _identity(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _asked_twice(claims: Iterable[Document]) -> dict[int, list[Problem]]:
-    """By the ids of the claims: domains that another claim before it asks for, too."""
+    """Domains that an earlier claim already requests, by the `id()` of the later claim."""
     holders: dict[str, tuple[Document, int]] = {}
     found: dict[int, list[Problem]] = {}
     for claim in claims:
@@ -297,15 +300,15 @@ def _asked_twice(claims: Iterable[Document]) -> dict[int, list[Problem]]:
             place = holder.place(f"spec.domains[{where}]")
             problem = Problem(
                 f"spec.domains[{index}]",
-                "a domain that no other claim asks for",
-                f"{shown(name)}, for which {named} asks ({place})",
+                "a domain that no other claim requests",
+                f"{shown(name)}, which {named} requests ({place})",
             )
             found.setdefault(id(claim), []).append(problem)
     return found
 
 
 def _owner(claim: Document) -> tuple[str, ...]:
-    """Who asks: a composite that was made for a claim (Crossplane v1) asks for no other."""
+    """Who requests the domains. With Crossplane v1, a claim and its composite count as one."""
     reference = claim.at("spec", "claimRef")
     if reference.get("name"):
         return kinds.TENANT_CLAIM.kind, str(reference.get("namespace") or ""), str(reference["name"])

@@ -1,4 +1,4 @@
-"""The managed resources of a cluster, as far as they may be read: what other resources a plan meets."""
+"""Reads the managed resources of a cluster that the user is allowed to list, for `plan`."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _KINDS: Final = tuple(resource_kind(kind) for tree in TREES for kind in (tree.te
 
 
 class NoCluster(Exception):  # noqa: N818 - names the thing found
-    """No cluster can be read; the message says why."""
+    """The cluster cannot be read; the message says why."""
 
 
 def connect(kubeconfig: Path | None, context: str | None) -> KubeClient:
-    """The cluster that was named, else the one that kubectl would use.
+    """A client of the named cluster, or else of the one that kubectl would use.
 
     Raises:
-        NoCluster: there is no kubeconfig, or it cannot be used.
+        NoCluster: the kubeconfig does not exist or cannot be used.
     """
     where = str(kubeconfig or os.environ.get("KUBECONFIG") or "~/.kube/config")
     try:
@@ -39,22 +39,23 @@ def connect(kubeconfig: Path | None, context: str | None) -> KubeClient:
 
 
 def look(client: KubeClient, namespaces: Iterable[str]) -> Sight:
-    """List the managed resources; where not all of a kind may be listed, those of these namespaces."""
+    """List the managed resources. Where the user may not list a kind in the whole cluster, list it in these
+    namespaces."""
     listed: list[_Listed] = []
     for kind in _KINDS:
         listed.append(_list(client, kind, namespaces))
         if listed[-1].unanswered:
-            # The others would only be waited for as well.
+            # Requests for the other kinds would time out, too.
             return Sight(unseen=(listed[-1].unseen,))
     if not any(each.served for each in listed):
-        return Sight(unseen=("the cluster serves none of the kinds of edgetenants",))
+        return Sight(unseen=("the cluster does not serve any of edgetenants' kinds",))
     resources = tuple(Managed(each) for kind in listed for each in kind.objects)
     return Sight(resources, tuple(each.unseen for each in listed if each.unseen))
 
 
 @dataclass(frozen=True)
 class _Listed:
-    """The objects of one kind, as far as they may be listed."""
+    """The objects of one kind that the user is allowed to list."""
 
     objects: tuple[dict[str, Any], ...] = ()
     unseen: str = ""
@@ -75,6 +76,6 @@ def _list(client: KubeClient, kind: ResourceKind, namespaces: Iterable[str]) -> 
 
 def _within(client: KubeClient, kind: ResourceKind, namespaces: Iterable[str]) -> Iterator[dict[str, Any]]:
     for namespace in sorted(set(namespaces) - {""}) if kind.namespaced else ():
-        # What is not seen here is told as not seen in all namespaces.
+        # An error here adds nothing: the caller already reports that not all namespaces were listed.
         with suppress(KubeError):
             yield from client.select(kind, namespace, {})

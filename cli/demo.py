@@ -12,11 +12,11 @@ __all__ = ["demo"]
 
 
 @click.command()
-@click.option("--keep", is_flag=True, help="Leave the world up, and say how to look around.")
+@click.option("--keep", is_flag=True, help="Keep the sandbox running, and print commands to explore it.")
 def demo(keep: bool) -> None:
-    """Watch a claim become a live tenant, be changed, drift, be repaired and be deleted.
+    """Watch a claim become a live tenant, change, drift, be repaired and be deleted.
 
-    Exits with 1 when a step does not come about or anything is left over; the report is
+    The exit code is 1 if a step fails or if anything is left at the end. The report is
     CACHE/demo/report.json.
     """
     from sandbox.demo import run  # noqa: PLC0415 - draws in what only the demo needs

@@ -1,4 +1,4 @@
-"""YAML files as people write them: every object, and the line on which each of its fields stands."""
+"""Reads YAML files: every object, and the line of each of its fields."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ Step = str | int
 _STEP = re.compile(r'\.?([A-Za-z_][A-Za-z0-9_-]*)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]')
 _ITEM = re.compile(r"items\[(\d+)\]\.?(.*)", re.DOTALL)
 _ENDINGS: Final = (".yaml", ".yml", ".json")
-"""Of files that are taken from folders; kubectl's."""
+"""The endings of the files that are read from folders, the same as kubectl's."""
 
 
 class UnreadableFile(Exception):  # noqa: N818 - names the thing found
-    """A file cannot be read as YAML; the message names it, and the line where there is one."""
+    """A file cannot be read as YAML; the message contains its name and, if known, the line."""
 
 
 @dataclass(frozen=True)
 class Document:
-    """One object of a file."""
+    """One object in a file."""
 
     file: str
     value: dict[str, Any]
     node: yaml.Node
     flaws: tuple[Problem, ...] = ()
-    """What kubectl would drop or change in silence, such as the first of two equal keys."""
+    """What kubectl would silently drop or change, such as the first of two equal keys."""
 
     @property
     def api_version(self) -> str:
-        """The object's apiVersion, "" where there is none."""
+        """The object's apiVersion, or ""."""
         return str(self.value.get("apiVersion") or "")
 
     @property
     def kind(self) -> str:
-        """The object's kind, "" where there is none."""
+        """The object's kind, or ""."""
         return str(self.value.get("kind") or "")
 
     @property
     def group(self) -> str:
-        """The group of the object's apiVersion; the version, where there is no group."""
+        """The group of the object's apiVersion; the version if there is no group."""
         return self.api_version.partition("/")[0]
 
     @property
@@ -61,34 +61,33 @@ class Document:
 
     @property
     def name(self) -> str:
-        """The object's name, for messages; the beginning of one that Kubernetes will give."""
+        """The object's name, or its generateName, for messages."""
         begin = self.metadata.get("generateName")
         return str(self.metadata.get("name") or (f"{begin}…" if begin else "?"))
 
     @property
     def namespace(self) -> str:
-        """The object's namespace, "" where it says none."""
+        """The object's namespace, or ""."""
         return str(self.metadata.get("namespace") or "")
 
     def at(self, *path: str) -> Mapping[str, Any]:
-        """The object at a path; an empty one where there is none, or something else."""
+        """The object at a path; empty if the path does not exist or is not an object."""
         found: Any = self.value
         for key in path:
             found = found.get(key) if isinstance(found, dict) else None
         return found if isinstance(found, dict) else {}
 
     def place(self, path: str) -> str:
-        """`file:line:column` of the field at a path such as `spec.domains[0]`, or of what is around it."""
+        """`file:line:column` of the field at a path such as `spec.domains[0]`, or of its nearest parent."""
         mark = _find(self.node, _steps(path)).start_mark
         return f"{self.file}:{mark.line + 1}:{mark.column + 1}"
 
 
 def read_all(paths: Sequence[Path]) -> list[Document]:
-    """The objects of several files, folders with what is below them, and `-` (standard input), in their
-    order.
+    """The objects in files, in folders and their subfolders, and in `-` (standard input), in order.
 
     Raises:
-        UnreadableFile: one of them cannot be read, or an object has a flaw.
+        UnreadableFile: a file cannot be read, or an object has a flaw.
     """
     documents, unreadable = gather(paths)
     if unreadable:
@@ -100,7 +99,8 @@ def read_all(paths: Sequence[Path]) -> list[Document]:
 
 
 def gather(paths: Sequence[Path]) -> tuple[list[Document], list[UnreadableFile]]:
-    """As `read_all`, with all that can be read, flawed or not, and what cannot."""
+    """Like `read_all`, but returns all objects, including those with flaws, and the files that cannot be
+    read."""
     documents: list[Document] = []
     unreadable: list[UnreadableFile] = []
     for file in (file for path in paths for file in _files(path)):
@@ -112,7 +112,7 @@ def gather(paths: Sequence[Path]) -> tuple[list[Document], list[UnreadableFile]]
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """The file itself, or the YAML files in a folder and below it, without hidden ones."""
+    """The file itself, or the YAML files in a folder and its subfolders, except hidden ones."""
     if not path.is_dir():
         yield path
         return
@@ -130,7 +130,7 @@ def _read(path: Path) -> list[Document]:
     except OSError as error:
         raise UnreadableFile(f"{path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise UnreadableFile(f"{path}: no UTF-8 text: {error.reason} at byte {error.start}") from error
+        raise UnreadableFile(f"{path}: invalid UTF-8: {error.reason} at byte {error.start}") from error
     except yaml.YAMLError as error:
         raise UnreadableFile(_told(str(path), error)) from error
 
@@ -149,7 +149,7 @@ def _documents(file: str, text: str) -> Iterator[Document]:
 
 
 def _object(file: str, value: Any, node: yaml.Node, flaws: Iterable[Problem]) -> Document | None:
-    """The object that stands there; None where there is nothing."""
+    """The object in a document; None if the document is empty."""
     found = Document(file, value, node, tuple(flaws))
     if value is None and not found.flaws:
         return None
@@ -175,7 +175,7 @@ def _items(listed: Document) -> Iterator[Document]:
 def _told(file: str, error: yaml.YAMLError) -> str:
     mark = getattr(error, "problem_mark", None)
     where = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else file
-    return f"{where}: no YAML: {getattr(error, 'problem', None) or ' '.join(str(error).split())}"
+    return f"{where}: invalid YAML: {getattr(error, 'problem', None) or ' '.join(str(error).split())}"
 
 
 def _steps(path: str) -> tuple[Step, ...]:
@@ -200,5 +200,5 @@ def _child(node: Any, step: Step) -> Any:
         return node.value[step] if isinstance(step, int) and step < len(node.value) else None
     if not isinstance(node, yaml.MappingNode):
         return None
-    # The last, which is the one that counts.
+    # Of equal keys, the last one counts.
     return next((value for key, value in reversed(node.value) if key.value == step), None)

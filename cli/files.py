@@ -1,4 +1,4 @@
-"""The files that a command is about: as arguments, as `cat` takes them, or by -f, as kubectl does."""
+"""The input files of a command: as arguments, like `cat`, or with -f, like kubectl."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _PATH = click.Path(path_type=Path, allow_dash=True)
 
 
 def takes_files(what: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Give the command all its files, in their order, as `files`; without any it is called wrongly.
+    """Pass all input files to the command as `files`, in order. At least one is required.
 
     Args:
-        what: what is expected in them, for the help.
+        what: the help text of -f: what the files contain.
     """
 
     def decorate(command: Callable[P, R]) -> Callable[P, R]:

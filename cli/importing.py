@@ -1,4 +1,4 @@
-"""`edgetenants import`: manifests for the tenants that a distribution has."""
+"""`edgetenants import`: writes manifests for the existing tenants of a distribution."""
 
 from __future__ import annotations
 
@@ -28,42 +28,45 @@ from provider.cloudfront.state.observed import ObservedTenant
 __all__ = ["import_"]
 
 _EVERY = 100
-"""Tenants between two lines of progress."""
+"""How many tenants are processed between two progress messages."""
 
 
 @click.command("import")
 @click.option("--distribution", required=True, metavar="ID", help="The multi-tenant distribution.")
 @click.option(
     "--out", type=click.Path(file_okay=False, path_type=Path),
-    help="A folder, one file for each tenant; those that are there are left, so that a run that was cut off "
-    "goes on. Without it: standard output.",
+    help="Write one file for each tenant into this folder. Existing files are kept, so an interrupted run "
+    "can be resumed. Default: standard output.",
 )  # fmt: skip
 @click.option(
     "--full", is_flag=True,
-    help="Write the whole spec and take over what nobody manages. Without it the tenants are only observed.",
+    help="Write the whole spec, and manage tenants without an owner. Default: tenants are only observed.",
 )  # fmt: skip
-@click.option("--skip-managed", is_flag=True, help="Leave out what somebody manages already.")
-@click.option("--namespace", default="default", show_default=True, help="Of the managed resources.")
-@click.option("--legacy", is_flag=True, help="Cluster-scoped managed resources.")
+@click.option("--skip-managed", is_flag=True, help="Leave out tenants that are already managed.")
+@click.option("--namespace", default="default", show_default=True, help="Namespace of the managed resources.")
+@click.option("--legacy", is_flag=True, help="Write cluster-scoped managed resources.")
 @click.option(
     "--provider-config", "config_files", multiple=True, type=click.Path(path_type=Path),
-    help="One provider config, and its Secret: whose account is meant, and what the manifests name. "
-    "Without it: AWS's usual environment variables and files.",
+    help="File with one provider config and its Secret, for the AWS account. The manifests refer to this "
+    "config. Default: AWS's usual environment variables and files.",
 )  # fmt: skip
 @click.option(
-    "--config-name", default="", metavar="NAME", help="What the manifests name instead; else default."
+    "--config-name",
+    default="",
+    metavar="NAME",
+    help="Provider config in the manifests. Default: the one of --provider-config, or else 'default'.",
 )
 @click.option(
     "--rate", type=click.FloatRange(0.1, 1000), default=5.0, show_default=True,
-    metavar="NUMBER", help="Requests a second to CloudFront.",
+    metavar="NUMBER", help="Maximum requests per second to CloudFront.",
 )  # fmt: skip
 @takes_form(Form.YAML, Form.JSON)
 def import_(distribution: str, config_files: tuple[Path, ...], **chosen: Any) -> None:
     """Write a DistributionTenant for every tenant of a distribution. Changes nothing in AWS.
 
-    By default the manifests only observe: apply them, look at status.atProvider, and take a tenant over
-    later. A tenant that somebody manages already is only ever observed, and a comment says who has it. Exits
-    with 1 when AWS refuses.
+    By default, the manifests only observe. Apply them, check status.atProvider, and start to manage the
+    tenants later. A tenant that already has an owner is always only observed, and a comment names its owner.
+    The exit code is 1 if AWS refuses a request.
     """
     try:
         reach = Reach(read_all(config_files), _tell, rate=chosen["rate"])
@@ -81,7 +84,7 @@ def import_(distribution: str, config_files: tuple[Path, ...], **chosen: Any) ->
 
 @dataclass
 class _Work:
-    """What is made of tenants, one after the other."""
+    """Writes the manifests of tenants, one after the other."""
 
     cloudfront: CloudFront
     clock: Clock
@@ -90,16 +93,16 @@ class _Work:
     form: Form
     counts: Counter[str] = field(default_factory=Counter)
     blind: bool = False
-    """Tags cannot be read, which was told."""
+    """The tags cannot be read, and a message has been printed."""
 
     def manifest(self, listed: ObservedTenant) -> str | None:
-        """The manifest of a tenant as text; None for one that is left out, or gone meanwhile."""
+        """The manifest of a tenant as text; None if the tenant is left out or was deleted in the meantime."""
         try:
             tenant = self._look(listed)
         except AwsError as error:
             if not error.absent:
                 raise
-            self.counts["gone meanwhile"] += 1
+            self.counts["deleted in the meantime"] += 1
             return None
         holder, tag = manifests.holder(tenant.tags)
         self.counts[f"held by {holder.value}"] += 1
@@ -115,7 +118,7 @@ class _Work:
         return output.structured(made, self.form)
 
     def file(self, tenant: ObservedTenant) -> str:
-        """The name of the file for a tenant's manifest."""
+        """The file name of a tenant's manifest."""
         return f"{manifests.object_name(tenant)}.{self.form.value}"
 
     def _look(self, listed: ObservedTenant) -> ObservedTenant:
@@ -133,7 +136,7 @@ class _Work:
             if error.absent or error.code != "AccessDenied":
                 raise
             _tell(
-                f"tags cannot be read, so nobody knows who manages what, and nothing is taken over: {error}"
+                f"cannot read tags, so the owners of the tenants are unknown; all are only observed: {error}"
             )
             self.blind = True
             return None
@@ -141,7 +144,7 @@ class _Work:
 
 def _write(work: _Work, distribution: str, out: Path | None) -> None:
     found = inventory.tenants(
-        work.cloudfront, distribution, work.clock, lambda known: _tell(f"{known} tenants known")
+        work.cloudfront, distribution, work.clock, lambda known: _tell(f"{known} tenants found")
     )
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
@@ -159,7 +162,7 @@ def _made(
 ) -> Iterator[tuple[ObservedTenant, str]]:
     for number, tenant in enumerate(found, 1):
         if out is not None and (out / work.file(tenant)).exists():
-            work.counts["there already"] += 1
+            work.counts["already written"] += 1
         elif (text := work.manifest(tenant)) is not None:
             yield tenant, text
         if number % _EVERY == 0:
@@ -167,7 +170,7 @@ def _made(
 
 
 def _place(path: Path, text: str) -> None:
-    # Whole or not at all: a file that is there is not written again.
+    # Existing files are not rewritten, so a file must never be incomplete.
     half = path.with_suffix(".part")
     half.write_text(text, encoding="utf-8")
     half.replace(path)

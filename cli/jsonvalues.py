@@ -1,8 +1,8 @@
-"""YAML as kubectl reads it: values of JSON, and what is in a file that JSON has not.
+"""Reads YAML like kubectl: as JSON values, and reports what JSON does not have.
 
-The words and numbers are those of sigs.k8s.io/yaml, by which kubectl makes JSON of YAML
-(go.yaml.in/yaml/v2, resolve.go): `y` is true, `1e3` is a number, and dates are texts. What kubectl decodes
-or drops in silence, such as a value of `!!binary` or the first of two equal keys, is told as a flaw.
+Words and numbers are read as by sigs.k8s.io/yaml, with which kubectl converts YAML to JSON
+(go.yaml.in/yaml/v2, resolve.go): `y` is true, `1e3` is a number, and dates are strings. What kubectl silently
+decodes or drops, such as a `!!binary` value or the first of two equal keys, is reported as a flaw.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ __all__ = ["Reading", "nodes"]
 _FASTEST: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TAG = "tag:yaml.org,2002:"
 _PLAIN: Final = f"{_TAG}plain"
-"""Our own: a scalar without quotes and tag, which may be anything."""
+"""Our own tag: a scalar without quotes or a tag, of any type."""
 _DEEPEST: Final = 200
-"""Levels of a document; those of CustomResourceDefinitions have some fifty."""
+"""Maximum depth of a document. CustomResourceDefinitions have about fifty levels."""
 _EXPLAINED: Final = 200_000
-"""Characters of a file in which the place of an error is looked for closely."""
+"""Maximum characters of a file for which the slower parser locates an error."""
 _TOO_DEEP: Final = f"nested deeper than {_DEEPEST} levels"
 _MOST_REPEATED: Final = 100_000
-"""Values that aliases may add to a file."""
+"""Maximum number of values that aliases may add to a file."""
 
 _WORDS: Final[Mapping[str, bool | None]] = {
     **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
@@ -41,29 +41,29 @@ _WHOLE: Final = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[
 _NUMBER: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NO_NUMBER: Final = re.compile(r"\.(nan|NaN|NAN)|[-+]?\.(inf|Inf|INF)")
 _LONGEST_WHOLE: Final = 70
-"""Characters: 64 bits, with sign and prefix."""
+"""Maximum characters of an integer: 64 bits, with sign and prefix."""
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     f"{_TAG}bool": (bool,),
     f"{_TAG}int": (int,),
     f"{_TAG}float": (int, float),
     f"{_TAG}null": (type(None),),
 }
-"""Tags that say of a plain scalar what it must be."""
+"""Tags that set the type of a plain scalar."""
 _TEXTS: Final = frozenset({f"{_TAG}str", f"{_TAG}timestamp"})
 
 
 class _TooMuch(yaml.MarkedYAMLError):
-    """It is YAML, of a kind that is read by nobody."""
+    """The YAML is valid, but too deep or too large."""
 
 
 class _Loader(_FASTEST):  # type: ignore[misc]  # either of two
-    """Composes nodes; what a plain scalar is, is not its business."""
+    """Composes nodes; does not resolve the type of plain scalars."""
 
     _depth = 0
 
     def descend_resolver(self, parent: yaml.Node | None, index: Any) -> None:  # noqa: ARG002 - PyYAML's
         self._depth += 1
-        # The C parser would go on until the stack is full, and the process dies.
+        # Without this limit, the C parser overflows the stack and the process crashes.
         if parent is not None and self._depth > _DEEPEST + 1:
             raise _refused(parent, _TOO_DEEP)
 
@@ -80,14 +80,14 @@ def nodes(text: str) -> Iterator[yaml.Node]:
     """The documents of a file.
 
     Raises:
-        yaml.YAMLError: it is no YAML.
+        yaml.YAMLError: the text is not valid YAML.
     """
     try:
         yield from yaml.compose_all(text, Loader=_Loader)
     except _TooMuch:
         raise
     except yaml.YAMLError:
-        # The C parser is wrong about the place at times, and PyYAML's own, which is slow, says more.
+        # The C parser sometimes reports a wrong place. PyYAML's own parser is slow, but its errors say more.
         for _ in yaml.parse(text, Loader=yaml.SafeLoader) if len(text) <= _EXPLAINED else ():
             pass
         raise
@@ -95,19 +95,19 @@ def nodes(text: str) -> Iterator[yaml.Node]:
 
 @dataclass
 class Reading:
-    """Makes values of the nodes of one file."""
+    """Converts the nodes of one file to values."""
 
     most: int
-    """Values that the file can have without aliases: its characters."""
+    """Maximum number of values without aliases: the number of characters in the file."""
     flaws: list[Problem] = field(default_factory=list)
-    """What JSON has not, each with its path."""
+    """What JSON does not have, each with its path."""
     _seen: int = 0
 
     def value(self, node: yaml.Node, path: str = "", depth: int = 0) -> Any:
-        """What stands there, as Python has JSON; null in the place of a flaw.
+        """The node as a JSON value in Python; a flaw is replaced by None.
 
         Raises:
-            yaml.YAMLError: it is nested too deeply, or aliases make too much of it.
+            yaml.YAMLError: it is nested too deeply, or aliases expand it too much.
         """
         self._seen += 1
         if depth > _DEEPEST:
@@ -117,7 +117,7 @@ class Reading:
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node, path)
         if node.tag not in (f"{_TAG}map", f"{_TAG}seq"):
-            self._flaw(path, "a value of JSON", f"the tag {_short(node.tag)}")
+            self._flaw(path, "a JSON value", f"the tag {_short(node.tag)}")
             return None
         if isinstance(node, yaml.MappingNode):
             return self._object(node, path, depth)
@@ -129,7 +129,7 @@ class Reading:
         lines: dict[str, int] = {}
         for key_node, value_node in node.value:
             if key_node.tag == _PLAIN and key_node.value == "<<":
-                # What stands here wins over what is merged, and what is merged first over what comes later.
+                # A key of the object itself wins over a merged one, an earlier merged key over a later one.
                 merged = {**self._merged(value_node, path, depth), **merged}
                 continue
             key = self._key(key_node, path)
@@ -137,7 +137,7 @@ class Reading:
                 continue
             below = f"{path}{step(key)}".removeprefix(".")
             if key in lines:
-                self._flaw(below, "each field once", f"it twice (first in line {lines[key]})")
+                self._flaw(below, "each field once", f"it twice (first on line {lines[key]})")
             lines.setdefault(key, key_node.start_mark.line + 1)
             found[key] = self.value(value_node, below, depth + 1)
         return {**merged, **found}
@@ -150,17 +150,17 @@ class Reading:
             if isinstance(value, dict):
                 merged = {**value, **merged}
             else:
-                self._flaw(path, "an object, or a list of objects, behind <<", "something else")
+                self._flaw(path, "an object or a list of objects after <<", "something else")
         return merged
 
     def _key(self, node: yaml.Node, path: str) -> str | None:
-        """A key as kubectl writes it in JSON, where it is a text always."""
+        """A key as kubectl writes it in JSON, where keys are always strings."""
         if not isinstance(node, yaml.ScalarNode):
-            self._flaw(path, "texts as keys", "an object or a list")
+            self._flaw(path, "strings as keys", "an object or a list")
             return None
         key = self._scalar(node, path)
         if key is None:
-            self._flaw(path, "texts as keys", node.value or "nothing")
+            self._flaw(path, "strings as keys", node.value or "nothing")
             return None
         return key if isinstance(key, str) else json.dumps(key)
 
@@ -169,11 +169,11 @@ class Reading:
         if tag in _TEXTS:
             return text
         if tag != _PLAIN and tag not in _TYPES:
-            self._flaw(path, "a value of JSON", f"the tag {_short(tag)}")
+            self._flaw(path, "a JSON value", f"the tag {_short(tag)}")
             return None
         value = _plain(text)
         if isinstance(value, float) and not math.isfinite(value):
-            self._flaw(path, "a number of JSON", text)
+            self._flaw(path, "a JSON number", text)
             return None
         if tag in _TYPES and type(value) not in _TYPES[tag]:
             self._flaw(path, f"a value of {_short(tag)}", text)
@@ -214,9 +214,9 @@ def _number(digits: str, text: str) -> Any:
     if not _NUMBER.fullmatch(digits):
         return text
     number = float(digits)
-    if not math.isfinite(number):  # Go takes what is out of range for a text
+    if not math.isfinite(number):  # Go reads a number that is out of range as a string
         return text
-    # As in JSON, where 1.0 and 1 are one number.
+    # As in JSON, where 1.0 and 1 are the same number.
     return int(number) if number.is_integer() and abs(number) < 2**63 else number
 
 

@@ -1,5 +1,5 @@
-"""What the provider's code logs while a command runs it: on standard error, as standard output is for what
-was asked for."""
+"""Logs of the provider's code while a command runs it: to standard error, so that standard output contains
+only the result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["to_stderr"]
 
 
 def to_stderr() -> None:
-    """Have it written for people."""
+    """Write logs to standard error in a readable form."""
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
@@ -22,11 +22,11 @@ def to_stderr() -> None:
             _on_one_line,
             structlog.dev.ConsoleRenderer(colors=False),
         ],
-        # Asked at each line: a stream that somebody took away since is not written to.
+        # Resolved for each line, because sys.stderr may be replaced.
         logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
     )
 
 
 def _on_one_line(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """Names and tags of others fake no lines."""
+    """Escape line breaks, so that names and tags cannot forge log lines."""
     return {key: visible(value) if isinstance(value, str) else value for key, value in event.items()}

@@ -1,7 +1,7 @@
-"""`edgetenants`: what people run. Wires; what is done stands in `function` and `sandbox`.
+"""The command line `edgetenants`. It only registers the commands.
 
-A command's module is imported when the command runs: each needs a part of the project that takes a second to
-import, and `--version`, `-h` and shell completion need none.
+A command's module is imported when the command runs, because each imports a part of the project that takes
+a second to load. `--version`, `-h` and shell completion import none.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from click.shell_completion import CompletionItem
 __all__ = ["cli", "main"]
 
 _COMMANDS: Final[Mapping[str, tuple[str, str, str]]] = {
-    "demo": ("cli.demo", "demo", "Watch a claim become a live tenant, be changed, drift, be deleted."),
+    "demo": ("cli.demo", "demo", "Watch a claim become a live tenant, change, drift and be deleted."),
     "import": ("cli.importing", "import_", "Write a DistributionTenant for every tenant of a distribution."),
     "plan": ("cli.plan", "plan", "Show the calls to AWS that the provider would make."),
-    "render": ("cli.render", "render", "Print what claims become: their status and their resources."),
-    "sandbox": ("cli.sandbox", "sandbox", "A whole local world: Crossplane, CloudFront, the provider."),
-    "validate": ("cli.validate", "validate", "Say what is wrong with claims, plans and resources."),
+    "render": ("cli.render", "render", "Print the status and composed resources of claims."),
+    "sandbox": ("cli.sandbox", "sandbox", "Run a local environment: Crossplane, emulator, provider."),
+    "validate": ("cli.validate", "validate", "Check claims, plans, managed resources and provider configs."),
 }
-"""By name: the module, the command in it, and what the list of commands says of it."""
+"""By name: the module, the command in it, and its line in the list of commands."""
 
 
 class _Commands(click.Group):
-    """A group whose commands are imported when they are asked for."""
+    """A group that imports a command when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return sorted(_COMMANDS)
@@ -47,7 +47,7 @@ class _Commands(click.Group):
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         names = ((name, says) for name, (_, _, says) in sorted(_COMMANDS.items()))
         commands = [CompletionItem(name, help=says) for name, says in names if name.startswith(incomplete)]
-        # The options of the group, but not the group's own way to its commands, which imports each.
+        # The options of the group. click.Group's own completion would import each command.
         return [*commands, *super(click.Group, self).shell_complete(ctx, incomplete)]
 
 
@@ -57,7 +57,7 @@ _SETTINGS: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 
 @click.group(cls=_Commands, context_settings=_SETTINGS)
 @click.version_option(package_name="edgetenants")
 def cli() -> None:
-    """A domain of its own for each customer of a SaaS, from one small Kubernetes object."""
+    """Give each customer of a SaaS their own domains on CloudFront, with one TenantClaim."""
 
 
 def main() -> None:

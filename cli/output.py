@@ -1,9 +1,9 @@
-"""What commands print: objects as YAML or JSON, and comments beside them.
+"""The output of commands: objects as YAML or JSON, and comments.
 
-Names, parameters, tags and messages are written by others: by those who write claims, and by whoever may
-tag in AWS. What is printed goes into `kubectl apply` and into the logs of CI. So no text leaves the place
-where it is printed, for any reader of YAML 1.1 or 1.2 and for any reader of lines. What is for people alone
-goes through `apis.errors.visible` for the same reason.
+Names, parameters, tags and messages are untrusted: the authors of claims and anyone who can set tags in AWS
+write them, and users pipe the output into `kubectl apply` and CI logs. So no string can break out of the line
+and value where it is printed, for any YAML 1.1 or 1.2 parser and any tool that reads lines. For the same
+reason, text output goes through `apis.errors.visible`.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class Form(StrEnum):
-    """How a command prints what it found."""
+    """The output format of a command."""
 
     TEXT = "text"
-    """For people."""
+    """Text for people."""
     JSON = "json"
     YAML = "yaml"
 
 
 def takes_form(*forms: Form) -> Callable[[Command], Command]:
-    """The option -o of a command; the first form is the default. The command gets it as `form`."""
+    """Add the option -o to a command; the first form is the default. The command gets it as `form`."""
     return click.option(
         "-o",
         "--output",
@@ -50,18 +50,18 @@ def takes_form(*forms: Form) -> Callable[[Command], Command]:
 
 _PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
 _NO_TEXTS: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
-"""Words that some reader of YAML takes for something else than a text."""
+"""Words that some YAML parsers do not read as a string."""
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes every text on one line: as a plain word where no reader can take it for anything else, else in
-    double quotes, where each character that cannot be seen is an escape."""
+    """Writes every string on one line: plain if every parser reads it as a string, or else in double quotes
+    with each invisible character escaped."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML's signature
         return True
 
     def write_double_quoted(self, text: str, split: bool = True) -> None:
-        # PyYAML takes marks that turn text round, and others that nobody sees, for printable.
+        # PyYAML treats bidirectional marks and other invisible characters as printable.
         self.allow_unicode = text.isprintable()
         super().write_double_quoted(text, split)
 
@@ -75,16 +75,16 @@ _Dumper.add_representer(str, _text)
 
 
 def manifest(value: Mapping[str, Any] | Sequence[Any]) -> str:
-    """An object or a list (JSON as Python has it) as YAML. Each text has one line, however long it is."""
+    """An object or a list (JSON values in Python) as YAML. Each string is on one line, however long it is."""
     plain = dict(value) if isinstance(value, Mapping) else list(value)
     return yaml.dump(plain, Dumper=_Dumper, sort_keys=False, width=math.inf)
 
 
 def structured(value: Mapping[str, Any] | Sequence[Any], form: Form) -> str:
-    """An object or a list as JSON or YAML, with a line end."""
+    """An object or a list as JSON or YAML, with a newline at the end."""
     return manifest(value) if form is Form.YAML else f"{json.dumps(value, indent=2)}\n"
 
 
 def comment(text: str) -> str:
-    """A comment of one line."""
+    """A one-line comment."""
     return f"# {visible(text)}\n"

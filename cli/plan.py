@@ -1,4 +1,4 @@
-"""`edgetenants plan`: the calls that the provider would make for managed resources, and none of them made."""
+"""`edgetenants plan`: shows the calls that the provider would make for managed resources."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ _UNKNOWN_INSTALLATION = "(installation)"
 
 @dataclass(frozen=True)
 class _Row:
-    """One managed resource and what would become of it."""
+    """The plan for one managed resource."""
 
     document: Document
     account: str
     rehearsal: Rehearsal
     problem: str = ""
     unseen: str = ""
-    """What was taken for absent because it could not be seen."""
+    """What could not be read and is treated as absent."""
 
     @property
     def title(self) -> str:
@@ -72,7 +72,7 @@ class _Row:
 
     @property
     def refusal(self) -> str:
-        """Why it would stop, "" where it would not."""
+        """Why the provider would stop, or ""."""
         return self.problem or (str(self.rehearsal.refusal) if self.rehearsal.refusal else "")
 
     def to_json(self) -> dict[str, Any]:
@@ -92,25 +92,25 @@ class _Row:
 
 @click.command()
 @takes_files(
-    "DistributionTenants and ConnectionGroups, from kubectl get -o yaml or from your repository; - is "
+    "DistributionTenants and ConnectionGroups, from kubectl get -o yaml or from your repository. - is "
     "standard input."
 )
 @click.option(
     "--provider-config", "config_files", multiple=True, type=click.Path(path_type=Path),
-    help="The provider configs that they name, and their Secrets. Without it, AWS's usual environment "
-    "variables and files say which account is meant.",
+    help="File with the provider configs of the resources, and their Secrets. Default: AWS's usual "
+    "environment variables and files.",
 )  # fmt: skip
 @click.option(
     "--installation-id", envvar="EDGETENANTS_INSTALLATION_ID", default="", metavar="ID",
-    help="The provider's, which is part of each owner tag. Without it, that on the tenant is believed.",
+    help="The provider's installation id, part of each owner tag. Default: the id in the tenant's owner tag.",
 )  # fmt: skip
 @click.option(
     "--drift-policy", type=click.Choice([policy.value for policy in DriftPolicy]),
-    default=DriftPolicy.ENFORCE.value, show_default=True, help="As the provider's flag.",
+    default=DriftPolicy.ENFORCE.value, show_default=True, help="The provider's --drift-policy.",
 )  # fmt: skip
 @click.option(
     "--kubeconfig", type=click.Path(path_type=Path),
-    help="Whose cluster is read for the other resources. Without it, the one that kubectl would use.",
+    help="Read the other managed resources from this cluster. Default: the cluster that kubectl would use.",
 )  # fmt: skip
 @click.option("--context", help="The context of the kubeconfig to use.")
 @takes_form(Form.TEXT, Form.JSON, Form.YAML)
@@ -123,14 +123,14 @@ def plan(  # noqa: PLR0913, PLR0917 - one for each option
     context: str | None,
     form: Form,
 ) -> None:
-    """Show the calls to AWS that the provider would make, with their parameters and why. Makes none that
-    writes.
+    """Show the calls to AWS that the provider would make, with their parameters and reasons. It changes
+    nothing.
 
-    AWS is looked at for real, and so are the other managed resources of the cluster, which are listed and
-    nothing else. What could not be seen is told. A resource without status, from a repository, is planned as
-    one that is applied anew. Exits with 1 when a resource would be refused, 2 when a file cannot be read.
+    The command reads AWS, and lists the other managed resources in the cluster. The output says what it could
+    not read. A resource without status, such as one from a repository, is planned as if it were just applied.
+    The exit code is 1 if the provider would refuse a resource, and 2 if a file cannot be read.
     """
-    # What the provider would write to its log, names of others too, is for whoever may run this.
+    # The provider's log, which may contain other owners' names, goes to the user who runs the command.
     to_stderr()
     try:
         documents, configs = read_all(files), read_all(config_files)
@@ -161,7 +161,7 @@ def _seen(documents: list[Document], kubeconfig: Path | None, context: str | Non
     """The managed resources of the cluster.
 
     Raises:
-        click.UsageError: it was named, and cannot be read.
+        click.UsageError: the user named a cluster, and it cannot be read.
     """
     namespaces = {str(each.metadata.get("namespace") or "") for each in documents}
     try:
@@ -184,7 +184,7 @@ class _Plans:
     def of(self, documents: list[Document]) -> Iterator[_Row]:
         for document in documents:
             if document.api_version not in _GROUPS or document.kind not in _CLIENTS:
-                _note(f"{document.kind} {document.name} is none of {', '.join(_CLIENTS)}, and is passed over")
+                _note(f"{document.kind} {document.name} is ignored: expected {' or '.join(_CLIENTS)}")
                 continue
             yield self._row(document)
 
@@ -215,16 +215,16 @@ class _Plans:
             return _Row(document, "", Rehearsal(), str(error))
 
     def _sight_of(self, mr: Managed) -> Sight:
-        """As of a cluster that may be another one where the resource is not in it."""
+        """The sight for a resource. If the cluster does not contain it, it may be the wrong cluster."""
         seen = self.sight
         if seen.unseen or not seen.lacks(mr):
             return Sight(seen.resources, seen.unseen)
-        why = f"the cluster that was read has no {mr.kind} {mr.key} of this uid: it may be another cluster"
+        why = f"the cluster has no {mr.kind} {mr.key} with this uid; it may be the wrong cluster"
         return Sight(seen.resources, (why,))
 
 
 def _wrong(document: Document) -> Iterator[Problem]:
-    """What the API server would not let in, so that nobody has to think of it later on."""
+    """What the API server would refuse, so that later steps can rely on valid fields."""
     yield from (problem for each in check([document], ()) for problem in each.problems)
     for path in _OBJECTS:
         *way, last = path
@@ -233,13 +233,13 @@ def _wrong(document: Document) -> Iterator[Problem]:
 
 
 def _managed(document: Document) -> Managed:
-    # What is composed has no name before Crossplane makes one.
+    # Composed resources have no name until Crossplane generates one.
     mr = Managed({**document.value, "metadata": {**document.metadata, "name": document.name}})
     return mr if mr.external_name else mr.with_annotations({EXTERNAL_NAME: mr.name})
 
 
 def _installation(mr: Managed, account: Account) -> str:
-    """The installation of the owner that the tenant names, if the rest of the name is this resource's."""
+    """The installation id in the tenant's owner tag, if the rest of the tag is this resource."""
     owner = (mr.at_provider.get("tags") or {}).get(OWNER_TAG) or _owner(mr, account)
     name = mr.at_provider.get("name") or mr.external_name
     mine = identity.owner_of(mr, "", str(name))
@@ -250,7 +250,7 @@ def _owner(mr: Managed, account: Account) -> str:
     get = account.cloudfront.get_group if mr.kind == "ConnectionGroup" else account.cloudfront.get_tenant
     try:
         return account.cloudfront.tags(get(str(mr.external_name)).arn).get(OWNER_TAG, "")
-    except AwsError:  # the plan comes upon it, too, and tells it
+    except AwsError:  # the plan meets the same error and reports it
         return ""
 
 
@@ -262,7 +262,7 @@ def _show(row: _Row) -> None:
 def _lines(row: _Row) -> Iterator[str]:
     yield row.title + (f"  # AWS account {row.account}" if row.account else "")
     if row.unseen:
-        yield f"  not seen, and taken for absent: {row.unseen}"
+        yield f"  not read, treated as absent: {row.unseen}"
     for number, call in enumerate(row.rehearsal.calls, 1):
         yield f"  {number}. {call.operation} ({call.action})"
         yield f"     why: {call.why}"

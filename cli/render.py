@@ -1,4 +1,4 @@
-"""`edgetenants render`: what a claim becomes and why, without any server."""
+"""`edgetenants render`: prints the status and composed resources of a claim and why, offline."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ _STATUS = {fnv1.STATUS_CONDITION_TRUE: "True", fnv1.STATUS_CONDITION_FALSE: "Fal
 
 
 @click.command()
-@takes_files("TenantClaims, and plans where --plans names none; - is standard input.")
+@takes_files("TenantClaims, and plans unless --plans is set. - is standard input.")
 @click.option(
     "--plans", "plan_files", multiple=True, type=click.Path(path_type=Path),
-    help="A Composition or TenantPlans. Where there is none here nor in the files: the Composition that "
+    help="File with a Composition or TenantPlans. Default: the plans in FILES, or else the Composition that "
     "comes with edgetenants.",
 )  # fmt: skip
 @click.option(
     "--required", "required_files", multiple=True, type=click.Path(path_type=Path),
-    help="What the plans are taken from: the EnvironmentConfigs of plansFrom. They may be among the other "
-    "files as well.",
+    help="File with the EnvironmentConfigs that plansFrom refers to. They may also be in the other "
+    "files.",
 )  # fmt: skip
 @click.option(
     "--observed", "observed_files", multiple=True, type=click.Path(path_type=Path),
-    help=f"Composed resources as they stand in a cluster, with the annotation {offline.COMPOSED_NAME}; "
-    "each goes to its own claim.",
+    help=f"File with composed resources from a cluster, with the annotation {offline.COMPOSED_NAME}. "
+    "Each is matched to its claim.",
 )  # fmt: skip
 @takes_form(Form.YAML, Form.JSON)
 @click.option(
-    "--why/--no-why", default=True, show_default=True, help="Say who made each choice, in comments."
+    "--why/--no-why", default=True, show_default=True, help="Print the source of each value in comments."
 )
 def render(
     files: tuple[Path, ...],
@@ -54,18 +54,16 @@ def render(
     form: Form,
     why: bool,
 ) -> None:
-    """Print what claims become: status and conditions of each, its managed resources, and why they are so.
+    """Print the status and composed resources of each claim, with its conditions and the reasons.
 
-    YAML has what is not an object in comments. JSON is one List of the objects; what else there is to tell
-    goes to standard error, without the reasons. Exits with 1 when a claim is refused.
+    In YAML, everything that is not an object is a comment. JSON is one List of the objects; events go to
+    standard error, and the reasons are omitted. The exit code is 1 if a claim is refused.
     """
     try:
         asked = read_all(files)
         claims = [document for document in asked if _is_claim(document)]
         if not claims:
-            raise click.UsageError(
-                f"expected a {kinds.TENANT_CLAIM.kind} in the files; found {_found(asked)}"
-            )
+            raise click.UsageError(f"expected a {kinds.TENANT_CLAIM.kind} in the files, got {_found(asked)}")
         tell = _comment if form is Form.YAML else _aside
         offered = _offered(asked, read_all(plan_files), read_all(required_files), tell)
         observed = [document.value for document in read_all(observed_files)]
@@ -86,13 +84,13 @@ def render(
 def _offered(
     asked: list[Document], named: list[Document], required: list[Document], tell: Callable[[str], None]
 ) -> Pricelist:
-    """The plans: of --plans, else those among the files, else those that come with edgetenants."""
+    """The plans: from --plans, or else from the files, or else those that come with edgetenants."""
     others = [
         document.value for document in (*asked, *named, *required) if offline.is_required(document.value)
     ]
     inputs = _with_plans(named) or _with_plans(asked)
     if not (inputs or named):
-        tell("plans: of the Composition that comes with edgetenants; name others by --plans")
+        tell("plans: using the Composition that comes with edgetenants; set --plans to use others")
         inputs = [crds.composition(kinds.TENANT_CLAIM, "tenantclaims")]
     return Pricelist.of([*inputs, *others])
 
@@ -166,7 +164,7 @@ def _claim(document: Document, rsp: fnv1.RunFunctionResponse) -> dict[str, Any]:
 def _why(document: Document, offered: Pricelist, observed: list[dict[str, Any]]) -> Iterable[str]:
     try:
         found = explain.reasons(offline.order(document.value, offered, observed))
-    except Refused:  # told already
+    except Refused:  # already reported
         return
     rows = [(visible(each.what), _distinct(each.value), each.who) for each in found]
     width = max(len(what) for what, _, _ in rows)
@@ -177,12 +175,12 @@ def _why(document: Document, offered: Pricelist, observed: list[dict[str, Any]])
 
 
 def _distinct(value: str) -> str:
-    """A value as it is, or as JSON where it could be taken for several columns or hides something."""
+    """The value, or its JSON if it could look like several columns or contains invisible characters."""
     return value if value.isprintable() and value == " ".join(value.split()) else shown(value)
 
 
 def _ordered(value: Mapping[str, Any]) -> dict[str, Any]:
-    """In the order in which people read an object."""
+    """The object with its fields in the usual order."""
     found = {key: value.get(key) for key in ("apiVersion", "kind", "metadata", "spec", "status")}
     return {key: item for key, item in found.items() if item is not None}
 

@@ -1,4 +1,4 @@
-"""`edgetenants sandbox`: bring a local world up, look at it, take it down."""
+"""`edgetenants sandbox`: starts, inspects and removes a local environment."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Command = Callable[..., Any]
 
 
 def told(command: Command) -> Command:
-    """Tell a WorldError in words, on stderr, with exit code 1."""
+    """Print a WorldError to standard error, and exit with 1."""
 
     @wraps(command)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -38,51 +38,53 @@ def told(command: Command) -> Command:
 
 
 name_option = click.option(
-    "--name", default="default", show_default=True, help="Which sandbox; several run side by side."
+    "--name", default="default", show_default=True, help="Name of the sandbox. Several can run at once."
 )
 form_option = takes_form(Form.TEXT, Form.JSON, Form.YAML)
 
 
 @click.group()
 def sandbox() -> None:
-    """A whole local world: API server, Crossplane core, CloudFront emulator, function and provider."""
+    """Run a local environment: API server, Crossplane core, CloudFront emulator, function and provider."""
 
 
 @sandbox.command()
 @name_option
 @click.option(
-    "--kubeconfig", type=click.Path(path_type=Path), help="Use a cluster of this kubeconfig; needs --context."
+    "--kubeconfig",
+    type=click.Path(path_type=Path),
+    help="Use a cluster of this kubeconfig. Requires --context.",
 )
 @click.option("--context", help="The context of --kubeconfig to use.")
-@click.option("--i-own-this-cluster", is_flag=True, help="Go on though Crossplane runs in that cluster.")
+@click.option("--i-own-this-cluster", is_flag=True, help="Continue even if Crossplane runs in that cluster.")
 @click.option(
     "--crossplane",
     type=click.Choice([each.value for each in Crossplane]),
     callback=lambda _context, _option, named: Crossplane(named),
     default=Crossplane.V2.value,
     show_default=True,
-    help="Which core; with v1 the claim is the legacy one.",
+    help="Version of Crossplane core. With v1, the claim is the legacy one.",
 )
-@click.option("--legacy", is_flag=True, help="Activate the cluster-scoped managed resources too.")
-@click.option("--control-plane-only", is_flag=True, help="Only an API server with its collector.")
+@click.option("--legacy", is_flag=True, help="Also activate the cluster-scoped managed resources.")
+@click.option("--control-plane-only", is_flag=True, help="Start only the API server with garbage collection.")
 @click.option(
     "--port",
     "ports",
     multiple=True,
     metavar="NAME=PORT",
-    help="Use this port, e.g. emulator=5000; repeatable.",
+    help="Port of a process, such as emulator=5000. Repeatable.",
 )
 @told
 def up(name: str, ports: tuple[str, ...], **chosen: Any) -> None:
-    """Bring a sandbox up. One that is up already is left as it is.
+    """Start a sandbox. A running sandbox is left unchanged.
 
-    The control plane is the cluster named with --kubeconfig and --context, or else etcd and kube-apiserver
-    from KUBEBUILDER_ASSETS, or else one built from the published Kubernetes libraries. The KUBECONFIG of
-    the environment is not used.
+    The control plane is the cluster of --kubeconfig and --context, or else etcd and kube-apiserver from
+    KUBEBUILDER_ASSETS, or else one built from the published Kubernetes libraries. The environment variable
+    KUBECONFIG is not used.
     """
     world = World.up(name=name, progress=click.echo, options=Options(ports=_pinned(ports), **chosen))
     click.echo(f'\nTo use it:  eval "$({world.hint("env")})"')
-    click.echo(f"To look:    {world.hint('status')}\nTo end it:  {world.hint('down')}")
+    click.echo(f"To inspect: {world.hint('status')}\nTo remove:  {world.hint('down')}")
 
 
 @sandbox.command()
@@ -91,11 +93,11 @@ def up(name: str, ports: tuple[str, ...], **chosen: Any) -> None:
 @click.option(
     "--forget-cluster",
     is_flag=True,
-    help="Do not clean up in the cluster of --kubeconfig: it is gone for good.",
+    help="Do not clean up the cluster of --kubeconfig, because it no longer exists.",
 )
 @told
 def down(name: str, everyone: bool, forget_cluster: bool) -> None:
-    """Take a sandbox down: no process, no port, and in a cluster that was named no object that `up` made."""
+    """Remove a sandbox: its processes, and the objects that `up` created in the cluster of --kubeconfig."""
     cache = default_cache()
     for layout in sandboxes(cache) if everyone else (Layout(cache, name),):
         take_down(layout, click.echo, forget_cluster=forget_cluster)
@@ -106,7 +108,7 @@ def down(name: str, everyone: bool, forget_cluster: bool) -> None:
 @form_option
 @told
 def status(name: str, form: Form) -> None:
-    """Show the processes. Exits with 1 when one died, and shows its last lines."""
+    """Show the processes. If a process died, show its last log lines and exit with 1."""
     found = report.status(World.load(name))
     _print(found, form)
     sys.exit(0 if found.healthy else 1)
@@ -116,18 +118,18 @@ def status(name: str, form: Form) -> None:
 @name_option
 @told
 def env(name: str) -> None:
-    """Print shell variables: eval "$(edgetenants sandbox env)" makes kubectl and aws use the sandbox."""
+    """Print shell variables. eval "$(edgetenants sandbox env)" points kubectl and aws at the sandbox."""
     click.echo(report.exports(World.load(name).environment()))
 
 
 @sandbox.command()
 @click.argument("process", metavar="NAME")
 @name_option
-@click.option("-f", "--follow", is_flag=True, help="Go on as more is written.")
-@click.option("--tail", type=click.IntRange(min=0), help="Only that many lines from the end.")
+@click.option("-f", "--follow", is_flag=True, help="Keep printing new lines.")
+@click.option("--tail", type=click.IntRange(min=0), help="Print only this many lines from the end.")
 @told
 def logs(process: str, name: str, follow: bool, tail: int | None) -> None:
-    """Print the log of a process, or of the API server's audit (`audit`)."""
+    """Print the log of a process, or the API server's audit log (`audit`)."""
     for text in log_files.read(World.load(name), process, tail=tail, follow=follow):
         click.echo(text, nl=False)
 
@@ -137,7 +139,7 @@ def logs(process: str, name: str, follow: bool, tail: int | None) -> None:
 @form_option
 @told
 def inventory(name: str, form: Form) -> None:
-    """Show what `up` made and what lives in it now: processes, objects, claims, tenants."""
+    """Show what `up` created and what exists now: processes, objects, claims, tenants."""
     found = stock.take(World.load(name))
     _print(found, form)
 
@@ -147,10 +149,10 @@ def inventory(name: str, form: Form) -> None:
 @name_option
 @told
 def restart(process: str, name: str) -> None:
-    """Stop a process and start it again, also one that died."""
+    """Stop a process and start it again. Also restarts one that died."""
     world = World.load(name)
     world.processes.restart(process)
-    click.echo(f"{process} runs, with pid {world.processes.pid(process)}")
+    click.echo(f"{process} is running with pid {world.processes.pid(process)}")
 
 
 @sandbox.command()
@@ -176,7 +178,7 @@ def start(process: str, name: str) -> None:
 @name_option
 @told
 def kill(process: str, name: str) -> None:
-    """SIGKILL a process, to see what comes of it."""
+    """Send SIGKILL to a process, to test its recovery."""
     World.load(name).processes.kill(process)
 
 
@@ -198,6 +200,6 @@ def _pinned(ports: tuple[str, ...]) -> dict[str, int]:
     for text in ports:
         process, _, port = text.partition("=")
         if not port.isdecimal() or not 1 <= int(port) <= 65535:
-            raise WorldError(f"--port: {text!r} is not NAME=PORT, such as emulator=5000")
+            raise WorldError(f"--port: expected NAME=PORT, such as emulator=5000, got {text!r}")
         pinned[process] = int(port)
     return pinned

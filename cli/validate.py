@@ -1,4 +1,4 @@
-"""`edgetenants validate`: what is wrong with claims, plans and managed resources, with file and line."""
+"""`edgetenants validate`: checks claims, plans and managed resources, and reports file and line."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ __all__ = ["validate"]
 
 
 @click.command()
-@takes_files("As FILES.")
+@takes_files("Same as FILES.")
 @click.option(
     "--plans",
     "plan_files",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="Plans that claims are held against: a Composition or TenantPlans; EnvironmentConfigs beside them.",
+    help="Check claims against these plans: a Composition or TenantPlans, and their EnvironmentConfigs.",
 )
 @takes_form(Form.TEXT, Form.JSON, Form.YAML)
 def validate(files: tuple[Path, ...], plan_files: tuple[Path, ...], form: Form) -> None:
-    """Say what is wrong with claims, plans, managed resources and provider configs, without any server.
+    """Check claims, plans, managed resources and provider configs, without a server.
 
-    FILES are YAML files, folders with all that is below them, or - for standard input. Kinds that are not
-    ours are passed over. Exits with 1 when something is wrong, 2 when a file cannot be read or there is
-    nothing to look at.
+    FILES are YAML files, folders (including subfolders), or - for standard input. Objects of other kinds are
+    ignored. The exit code is 1 if there are problems, and 2 if a file cannot be read or there is nothing to
+    check.
     """
     documents, unreadable = gather(files)
     try:
@@ -56,7 +56,7 @@ def _tell(checked: Sequence[Checked], unreadable: Sequence[UnreadableFile]) -> N
         click.echo(visible(f"{place}: {document.kind} {document.name}: {problem}"))
     for error in unreadable:
         click.echo(visible(f"Error: {error}"), err=True)
-    click.echo(f"{len(checked)} objects looked at, {len(wrong)} problems", err=True)
+    click.echo(f"{len(checked)} objects checked, {len(wrong)} problems", err=True)
     if not checked:
         click.echo("Error: expected claims, plans, managed resources or provider configs, got none", err=True)
 

@@ -1,1 +1,1 @@
-"""A whole local world: control plane, Crossplane core, emulator, function and provider, supervised."""
+"""A complete local environment: control plane, Crossplane core, emulator, function and provider."""

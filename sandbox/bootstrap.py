@@ -1,4 +1,4 @@
-"""What `up` puts into the API server: Crossplane's kinds, our package, and what both need to run."""
+"""The objects that `up` applies: Crossplane's CRDs, our package, and what both need to run."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _ESTABLISHED_WITHIN = 60
 
 
 class Bootstrap:
-    """Applies what a sandbox needs, and remembers which objects it made."""
+    """Applies the objects that a sandbox needs, and records which of them it created."""
 
     def __init__(self, kubectl: Kubectl, package: Package, *, foreign: bool, remember: Remember) -> None:
-        """`foreign`: the cluster is not the sandbox's own, so what exists there is left as it is.
+        """`foreign`: the cluster is not the sandbox's own, so existing objects are left unchanged.
 
-        `remember` is called after each change, with all objects made and kept so far.
+        `remember` is called after each change, with all objects that were created or kept so far.
         """
         self._kubectl = kubectl
         self._package = package
@@ -39,18 +39,18 @@ class Bootstrap:
         self._kept: list[str] = []
 
     def accounts(self) -> None:
-        """Namespace, ServiceAccounts, and the provider's rules."""
+        """Apply the namespace, the ServiceAccounts and the provider's RBAC rules."""
         all_kinds = (*self._package.crds, *self._package.inactive)
         role = manifests.provider_role(all_kinds, reads_crds=self._package.crossplane is Crossplane.V2)
         self._apply((*manifests.accounts(), *role, *self._package.claims_reader))
 
     def kinds(self, crossplane_crds: Path, abandon: threading.Event) -> None:
-        """The CRDs of Crossplane and of our package, established."""
+        """Apply the CRDs of Crossplane and of our package, and wait until they are established."""
         if not any(crossplane_crds.glob("*.yaml")):
-            raise WorldError(f"no CRDs of Crossplane in {crossplane_crds}")
+            raise WorldError(f"{crossplane_crds} does not contain Crossplane's CRDs")
         if self._foreign:
             self._apply([*_crossplane(crossplane_crds), *self._package.crds])
-        else:  # kubectl reads the folder much faster than we would
+        else:  # kubectl reads the folder much faster than Python does
             self._record(self._kubectl.apply(self._package.crds, files=(crossplane_crds,)))
         files = {file.stem for file in crossplane_crds.glob("*.yaml")}
         crossplane = {f"{plural}.{group}" for group, _, plural in (name.rpartition("_") for name in files)}
@@ -58,11 +58,11 @@ class Bootstrap:
         self._wait_established("crd", crossplane | ours, abandon)
 
     def composition(self) -> None:
-        """The claim's definition and composition."""
+        """Apply the claim's XRD and Composition."""
         self._apply((self._package.xrd, self._package.composition))
 
     def function(self, port: int) -> None:
-        """A revision of the function, and where it is served."""
+        """Apply a revision of the function, with its endpoint."""
         revision = manifests.function_revision()
         self._apply((revision,))
         status = json.dumps(manifests.function_status(port, self._package.crossplane))
@@ -72,11 +72,11 @@ class Bootstrap:
         )
 
     def credentials(self, endpoint: str) -> None:
-        """How the provider reaches the emulator."""
+        """Apply the provider configs for the emulator."""
         self._apply(manifests.credentials(endpoint, legacy=self._package.legacy))
 
     def claims_served(self, abandon: threading.Event) -> None:
-        """Wait until core serves the claim's kind."""
+        """Wait until the API server serves the claim's kind."""
         xrd = self._package.xrd
         served = "Offered" if "claimNames" in xrd["spec"] else "Established"
         self._wait_established("xrd", {xrd["metadata"]["name"]}, abandon, condition=served)
@@ -107,7 +107,7 @@ class Bootstrap:
         deadline = time.monotonic() + _ESTABLISHED_WITHIN
         while missing := names - self._kubectl.with_condition(resource, condition):
             if abandon.is_set():
-                raise WorldError("no longer waiting")
+                raise WorldError("stopped waiting because another step failed")
             if time.monotonic() > deadline:
                 listed = ", ".join(sorted(missing))
                 raise WorldError(f"not {condition.lower()} after {_ESTABLISHED_WITHIN} s: {listed}")

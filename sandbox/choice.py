@@ -1,10 +1,10 @@
-"""Which control plane a sandbox uses, and when one that was named is refused.
+"""Which control plane a sandbox uses, and which clusters it refuses.
 
-    --kubeconfig FILE --context NAME    that cluster, if it is safe to
+    --kubeconfig FILE --context NAME    that cluster, if it is safe
     KUBEBUILDER_ASSETS                  etcd and kube-apiserver from there
     otherwise                           one built from the published Kubernetes libraries
 
-The environment's KUBECONFIG is never used: what it names by habit may be anybody's production.
+The environment variable KUBECONFIG is never used, because it may refer to a production cluster.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ _OUR_KINDS = (
 
 @dataclass(frozen=True)
 class Options:
-    """What the user asks of `up`."""
+    """The options of `up`."""
 
     kubeconfig: Path | None = None
     context: str | None = None
     i_own_this_cluster: bool = False
-    """Go on though Crossplane runs in the cluster."""
+    """Continue even if Crossplane runs in the cluster."""
     crossplane: Crossplane = Crossplane.V2
-    """Which core runs. With v1 the claim is the legacy one, and all managed resources are active."""
+    """The version of core. With v1, the claim is the legacy one and all managed resources are active."""
     legacy: bool = False
-    """Activate the cluster-scoped managed resources too."""
+    """Also activate the cluster-scoped managed resources."""
     control_plane_only: bool = False
-    """Nothing but the API server and its collector."""
+    """Start only the API server and its collector."""
     ports: Mapping[str, int] = field(default_factory=dict)
-    """Ports that the user wants, by name."""
+    """The ports that the user chose, by name."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The control plane that was chosen, and the folder or file that it comes from."""
+    """The chosen control plane, and the folder or file that it comes from."""
 
     kind: ControlPlane
     kubeconfig: Path | None = None
@@ -59,16 +59,16 @@ class Choice:
 
     @property
     def says(self) -> str:
-        """The choice in words."""
+        """The choice, as printed for the user."""
         match self.kind:
             case ControlPlane.GIVEN:
-                return f"control plane: the cluster of context {self.context} in {self.kubeconfig}"
+                return f"control plane: cluster of context {self.context} in {self.kubeconfig}"
             case ControlPlane.ENVTEST:
                 return f"control plane: etcd and kube-apiserver from KUBEBUILDER_ASSETS ({self.assets})"
             case ControlPlane.BUILT:
                 return (
                     "control plane: built from the published Kubernetes libraries "
-                    "(no cluster is named, and no KUBEBUILDER_ASSETS)"
+                    "(neither --kubeconfig nor KUBEBUILDER_ASSETS is set)"
                 )
 
 
@@ -76,32 +76,32 @@ def choose(options: Options, environ: Mapping[str, str] = os.environ) -> Choice:
     """The control plane for these options in this environment.
 
     Raises:
-        WorldError: half a choice, or one that leads nowhere; the message lists the contexts that there are.
+        WorldError: an option is missing or invalid; the message lists the existing contexts.
     """
     if options.kubeconfig is not None or options.context is not None:
         return _given(options)
     if options.i_own_this_cluster:
-        raise WorldError("--i-own-this-cluster goes with --kubeconfig FILE --context NAME")
+        raise WorldError("--i-own-this-cluster requires --kubeconfig FILE --context NAME")
     assets = environ.get("KUBEBUILDER_ASSETS")
     return _envtest(Path(assets)) if assets else Choice(ControlPlane.BUILT)
 
 
 def notices(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """What the user should know about what is not used."""
+    """Notices about settings that the sandbox ignores."""
     named = environ.get("KUBECONFIG")
     if not named:
         return ()
-    ignored = f"KUBECONFIG={named} of the environment is ignored"
-    return (f"{ignored}; a cluster is used only with --kubeconfig FILE --context NAME",)
+    ignored = f"ignoring the environment variable KUBECONFIG={named}"
+    return (f"{ignored}; to use a cluster, set --kubeconfig FILE --context NAME",)
 
 
 def refuse_unsafe(kubectl: Kubectl, *, owned: bool) -> None:
-    """Stop where a sandbox would disturb what runs in a cluster that the user named.
+    """Refuse a cluster in which a sandbox would interfere with what runs there.
 
     Raises:
-        Refused: Crossplane runs there and the user did not say that the cluster is theirs; or resources of
-            ours live there, which a second provider would act upon, whatever the user says.
-        WorldError: the cluster does not answer.
+        Refused: Crossplane runs in the cluster and --i-own-this-cluster is not set; or the cluster has our
+            managed resources, on which a second provider would act. No option allows the latter.
+        WorldError: the cluster does not respond.
     """
     kubectl.run("get", "--raw", "/version", timeout=30)
     for kind in _OUR_KINDS:
@@ -113,13 +113,13 @@ def refuse_unsafe(kubectl: Kubectl, *, owned: bool) -> None:
     found = crossplane_in(kubectl)
     if found and not owned:
         raise Refused(
-            f"Crossplane is in this cluster already ({found}); a second one would disturb it. "
-            "If the cluster is yours to disturb: --i-own-this-cluster"
+            f"Crossplane already runs in this cluster ({found}), and a second one would interfere with it. "
+            "To continue anyway, set --i-own-this-cluster"
         )
 
 
 def crossplane_in(kubectl: Kubectl) -> str:
-    """What shows that Crossplane runs in the cluster; empty when nothing does."""
+    """The object that shows that Crossplane runs in the cluster; empty if there is none."""
     crd = "compositeresourcedefinitions.apiextensions.crossplane.io"
     if kubectl.exists("crd", crd):
         return f"CustomResourceDefinition {crd}"
@@ -132,18 +132,18 @@ def crossplane_in(kubectl: Kubectl) -> str:
 
 def _given(options: Options) -> Choice:
     if options.kubeconfig is None:
-        raise WorldError("--context needs --kubeconfig FILE: the environment's KUBECONFIG is not used")
+        raise WorldError("--context requires --kubeconfig FILE; the variable KUBECONFIG is not used")
     known = kubeconfig.contexts(options.kubeconfig)
-    there = f"{options.kubeconfig} has: {', '.join(known) or 'no contexts'}"
+    there = f"contexts in {options.kubeconfig}: {', '.join(known) or 'none'}"
     if options.context is None:
         raise WorldError(
-            f"--kubeconfig needs --context NAME, so that the cluster is named and not guessed; {there}"
+            f"--kubeconfig requires --context NAME, so that the choice of the cluster is explicit; {there}"
         )
     if options.context not in known:
-        raise WorldError(f"--context: there is no context {options.context!r}; {there}")
+        raise WorldError(f"--context: context {options.context!r} not found; {there}")
     if options.control_plane_only:
         raise WorldError(
-            "--control-plane-only starts a control plane; with --kubeconfig there is one already"
+            "--control-plane-only starts a control plane and cannot be combined with --kubeconfig"
         )
     return Choice(ControlPlane.GIVEN, options.kubeconfig, options.context)
 
@@ -152,6 +152,6 @@ def _envtest(assets: Path) -> Choice:
     missing = [name for name in _ENVTEST_BINARIES if not os.access(assets / name, os.X_OK)]
     if missing:
         raise WorldError(
-            f"KUBEBUILDER_ASSETS={assets} has no {' and no '.join(missing)}; correct it, or unset it"
+            f"KUBEBUILDER_ASSETS={assets} does not contain {' or '.join(missing)}; correct or unset it"
         )
     return Choice(ControlPlane.ENVTEST, assets=assets)

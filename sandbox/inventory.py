@@ -1,4 +1,4 @@
-"""What `up` made and what lives in it now."""
+"""Lists what `up` created and what exists in the sandbox now."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Inventory", "take"]
 
 JsonObject = dict[str, Any]
 
-# By short names: the namespaced kinds have their other names in common with the cluster-scoped ones.
+# Short names, because the other names of the namespaced kinds are also those of the cluster-scoped ones.
 _KINDS = ("tenantclaims", "edt", "ecg")
 _LEGACY_KINDS = ("ledt", "lecg")
 _COMPOSITES = "xtenantclaims"
@@ -29,25 +29,25 @@ class Inventory:
     processes: list[JsonObject]
     """name, pid, ports, state."""
     applied: list[JsonObject]
-    """Kubernetes objects that `up` made: api_version, kind, namespace, name, uid."""
+    """Kubernetes objects that `up` created: api_version, kind, namespace, name, uid."""
     kept: list[str]
-    """Objects that `up` found in a given cluster and left as they were."""
+    """Objects that already existed in a given cluster, which `up` left unchanged."""
     kubernetes: list[JsonObject]
     """Claims and managed resources: kind, namespace, name, ready, synced."""
     aws: JsonObject
-    """distributions, tenants and connectionGroups of the emulated accounts, as AWS names their members."""
+    """distributions, tenants and connectionGroups of the emulated accounts, with AWS's field names."""
 
     def to_json(self) -> str:
         """As JSON."""
         return json.dumps(asdict(self), indent=2)
 
     def text(self) -> str:
-        """For people."""
+        """As text for people."""
         parts = [
             f"sandbox {self.sandbox}",
             _section("Processes", processes_table(self.processes)),
-            _section("Objects that up made", _grouped(self.applied)),
-            *([_section("Objects left as found", "\n".join(self.kept))] if self.kept else []),
+            _section("Objects created by up", _grouped(self.applied)),
+            *([_section("Existing objects, unchanged", "\n".join(self.kept))] if self.kept else []),
             _section("Claims and managed resources", _objects(self.kubernetes)),
             _section(
                 "Distributions in AWS (emulated)",
@@ -63,7 +63,7 @@ def take(world: World) -> Inventory:
     """Look at everything now.
 
     Raises:
-        WorldError: API server or emulator do not answer.
+        WorldError: the API server or the emulator does not respond.
     """
     alone = world.state.control_plane_only
     return Inventory(
@@ -102,7 +102,7 @@ def _section(title: str, body: str) -> str:
 
 
 def _grouped(applied: Iterable[JsonObject]) -> str:
-    """One line for each kind, with the names."""
+    """One line per kind, with the names."""
     kinds: dict[str, list[str]] = {}
     for obj in applied:
         kinds.setdefault(obj["kind"], []).append(obj["name"])

@@ -1,4 +1,4 @@
-"""Kubeconfigs: writing those of a sandbox, reading one that a user names."""
+"""Writes the kubeconfigs of a sandbox, and reads the user's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ JsonObject = dict[str, Any]
 
 
 def with_certificate(server: str, pair: Pair, user: str) -> JsonObject:
-    """A kubeconfig for a user that a client certificate proves; it refers to no other file."""
+    """A kubeconfig for a user with a client certificate. It does not refer to other files."""
     cluster = {"server": server, "certificate-authority-data": _base64(pair.ca)}
     return _kubeconfig(
         cluster,
@@ -28,37 +28,37 @@ def with_certificate(server: str, pair: Pair, user: str) -> JsonObject:
 
 
 def with_token(admin: JsonObject, token: str, user: str) -> JsonObject:
-    """A kubeconfig for the cluster of `admin` and a user that a bearer token proves."""
+    """A kubeconfig for the cluster of `admin` and a user with a bearer token."""
     return _kubeconfig(admin["clusters"][0]["cluster"], user, {"token": token})
 
 
 def write(path: Path, config: JsonObject) -> Path:
-    """Write a kubeconfig, readable for this user only. JSON is YAML."""
+    """Write a kubeconfig that only this user can read. It is JSON, which is valid YAML."""
     path.touch(mode=0o600, exist_ok=True)
     path.write_text(json.dumps(config, indent=2) + "\n")
     return path
 
 
 def read(path: Path) -> JsonObject:
-    """A kubeconfig that `write` wrote."""
+    """Read a kubeconfig that `write` wrote."""
     config: JsonObject = json.loads(path.read_text())
     return config
 
 
 def contexts(path: Path) -> tuple[str, ...]:
-    """The names of the contexts in a kubeconfig, in its order.
+    """The names of the contexts in a kubeconfig, in the order of the file.
 
     Raises:
-        WorldError: there is no such file, or it is not a kubeconfig.
+        WorldError: the file does not exist or is not a kubeconfig.
     """
     if not path.is_file():
-        raise WorldError(f"--kubeconfig: there is no file {path}")
+        raise WorldError(f"--kubeconfig: file {path} not found")
     try:
         config = yaml.safe_load(path.read_text())
     except (yaml.YAMLError, UnicodeDecodeError) as e:
-        raise WorldError(f"--kubeconfig: {path} is not YAML: {str(e).splitlines()[0]}") from e
+        raise WorldError(f"--kubeconfig: {path}: invalid YAML: {str(e).splitlines()[0]}") from e
     if not isinstance(config, dict) or config.get("kind") != "Config":
-        raise WorldError(f"--kubeconfig: {path} is not a kubeconfig (kind Config)")
+        raise WorldError(f"--kubeconfig: {path} is not a kubeconfig (expected kind Config)")
     return tuple(str(c["name"]) for c in config.get("contexts") or ())
 
 

@@ -1,4 +1,4 @@
-"""kubectl, with one kubeconfig and nothing of the environment's."""
+"""Runs kubectl with one kubeconfig, independent of the environment."""
 
 from __future__ import annotations
 
@@ -44,22 +44,22 @@ PLURALS = {
     "Secret": "secrets",
     "ServiceAccount": "serviceaccounts",
 }
-"""Plural of each kind that is ever applied, so that one can be deleted by its path."""
+"""The plural of each kind that the sandbox applies, for the paths of deletions."""
 
 
 @dataclass(frozen=True)
 class KubernetesObject:
-    """One object of an API server, for ever: another of the same name has another uid."""
+    """One object of an API server, identified by its uid. A later namesake has another uid."""
 
     api_version: str
     kind: str
     namespace: str
-    """Empty when cluster-scoped."""
+    """Empty if the object is cluster-scoped."""
     name: str
     uid: str
 
     def __str__(self) -> str:
-        """As people write it: kind/name, with the namespace in brackets."""
+        """For messages: kind/name, with the namespace in parentheses."""
         return f"{self.kind}/{self.name}" + (f" ({self.namespace})" if self.namespace else "")
 
     @property
@@ -83,14 +83,14 @@ class Kubectl:
         self._cache = cache
 
     def command(self, *args: str) -> list[str]:
-        """The command line, for callers that run it themselves."""
+        """The command line, for callers that start the process themselves."""
         return [str(self.binary), f"--kubeconfig={self.kubeconfig}", f"--cache-dir={self._cache}", *args]
 
     def run(self, *args: str, input: str | None = None, check: bool = True, timeout: float = 120) -> str:  # noqa: A002 - as in subprocess
         """Run kubectl; what it printed to stdout.
 
         Raises:
-            WorldError: it failed and `check` is set; the message has kubectl's words.
+            WorldError: it failed and `check` is set; the message contains kubectl's.
         """
         try:
             done = subprocess.run(
@@ -103,7 +103,7 @@ class Kubectl:
                 check=False,
             )
         except subprocess.TimeoutExpired as e:
-            raise WorldError(f"kubectl {' '.join(args)}: no answer within {timeout:.0f} s") from e
+            raise WorldError(f"kubectl {' '.join(args)}: no response in {timeout:.0f} s") from e
         if check and done.returncode != 0:
             raise WorldError(f"kubectl {' '.join(args)}: {done.stderr.strip() or done.stdout.strip()}")
         return done.stdout
@@ -111,7 +111,7 @@ class Kubectl:
     def apply(
         self, objects: Iterable[Mapping[str, Any]] = (), files: Iterable[Path] = ()
     ) -> tuple[KubernetesObject, ...]:
-        """Server-side apply of objects and files (or folders of files), overruling other field managers."""
+        """Server-side apply objects and files (or folders of files), with --force-conflicts."""
         options = (
             "--server-side",
             "--force-conflicts",
@@ -121,15 +121,15 @@ class Kubectl:
         return self._identities("apply", *options, objects=objects, files=files)
 
     def existing(self, objects: Iterable[Mapping[str, Any]]) -> tuple[KubernetesObject, ...]:
-        """Those of the objects that exist already, by kind, namespace and name."""
+        """The objects that already exist, by kind, namespace and name."""
         return self._identities("get", "--ignore-not-found", objects=objects)
 
     def exists(self, *what: str) -> bool:
-        """Whether `kubectl get` finds it; False also where the API server does not know the kind."""
+        """Whether `kubectl get` finds it; False if the API server does not serve the kind."""
         return bool(self.run("get", *what, "--ignore-not-found", "-o", "name", check=False).strip())
 
     def delete(self, obj: KubernetesObject) -> bool:
-        """Delete this very object and no namesake; False when it is gone already.
+        """Delete the object, but not another one with the same name; False if it no longer exists.
 
         Raises:
             WorldError: the API server refuses for another reason.
@@ -138,7 +138,7 @@ class Kubectl:
         try:
             self.run("delete", f"--raw={obj.path}", "-f", "-", input=json.dumps(options))
         except WorldError as e:
-            # A namesake with another uid is a conflict: it was made by somebody else, after ours had gone.
+            # Another uid is a conflict: our object is gone and someone else has created a new one.
             if (
                 "NotFound" in str(e)
                 or "not found" in str(e)
@@ -150,7 +150,7 @@ class Kubectl:
         return True
 
     def with_condition(self, resource: str, condition: str) -> frozenset[str]:
-        """The names of the objects of a cluster-scoped kind whose condition of that type is True."""
+        """The names of the objects of a cluster-scoped kind with this condition True."""
         out = self.run("get", resource, "-o", f"go-template={_TRUE_CONDITIONS.replace('TYPE', condition)}")
         return frozenset(out.split())
 
@@ -169,5 +169,5 @@ def _identity(words: list[str]) -> KubernetesObject:
 
 
 def _environment() -> dict[str, str]:
-    """The user's environment, which an exec plugin of a kubeconfig may need, without the user's cluster."""
+    """The user's environment without KUBECONFIG. Exec plugins of a kubeconfig may need it."""
     return {k: v for k, v in os.environ.items() if k not in {"KUBECONFIG", "KUBECACHEDIR"}}

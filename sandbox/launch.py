@@ -1,4 +1,4 @@
-"""Bringing a sandbox up: everything starts as soon as what it needs is there.
+"""Starts a sandbox. Each step starts as soon as the steps that it needs are done.
 
 certificates ── supervisor ─┬─ API server ─┬─ accounts and rules ──────────────┬─ provider
                             │              └─ kinds ─┬─ Crossplane core        │
@@ -46,7 +46,7 @@ _AUDIT_POLICY = (
 
 @dataclass
 class Launch:
-    """One `up`, from a chosen control plane to a sandbox that is ready."""
+    """One run of `up`, from the choice of the control plane to a ready sandbox."""
 
     layout: Layout
     choice: Choice
@@ -63,26 +63,26 @@ class Launch:
         self.foreign = self.choice.kind is ControlPlane.GIVEN
 
     def run(self) -> State:
-        """Start everything; the state of the sandbox that is ready.
+        """Start everything, and return the state of the ready sandbox.
 
         Raises:
-            WorldError: something failed; the message has the last lines of any process that died.
+            WorldError: a step failed; the message contains the last lines of each process that died.
         """
         try:
             steps.run(self._steps(), self.progress, self.abandon)
         except WorldError as e:
             raise WorldError(self._with_the_dead(str(e))) from e
         if self.state.kept:
-            self.progress(f"left as found, and kept by `down`: {', '.join(self.state.kept)}")
+            self.progress(f"already exist, left unchanged and kept by `down`: {', '.join(self.state.kept)}")
         versions = self._versions()
         self.state = self.layout.save(replace(self.state, phase=Phase.UP, versions=versions))
         return self.state
 
     def remember(self, created: tuple[KubernetesObject, ...], kept: tuple[str, ...]) -> None:
-        """Write down at once which objects were made: whatever happens next, `down` has to know."""
+        """Record immediately which objects were created, so that `down` can always delete them."""
         self.state = self.layout.save(replace(self.state, created=created, kept=kept))
 
-    # What is done, and what it needs
+    # The steps and their dependencies
 
     def _steps(self) -> list[Step]:
         todo = [] if self.foreign else self._api_server()
@@ -140,13 +140,13 @@ class Launch:
 
         return Step(spec.name, start, needs)
 
-    # How single things are done
+    # The implementation of the steps
 
     def _seed(self) -> None:
         EmulatorAdmin(self.programs.endpoint).seed(manifests.seed())
 
     def _provider_kubeconfig(self) -> None:
-        """The provider's account: by certificate on our own API server, by token on a given cluster."""
+        """Write the provider's kubeconfig: a certificate for our own API server, a token for a cluster."""
         if not self.foreign:
             config = kubeconfig.with_certificate(
                 self.programs.server, self.programs.pki.provider, PROVIDER_USER
@@ -159,7 +159,7 @@ class Launch:
         ).strip()
         if not token:
             self.progress(
-                "the cluster gives no ServiceAccount token: the provider runs as the user of your kubeconfig"
+                "cannot create a ServiceAccount token; the provider uses the credentials of your kubeconfig"
             )
         kubeconfig.write(
             self.layout.provider_kubeconfig,
@@ -175,19 +175,19 @@ class Launch:
         }
 
     def _with_the_dead(self, message: str) -> str:
-        """The message, and the last words of processes that died and are not in it yet."""
+        """The message, and the last lines of the dead processes that it does not mention."""
         try:
             dead = self.processes.died()
         except SupervisorGone:
-            return f"{message}\nthe supervisor is gone; its last lines are in {self.layout.log('supervisor')}"
+            return f"{message}\nthe supervisor has ended; its log is {self.layout.log('supervisor')}"
         return "\n".join([message, *(obituary(r) for r in dead if f"{r.name} died" not in message)])
 
 
 def begin(layout: Layout, choice: Choice, options: Options, binaries: Binaries, progress: Progress) -> Launch:
-    """Choose ports, make certificates and kubeconfigs, start the supervisor.
+    """Choose ports, create certificates and kubeconfigs, and start the supervisor.
 
     Raises:
-        WorldError: a port that the user wants is in use, or the kubeconfig cannot be read.
+        WorldError: a port that the user chose is in use, or the kubeconfig cannot be read.
     """
     start = time.monotonic()
     layout.make()
@@ -206,10 +206,10 @@ def begin(layout: Layout, choice: Choice, options: Options, binaries: Binaries, 
 
 
 def start_supervisor(layout: Layout, grace: float = GRACE) -> None:
-    """Start a detached supervisor and wait until it answers. `grace`: seconds from SIGTERM to SIGKILL.
+    """Start a detached supervisor and wait until it responds. `grace`: seconds from SIGTERM to SIGKILL.
 
     Raises:
-        WorldError: it does not; the message has its last lines.
+        WorldError: it does not respond in time; the message contains its last lines.
     """
     log_file = layout.log("supervisor")
     with log_file.open("ab") as log:
@@ -226,14 +226,14 @@ def start_supervisor(layout: Layout, grace: float = GRACE) -> None:
             Control(layout.directory).status()
         except SupervisorGone as e:
             if process.poll() is not None or time.monotonic() > deadline:
-                raise WorldError(f"the supervisor does not start:\n{log_file.read_text()[-2000:]}") from e
+                raise WorldError(f"the supervisor did not start:\n{log_file.read_text()[-2000:]}") from e
             time.sleep(0.02)
         else:
             return
 
 
 def without_cluster(environ: Mapping[str, str]) -> dict[str, str]:
-    """An environment in which no cluster is named and loopback is reached without a proxy."""
+    """The environment without KUBECONFIG, and with no proxy for loopback addresses."""
     kept = {k: v for k, v in environ.items() if k != "KUBECONFIG"}
     return (
         {**kept, "NO_PROXY": ",".join(filter(None, (kept.get("NO_PROXY"), "127.0.0.1,localhost")))}
@@ -262,7 +262,7 @@ def _version(core: Path) -> str:
 
 
 def write_admin_kubeconfig(layout: Layout, choice: Choice, kubectl: Path) -> None:
-    """Write the chosen context of the user's kubeconfig alone, with all files that it refers to inside."""
+    """Write a kubeconfig with only the chosen context of the user's, and embed all files that it names."""
     assert choice.kubeconfig is not None  # noqa: S101 - for the type checker; callers looked
     named = Kubectl(kubectl, choice.kubeconfig, layout.kubectl_cache)
     view = ("config", "view", "--raw", "--minify", "--flatten", f"--context={choice.context}", "-o", "json")

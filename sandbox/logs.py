@@ -1,4 +1,4 @@
-"""Reading the logs of a sandbox."""
+"""Reads the logs of a sandbox."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ _BLOCK = 1 << 16
 
 
 def known(world: World) -> dict[str, Path]:
-    """The log files by name: one for each process, `supervisor`, and `audit`."""
+    """The log files by name: one per process, `supervisor`, and `audit`."""
     return {file.stem: file for file in sorted(world.layout.logs.glob("*.log"))}
 
 
 def read(world: World, name: str, *, tail: int | None = None, follow: bool = False) -> Iterator[str]:
-    """The text of a log, from the last `tail` lines on, in pieces; with `follow` for ever.
+    """The text of a log, starting at the last `tail` lines, in parts; with `follow`, it does not end.
 
     Raises:
-        WorldError: there is no such log; the message lists those that there are.
+        WorldError: the log does not exist; the message lists the existing ones.
     """
     if name == "audit":
         return _pieces(world.audit_log, tail, follow=follow)
     files = known(world)
     if name not in files:
-        raise WorldError(f"there is no log {name!r}; there are: {', '.join(files)}")
+        raise WorldError(f"log {name!r} not found; logs: {', '.join(files)}")
     return _pieces(files[name], tail, follow=follow)
 
 
 def _pieces(file: Path, tail: int | None, *, follow: bool) -> Iterator[str]:
-    # A character may be cut in two where a block ends.
+    # The end of a block may split a character.
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     with file.open("rb") as log:
         if tail is not None:
@@ -52,12 +52,12 @@ def _pieces(file: Path, tail: int | None, *, follow: bool) -> Iterator[str]:
 
 
 def _start_of_tail(file: Path, lines: int) -> int:
-    """The offset of the last `lines` lines, in bytes."""
+    """The offset in bytes of the last `lines` lines."""
     with file.open("rb") as log:
         size = log.seek(0, os.SEEK_END)
         if lines == 0 or size == 0:
             return size
-        # A newline at the very end ends the last line; it does not begin another.
+        # A newline at the end of the file ends the last line; it does not start another.
         log.seek(size - 1)
         position = size - 1 if log.read(1) == b"\n" else size
         seen = 0

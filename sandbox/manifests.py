@@ -1,4 +1,4 @@
-"""What `up` applies: our generated package, and what Crossplane's package manager would add to it."""
+"""The manifests that `up` applies: our generated package, and what Crossplane's package manager would add."""
 
 from __future__ import annotations
 
@@ -41,24 +41,25 @@ class Package:
     """Our generated manifests."""
 
     crds: tuple[Manifest, ...]
-    """Of the managed resources and provider configs that are activated."""
+    """The CRDs of the active managed resources and of the provider configs."""
     inactive: tuple[Manifest, ...]
-    """Of those that are not: core would keep them as definitions, with rules for the provider."""
+    """The CRDs of inactive managed resources. Core would keep them as definitions, with RBAC rules for the
+    provider."""
     xrd: Manifest
     composition: Manifest
     crossplane: Crossplane = Crossplane.V2
     claims_reader: tuple[Manifest, ...] = ()
-    """The optional right to read claims, for the provider."""
+    """The provider's optional permission to read claims."""
 
     @classmethod
     def load(cls, root: Path, crossplane: Crossplane = Crossplane.V2, *, legacy: bool) -> Package:
-        """Read from `root`/package what this Crossplane is given.
+        """Read the manifests for this version of Crossplane from `root`/package.
 
-        v1 has the legacy claim and no managed resource that is not active; v2 has the namespaced claim, and
-        the cluster-scoped tree only when `legacy`.
+        v1 has the legacy claim, and all its managed resources are active. v2 has the namespaced claim, and
+        the cluster-scoped kinds only with `legacy`.
 
         Raises:
-            WorldError: a file or folder is missing or is not YAML.
+            WorldError: a file or folder is missing, or a file is not valid YAML.
         """
         package = root / "package"
         namespaced, cluster = (_crds(package / folder) for folder in ("crds", "crds-legacy"))
@@ -71,12 +72,12 @@ class Package:
 
     @property
     def legacy(self) -> bool:
-        """The cluster-scoped tree is active."""
+        """Whether the cluster-scoped kinds are active."""
         return not self.inactive
 
 
 def accounts() -> tuple[Manifest, ...]:
-    """The namespace, and the ServiceAccounts of core and provider."""
+    """The namespace, and the ServiceAccounts of core and the provider."""
     return (
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
         _account("crossplane"),
@@ -85,11 +86,12 @@ def accounts() -> tuple[Manifest, ...]:
 
 
 def provider_role(crds: Iterable[Mapping[str, Any]], *, reads_crds: bool = True) -> tuple[Manifest, Manifest]:
-    """The ClusterRole that Crossplane's RBAC manager would give a provider with these CRDs, and its binding.
+    """The ClusterRole that Crossplane's RBAC manager would create for a provider with these CRDs, and its
+    binding.
 
-    Rule for rule what crossplane/internal/controller/rbac/provider/roles/roles.go renders for a revision
-    with the capability safe-start: no delete, no namespaces, no events.k8s.io. v1 knows no capabilities, and
-    so gives no right to read CRDs.
+    The rules are those that crossplane/internal/controller/rbac/provider/roles/roles.go renders for a
+    revision with the capability safe-start: no delete, no namespaces, no events.k8s.io. v1 does not support
+    capabilities, so it grants no permission to read CRDs.
     """
     resources: dict[str, list[str]] = {}
     for crd in sorted(crds, key=lambda c: c["spec"]["names"]["plural"] + c["spec"]["group"]):
@@ -114,7 +116,7 @@ def provider_role(crds: Iterable[Mapping[str, Any]], *, reads_crds: bool = True)
 
 
 def function_revision() -> Manifest:
-    """A revision of our function, paused so that the package manager leaves it alone."""
+    """A revision of our function, paused so that the package manager does not change it."""
     return {
         "apiVersion": "pkg.crossplane.io/v1",
         "kind": "FunctionRevision",
@@ -132,13 +134,13 @@ def function_revision() -> Manifest:
 
 
 def function_status(port: int, crossplane: Crossplane = Crossplane.V2) -> Manifest:
-    """The status by which core finds the function and, from v2 on, sees that it may be used for claims."""
+    """The status from which core gets the function's endpoint and, since v2, its capabilities."""
     capabilities = {"capabilities": ["composition", "operation"]} if crossplane is Crossplane.V2 else {}
     return {"status": {"endpoint": f"dns:///127.0.0.1:{port}", **capabilities}}
 
 
 def credentials(endpoint: str, *, legacy: bool) -> tuple[Manifest, ...]:
-    """A Secret with the emulator's credentials, and the provider configs `default` that lead to it."""
+    """A Secret with the emulator's credentials, and the provider configs `default` that refer to it."""
     secret = {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -151,7 +153,7 @@ def credentials(endpoint: str, *, legacy: bool) -> tuple[Manifest, ...]:
     spec = {
         "credentials": {"source": "Secret", "secretRef": reference},
         "endpoint": {"url": endpoint},
-        # The emulator has no quota to keep.
+        # The emulator has no quotas.
         "rateLimits": {"cloudfront": 200, "acm": 200},
     }
     kinds = [("m.edgetenants.io", "ClusterProviderConfig")] + (
@@ -165,7 +167,7 @@ def credentials(endpoint: str, *, legacy: bool) -> tuple[Manifest, ...]:
 
 
 def seed() -> Manifest:
-    """What the emulator's account has before anything is claimed: the distribution that the examples name."""
+    """The initial content of the emulator's account: the distribution that the examples refer to."""
     return {
         "account": "123456789012",
         "distributions": [
@@ -192,7 +194,7 @@ def _rule(groups: list[str], resources: list[str], verbs: Iterable[str]) -> Mani
 def _crds(folder: Path) -> tuple[Manifest, ...]:
     files = sorted(folder.glob("*.yaml"))
     if not files:
-        raise WorldError(f"no manifests in {folder}; `make generate` writes them")
+        raise WorldError(f"{folder} contains no manifests; run `make generate` to write them")
     return tuple(manifest for file in files for manifest in documents(file))
 
 
@@ -200,12 +202,12 @@ def documents(file: Path) -> list[Manifest]:
     """The objects in a YAML file.
 
     Raises:
-        WorldError: it is missing or is not YAML.
+        WorldError: the file is missing or is not valid YAML.
     """
     if not file.is_file():
-        raise WorldError(f"{file} is missing; `make generate` writes it")
+        raise WorldError(f"{file} not found; run `make generate` to write it")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         return [d for d in yaml.load_all(file.read_text(), Loader=loader) if d]
     except yaml.YAMLError as e:
-        raise WorldError(f"{file} is not YAML: {e}") from e
+        raise WorldError(f"{file}: invalid YAML: {e}") from e

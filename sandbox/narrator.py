@@ -1,6 +1,6 @@
-"""Tells on the terminal what happens in a world: events in Kubernetes, calls to AWS, conditions of the claim.
+"""Prints what happens in a sandbox: Kubernetes events, calls to AWS, and conditions of the claim.
 
-One voice for all three, in the order in which they are seen, each line stamped with the seconds since the
+All three go into one stream, in the order in which they are read. Each line starts with the seconds since the
 start.
 """
 
@@ -18,11 +18,11 @@ JsonObject = dict[str, Any]
 
 
 class StuckError(Exception):
-    """What was waited for did not come about in time. The message says what was seen last."""
+    """A step did not complete in time. The message contains the last state."""
 
 
 class Narrator:
-    """Prints what is new each time that it looks; `wait` looks until a condition holds."""
+    """Polls the sandbox and prints what is new; `wait` polls until a condition is met."""
 
     def __init__(self, world: World, namespace: str, console: Console) -> None:
         self._world = world
@@ -36,7 +36,7 @@ class Narrator:
         self._repeats = 0
 
     def heading(self, title: str, explanation: str) -> None:
-        """A step begins."""
+        """Print the heading of a step."""
         self._tell_repeats()
         self._last_call = ""
         self._console.print()
@@ -44,7 +44,7 @@ class Narrator:
         self._console.print(Text(explanation, style="dim"))
 
     def say(self, source: str, message: str, style: str = "") -> None:
-        """One line: when, who, what."""
+        """Print one line: time, source, message."""
         line = Text(f"{time.monotonic() - self._start:6.1f}s  ", style="dim")
         line.append(
             f"{source:<11}", style="bold " + {"AWS": "yellow", "Kubernetes": "blue"}.get(source, "magenta")
@@ -53,7 +53,7 @@ class Narrator:
         self._console.print(line, soft_wrap=True, highlight=False)
 
     def get(self, resource: str, name: str) -> JsonObject:
-        """The object as the API server has it now; empty when it is gone."""
+        """The current object in the API server; empty if it does not exist."""
         out = self._world.kubectl(
             "get", resource, name, "-n", self._namespace, "-o", "json", "--ignore-not-found"
         )
@@ -61,7 +61,7 @@ class Narrator:
         return found
 
     def look(self, claim: str) -> JsonObject:
-        """Print what is new since the last look; the claim as it is now."""
+        """Print what is new since the last call, and return the current claim."""
         self._tell_calls()
         self._tell_events()
         found = self.get("tenantclaims", claim)
@@ -74,7 +74,7 @@ class Narrator:
         """Look until `until` holds for the claim.
 
         Raises:
-            StuckError: it did not within `seconds` of real time.
+            StuckError: `until` did not become true within `seconds` of real time.
         """
         deadline = time.monotonic() + seconds
         while True:
@@ -84,7 +84,7 @@ class Narrator:
                 return found
             if time.monotonic() > deadline:
                 raise StuckError(
-                    f"waited {seconds:.0f} s for {what};"
+                    f"timed out after {seconds:.0f} s waiting for {what};"
                     f" the claim's conditions: {conditions_of(found) or 'none'}"
                 )
             time.sleep(0.3)
@@ -119,9 +119,9 @@ class Narrator:
             self.say("AWS", line)
 
     def _tell_repeats(self) -> None:
-        """Polling looks the same each time: it is told once, and how often it went on when it ends."""
+        """Print how often the last call was repeated. Repeated calls of a poll are not printed one by one."""
         if self._repeats:
-            self.say("AWS", f"… and {self._repeats} more of that", "dim")
+            self.say("AWS", f"… repeated {self._repeats} more times", "dim")
         self._repeats = 0
 
     def _tell_conditions(self, claim: JsonObject) -> None:

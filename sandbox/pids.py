@@ -1,4 +1,4 @@
-"""Which process a pid means: pids are used again, a pid with its start time and boot is not."""
+"""Identifies processes. The kernel reuses pids, but a pid with its start time and boot id is unique."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _DEAD = frozenset("ZX")
 
 @dataclass(frozen=True)
 class ProcessId:
-    """One process of this machine, for ever."""
+    """One process of this machine, even after its pid is reused."""
 
     pid: int
     start: int
     """Clock ticks from boot to the start of the process (proc(5), field 22 of /proc/PID/stat)."""
     boot: str
-    """The kernel's id of the boot in which it was started."""
+    """The kernel's boot id at the start of the process."""
 
     @classmethod
     def of(cls, pid: int) -> ProcessId | None:
-        """The process that has this pid now; None when there is none, or only an unreaped dead one."""
+        """The process that has this pid now; None if there is none, or if it is a zombie."""
         stat = _stat(pid)
         if stat is None or stat[0] in _DEAD:
             return None
@@ -35,19 +35,19 @@ class ProcessId:
 
     @classmethod
     def parse(cls, data: dict[str, Any]) -> ProcessId:
-        """From its JSON object."""
+        """Parse it from its JSON object."""
         return cls(int(data["pid"]), int(data["start"]), str(data["boot"]))
 
     @property
     def alive(self) -> bool:
-        """Whether this very process still runs."""
+        """Whether this process, and not another one with its pid, is running."""
         return ProcessId.of(self.pid) == self
 
     def signal(self, number: signal.Signals) -> bool:
-        """Send a signal to this very process; False when it runs no more.
+        """Send a signal to this process; False if it is no longer running.
 
-        The pid is looked at through a file descriptor that is opened first, so that a pid that changes
-        hands in between is never hit.
+        The process is checked and signalled through a pidfd, so that another process that gets the pid in the
+        meantime is never signalled.
         """
         try:
             handle = os.pidfd_open(self.pid)
@@ -65,7 +65,8 @@ class ProcessId:
 
 
 def _stat(pid: int) -> list[str] | None:
-    """Fields 3 and on of /proc/PID/stat; the second, the command, may hold blanks and brackets."""
+    """The fields of /proc/PID/stat from the third on. The second, the command, may contain spaces and
+    parentheses."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):

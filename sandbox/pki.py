@@ -1,4 +1,4 @@
-"""The sandbox's certificates: one authority, and one certificate for each who has to prove who it is.
+"""The sandbox's certificates: one certificate authority, and one certificate per component.
 
     ca
     ├── apiserver            server, localhost and 127.0.0.1
@@ -7,8 +7,8 @@
     ├── function             server, localhost and 127.0.0.1
     └── crossplane           client of the function
 
-A ServiceAccount is a user of that name to the API server, whatever proves it; with a certificate the
-provider runs under exactly the rules bound to its account, without token machinery.
+The API server treats a ServiceAccount as a user of that name, whatever its credentials. With a certificate,
+the provider has exactly the RBAC rules of its account, and needs no token.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ __all__ = ["PROVIDER_USER", "Pair", "Pki", "at", "make"]
 
 PROVIDER_USER = "system:serviceaccount:crossplane-system:provider-edgetenants"
 
-# Go refuses a certificate whose list of alternative names is critical and empty.
+# Go rejects a certificate whose subject alternative names are critical and empty.
 _NOBODYS_HOST = "client.invalid"
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A certificate with its key, as files, and the authority that it is trusted by."""
+    """The files of a certificate, its key, and its certificate authority."""
 
     certificate: Path
     key: Path
@@ -44,15 +44,15 @@ class Pki:
     admin: Pair
     provider: Pair
     function: Pair
-    """In a directory with the names that the function's SDK reads: tls.crt, tls.key, ca.crt."""
+    """The files have the names that the function's SDK expects: tls.crt, tls.key, ca.crt."""
     crossplane: Pair
-    """In a directory with the names that Crossplane core reads: tls.crt, tls.key, ca.crt."""
+    """The files have the names that Crossplane core expects: tls.crt, tls.key, ca.crt."""
     service_accounts: Pair
-    """What kube-apiserver signs ServiceAccounts' tokens with."""
+    """The key pair with which kube-apiserver signs ServiceAccount tokens."""
 
 
 def at(directory: Path) -> Pki:
-    """Where all certificates under `directory` are, or will be."""
+    """The paths of all certificates under `directory`, whether they exist or not."""
     ca = directory / "ca.crt"
 
     def pair(name: str) -> Pair:
@@ -74,12 +74,12 @@ def at(directory: Path) -> Pki:
 
 
 def make(directory: Path) -> Pki:
-    """Make all certificates under `directory`, readable for this user only."""
+    """Create all certificates under `directory`. Only this user can read them."""
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     authority = trustme.CA(organization_name="edgetenants sandbox")
     made = at(directory)
     _write(made.ca, authority.cert_pem.bytes())
-    # kube-apiserver names its own files; the built API server reads ca.crt and apiserver.* here too.
+    # The built API server also reads ca.crt and apiserver.* here; kube-apiserver gets the paths as flags.
     _write(directory / "client-ca.crt", authority.cert_pem.bytes())
     hosts = ("localhost", "127.0.0.1")
 

@@ -1,4 +1,4 @@
-"""Ports of 127.0.0.1: finding free ones, saying who has one, seeing whether anybody listens."""
+"""Ports of 127.0.0.1: finds free ones, and which process listens on one."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _TRIES = 2000
 
 
 def choose(names: Iterable[str], *, pinned: Mapping[str, int], taken: Iterable[int]) -> dict[str, int]:
-    """A free port for each name: the pinned one, or one that is in nobody's use and not in `taken`.
+    """Choose a free port for each name: the pinned one, or else an unused one that is not in `taken`.
 
-    They come from below the range that the kernel gives to outgoing connections, which would otherwise
-    take one between our choice and the start of the process that is to listen on it.
+    The ports are below the range that the kernel uses for outgoing connections. Otherwise, a connection could
+    take a port between our choice and the start of the process that listens on it.
 
     Raises:
-        WorldError: a pinned port is in use, or pinned for a name that there is not.
+        WorldError: a pinned port is in use, or its name is unknown.
     """
     wanted = tuple(names)
     unknown = sorted(set(pinned) - set(wanted))
     if unknown:
-        raise WorldError(f"no process has a port named {', '.join(unknown)}; there are: {', '.join(wanted)}")
+        raise WorldError(f"--port: unknown port name {', '.join(unknown)}; port names: {', '.join(wanted)}")
     used = set(taken) | set(pinned.values())
     ports = {}
     for name in wanted:
@@ -48,14 +48,14 @@ def is_free(port: int) -> bool:
 
 
 def is_listening(port: int) -> bool:
-    """Whether somebody accepts connections on the port now."""
+    """Whether a process accepts connections on the port now."""
     with socket.socket() as probe:
         probe.settimeout(1)
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def holder(port: int) -> str:
-    """Who listens on the port, as `pid 42 (python)`; "another process" where the kernel does not tell us."""
+    """The process that listens on the port, as `pid 42 (python)`, or "another process" if unknown."""
     inodes = _listening_inodes(port)
     for descriptor in Path("/proc").glob("[0-9]*/fd/*"):
         try:
@@ -71,7 +71,7 @@ def holder(port: int) -> str:
 def _pinned(name: str, port: int) -> int:
     if not is_free(port):
         raise WorldError(
-            f"port {port}, asked for {name}, is in use by {holder(port)}; choose another or leave it out"
+            f"--port: port {port} for {name} is in use by {holder(port)}; choose another one or omit --port"
         )
     return port
 
@@ -87,7 +87,7 @@ def _free(used: set[int]) -> int:
 
 
 def _first_outgoing() -> int:
-    """The first port that the kernel gives to outgoing connections."""
+    """The first port that the kernel uses for outgoing connections."""
     try:
         return int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     except OSError:
@@ -95,7 +95,7 @@ def _first_outgoing() -> int:
 
 
 def _listening_inodes(port: int) -> set[str]:
-    """Inodes of the sockets that listen on the port, from proc(5)'s tables of TCP sockets."""
+    """The inodes of the sockets that listen on the port, from proc(5)'s tables of TCP sockets."""
     listening = "0A"
     found = set()
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):

@@ -1,4 +1,4 @@
-"""The processes of a sandbox, as tests, the demo and the command line handle them."""
+"""Controls the processes of a sandbox, for tests, the demo and the command line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sandbox.states import ProcessState
 __all__ = ["Processes", "obituary"]
 
 READY_WITHIN = 60.0
-"""Seconds that a process may take until it is ready; on a busy machine ten times what it takes alone."""
+"""Maximum seconds until a process is ready. On a busy machine, a start takes up to ten times longer."""
 
 _LOOK_EVERY = 0.1
 
@@ -33,7 +33,7 @@ class Processes:
         """The latest run of each process.
 
         Raises:
-            SupervisorGone: nobody supervises them any more.
+            SupervisorGone: the supervisor is not running.
         """
         return self._control.status()
 
@@ -41,11 +41,11 @@ class Processes:
         """The latest run of one process.
 
         Raises:
-            WorldError: there is no process of that name; the message lists those that there are.
+            WorldError: the process does not exist; the message lists the existing ones.
         """
         runs = {r.name: r for r in self.runs()}
         if name not in runs:
-            raise WorldError(f"there is no process {name!r}; there are: {', '.join(runs) or 'none yet'}")
+            raise WorldError(f"process {name!r} not found; processes: {', '.join(runs) or 'none'}")
         return runs[name]
 
     def pid(self, name: str) -> int:
@@ -53,7 +53,7 @@ class Processes:
         return self.run(name).identity.pid
 
     def died(self) -> tuple[Run, ...]:
-        """Processes that ended though nobody asked them to."""
+        """The processes that ended unexpectedly."""
         return tuple(r for r in self.runs() if r.state is ProcessState.DIED)
 
     def launch(self, spec: ProcessSpec) -> None:
@@ -64,7 +64,7 @@ class Processes:
         """Start a process that was stopped, killed or has died, and wait until it is ready.
 
         Raises:
-            WorldError: it runs already, or is not ready in time.
+            WorldError: it is already running, or is not ready in time.
             ProcessDied: it ended before it was ready.
         """
         self._control.start(name)
@@ -72,23 +72,23 @@ class Processes:
             self.wait_ready(name)
 
     def stop(self, name: str) -> None:
-        """SIGTERM, and SIGKILL after a while; returns when it is gone."""
+        """Send SIGTERM, then SIGKILL after the grace period; returns when the process has ended."""
         self._control.stop(name)
         self._wait_gone(name)
 
     def kill(self, name: str) -> None:
-        """SIGKILL; returns when it is gone."""
+        """Send SIGKILL; returns when the process has ended."""
         self._control.kill(name)
         self._wait_gone(name)
 
     def restart(self, name: str) -> None:
-        """Stop and start."""
+        """Stop the process and start it again."""
         if self.run(name).state is ProcessState.RUNNING:
             self.stop(name)
         self.start(name)
 
     def ensure_running(self, name: str) -> None:
-        """Start the process unless it runs; returns when it is ready."""
+        """Start the process unless it is running; returns when it is ready."""
         if self.run(name).state is not ProcessState.RUNNING:
             self._control.start(name)
         self.wait_ready(name)
@@ -96,11 +96,11 @@ class Processes:
     def wait_ready(
         self, name: str, *, seconds: float = READY_WITHIN, abandoned: Callable[[], bool] = lambda: False
     ) -> None:
-        """Wait until a process says that it is ready, looking ten times a second.
+        """Wait until a process is ready. Polls ten times a second.
 
         Raises:
-            ProcessDied: it ended; the message has its last lines.
-            WorldError: it is not ready within `seconds`, or `abandoned` says that nobody waits any more.
+            ProcessDied: it ended; the message contains its last lines.
+            WorldError: it is not ready within `seconds`, or `abandoned` returned true.
         """
         deadline = time.monotonic() + seconds
         while True:
@@ -110,16 +110,16 @@ class Processes:
             if run.probe is None or run.probe.ready():
                 return
             if abandoned():
-                raise WorldError(f"no longer waiting for {name}")
+                raise WorldError(f"stopped waiting for {name} because another step failed")
             if time.monotonic() > deadline:
                 asked = run.probe.url
                 raise WorldError(f"{name} is not ready after {seconds:.0f} s ({asked}):\n{run.last_lines()}")
             time.sleep(_LOOK_EVERY)
 
     def shutdown(self) -> None:
-        """End all processes and their supervisor, also when the supervisor is gone or hangs."""
+        """End all processes and their supervisor, even if the supervisor has died or hangs."""
         everyone = recorded(self._directory).everyone()
-        # Where it is gone or hangs, what it recorded says whom to end.
+        # If the supervisor has died or hangs, its record lists the processes to end.
         with contextlib.suppress(WorldError):
             self._control.shutdown()
         _end(everyone)
@@ -128,18 +128,18 @@ class Processes:
         deadline = time.monotonic() + seconds
         while self.run(name).state is ProcessState.RUNNING:
             if time.monotonic() > deadline:
-                raise WorldError(f"{name} (pid {self.pid(name)}) does not end")
+                raise WorldError(f"{name} (pid {self.pid(name)}) did not end")
             time.sleep(0.02)
 
 
 def obituary(run: Run) -> str:
-    """Who ended, how, and its last words."""
+    """A message about a process that ended: how, and its last lines."""
     verb = "died" if run.state is ProcessState.DIED else "is not running"
     return f"{run.name} {verb} ({run.ending()}); its last lines, from {run.log}:\n{run.last_lines()}"
 
 
 def _end(everyone: tuple[ProcessId, ...]) -> None:
-    """Wait a moment for processes that are about to go, then kill what is left of them."""
+    """Wait briefly for the processes to end, then kill the remaining ones."""
     deadline = time.monotonic() + 2
     while any(p.alive for p in everyone) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -149,4 +149,4 @@ def _end(everyone: tuple[ProcessId, ...]) -> None:
     while (left := [p.pid for p in everyone if p.alive]) and time.monotonic() < deadline:
         time.sleep(0.02)
     if left:
-        raise WorldError(f"processes that do not end even when killed: {', '.join(map(str, left))}")
+        raise WorldError(f"processes still running after SIGKILL: {', '.join(map(str, left))}")

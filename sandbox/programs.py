@@ -21,21 +21,21 @@ from sandbox.state import ControlPlane, Layout
 __all__ = ["Programs", "installation_in", "port_names", "provider_ports"]
 
 _HOST = "127.0.0.1"
-# Whoever is logged in to a real account must not reach it from here.
+# The sandbox must never use the user's credentials for a real AWS account.
 _NO_ACCOUNT = {
     "AWS_CONFIG_FILE": os.devnull,
     "AWS_EC2_METADATA_DISABLED": "true",
     "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
 }
-# The rest of the caller's environment stays out: its KUBECONFIG and AWS_* are not the sandbox's, and its
-# proxies know nothing of our loopback ports.
+# The rest of the caller's environment is left out: its KUBECONFIG and AWS_* do not belong to the sandbox, and
+# its proxies cannot reach our loopback ports.
 _INHERITED = ("HOME", "LANG", "LC_ALL", "PATH", "SSL_CERT_DIR", "SSL_CERT_FILE", "TMPDIR", "TZ", "USER")
-# Nobody is beside it, and a successor must not wait until the Lease of one that was killed is over.
+# There is only one replica, and after a kill the next one must not wait until the Lease expires.
 _ALONE = ("--no-leader-election",)
 
 
 def port_names(kind: ControlPlane, *, control_plane_only: bool) -> tuple[str, ...]:
-    """The ports that a sandbox of that kind needs, by name."""
+    """The names of the ports that a sandbox of that kind needs."""
     control_plane = () if kind is ControlPlane.GIVEN else ("apiserver", "etcd", "etcd-peer")
     core = ("crossplane-metrics", "crossplane-health")
     rest = (*core, "emulator", "function", *provider_ports("provider"))
@@ -43,18 +43,18 @@ def port_names(kind: ControlPlane, *, control_plane_only: bool) -> tuple[str, ..
 
 
 def installation_in(cluster: ControlPlane, sandbox: str) -> str:
-    """The provider's installation id, "" where it is to make one and keep it in the cluster."""
+    """The provider's installation id, or "" if the provider generates one and keeps it in the cluster."""
     return f"sandbox-{sandbox[:30]}" if cluster is ControlPlane.GIVEN else ""
 
 
 def provider_ports(name: str) -> tuple[str, str]:
-    """The ports of a provider's process, by name."""
+    """The names of a provider process's ports."""
     return f"{name}-health", f"{name}-metrics"
 
 
 @dataclass(frozen=True)
 class Programs:
-    """Makes the specs of the processes of one sandbox."""
+    """Creates the specs of the processes of one sandbox."""
 
     layout: Layout
     ports: Mapping[str, int]
@@ -62,12 +62,12 @@ class Programs:
 
     @property
     def server(self) -> str:
-        """URL of our own API server."""
+        """The URL of our own API server."""
         return f"https://{_HOST}:{self.ports['apiserver']}"
 
     @property
     def endpoint(self) -> str:
-        """URL of the emulator, which is the AWS endpoint."""
+        """The URL of the emulator, used as the AWS endpoint."""
         return f"http://{_HOST}:{self.ports['emulator']}"
 
     def built_apiserver(self, binary: Path) -> ProcessSpec:
@@ -102,7 +102,7 @@ class Programs:
         )
 
     def kube_apiserver(self, binary: Path, audit_policy: Path) -> ProcessSpec:
-        """kube-apiserver as envtest starts it (apiserver.go beside that etcd.go), with audit."""
+        """kube-apiserver as envtest starts it (apiserver.go in the same package), with an audit log."""
         accounts = self.pki.service_accounts
         return self._spec(
             "apiserver",
@@ -129,11 +129,11 @@ class Programs:
         )
 
     def collector(self, binary: Path) -> ProcessSpec:
-        """Garbage and namespace collection, for an API server that has none."""
+        """The collector of garbage and namespaces, for an API server without one."""
         return self._spec("collector", binary, f"--kubeconfig={self.layout.admin_kubeconfig}", tier=1)
 
     def crossplane(self, binary: Path, *, caller: Mapping[str, str]) -> ProcessSpec:
-        """Crossplane core as admin. To log in to a given cluster it may need the caller's environment."""
+        """Crossplane core as admin. It may need the caller's environment to log in to a given cluster."""
         packages = self.layout.directory / "xpkg"
         packages.mkdir(exist_ok=True)
         return self._spec(
@@ -159,7 +159,7 @@ class Programs:
         )
 
     def emulator(self) -> ProcessSpec:
-        """CloudFront, ACM and their admin API."""
+        """The emulator: CloudFront, ACM and the admin API."""
         arguments = (f"--host={_HOST}", f"--port={self.ports['emulator']}")
         probe = Probe(f"{self.endpoint}/_edgetenants/health")
         return self._python(
@@ -177,10 +177,10 @@ class Programs:
     def provider(
         self, installation: str = "", *, name: str = "provider", flags: tuple[str, ...] = _ALONE
     ) -> ProcessSpec:
-        """A provider as its ServiceAccount, on the emulator's clock.
+        """A provider with its ServiceAccount and the emulator's clock.
 
-        With an installation id it keeps none in the cluster, and no records of domains, so that nothing of it
-        is left there.
+        With an installation id, the provider stores neither an id nor domain records in the cluster, so it
+        leaves nothing there.
         """
         ports = provider_ports(name)
         health, metrics = (self.ports[port] for port in ports)
@@ -210,7 +210,7 @@ class Programs:
         probe: Probe,
         env: Mapping[str, str] | None = None,
     ) -> ProcessSpec:
-        # A provider config that names no endpoint, as one in a namespace must not, leads to the emulator too.
+        # For provider configs without an endpoint. Those in a namespace must not set one.
         emulated = {"AWS_ENDPOINT_URL": self.endpoint}
         environment = {"PYTHONUNBUFFERED": "1", **_NO_ACCOUNT, **emulated, **(env or {})}
         return self._spec(

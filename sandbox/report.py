@@ -1,4 +1,4 @@
-"""How a sandbox is told on the terminal: tables, status, shell variables."""
+"""The terminal output about a sandbox: tables, status, shell variables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ JsonObject = dict[str, Any]
 
 @dataclass(frozen=True)
 class Status:
-    """How a sandbox is."""
+    """The state of a sandbox."""
 
     sandbox: str
     control_plane: str
@@ -30,15 +30,15 @@ class Status:
     phase: str
     versions: Mapping[str, str]
     supervisor: bool
-    """Whether the supervisor answers; without it nothing runs."""
+    """Whether the supervisor responds. Without it, no process is running."""
     processes: tuple[JsonObject, ...]
     """name, pid, ports, state, exit_code, uptime_seconds, log."""
     dead: tuple[str, ...]
-    """Who died, how, and the last lines, for people."""
+    """Messages about the processes that died, with their last lines."""
 
     @property
     def healthy(self) -> bool:
-        """Whether nothing died that should run."""
+        """Whether the supervisor responds and no process has died."""
         return self.supervisor and not self.dead
 
     def to_json(self) -> str:
@@ -46,20 +46,20 @@ class Status:
         return json.dumps({**vars(self), "versions": dict(self.versions), "healthy": self.healthy}, indent=2)
 
     def text(self) -> str:
-        """For people."""
+        """As text for people."""
         versions = ", ".join(f"{k} {v}" for k, v in self.versions.items())
         where = f" ({self.cluster})" if self.cluster else ""
         head = f"sandbox {self.sandbox}: {self.phase}; control plane: {self.control_plane}{where}; {versions}"
         gone = (
             []
             if self.supervisor
-            else ["the supervisor is gone, so nothing runs; `down` clears away, `up` starts anew"]
+            else ["the supervisor has ended, so no process is running; run `down` to clean up, or `up` again"]
         )
         return "\n".join([head, processes_table(self.processes), *gone, *self.dead])
 
 
 def status(world: World) -> Status:
-    """Look at a sandbox; works also when its supervisor is gone."""
+    """Read the state of a sandbox, even if its supervisor has ended."""
     supervised, runs = _look(world)
     return Status(
         sandbox=world.name,
@@ -74,7 +74,7 @@ def status(world: World) -> Status:
 
 
 def _look(world: World) -> tuple[bool, tuple[Run, ...]]:
-    """Whether the supervisor answers, and the processes by its word or by what it last wrote down."""
+    """Whether the supervisor responds, and the processes from its response or from its last record."""
     try:
         return True, world.processes.runs()
     except SupervisorGone:
@@ -95,7 +95,7 @@ def processes_table(rows: Iterable[JsonObject]) -> str:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns as wide as their widest cell; empty without rows."""
+    """A table with columns as wide as their widest cell; empty if there are no rows."""
     if not rows:
         return ""
     widths = [max(len(row[i]) for row in (header, *rows)) for i in range(len(header))]
@@ -107,12 +107,12 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def exports(variables: Mapping[str, str]) -> str:
-    """Lines that a POSIX shell evaluates."""
+    """Export statements for a POSIX shell."""
     return "\n".join(f"export {name}={shlex.quote(value)}" for name, value in variables.items())
 
 
 def _row(run: Run) -> JsonObject:
-    # Without a supervisor what it last wrote down may say "running" of what went with it.
+    # The last record of a dead supervisor may still say "running".
     alive = run.state is ProcessState.RUNNING and run.identity.alive
     state = run.state.value if alive or run.state is not ProcessState.RUNNING else "gone"
     return {

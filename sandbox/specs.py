@@ -1,4 +1,4 @@
-"""What a supervised process is: how it is started, and how one sees that it is ready."""
+"""The specification of a supervised process: how to start it, and how to check that it is ready."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ __all__ = ["Probe", "ProcessSpec"]
 
 @dataclass(frozen=True)
 class Probe:
-    """One question whose answer says that a process is ready."""
+    """A readiness probe."""
 
     url: str
-    """http, https: ready when a GET answers 200. tls: when a handshake agrees on HTTP/2, as gRPC needs."""
+    """http, https: ready if a GET returns 200. tls: ready if a handshake selects HTTP/2, which gRPC needs."""
     ca: str = ""
     certificate: str = ""
     key: str = ""
 
     def ready(self) -> bool:
-        """Ask once, for at most two seconds."""
+        """Probe once, for at most two seconds."""
         try:
             return self._handshake() if self.url.startswith("tls:") else self._get()
         except (OSError, urllib.error.URLError, http.client.HTTPException):
@@ -59,19 +59,19 @@ class Probe:
 
 @dataclass(frozen=True)
 class ProcessSpec:
-    """How a process is started, by its name in the sandbox."""
+    """How to start a process."""
 
     name: str
     argv: tuple[str, ...]
     log: str
-    """File that stdout and stderr are appended to."""
+    """The file to which stdout and stderr are appended."""
     env: Mapping[str, str] = field(default_factory=dict)
-    """The whole environment; nothing is inherited."""
+    """The complete environment; nothing is inherited."""
     ports: tuple[int, ...] = ()
-    """Ports of 127.0.0.1 that it listens on."""
+    """The ports of 127.0.0.1 on which it listens."""
     probe: Probe | None = None
     tier: int = 0
-    """Higher tiers use lower ones, and are stopped before them."""
+    """Processes of higher tiers depend on lower tiers, and are stopped first."""
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object."""
@@ -79,7 +79,7 @@ class ProcessSpec:
 
     @classmethod
     def parse(cls, data: Mapping[str, Any]) -> ProcessSpec:
-        """From its JSON object."""
+        """Parse it from its JSON object."""
         probe = data.get("probe")
         return cls(
             name=data["name"],

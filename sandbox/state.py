@@ -1,4 +1,4 @@
-"""What is written down about a sandbox, and where: `<cache>/sandbox/<name>/`."""
+"""The files of a sandbox in `<cache>/sandbox/<name>/`, and its recorded state."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from sandbox.kubectl import KubernetesObject
 __all__ = ["ROOT", "ControlPlane", "Crossplane", "Layout", "Phase", "State", "default_cache", "sandboxes"]
 
 ROOT = Path(__file__).resolve().parent.parent
-"""The repository, where package/ stands."""
+"""The root of the repository, which contains package/."""
 
-# A name becomes a folder and stands in messages.
+# The name is used as a folder and in messages.
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
@@ -29,24 +29,24 @@ class ControlPlane(StrEnum):
     """Where the API server comes from."""
 
     GIVEN = "given"
-    """A cluster that the user named with --kubeconfig and --context."""
+    """The cluster of --kubeconfig and --context."""
     ENVTEST = "envtest"
-    """etcd and kube-apiserver from the folder that KUBEBUILDER_ASSETS names."""
+    """etcd and kube-apiserver from the folder KUBEBUILDER_ASSETS."""
     BUILT = "built"
     """Built from the published Kubernetes libraries."""
 
 
 class Crossplane(StrEnum):
-    """Which Crossplane core runs."""
+    """The version of Crossplane core."""
 
     V1 = "v1"
-    """The last of v1: claims with cluster-scoped composites and managed resources, nothing namespaced."""
+    """The last release of v1: claims, cluster-scoped composites and cluster-scoped managed resources."""
     V2 = "v2"
     """v2: claims are namespaced composites."""
 
 
 class Phase(StrEnum):
-    """How far `up` or `down` got."""
+    """The progress of `up` or `down`."""
 
     STARTING = "starting"
     UP = "up"
@@ -55,28 +55,28 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True)
 class State:
-    """All about a sandbox that its processes do not tell."""
+    """The recorded state of a sandbox."""
 
     name: str
     control_plane: ControlPlane
     ports: Mapping[str, int]
     kubectl: str
-    """Path of the kubectl that is used."""
+    """The path of kubectl."""
     phase: Phase = Phase.STARTING
     cluster: str = ""
-    """Of a given cluster: its context."""
+    """The context of a given cluster."""
     crossplane: Crossplane = Crossplane.V2
     legacy: bool = False
     control_plane_only: bool = False
     versions: Mapping[str, str] = field(default_factory=dict)
     created: tuple[KubernetesObject, ...] = ()
-    """Objects that `up` made. Those that it found are not here, and are never deleted."""
+    """Objects that `up` created. Objects that already existed are not included and never deleted."""
     kept: tuple[str, ...] = ()
-    """Objects that `up` wanted and found: left as they were."""
+    """Objects that `up` needs and that already existed. They are left unchanged."""
 
     @classmethod
     def parse(cls, text: str) -> State:
-        """From JSON."""
+        """Parse it from JSON."""
         data = json.loads(text)
         data["created"] = tuple(KubernetesObject(**o) for o in data["created"])
         data["kept"] = tuple(data["kept"])
@@ -99,56 +99,55 @@ class Layout:
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise WorldError(
-                f"--name: {self.name!r} is not a name for a sandbox; "
-                "expected lower-case letters, digits and dashes, at most 63"
+                f"--name: expected at most 63 lower-case letters, digits and dashes, got {self.name!r}"
             )
 
     @property
     def directory(self) -> Path:
-        """Everything of the sandbox; gone after `down`."""
+        """The directory of the sandbox. `down` deletes it."""
         return self.cache / "sandbox" / self.name
 
     @property
     def pki(self) -> Path:
-        """Certificates."""
+        """The directory of the certificates."""
         return self.directory / "pki"
 
     @property
     def logs(self) -> Path:
-        """One file for each process, NAME.log, and audit.log."""
+        """The directory of the logs: one file per process, NAME.log, and audit.log."""
         return self.directory / "logs"
 
     @property
     def audit_log(self) -> Path:
-        """What the API server was asked, one JSON object a line (audit.k8s.io/v1 Event)."""
+        """The API server's audit log, one JSON object per line (audit.k8s.io/v1 Event)."""
         return self.logs / "audit.log"
 
     @property
     def admin_kubeconfig(self) -> Path:
-        """For people and for Crossplane core: may do everything."""
+        """The admin kubeconfig, for users and for Crossplane core."""
         return self.directory / "kubeconfig"
 
     @property
     def provider_kubeconfig(self) -> Path:
-        """For the provider: its ServiceAccount."""
+        """The kubeconfig of the provider's ServiceAccount."""
         return self.directory / "provider.kubeconfig"
 
     @property
     def kubectl_cache(self) -> Path:
-        """What kubectl remembers of the API; in here, so that no later sandbox on the same port reads it."""
+        """kubectl's discovery cache. It is here so that a later sandbox on the same port does not use it."""
         return self.directory / "kubectl-cache"
 
     def log(self, process: str) -> Path:
-        """The log of a process."""
+        """The log file of a process."""
         return self.logs / f"{process}.log"
 
     def make(self) -> None:
-        """Make the directories, readable for this user only."""
+        """Create the directories. Only this user can read them."""
         for directory in (self.directory, self.logs, self.pki):
             directory.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def save(self, state: State) -> State:
-        """Write the state so that it is never half written; returns it."""
+        """Write the state atomically, and return it."""
         fresh = self.directory / "state.json.new"
         fresh.touch(mode=0o600)
         fresh.write_text(state.to_json())
@@ -156,33 +155,33 @@ class Layout:
         return state
 
     def load(self) -> State | None:
-        """The state; None when there is no such sandbox."""
+        """The state; None if the sandbox does not exist."""
         try:
             return State.parse((self.directory / "state.json").read_text())
         except FileNotFoundError:
             return None
 
     def remove(self) -> None:
-        """Forget the sandbox."""
+        """Delete all files of the sandbox."""
         shutil.rmtree(self.directory, ignore_errors=True)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep another `up` or `down` of the same sandbox out.
+        """Lock the sandbox against another `up` or `down`.
 
         Raises:
-            WorldError: one is under way.
+            WorldError: another one is running.
         """
         with _lock_file(self.cache / "sandbox" / f".{self.name}.lock") as handle:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as e:
-                raise WorldError(f"another up or down of sandbox {self.name} is under way") from e
+                raise WorldError(f"another up or down of sandbox {self.name} is running") from e
             yield
 
 
 def default_cache() -> Path:
-    """Where binaries and sandboxes are kept: EDGETENANTS_CACHE, else .cache of the repository or here."""
+    """The directory of binaries and sandboxes: EDGETENANTS_CACHE, or .cache in the repository or here."""
     named = os.environ.get("EDGETENANTS_CACHE")
     if named:
         return Path(named).absolute()
@@ -191,13 +190,13 @@ def default_cache() -> Path:
 
 
 def sandboxes(cache: Path) -> tuple[Layout, ...]:
-    """All sandboxes in the cache, by name."""
+    """All sandboxes in the cache, sorted by name."""
     return tuple(Layout(cache, path.parent.name) for path in sorted((cache / "sandbox").glob("*/state.json")))
 
 
 @contextmanager
 def ports_locked(cache: Path) -> Iterator[frozenset[int]]:
-    """Ports that other sandboxes have recorded; no other `up` chooses until the block ends."""
+    """The recorded ports of other sandboxes. Until the block ends, no other `up` can choose ports."""
     with _lock_file(cache / "sandbox" / ".ports.lock") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         states = [layout.load() for layout in sandboxes(cache)]

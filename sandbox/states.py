@@ -8,11 +8,11 @@ __all__ = ["ProcessState"]
 
 
 class ProcessState(StrEnum):
-    """What became of a process that was started."""
+    """The state of a process that was started."""
 
     RUNNING = "running"
-    """It runs. Whether it is ready is another question."""
+    """It is running, but not necessarily ready."""
     STOPPED = "stopped"
-    """It ended because it was asked to."""
+    """It ended as requested."""
     DIED = "died"
-    """It ended by itself, or somebody else killed it."""
+    """It ended unexpectedly, or was killed from outside."""

@@ -1,4 +1,4 @@
-"""Doing things side by side as soon as what they need is done, and saying what each took."""
+"""Runs steps in parallel, each as soon as its dependencies are done, and prints their durations."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from dataclasses import dataclass
 __all__ = ["Progress", "Step", "run", "timed"]
 
 Progress = Callable[[str], None]
-"""Takes one line for people."""
+"""Prints one progress line for the user."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One thing to do, by what a person would call it."""
+    """One step, with its name for the user."""
 
     name: str
     act: Callable[[], None]
     needs: tuple[str, ...] = ()
-    """Names of steps that have to be done first."""
+    """The names of the steps that must be done first."""
 
 
 def timed(name: str, seconds: float) -> str:
-    """The line that says that a step is done."""
+    """The progress line of a step that is done."""
     return f"{name:<46} {seconds:5.1f} s"
 
 
 def run(steps: Iterable[Step], progress: Progress, abandon: threading.Event) -> None:
-    """Do all steps; each line is printed when its step is done, in that order.
+    """Run all steps. Lines are printed as steps finish.
 
-    The first failure sets `abandon`, on which steps that wait give up, and is raised when they have.
+    The first failure sets `abandon`, which makes waiting steps give up, and is raised after they have ended.
     """
     todo = list(steps)
     unknown = {need for step in todo for need in step.needs} - {step.name for step in todo}
     if unknown:
-        raise ValueError(f"steps that are needed and not there: {', '.join(sorted(unknown))}")
+        raise ValueError(f"unknown steps in `needs`: {', '.join(sorted(unknown))}")
     done: set[str] = set()
     failures: list[BaseException] = []
     under_way: dict[Future[float], Step] = {}

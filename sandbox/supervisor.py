@@ -1,19 +1,19 @@
 """The parent of all processes of a sandbox: `python -m sandbox.supervisor DIR`, started detached by `up`.
 
-It starts, stops and reaps; it restarts nothing, because a process that dies is news. Requests come as one
-JSON line each over the Unix socket DIR/control.sock:
+It starts, stops and reaps processes. It does not restart them, so that the user notices a process that dies.
+Each request is one line of JSON over the Unix socket DIR/control.sock:
 
     {"do": "start", "spec": {…}}     start a process; its spec is kept
-    {"do": "start", "name": "x"}     start it again, as it was
-    {"do": "stop", "name": "x"}      SIGTERM, and SIGKILL when it has not gone in time; answers at once
+    {"do": "start", "name": "x"}     start it again with the same spec
+    {"do": "stop", "name": "x"}      SIGTERM, then SIGKILL after the grace period; responds immediately
     {"do": "kill", "name": "x"}      SIGKILL
     {"do": "status"}
-    {"do": "shutdown"}               stop all, higher tiers first; answers when all are gone, then ends
+    {"do": "shutdown"}               stop all, higher tiers first; responds when all have ended, then exits
 
-Each answer is {"processes": [...]} or {"error": "..."}. The same list stands in DIR/processes.json, so that
-`down` finds what is left when the supervisor itself was killed. Its children do not outlive it: the kernel
-kills them (PR_SET_PDEATHSIG, prctl(2)). That signal comes when the *thread* that started a child ends, so
-there is one thread here, and no other may be added.
+Each response is {"processes": [...]} or {"error": "..."}. DIR/processes.json contains the same list, so that
+`down` finds the remaining processes if the supervisor itself was killed. Its children do not outlive it: the
+kernel kills them (PR_SET_PDEATHSIG, prctl(2)). The kernel sends that signal when the *thread* that started a
+child ends, so the supervisor must have only one thread.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = ["CONTROL_SOCKET", "PROCESSES_FILE", "Supervisor", "bind_at", "main"]
 CONTROL_SOCKET = "control.sock"
 PROCESSES_FILE = "processes.json"
 GRACE = 8.0
-"""Seconds from SIGTERM to SIGKILL, unless told otherwise."""
+"""The default number of seconds from SIGTERM to SIGKILL."""
 
 _PR_SET_PDEATHSIG = 1
 _CANNOT_START = 127
@@ -50,28 +50,28 @@ _CANNOT_START = 127
 
 @dataclass
 class Child:
-    """A process that was started, and what became of it."""
+    """A process that was started, and its state."""
 
     spec: ProcessSpec
     process: subprocess.Popen[bytes]
     identity: ProcessId | None
     started: float
     log_offset: int
-    """Where in the log file this run begins, bytes."""
+    """The offset in the log file at which this run begins, in bytes."""
     asked_to_end: bool = False
     kill_at: float | None = None
-    """When to send SIGKILL, on the monotonic clock."""
+    """The time of the SIGKILL, on the monotonic clock."""
     ended: float | None = None
 
     @property
     def state(self) -> ProcessState:
-        """Running, stopped as asked, or died."""
+        """Running, stopped as requested, or died."""
         if self.process.returncode is None:
             return ProcessState.RUNNING
         return ProcessState.STOPPED if self.asked_to_end else ProcessState.DIED
 
     def to_json(self) -> dict[str, Any]:
-        """What `status` answers for it."""
+        """Its entry in the response to `status`."""
         return {
             "name": self.spec.name,
             "pid": self.process.pid,
@@ -89,7 +89,7 @@ class Child:
 
 
 class Supervisor:
-    """Starts and reaps children, and answers requests, in one thread."""
+    """Starts and reaps children, and serves requests, in one thread."""
 
     def __init__(self, directory: Path, grace: float = GRACE) -> None:
         """`grace`: seconds from SIGTERM to SIGKILL."""
@@ -108,7 +108,7 @@ class Supervisor:
         }
 
     def serve(self) -> None:
-        """Answer until a shutdown was asked for, by request or by SIGTERM or SIGINT."""
+        """Serve requests until a shutdown is requested, also by SIGTERM or SIGINT."""
         woken = self._listen_for_signals()
         server = bind_at(self._directory)
         self._selector.register(server, selectors.EVENT_READ)
@@ -138,12 +138,12 @@ class Supervisor:
             self._reap()
 
     def _listen_for_signals(self) -> socket.socket:
-        """A socket that becomes readable with each signal, so that `select` sees them."""
+        """A socket that becomes readable with each signal, for `select`."""
         woken, wake = socket.socketpair()
         woken.setblocking(False)
         wake.setblocking(False)
         signal.set_wakeup_fd(wake.fileno())
-        self._wake = wake  # kept open as long as we live
+        self._wake = wake  # keeps the socket open
         signal.signal(signal.SIGCHLD, lambda *_: None)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._note_signal)
@@ -163,12 +163,12 @@ class Supervisor:
                 connection.settimeout(10)
                 connection.sendall(json.dumps(reply).encode() + b"\n")
             except (OSError, ValueError) as e:
-                print(f"supervisor: a request came to nothing: {e}", flush=True)
+                print(f"supervisor: request failed: {e}", flush=True)
 
     def _act(self, request: dict[str, Any]) -> dict[str, Any]:
         act = self._actions.get(str(request.get("do")))
         if act is None:
-            return {"error": f"unknown request {request.get('do')!r}; known: {', '.join(self._actions)}"}
+            return {"error": f"unknown request {request.get('do')!r}; requests: {', '.join(self._actions)}"}
         try:
             act(request)
         except WorldError as e:
@@ -180,7 +180,7 @@ class Supervisor:
         spec = ProcessSpec.parse(request["spec"]) if "spec" in request else self._named(request).spec
         old = self._children.get(spec.name)
         if old is not None and old.process.poll() is None:
-            raise WorldError(f"{spec.name} runs already, with pid {old.process.pid}")
+            raise WorldError(f"{spec.name} is already running with pid {old.process.pid}")
         self._children[spec.name] = spawn(spec)
         self._save()
 
@@ -193,8 +193,8 @@ class Supervisor:
     def _named(self, request: dict[str, Any]) -> Child:
         child = self._children.get(str(request.get("name")))
         if child is None:
-            known = ", ".join(self._children) or "none yet"
-            raise WorldError(f"there is no process {request.get('name')!r}; there are: {known}")
+            known = ", ".join(self._children) or "none"
+            raise WorldError(f"process {request.get('name')!r} not found; processes: {known}")
         return child
 
     def _ask_to_end(self, child: Child, number: signal.Signals) -> None:
@@ -209,7 +209,7 @@ class Supervisor:
         for child in self._children.values():
             if child.kill_at is not None and now >= child.kill_at and child.process.poll() is None:
                 print(
-                    f"supervisor: {child.spec.name} did not stop within {self._grace} s, killing it",
+                    f"supervisor: {child.spec.name} did not stop within {self._grace} s; killing it",
                     flush=True,
                 )
                 child.kill_at = None
@@ -223,7 +223,7 @@ class Supervisor:
         for child in self._children.values():
             if child.ended is None and child.process.poll() is not None:
                 child.ended = time.time()
-                how = "ended as asked" if child.asked_to_end else "died"
+                how = "ended as requested" if child.asked_to_end else "died"
                 print(f"supervisor: {child.spec.name} {how}, {child.process.returncode}", flush=True)
                 self._save()
 
@@ -239,7 +239,7 @@ class Supervisor:
 
 
 def bind_at(directory: Path) -> socket.socket:
-    """A listening control socket in `directory`, whose path may be longer than a socket's may (108 bytes)."""
+    """A listening control socket in `directory`, whose path may exceed the limit of 108 bytes."""
     (directory / CONTROL_SOCKET).unlink(missing_ok=True)
     server = socket.socket(socket.AF_UNIX)
     handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
@@ -256,7 +256,7 @@ def spawn(spec: ProcessSpec) -> Child:
     """Start a process that the kernel kills when this one ends.
 
     Raises:
-        WorldError: there is no such program.
+        WorldError: the program cannot be started.
     """
     with Path(spec.log).open("ab") as log:
         offset = log.tell()
@@ -271,7 +271,7 @@ def spawn(spec: ProcessSpec) -> Child:
                 preexec_fn=_die_with_parent(os.getpid()),  # noqa: PLW1509 - there is one thread
             )
         except OSError as e:
-            raise WorldError(f"{spec.name} cannot be started: {e}") from e
+            raise WorldError(f"cannot start {spec.name}: {e}") from e
     return Child(spec, process, ProcessId.of(process.pid), time.time(), offset)
 
 
@@ -280,14 +280,14 @@ def _die_with_parent(parent: int) -> Callable[[], None]:
 
     def before_exec() -> None:
         libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != parent:  # it ended between fork and prctl, so no signal will come
+        if os.getppid() != parent:  # the parent ended between fork and prctl, so the kernel sends no signal
             os._exit(_CANNOT_START)
 
     return before_exec
 
 
 def main(arguments: list[str]) -> int:
-    """Supervise the sandbox in the directory that is the first argument."""
+    """Supervise the sandbox in the directory given as the first argument."""
     if not 1 <= len(arguments) <= 2:
         print("usage: python -m sandbox.supervisor DIR [SECONDS FROM SIGTERM TO SIGKILL]", file=sys.stderr)
         return 2

@@ -1,11 +1,11 @@
-"""Taking a sandbox down: no process, no port, and in a given cluster no object that `up` made.
+"""Removes a sandbox: its processes, its ports, and the objects that `up` created in a given cluster.
 
-A given cluster is left as it was found, in this order, because each needs what comes after it:
+In a given cluster, objects are removed in this order, because each needs the ones after it:
 
-    claims and managed resources    core and provider remove them, and their finalizers
-    definitions and configs         core removes what it made for them
+    claims and managed resources    core and the provider remove them and their finalizers
+    definitions and configs         core removes what it created for them
     processes
-    kinds, accounts, rules          nobody acts on them any more
+    kinds, accounts, rules          no controller uses them any more
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["Removal", "take_down"]
 _INSTANCES_WITHIN = 60.0
 _OBJECTS_WITHIN = 30.0
 _UNATTENDED_WITHIN = 3.0
-"""Seconds that objects get without core: the API server and its collector need a moment."""
+"""Seconds to wait for deletions without core: the API server and its collector need a moment."""
 _SERVED = "CompositeResourceDefinition"
 _CLAIMS = ("tenantclaims.", "xtenantclaims.")
 _MANAGED = ("distributiontenants.", "connectiongroups.")
@@ -42,17 +42,18 @@ _WITH_CORE = frozenset(
 
 
 def take_down(layout: Layout, progress: Progress, *, forget_cluster: bool = False) -> None:
-    """End a sandbox and forget it; one that is down already is no error.
+    """Remove a sandbox and its record. It is no error if the sandbox does not exist.
 
-    With `forget_cluster` a given cluster is not asked: for one that is gone for good.
+    With `forget_cluster`, a given cluster is not cleaned up, because it no longer exists.
+
 
     Raises:
-        WorldError: something is left; the sandbox stays recorded, so that `down` can be tried again.
+        WorldError: something remains. The sandbox stays recorded, so that `down` can be tried again.
     """
     state = layout.load()
     if state is None:
         layout.remove()
-        progress(f"sandbox {layout.name}: there is none")
+        progress(f"sandbox {layout.name} does not exist")
         return
     state = layout.save(replace(state, phase=Phase.STOPPING))
     removal = None
@@ -67,13 +68,13 @@ def take_down(layout: Layout, progress: Progress, *, forget_cluster: bool = Fals
 
 
 def _attended(layout: Layout) -> bool:
-    """Whether those run who remove what they made: core, and provider with emulator."""
+    """Whether core, the provider and the emulator are running, so that they can remove their objects."""
     alive = {run.name for run in recorded(layout.directory).runs if run.identity.alive}
     return {"crossplane", "provider", "emulator"} <= alive
 
 
 def _end_processes(layout: Layout, state: State) -> str:
-    """End all processes, look whether any process or port is left, and say so."""
+    """End all processes, check that no process or port remains, and return a message."""
     known = recorded(layout.directory)
     Processes(layout.directory).shutdown()
     mine = {port for run in known.runs for port in run.ports}
@@ -82,39 +83,39 @@ def _end_processes(layout: Layout, state: State) -> str:
         held = ", ".join(f"{port} by {ports.holder(port)}" for port in busy)
         raise WorldError(f"ports of sandbox {layout.name} are still in use: {held}")
     return (
-        f"sandbox {layout.name}: none of its {len(known.runs)} processes is left, "
+        f"sandbox {layout.name} is down: its {len(known.runs)} processes have ended, "
         f"its {len(state.ports)} ports are free"
     )
 
 
 @dataclass(frozen=True)
 class Removal:
-    """Removes from a given cluster the objects that `up` made there, and no others."""
+    """Removes from a given cluster only the objects that `up` created there."""
 
     kubectl: Kubectl
     state: State
     progress: Progress
     attended: bool
-    """Whether core and provider run; else nobody takes their finalizers off, and waiting is in vain."""
+    """Whether core and the provider are running. Otherwise nothing removes their finalizers."""
 
     def before_processes(self) -> None:
-        """While core and provider still run: instances of our kinds, then definitions and configs."""
+        """Remove instances of our kinds, then definitions and configs, while core and the provider run."""
         if "emulator" in self.state.ports:
-            with suppress(WorldError):  # it may be dead
+            with suppress(WorldError):  # it may have died
                 EmulatorAdmin(f"http://127.0.0.1:{self.state.ports['emulator']}").set_rate(600)
         self._remove_instances()
         self._remove([o for o in self.state.created if o.kind in _WITH_CORE])
 
     def after_processes(self) -> None:
-        """Kinds, accounts and rules; then see that nothing is left."""
+        """Remove kinds, accounts and rules, and check that nothing remains."""
         self._remove([o for o in self.state.created if o.kind not in _WITH_CORE])
-        kept = f"; left as found: {', '.join(self.state.kept)}" if self.state.kept else ""
+        kept = f"; kept: {', '.join(self.state.kept)}" if self.state.kept else ""
         self.progress(
-            f"cluster {self.state.cluster}: {len(self.state.created)} objects that up made are gone{kept}"
+            f"cluster {self.state.cluster}: deleted the {len(self.state.created)} objects of up{kept}"
         )
 
     def _remove_instances(self) -> None:
-        """Objects of kinds that exist only because `up` made the definition: claims first, then the rest."""
+        """Remove objects of the kinds that `up` defined: claims first, then the rest."""
         kinds = self._own_kinds()
         if not kinds:
             return
@@ -124,13 +125,13 @@ class Removal:
                 self.kubectl.run("delete", ",".join(group), "--all", "-A", "--wait=false", check=False)
         if not _until(lambda: not self._instances(kinds), _INSTANCES_WITHIN if self.attended else 0):
             left = self._instances(kinds)
-            self.progress(f"taking the finalizers off {', '.join(left)}: nobody answers for them any more")
+            self.progress(f"removing the finalizers of {', '.join(left)}: no running controller removes them")
             self._release(kinds)
 
     def _own_kinds(self) -> list[str]:
-        """plural.group of claims and managed resources whose definitions `up` made.
+        """plural.group of the claims and managed resources that `up` defined.
 
-        A legacy definition is named after its composites, whose claims are of another kind.
+        A legacy definition has the name of its composite kind, and its claims are of another kind.
         """
         ours = {o.name for o in self.state.created if o.kind in {_SERVED, "CustomResourceDefinition"}}
         ours |= {name.removeprefix("x") for name in ours if name.startswith("xtenantclaims.")}
@@ -152,20 +153,20 @@ class Removal:
             self.kubectl.run("patch", name, *where, "--type=merge", "-p", patch, check=False)
 
     def _release_object(self, obj: KubernetesObject) -> None:
-        """Take the finalizers off an object of `up`'s, and off the instances of a kind of its."""
-        self.progress(f"taking the finalizers off {obj}")
+        """Remove the finalizers of an object that `up` created, and of the instances of a CRD."""
+        self.progress(f"removing the finalizers of {obj}")
         if obj.kind == "CustomResourceDefinition":
-            self._release([obj.name])  # its own finalizer is the API server's, which waits for these
+            self._release([obj.name])  # the API server removes the CRD's own finalizer after these
             return
         group = obj.api_version.rpartition("/")[0]
         resource = f"{PLURALS[obj.kind]}.{group}".rstrip(".")
         where = ("-n", obj.namespace) if obj.namespace else ()
-        # With the uid in it the patch is refused for a namesake.
+        # With the uid, the API server refuses the patch for another object of this name.
         patch = json.dumps({"metadata": {"uid": obj.uid, "finalizers": None}})
         self.kubectl.run("patch", resource, obj.name, *where, "--type=merge", "-p", patch, check=False)
 
     def _remove(self, objects: list[KubernetesObject]) -> None:
-        """Delete these very objects, newest first, and wait until they are gone."""
+        """Delete the objects by uid, newest first, and wait until they no longer exist."""
         with ThreadPoolExecutor(max_workers=4) as pool:
             list(pool.map(self.kubectl.delete, reversed(objects)))
         if _until(lambda: not self._left(objects), _OBJECTS_WITHIN if self.attended else _UNATTENDED_WITHIN):
@@ -174,10 +175,10 @@ class Removal:
             self._release_object(obj)
         if not _until(lambda: not self._left(objects), _OBJECTS_WITHIN):
             left = ", ".join(str(o) for o in self._left(objects))
-            raise WorldError(f"still there after deletion: {left}; see what holds them, then `down` again")
+            raise WorldError(f"not deleted yet: {left}; check their finalizers, then run `down` again")
 
     def _left(self, objects: list[KubernetesObject]) -> list[KubernetesObject]:
-        """Those of the objects that still exist, by uid: a namesake is somebody else's."""
+        """The objects that still exist, by uid. An object with the same name and another uid is not ours."""
         manifests = [_reference(o) for o in objects]
         uids = {o.uid for o in self._existing(manifests)}
         return [o for o in objects if o.uid in uids]
@@ -188,7 +189,7 @@ class Removal:
         try:
             return self.kubectl.existing(manifests)
         except WorldError as e:
-            # A kind that has gone took its objects along, and kubectl then looks for nothing else.
+            # A deleted CRD has deleted its objects, and then kubectl fails for the other objects, too.
             if "no matches for kind" not in str(e):
                 raise
         if len(manifests) == 1:

@@ -1,4 +1,4 @@
-"""A sandbox as tests and the demo use it.
+"""The Python API of a sandbox, for tests and the demo.
 
 world = World.up(name="mine", cache=Path(".cache"))
 world.kubectl("apply", "-f", "examples/quickstart")
@@ -42,7 +42,7 @@ REGION = "us-east-1"
 
 @dataclass(frozen=True)
 class World:
-    """A sandbox that is up."""
+    """A running sandbox."""
 
     layout: Layout
     state: State
@@ -56,11 +56,11 @@ class World:
         progress: Progress = print,
         options: Options | None = None,
     ) -> World:
-        """Bring a sandbox up; one that is up already and healthy is left as it is.
+        """Start a sandbox. A sandbox that is running and healthy is left unchanged.
 
         Raises:
-            Refused: a safety rule forbids the cluster that was named.
-            WorldError: anything else; what was started is taken down again, except its logs.
+            Refused: a safety rule forbids the chosen cluster.
+            WorldError: any other failure. Everything that was started is removed, except the logs.
         """
         options = options or Options()
         layout = Layout((cache or default_cache()).absolute(), name)
@@ -74,14 +74,14 @@ class World:
         """The sandbox of that name.
 
         Raises:
-            WorldError: there is none; the message lists those that there are.
+            WorldError: it does not exist; the message lists the existing ones.
         """
         layout = Layout((cache or default_cache()).absolute(), name)
         state = layout.load()
         if state is None:
             known = ", ".join(other.name for other in sandboxes(layout.cache))
             raise WorldError(
-                f"there is no sandbox {name!r}; " + (f"there are: {known}" if known else "`up` makes one")
+                f"sandbox {name!r} not found; " + (f"sandboxes: {known}" if known else "create one with `up`")
             )
         return cls(layout, state)
 
@@ -89,7 +89,7 @@ class World:
         """Take it down; nothing is left.
 
         Raises:
-            WorldError: something is left after all.
+            WorldError: something remains.
         """
         take_down(self.layout, progress, forget_cluster=forget_cluster)
 
@@ -100,55 +100,55 @@ class World:
 
     @property
     def kubeconfig(self) -> Path:
-        """For people: may do everything."""
+        """The admin kubeconfig."""
         return self.layout.admin_kubeconfig
 
     @property
     def audit_log(self) -> Path:
-        """What the API server was asked, one audit.k8s.io/v1 Event a line.
+        """The API server's audit log, one audit.k8s.io/v1 Event per line.
 
         Raises:
-            WorldError: the cluster was given; it keeps its own.
+            WorldError: a given cluster has its own audit log.
         """
         if self.state.control_plane is ControlPlane.GIVEN:
-            raise WorldError(f"the audit log of {self.state.cluster} is the cluster's own")
+            raise WorldError(f"the sandbox has no access to the audit log of cluster {self.state.cluster}")
         return self.layout.audit_log
 
     @property
     def emulator(self) -> EmulatorAdmin:
         """The emulator's clock, faults, call log and state."""
         if "emulator" not in self.state.ports:
-            raise WorldError(f"sandbox {self.name} has a control plane only")
+            raise WorldError(f"sandbox {self.name} has no emulator: it was started with --control-plane-only")
         return EmulatorAdmin(f"http://127.0.0.1:{self.state.ports['emulator']}")
 
     @property
     def processes(self) -> Processes:
-        """Start, stop and kill by name."""
+        """The processes, to start, stop and kill by name."""
         return Processes(self.layout.directory)
 
     def kubectl(self, *args: str, input: str | None = None, check: bool = True) -> str:  # noqa: A002 - as in subprocess
         """Run kubectl against this sandbox as admin; what it printed.
 
         Raises:
-            WorldError: it failed and `check` is set; the message has kubectl's words.
+            WorldError: it failed and `check` is set; the message contains kubectl's.
         """
         return self._kubectl.run(*args, input=input, check=check)
 
     def kubectl_command(self, *args: str) -> list[str]:
-        """The command line for kubectl against this sandbox, for callers that run it themselves."""
+        """The kubectl command line for this sandbox, for callers that start the process themselves."""
         return self._kubectl.command(*args)
 
     def log(self, process: str) -> str:
-        """What the latest run of a process wrote."""
+        """The output of the latest run of a process."""
         return self.processes.run(process).output()
 
     def hint(self, command: str) -> str:
-        """The command line for `edgetenants sandbox COMMAND` on this sandbox, to be shown to people."""
+        """The command line of `edgetenants sandbox COMMAND` for this sandbox, for messages."""
         name = "" if self.name == "default" else f" --name {self.name}"
         return f"{_program()} sandbox {command}{name}"
 
     def environment(self) -> dict[str, str]:
-        """Variables by which kubectl and AWS clients of a shell reach this sandbox."""
+        """Environment variables that point kubectl and AWS clients at this sandbox."""
         own = str(self._commands())
         path = [p for p in os.environ.get("PATH", os.defpath).split(os.pathsep) if p != own]
         variables = {
@@ -167,9 +167,9 @@ class World:
         return variables
 
     def add_provider(self, name: str, *flags: str) -> None:
-        """Start another provider process beside the first, and wait until it is ready.
+        """Start a second provider process, and wait until it is ready.
 
-        It takes part in the leader election, unless the flags say otherwise.
+        It takes part in the leader election unless the flags disable it.
         """
         with state.ports_locked(self.layout.cache) as taken:
             own = ports.choose(provider_ports(name), pinned={}, taken=taken)
@@ -181,11 +181,11 @@ class World:
     def wait_for(
         self, what: str, until: Callable[[], T | None], *, seconds: float = 60, every: float = 0.2
     ) -> T:
-        """Look until `until` answers something true; what it answered.
+        """Poll until `until` returns a true value, and return that value.
 
         Raises:
-            ProcessDied: a process of the sandbox died meanwhile.
-            WorldError: it did not within `seconds` of real time.
+            ProcessDied: a process of the sandbox died in the meantime.
+            WorldError: timed out after `seconds` of real time.
         """
         deadline = time.monotonic() + seconds
         while True:
@@ -196,7 +196,7 @@ class World:
             if dead:
                 raise ProcessDied(f"waiting for {what}: {obituary(dead[0])}")
             if time.monotonic() > deadline:
-                raise WorldError(f"waited {seconds:.0f} s for {what}; last seen: {found!r}")
+                raise WorldError(f"timed out after {seconds:.0f} s waiting for {what}; last: {found!r}")
             time.sleep(every)
 
     def wait_for_condition(
@@ -209,10 +209,10 @@ class World:
         status: str = "True",
         seconds: float = 60,
     ) -> dict[str, Any]:
-        """Wait until an object has a condition with that status; the object.
+        """Wait until an object has a condition with that status, and return the object.
 
         Raises:
-            WorldError: it has not in time; the message has the conditions that it has.
+            WorldError: timed out; the message contains its conditions.
         """
         where = ("-n", namespace) if namespace else ()
         seen: dict[str, Any] = {}
@@ -233,7 +233,7 @@ class World:
             raise WorldError(f"{e}; its conditions: {', '.join(found) or 'none'}") from e
 
     def _commands(self) -> Path:
-        """A folder with links to kubectl and edgetenants, and nothing that would hide what the shell has."""
+        """A folder with links to kubectl and edgetenants only, so that it hides no other command in PATH."""
         folder = self.layout.directory / "bin"
         folder.mkdir(exist_ok=True)
         for program in (Path(self.state.kubectl), Path(sys.executable).with_name("edgetenants")):
@@ -247,17 +247,17 @@ class World:
 
 
 def take_down(layout: Layout, progress: Progress, *, forget_cluster: bool = False) -> None:
-    """Take a sandbox down while no other command works on it."""
+    """Remove a sandbox, locked against other commands."""
     with layout.locked():
         teardown.take_down(layout, progress, forget_cluster=forget_cluster)
 
 
 def _running(layout: Layout, choice: Choice, options: Options, progress: Progress) -> World | None:
-    """The sandbox if it is up and healthy; what is left of one that is gone is cleared away.
+    """The sandbox if it is running and healthy. The remains of one whose supervisor has ended are removed.
 
     Raises:
-        WorldError: it is up but not healthy, has another control plane or core, or left objects in a given
-            cluster.
+        WorldError: it is running but not healthy, has another control plane or core, or left objects in a
+            given cluster.
     """
     state = layout.load()
     if state is None:
@@ -270,28 +270,28 @@ def _running(layout: Layout, choice: Choice, options: Options, progress: Progres
         _clear_away(world, progress)
         return None
     if dead:
-        hints = f"`{world.hint(f'restart {dead[0].name}')}`, or `{world.hint('down')}` first"
-        raise WorldError(f"sandbox {layout.name} is up but not healthy: {obituary(dead[0])}\n{hints}")
+        hints = f"run `{world.hint(f'restart {dead[0].name}')}`, or first `{world.hint('down')}`"
+        raise WorldError(f"sandbox {layout.name} is running but not healthy: {obituary(dead[0])}\n{hints}")
     if state.phase is not Phase.UP:
-        raise WorldError(f"sandbox {layout.name} is {state.phase}; `{world.hint('down')}` first")
+        raise WorldError(f"sandbox {layout.name} is {state.phase}; first run `{world.hint('down')}`")
     if state.control_plane is not choice.kind or state.cluster != choice.context:
         raise WorldError(
-            f"sandbox {layout.name} is up with another control plane; `{world.hint('down')}` first"
+            f"sandbox {layout.name} runs with another control plane; first run `{world.hint('down')}`"
         )
     if state.crossplane is not options.crossplane:
         wanted = f"Crossplane {state.crossplane}, not {options.crossplane}"
-        raise WorldError(f"sandbox {layout.name} is up with {wanted}; `{world.hint('down')}` first")
-    progress(f"sandbox {layout.name} is up already")
+        raise WorldError(f"sandbox {layout.name} runs with {wanted}; first run `{world.hint('down')}`")
+    progress(f"sandbox {layout.name} is already running")
     return world
 
 
 def _clear_away(world: World, progress: Progress) -> None:
     if world.state.control_plane is ControlPlane.GIVEN and world.state.created:
         raise WorldError(
-            f"sandbox {world.name} is not running, but {len(world.state.created)} objects that it made "
-            f"are still in {world.state.cluster}; `{world.hint('down')}` first"
+            f"sandbox {world.name} is not running, but {len(world.state.created)} objects that it created "
+            f"still exist in {world.state.cluster}; first run `{world.hint('down')}`"
         )
-    progress(f"sandbox {world.name} was left by a supervisor that is gone; starting anew")
+    progress(f"the supervisor of sandbox {world.name} has ended; starting the sandbox again")
     teardown.take_down(world.layout, progress)
 
 
@@ -303,7 +303,7 @@ def _start(layout: Layout, choice: Choice, options: Options, progress: Progress)
     try:
         binaries = _build(layout.cache, options, progress)
     except BuildError as e:
-        raise WorldError(f"the control plane cannot be built: {e}") from e
+        raise WorldError(f"cannot build the control plane: {e}") from e
     if choice.kubeconfig is not None:
         with _extracted(layout, binaries.kubectl, choice) as kubectl:
             refuse_unsafe(kubectl, owned=options.i_own_this_cluster)
@@ -321,13 +321,13 @@ def _build(cache: Path, options: Options, progress: Progress) -> Binaries:
 
 
 def _failed_logs(layout: Layout) -> Path:
-    """Where the logs of an `up` that failed are kept until the next."""
+    """The folder where the logs of a failed `up` are kept until the next one."""
     return layout.cache / "sandbox" / f"{layout.name}.failed-logs"
 
 
 @contextmanager
 def _extracted(layout: Layout, binary: Path, choice: Choice) -> Iterator[Kubectl]:
-    """kubectl for a cluster that was named, before anything is written down about it."""
+    """kubectl for a given cluster, before any state is recorded."""
     layout.make()
     try:
         launch.write_admin_kubeconfig(layout, choice, binary)
@@ -339,17 +339,17 @@ def _extracted(layout: Layout, binary: Path, choice: Choice) -> Iterator[Kubectl
 
 @contextmanager
 def _undone_on_failure(layout: Layout, progress: Progress) -> Iterator[None]:
-    """Take down what was started when the block fails or is interrupted; the logs stay."""
+    """Remove what was started if the block fails or is interrupted. The logs are kept."""
     try:
         yield
     except BaseException as failure:
         kept = _failed_logs(layout)
         shutil.copytree(layout.logs, kept, dirs_exist_ok=True)
-        progress(f"taking down what was started; its logs are kept in {kept}")
+        progress(f"removing what was started; its logs are kept in {kept}")
         try:
             teardown.take_down(layout, progress)
         except WorldError as e:
-            raise WorldError(f"{failure}\nand then: {e}") from failure
+            raise WorldError(f"{failure}\nthe cleanup failed, too: {e}") from failure
         raise
 
 
@@ -359,7 +359,7 @@ def _status(obj: dict[str, Any], condition: str) -> str:
 
 
 def _program() -> str:
-    """How people call the command: by name where their PATH leads to it."""
+    """The command for messages: its name if it is on PATH, or else its path."""
     beside = Path(sys.executable).with_name("edgetenants")
     if shutil.which("edgetenants") or not beside.exists():
         return "edgetenants"

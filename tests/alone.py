@@ -2,8 +2,8 @@
 
     python tests/alone.py CACHE_DIR runtime emulator
 
-The environment holds what requirements/NAME.lock names and nothing else of ours; it is built anew when the
-lock moves.
+The environment contains the packages of requirements/NAME.lock and none of our other packages. It is rebuilt
+when the lock file changes.
 """
 
 import shutil
@@ -18,7 +18,7 @@ _AT_ONCE = 2
 
 
 def environment(cache: Path, name: str) -> Path:
-    """The environment's python, made anew unless it was built from the very same lock."""
+    """The environment's Python. The environment is rebuilt unless it was built from the same lock file."""
     lock = ROOT / "requirements" / f"{name}.lock"
     home = cache / name
     python = home / "bin" / "python"
@@ -34,8 +34,8 @@ def environment(cache: Path, name: str) -> Path:
 
 
 def test_alone(cache: Path, name: str) -> int:
-    """Install NAME as a wheel, so that a file missing from the package shows, and test it outside the
-    checkout's path. What pytest says is shown once it ended, as others run beside it."""
+    """Install NAME as a wheel, so that missing files cause failures, and test it outside the checkout. The
+    output is printed when pytest has ended, because the distributions are tested in parallel."""
     python = environment(cache, name)
     install = [
         python,

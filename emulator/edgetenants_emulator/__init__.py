@@ -1,7 +1,7 @@
-"""CloudFront's multi-tenant API on one machine: stateful, on a virtual clock, on top of moto.
+"""A stateful emulator of CloudFront's multi-tenant API, with a virtual clock, based on moto.
 
-What is named here is imported when it is first used: the pytest plugin and the admin API's client are loaded
-by processes that never start a server, and moto takes a second.
+The names of this module are imported on first use, because processes that only use the pytest plugin or the
+admin API's client never start a server, and importing moto takes a second.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From a request to its answer: log it, disturb it where a fault says so, and do it."""
+"""Handles a request: logs it, applies faults, and executes it."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ __all__ = ["Application"]
 
 _SIGNED = frozenset({CLOUDFRONT, "sts"})
 _UNSIGNED = frozenset({"AssumeRoleWithSAML", "AssumeRoleWithWebIdentity"})
-"""Of STS: what is signed there is the caller's token."""
+"""STS operations without a signed request: the token authenticates the caller."""
 _CERTIFICATES_HANG_ON = frozenset({"acm", ROUTE53})
 
 
 class Application:
-    """AWS's side of the emulator; the admin API is the other."""
+    """The AWS APIs of the emulator."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -57,7 +57,7 @@ class Application:
         self.dns_address: tuple[str, int] | None = None
 
     def handle(self, request: Request) -> Response:
-        """The answer to a request of AWS's API. Raises ConnectionDropped where there shall be none."""
+        """The response to an AWS request. Raises ConnectionDropped if a fault suppresses it."""
         request_id = identifiers.request_id()
         scope = scope_of(request)
         operation = resolve(request, scope)
@@ -79,7 +79,7 @@ class Application:
     def _guarded(
         self, request: Request, operation: Operation, call: Call, request_id: str, *, signed: bool
     ) -> Response:
-        """A bug of ours is an answer, too: a client that is left without one asks again."""
+        """Turn bugs of the emulator into error responses, because a client without a response would retry."""
         try:
             return self._in_turn(request, operation, call, request_id, signed=signed)
         except (AwsError, ConnectionDropped):
@@ -90,7 +90,7 @@ class Application:
             raise AwsError(ErrorCode.INTERNAL_ERROR, message) from error
 
     def refuse(self, head: Request, error: AwsError) -> Response:
-        """The answer to a request whose body cannot be read, by its head; logged unless there is no head."""
+        """The response to a request with an unreadable body, from its head. Logged if there is a head."""
         request_id = identifiers.request_id()
         scope = scope_of(head)
         operation = resolve(head, scope)
@@ -104,7 +104,8 @@ class Application:
     def _in_turn(
         self, request: Request, operation: Operation, call: Call, request_id: str, *, signed: bool
     ) -> Response:
-        """Route 53 works on one request for a hosted zone at a time, one that a fault holds up included."""
+        """Execute a call. Route 53 handles one request per hosted zone at a time, even one held by a
+        fault."""
         zone = route53.zone_of(operation)
         if not zone:
             return self._disturbed(request, operation, call, request_id, signed=signed)
@@ -127,7 +128,7 @@ class Application:
         try:
             response = self._answer(request, operation, call, request_id, signed=signed)
         finally:
-            # Refusals are effects too: a call that would be refused is held after it just the same.
+            # A refusal is an effect, too: a fault with `after` also holds a refused call.
             self.faults.strike(faults, When.AFTER)
         return response
 
@@ -176,7 +177,7 @@ class Application:
         self._keep_parameters(call, request, operation)
         if operation.service == CLOUDFRONT:
             check_has(operation)
-            # moto takes what it cannot read, and fails at it.
+            # moto accepts values that it cannot parse, and crashes later.
             handlers.check(operation, request, self.world.settings)
         begins_session = operation.service == "sts" and operation.name in role_sessions.GUARDED
         if begins_session:
@@ -205,7 +206,7 @@ class Application:
         return replace(response, headers={**response.headers, "x-amzn-RequestId": request_id})
 
     def _advance_certificates(self, operation: Operation) -> None:
-        """Before and after each call: what was proven until now counts, and from now on what is new."""
+        """Advance the certificates before and after each call: with the old state, then with the new."""
         if operation.service in _CERTIFICATES_HANG_ON:
             with self.world.lock:
                 managed_certificates.advance(self.world)
@@ -225,7 +226,7 @@ def _unsigned(request: Request) -> AwsError:
 
 
 def _error(operation: Operation, error: AwsError, request_id: str) -> Response:
-    """An error in the protocol of the caller's service."""
+    """The error response in the protocol of the caller's service."""
     headers = {"x-amzn-RequestId": request_id}
     if operation.protocol == "json":
         model = service_model(operation.service)

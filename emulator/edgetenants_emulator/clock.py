@@ -1,4 +1,4 @@
-"""The virtual clock: the emulator's only time, which can be stepped, scaled or stopped."""
+"""The virtual clock: the emulator's only clock. It can be stepped, scaled or stopped."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["Reading", "VirtualClock", "wall_clock"]
 
 
 _END = 253_402_300_799.0
-"""The last second that has a date, in seconds since 1970: the clock stands still there."""
+"""The last second with a valid date, in seconds since 1970. The clock stops there."""
 
 
 def wall_clock() -> float:
-    """Real seconds since 1970: for the call log only."""
+    """Real seconds since 1970, for the call log only."""
     return time.time()
 
 
@@ -24,15 +24,15 @@ class Reading:
     """The clock at one moment."""
 
     version: int
-    """Moves with each step and each change of rate."""
+    """Changes with each step and each change of the rate."""
     virtual: float
     """Virtual seconds since the emulator started."""
     rate: float
-    """Virtual seconds for each real second."""
+    """Virtual seconds per real second."""
 
 
 class VirtualClock:
-    """Starts at the real time, runs `rate` virtual seconds for each real one, can be stepped forward."""
+    """Starts at real time, runs at `rate` virtual seconds per real second, and can be stepped forward."""
 
     def __init__(self, rate: float = 1.0) -> None:
         _check(rate, "rate")
@@ -49,38 +49,38 @@ class VirtualClock:
             return self._now()
 
     def reading(self) -> Reading:
-        """Version, time and rate, taken together."""
+        """Version, time and rate at one moment."""
         with self._changed:
             return self._reading()
 
     def step(self, seconds: float) -> Reading:
-        """Let virtual seconds pass at once. Raises ValueError for less than none: time never runs back."""
+        """Advance by virtual seconds. Raises ValueError for a negative number: time never runs backwards."""
         _check(seconds, "step")
         with self._changed:
-            # Not beyond the end of time, where no date can be shown.
+            # Not beyond the last valid date.
             self._move(min(self._now() + seconds, max(self._now(), _END - self._epoch)), self._rate)
             return self._reading()
 
     def set_rate(self, rate: float) -> Reading:
-        """Run faster or slower from now on; 0 stands still. Raises ValueError below 0."""
+        """Set the rate; 0 stops the clock. Raises ValueError below 0."""
         _check(rate, "rate")
         with self._changed:
             self._move(self._now(), rate)
             return self._reading()
 
     def wait_change(self, since: int | None, timeout: float) -> Reading:
-        """The reading as soon as its version is not `since`, or after `timeout` real seconds."""
+        """The reading, once its version differs from `since`, or after `timeout` real seconds."""
         with self._changed:
             self._changed.wait_for(lambda: self._version != since, timeout)
             return self._reading()
 
     def stamp(self, virtual: float) -> str:
-        """A virtual time as AWS writes it: `2026-01-02T03:04:05.678Z`."""
+        """A virtual time in AWS's format: `2026-01-02T03:04:05.678Z`."""
         moment = datetime.fromtimestamp(self.unix(virtual), UTC)
         return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
 
     def date(self, unix: float) -> None:
-        """Let the present be a date, as seconds since 1970; virtual time itself is not touched."""
+        """Set the date of the present, in seconds since 1970. Virtual time does not change."""
         with self._changed:
             self._epoch = unix - self._now()
 
@@ -104,4 +104,4 @@ class VirtualClock:
 
 def _check(number: float, what: str) -> None:
     if not 0 <= number < float("inf"):
-        raise ValueError(f"{what} must be a number of at least 0, not {number}")
+        raise ValueError(f"{what}: expected a number of at least 0, got {number}")

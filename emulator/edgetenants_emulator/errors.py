@@ -1,10 +1,10 @@
-"""The errors that CloudFront answers, with their HTTP status.
+"""CloudFront's errors, with their HTTP status.
 
-    AwsError            answered to the caller in AWS's own shape
-    ConnectionDropped   nothing is answered: the connection ends with a reset
+    AwsError            becomes an error response in AWS's format
+    ConnectionDropped   no response: the connection is reset
 
-Codes and statuses are those of botocore's model of CloudFront 2020-05-31; the last group stands in no model.
-Those that only a distribution's configuration brings are in `configuration.config_errors`.
+Codes and statuses are from botocore's model of CloudFront 2020-05-31; those of the last group are not in the
+model. Errors that only a distribution's configuration can cause are in `configuration.config_errors`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["STATUS", "AwsError", "ConnectionDropped", "ErrorCode"]
 
 
 class ErrorCode(StrEnum):
-    """What went wrong, in AWS's word."""
+    """AWS's error codes."""
 
     ACCESS_DENIED = "AccessDenied"
     """The resource belongs to another account."""
@@ -24,11 +24,11 @@ class ErrorCode(StrEnum):
     CANNOT_DELETE_ENTITY_WHILE_IN_USE = "CannotDeleteEntityWhileInUse"
     """A connection group still has tenants, or is the account's default."""
     CNAME_ALREADY_EXISTS = "CNAMEAlreadyExists"
-    """A domain is taken by another tenant or distribution, in whatever account."""
+    """Another tenant or distribution, in any account, has the domain."""
     DISTRIBUTION_ALREADY_EXISTS = "DistributionAlreadyExists"
     """The caller reference was used before."""
     DISTRIBUTION_NOT_DISABLED = "DistributionNotDisabled"
-    """A distribution is to be deleted but still enabled, or its disabling has not reached every edge."""
+    """The distribution to delete is still enabled, or its disabling is still being deployed."""
     ENTITY_ALREADY_EXISTS = "EntityAlreadyExists"
     """The account has another resource of that name."""
     ENTITY_LIMIT_EXCEEDED = "EntityLimitExceeded"
@@ -36,66 +36,66 @@ class ErrorCode(StrEnum):
     ENTITY_NOT_FOUND = "EntityNotFound"
     """The tenant, connection group, or what a request refers to does not exist."""
     ILLEGAL_DELETE = "IllegalDelete"
-    """An Anycast list is to be deleted that is still being deployed."""
+    """The Anycast list to delete is still being deployed."""
     ILLEGAL_UPDATE = "IllegalUpdate"
-    """An update tries to change what cannot be changed, or leaves out what it must send."""
+    """An update changes an immutable member, or omits a required one."""
     INCONSISTENT_QUANTITIES = "InconsistentQuantities"
     """A Quantity is not the number of its Items."""
     INVALID_ARGUMENT = "InvalidArgument"
-    """A member of the request breaks a rule; the message says which."""
+    """A member of the request is invalid; the message says which."""
     INVALID_ASSOCIATION = "InvalidAssociation"
-    """A tenant was to be put under a distribution that takes no tenants."""
+    """The tenant's distribution is not multi-tenant."""
     INVALID_IF_MATCH_VERSION = "InvalidIfMatchVersion"
-    """If-Match is missing or is no version at all."""
+    """If-Match is missing or is not a version."""
     INVALID_TAGGING = "InvalidTagging"
-    """A tag breaks the rules for tags."""
+    """A tag is invalid."""
     INVALID_VIEWER_CERTIFICATE = "InvalidViewerCertificate"
-    """The certificate of a distribution is not there, not issued or not in us-east-1."""
+    """The distribution's certificate does not exist, is not issued or is not in us-east-1."""
     MISSING_BODY = "MissingBody"
-    """The operation needs a body and has none."""
+    """The request has no body, but the operation requires one."""
     NO_SUCH_DISTRIBUTION = "NoSuchDistribution"
-    """There is no distribution of that id."""
+    """The distribution does not exist."""
     NO_SUCH_INVALIDATION = "NoSuchInvalidation"
-    """The tenant has no invalidation of that id."""
+    """The invalidation does not exist."""
     NO_SUCH_RESOURCE = "NoSuchResource"
-    """There is no resource of that ARN."""
+    """The resource with that ARN does not exist."""
     PRECONDITION_FAILED = "PreconditionFailed"
-    """If-Match is a version that the resource no longer has."""
+    """If-Match is not the current version of the resource."""
     RESOURCE_IN_USE = "ResourceInUse"
     """Other resources depend on it."""
     RESOURCE_NOT_DISABLED = "ResourceNotDisabled"
-    """A tenant or group is to be deleted but still enabled, or its disabling has not reached every edge."""
+    """The tenant or group to delete is still enabled, or its disabling is still being deployed."""
     TOO_MANY_DISTRIBUTIONS = "TooManyDistributions"
     """The account's quota of multi-tenant distributions is used up."""
     TOO_MANY_INVALIDATIONS_IN_PROGRESS = "TooManyInvalidationsInProgress"
-    """The paths in progress are too many."""
+    """Too many paths are in progress."""
     UNSUPPORTED_OPERATION = "UnsupportedOperation"
-    """The emulator does not have this part of an operation."""
+    """The emulator does not support this part of an operation."""
 
     INTERNAL_ERROR = "InternalError"
     """A bug of the emulator or of moto."""
     INCOMPLETE_SIGNATURE = "IncompleteSignature"
-    """The Authorization header is none of AWS's."""
+    """The Authorization header is not in AWS's format."""
     MALFORMED_HTTP_REQUEST = "MalformedHttpRequestException"
-    """The request cannot be read, for its head or the length of its body."""
+    """The request's head, or the length of its body, is invalid."""
     MALFORMED_XML = "MalformedXML"
-    """The body is no XML, or no XML for this operation."""
+    """The body is not XML, or not valid for this operation."""
     MISSING_AUTHENTICATION_TOKEN = "MissingAuthenticationToken"  # noqa: S105
-    """The request carries no credentials."""
+    """The request has no credentials."""
     NOT_IMPLEMENTED = "NotImplemented"
-    """AWS has this operation, the emulator has it not."""
+    """The emulator does not implement this AWS operation."""
     REQUEST_ABORTED = "RequestAbortedException"
-    """The client ended the connection before its request."""
+    """The client closed the connection before the end of its request."""
     REQUEST_TIMEOUT = "RequestTimeoutException"
     """The request did not arrive in time."""
     REQUEST_TOO_LARGE = "RequestEntityTooLargeException"
-    """The body is above the limit."""
+    """The body exceeds the limit."""
     SERVICE_UNAVAILABLE = "ServiceUnavailable"
-    """What an injected fault answers when nothing else was asked for."""
+    """The default error of an injected fault."""
     THROTTLING = "Throttling"
-    """The account makes too many requests."""
+    """The account sends too many requests."""
     UNKNOWN_OPERATION = "UnknownOperationException"
-    """AWS has no such operation."""
+    """AWS does not have this operation."""
 
 
 STATUS: dict[ErrorCode, int] = {
@@ -131,7 +131,7 @@ STATUS: dict[ErrorCode, int] = {
     ErrorCode.MALFORMED_HTTP_REQUEST: 400,
     ErrorCode.MALFORMED_XML: 400,
     ErrorCode.MISSING_AUTHENTICATION_TOKEN: 403,
-    # Not one of 500, 502, 503 and 504, which SDKs retry: trying again does not help.
+    # Not 500, 502, 503 or 504, which SDKs retry, because a retry does not help.
     ErrorCode.NOT_IMPLEMENTED: 501,
     ErrorCode.REQUEST_ABORTED: 400,
     ErrorCode.REQUEST_TIMEOUT: 408,
@@ -143,7 +143,7 @@ STATUS: dict[ErrorCode, int] = {
 
 
 class AwsError(Exception):
-    """An error answered to the caller; `code` may be any word when a fault was asked for."""
+    """An error response. `code` is usually an ErrorCode; injected faults may set any string."""
 
     def __init__(self, code: str, message: str, status: int | None = None) -> None:
         super().__init__(f"{code}: {message}")
@@ -153,4 +153,4 @@ class AwsError(Exception):
 
 
 class ConnectionDropped(Exception):  # noqa: N818
-    """The connection ends with a reset and without an answer."""
+    """The connection is reset without a response."""

@@ -1,14 +1,14 @@
-"""Requests by chance against an emulator: each is answered, none fails, and a refused one changes nothing.
+"""Sends random requests to an emulator. Each must be answered, none may fail, refused ones change nothing.
 
     python -m edgetenants_emulator.fuzz --count 100000 --seed 7
 
-Of every answer it is looked at whether
+The fuzzer checks of every response that
 
-- it comes, within seconds
-- its status is below 500, but for 501 where an operation is not there
-- botocore reads it, with the members that its model requires
-- an error's code is one that the operation declares, or one that any may answer
-- a refusal has left the state as it was
+- it arrives within seconds
+- its status is below 500, or is 501 for an operation that the emulator does not implement
+- botocore can parse it, with the members that the model requires
+- the code of an error is declared by the operation or common to all operations
+- a refused request did not change the state
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ COMMON = frozenset(
         ErrorCode.UNKNOWN_OPERATION,
     }
 )
-"""What any operation may answer, beside what its model declares."""
+"""Codes that any operation may return in addition to those in its model."""
 _PATIENCE_SECONDS = 10.0
 _CACHING_OPTIMIZED = "658327ea-f89d-4fab-a63d-7e88639e58f6"
 _SIGNED = (
@@ -65,7 +65,7 @@ _NOTHING = StructureShape("Nothing", {"type": "structure", "members": {}})
 
 @dataclass(frozen=True)
 class Finding:
-    """A request whose answer was not as it must be."""
+    """A request with a wrong response."""
 
     why: str
     request: RawRequest
@@ -78,19 +78,19 @@ class Finding:
 
 @dataclass
 class Report:
-    """What came of all requests."""
+    """The results of all requests."""
 
     statuses: Counter[int] = field(default_factory=Counter)
     operations: Counter[str] = field(default_factory=Counter)
-    """That were answered with success."""
+    """The successful requests by operation."""
     findings: list[Finding] = field(default_factory=list)
 
 
 def run(
     count: int, begin_at: int = 1, life: int = 200, progress: Callable[[int], None] = lambda _: None
 ) -> Report:
-    """Send so many requests, to a new emulator after each `life` of them: what is found is played again from
-    its start."""
+    """Send `count` requests, with a new emulator after each `life` requests. To reproduce a finding, send
+    the requests from the start of its life again."""
     report = Report()
     names = _operations()
     for begin in range(0, count, life):
@@ -102,14 +102,14 @@ def run(
 
 
 def _operations() -> list[str]:
-    """Those that are answered here, again and again among all of CloudFront's."""
+    """All of CloudFront's operations; the ones that the emulator implements occur more often."""
     model = service_model(CLOUDFRONT)
     everything = list(model.operation_names) if model else []
     return [*everything, *list(HANDLERS) * 8]
 
 
 class _Life:
-    """One emulator and a client of it."""
+    """One emulator and its client."""
 
     def __init__(self, server: EmulatorServer, chance: random.Random, report: Report) -> None:
         self.world = server.world
@@ -131,7 +131,7 @@ class _Life:
             tenants.create(self.world, DEFAULT_ACCOUNT, {**first, "Enabled": False})
 
     def lead(self, names: list[str], count: int) -> None:
-        """Send so many requests, and let time pass now and then."""
+        """Send `count` requests, and sometimes step the clock."""
         for _ in range(count):
             if self.chance.random() < 0.1:
                 self.world.clock.step(self.chance.choice((1.0, 60.0, 86_400.0)))
@@ -141,7 +141,7 @@ class _Life:
     def _ask(self, operation: OperationModel) -> None:
         request = by_chance(self.chance, operation, self._known(operation.name))
         with self.world.lock:
-            # What is due comes with the next request, whatever that one is.
+            # Any request triggers what is due, such as certificates.
             managed_certificates.advance(self.world)
         before = self._state()
         try:
@@ -151,13 +151,13 @@ class _Life:
             status, given, body = response.status, dict(response.getheaders()), response.read()
         except (OSError, http.client.HTTPException) as error:
             self.connection.close()
-            self.report.findings.append(Finding(f"no answer: {error!r}", request, ""))
+            self.report.findings.append(Finding(f"no response: {error!r}", request, ""))
             return
         self.report.statuses[status] += 1
         self.report.operations[operation.name] += status < 300
         wrong = list(_faults(operation, request, status, given, body))
         if status >= 400 and before != self._state():
-            wrong.append("and yet the state has changed")
+            wrong.append("but the state has changed")
         answer = body.decode(errors="replace")
         self.report.findings += [Finding(f"{status}, {why}", request, answer) for why in wrong]
 
@@ -167,7 +167,7 @@ class _Life:
         return repr([*([vars(each) for each in shelf] for shelf in shelves), world.domains])
 
     def _known(self, operation: str) -> Known:
-        """Ids are of the kind that the operation is about."""
+        """The known values for an operation. Ids are of the operation's kind."""
         world = self.world
         kinds: dict[str, list[Any]] = {
             "Tenant": list(world.tenants),
@@ -204,10 +204,10 @@ class _Life:
 def _faults(
     operation: OperationModel, request: RawRequest, status: int, headers: dict[str, str], body: bytes
 ) -> Iterator[str]:
-    """What is wrong with an answer."""
+    """The faults of a response."""
     ours = operation.name in HANDLERS and not request.elsewhere
     if status < 300 and operation.name == "GetFunction":
-        return  # its code, which is any bytes
+        return  # the code of a function, which is any bytes
     if status >= 500 and (status != 501 or ours):
         yield "a failure"
         return
@@ -215,7 +215,7 @@ def _faults(
         answer = {"status_code": status, "headers": HeadersDict(headers), "body": body}
         parsed = create_parser("rest-xml").parse(answer, operation.output_shape or _NOTHING)
     except (ResponseParserError, ValueError) as error:
-        yield f"botocore cannot read it: {error!r}"
+        yield f"botocore cannot parse it: {error!r}"
         return
     if status >= 300:
         yield from _faults_of_error(operation, parsed.get("Error", {}), declared=ours)
@@ -223,7 +223,7 @@ def _faults(
         del parsed["ResponseMetadata"]
         wrong = ParamValidator().validate(parsed, operation.output_shape)
         if wrong.has_errors():
-            yield f"not as the model has it: {wrong.generate_report()}"
+            yield f"does not match the model: {wrong.generate_report()}"
 
 
 def _faults_of_error(operation: OperationModel, error: dict[str, Any], *, declared: bool) -> Iterator[str]:
@@ -231,11 +231,11 @@ def _faults_of_error(operation: OperationModel, error: dict[str, Any], *, declar
     if not code or not error.get("Message"):
         yield "an error without code or message"
     elif declared and code not in COMMON | {shape.name for shape in operation.error_shapes}:
-        yield f"{code} is no error of the operation"
+        yield f"the operation does not declare the error {code}"
 
 
 def _valid(certificate: str, one: Any, *, enabled: bool) -> dict[str, dict[str, Any]]:
-    """Requests that may pass, about `one` resource: `?` is something that is there, `#` something new."""
+    """Valid requests about the resource `one`: `?` is an existing value, `#` a new one."""
     server = {"HTTPPort": 80, "HTTPSPort": 443, "OriginProtocolPolicy": "https-only"}
     behavior = {
         "TargetOriginId": "o",
@@ -308,16 +308,16 @@ def _valid(certificate: str, one: Any, *, enabled: bool) -> dict[str, dict[str, 
 
 
 def _config_of(one: Any) -> dict[str, Any]:
-    """All that a distribution has: an update leaves nothing out."""
+    """The complete configuration of a distribution, because an update must not omit anything."""
     return dict(one.config) if isinstance(one, Distribution) else {}
 
 
 @click.command()
-@click.option("--count", default=20_000, type=click.IntRange(min=1), help="How many requests.")
-@click.option("--seed", default=1, help="Where chance begins.")
-@click.option("--life", default=200, type=click.IntRange(min=1), help="Requests to one emulator.")
+@click.option("--count", default=20_000, type=click.IntRange(min=1), help="Number of requests.")
+@click.option("--seed", default=1, help="Seed of the random generator.")
+@click.option("--life", default=200, type=click.IntRange(min=1), help="Requests per emulator.")
 def main(count: int, seed: int, life: int) -> None:
-    """Send requests by chance to emulators; say what was not answered as it must be, and fail for it."""
+    """Send random requests to emulators, and report wrong responses. Fails if there are any."""
 
     def progress(done: int) -> None:
         if done % 10_000 == 0:
@@ -326,7 +326,7 @@ def main(count: int, seed: int, life: int) -> None:
     report = run(count, seed, life, progress)
     for finding in report.findings:
         click.echo(str(finding))
-    click.echo(f"{count} requests, answered {dict(sorted(report.statuses.items()))}")
+    click.echo(f"{count} requests, responses by status {dict(sorted(report.statuses.items()))}")
     if report.findings:
         raise click.ClickException(f"{len(report.findings)} findings")
 

@@ -1,6 +1,6 @@
-"""Requests by chance from botocore's model of CloudFront: nearly right, wrong by one member, or hostile.
+"""Random requests from botocore's model of CloudFront: almost valid, with one invalid member, or hostile.
 
-    a valid request, or one by shapes ──▶ some members changed ──▶ written as an SDK does ──▶ bytes changed
+    a valid request, or one from shapes ──▶ change members ──▶ serialize like an SDK ──▶ change bytes
 
 The same seed and the same state give the same request.
 """
@@ -46,38 +46,38 @@ _NUMBERS = (0, 1, 2, 3, 7, 80, 443, -1, 100, 404, 2**31 - 1, 2**31, -(2**31), 2*
 _WORDS_FOR_NUMBERS = ("", "many", "1.5", " 1", "+1", "1_0", "\uff11", "1e9", "NaN", "0x1", "9" * 5000)
 _MOST_ITEMS = 3
 _DEEP = 6
-"""Below that, only what is required."""
+"""The depth below which only required members are generated."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """What there is, for requests that shall find something."""
+    """Existing values, for requests that should find something."""
 
     ids: tuple[str, ...] = ()
     """Ids, names and ARNs."""
     etags: tuple[str, ...] = ()
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By a member's name, what may stand there."""
+    """Possible values, by member name."""
     valid: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """By operation, a request that may pass."""
+    """Valid requests, by operation."""
 
 
 @dataclass(frozen=True)
 class RawRequest:
-    """What goes over the wire."""
+    """A serialized request."""
 
     operation: str
     method: str
     path: str
-    """With the query string."""
+    """The path with the query string."""
     headers: Mapping[str, str]
     body: bytes
     elsewhere: bool = False
-    """Whether the path was changed, so that the operation may be another."""
+    """Whether the path was changed, so that it may belong to another operation."""
 
 
 def by_chance(chance: random.Random, operation: OperationModel, known: Known) -> RawRequest:
-    """A request for an operation."""
+    """A random request for an operation."""
     maker = _Maker(chance, known)
     shape = operation.input_shape
     params: dict[str, Any] = {}
@@ -93,7 +93,7 @@ def by_chance(chance: random.Random, operation: OperationModel, known: Known) ->
 
 @dataclass
 class _Maker:
-    """Values by the shapes of the model."""
+    """Generates values from the shapes of the model."""
 
     chance: random.Random
     known: Known
@@ -118,7 +118,8 @@ class _Maker:
         return self.chance.choice(found) if found else self.text(name, shape)
 
     def structure(self, shape: StructureShape, depth: int) -> dict[str, Any]:
-        """Required members nearly always, others by chance; Quantity is mostly right."""
+        """A structure. Required members are usually present, others at random; Quantity is usually
+        correct."""
         wanted = 0.35 if depth < _DEEP else 0.0
         made = {
             name: self.value(name, member, depth)
@@ -130,7 +131,7 @@ class _Maker:
         return made
 
     def text(self, name: str, shape: Shape) -> str:
-        """Something that fits, that is there, or that is hostile."""
+        """A valid, existing or hostile string."""
         roll = self.chance.random()
         enum = getattr(shape, "enum", None)
         if roll < 0.2:
@@ -143,7 +144,7 @@ class _Maker:
         return self.chance.choice(fitting) if fitting else f"x{self.chance.randrange(1000)}"
 
     def change(self, shape: StructureShape, params: dict[str, Any], times: int) -> None:
-        """Give some members of a request other values, take some away."""
+        """Change or remove some members of a request."""
         for _ in range(times):
             inside, name, member = self.chance.choice(list(_places(shape, params)))
             if self.chance.random() < 0.2:
@@ -152,7 +153,7 @@ class _Maker:
                 inside[name] = self.value(name, member, _DEEP - 2)
 
     def resolved(self, value: Any, name: str = "") -> Any:
-        """A valid request with what is there in place of `?`, and of `#` something new."""
+        """A valid request, with `?` replaced by an existing value and `#` by a new one."""
         if isinstance(value, dict):
             return {key: self.resolved(inside, key) for key, inside in value.items()}
         if isinstance(value, list):
@@ -164,7 +165,7 @@ class _Maker:
 
 
 def _places(shape: StructureShape, params: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str, Shape]]:
-    """Each structure of a request with the name and shape of each member that it has or may have."""
+    """Each structure of a request, with the name and shape of each present or possible member."""
     for name, member in shape.members.items():
         yield params, name, member
         yield from _inside(member, params.get(name))
@@ -179,7 +180,7 @@ def _inside(shape: Shape, value: Any) -> Iterator[tuple[dict[str, Any], str, Sha
 
 
 def _written(operation: OperationModel, params: dict[str, Any]) -> RawRequest:
-    """As botocore writes it, without its checks."""
+    """Serialize a request like botocore, without its checks."""
     shape = operation.input_shape
     members = shape.members if isinstance(shape, StructureShape) else {}
     labels = [name for name, each in members.items() if each.serialization.get("location") == "uri"]
@@ -191,18 +192,18 @@ def _written(operation: OperationModel, params: dict[str, Any]) -> RawRequest:
     body = made["body"]
     headers = {name: _header(str(value)) for name, value in made["headers"].items()}
     content = body.encode() if isinstance(body, str) else body
-    # Without a label the path is another operation's.
+    # Without a label, the path belongs to another operation.
     elsewhere = any(not params.get(name) for name in labels)
     return RawRequest(operation.name, made["method"], path, headers, content, elsewhere)
 
 
 def _header(value: str) -> str:
-    """No client can send another one."""
+    """A header value that an HTTP client can send."""
     return re.sub(r"[^\x20-\x7e]", "?", value)[:1000]
 
 
 def _broken(chance: random.Random, request: RawRequest) -> RawRequest:
-    """With some bytes changed, of the body if there is one."""
+    """Change some bytes, in the body if there is one."""
     if request.body and chance.random() < 0.8:
         change = chance.choice(_CHANGES)
         return replace(request, body=change(chance, request.body))
@@ -230,7 +231,7 @@ def _flip(chance: random.Random, body: bytes) -> bytes:
 
 
 def _double(chance: random.Random, body: bytes) -> bytes:
-    """An element twice, or the body."""
+    """Duplicate an element or the whole body."""
     elements = re.findall(rb"<(\w+)>[^<]*</\1>", body)
     if not elements:
         return body * 2

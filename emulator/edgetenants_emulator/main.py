@@ -25,24 +25,33 @@ __all__ = ["main"]
     invoke_without_command=True,
     context_settings={"auto_envvar_prefix": "EDGETENANTS_EMULATOR", "show_default": True},
 )
-@click.option("--host", default="127.0.0.1", help="Address to listen on; all but loopback is open to others.")
-@click.option("--port", default=4599, type=click.IntRange(0, 65535), help="Port; 0 takes a free one.")
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    help="Address to listen on. All but loopback addresses are open to other hosts.",
+)
+@click.option(
+    "--port", default=4599, type=click.IntRange(0, 65535), help="Port to listen on. 0 selects a free port."
+)
 @click.option("--rate", default=1.0, type=click.FloatRange(min=0), help="Virtual seconds per real second.")
-@click.option("--dns-port", type=click.IntRange(0, 65535), help="Port of the DNS server; none without it.")
+@click.option(
+    "--dns-port", type=click.IntRange(0, 65535), help="Port of the DNS server. Default: no DNS server."
+)
 @click.option(
     "--state",
     type=click.Path(dir_okay=False, path_type=Path),
     show_default=False,
-    help="File that the state is loaded from, if it is there, and saved to at the end; its settings win.",
+    help="Load the state from this file if it exists, and save it there at exit. Settings in the file win.",
 )
 @click.pass_context
 def main(
     context: click.Context, host: str, port: int, rate: float, dns_port: int | None, state: Path | None
 ) -> None:
-    """CloudFront's multi-tenant API on this machine: the endpoint for an AWS SDK with any keys.
+    """Emulate CloudFront's multi-tenant API, as an endpoint for AWS SDKs with any credentials.
 
-    Settings come from the environment: EDGETENANTS_EMULATOR_SETTING_DEPLOY_TENANT_SECONDS=5. Those that
-    switch what AWS does not say are listed by `unknowns`. GET /_edgetenants/ lists the admin API.
+    Settings are environment variables, such as EDGETENANTS_EMULATOR_SETTING_DEPLOY_TENANT_SECONDS=5. The
+    command `unknowns` lists the settings for behaviour that AWS does not document. GET /_edgetenants/ lists
+    the admin API.
     """
     if context.invoked_subcommand is None:
         _serve(host, port, rate, dns_port, state)
@@ -50,16 +59,16 @@ def main(
 
 @main.command("unknowns")
 def list_unknowns() -> None:
-    """List what AWS does not say: how it is read here, what switches it, where that comes from."""
+    """List the emulator's choices for behaviour that AWS does not document, with settings and sources."""
     click.echo(catalog.as_text(_settings()), nl=False)
 
 
 def _serve(host: str, port: int, rate: float, dns_port: int | None, state: Path | None) -> None:
     settings = _settings()
     if not math.isfinite(rate):
-        raise click.ClickException(f"--rate is a number, such as 1, 60 or 0, not {rate}")
+        raise click.ClickException(f"--rate: expected a number, such as 1, 60 or 0, got {rate}")
     if state and not state.absolute().parent.is_dir():
-        raise click.ClickException(f"--state {state}: make the directory {state.absolute().parent} first")
+        raise click.ClickException(f"--state {state}: create the directory {state.absolute().parent} first")
     signal.signal(signal.SIGTERM, _exit)
     signal.signal(signal.SIGINT, _exit)
     try:
@@ -86,24 +95,24 @@ def _serve(host: str, port: int, rate: float, dns_port: int | None, state: Path 
 
 
 def _save(server: EmulatorServer, state: Path) -> None:
-    """Write beside the file and put it in its place: a full disk leaves the former state as it was."""
+    """Write a temporary file and rename it, so that a full disk does not damage the previous state."""
     beside = state.with_name(f"{state.name}.new")
     try:
         beside.write_text(json.dumps(snapshot.save(server.world)))
         beside.replace(state)
     except OSError as error:
-        raise click.ClickException(f"the state is not saved to {state}: {error.strerror}") from error
+        raise click.ClickException(f"cannot save the state to {state}: {error.strerror}") from error
 
 
 def _cannot_listen(host: str, port: int, error: OSError, option: str) -> str:
-    """Why a port is not to be had, and what to do."""
-    advice = "give another --host: 127.0.0.1 is this machine alone, 0.0.0.0 all of its addresses"
+    """Why the emulator cannot listen on a port, and what to do."""
+    advice = "set another --host: 127.0.0.1 is this machine only, 0.0.0.0 all of its addresses"
     if error.errno == errno.EADDRINUSE:
         advice = (
-            f"another program has the port, perhaps another emulator: give another {option}, 0 for a free one"
+            f"another program uses the port, perhaps another emulator; set another {option}, or 0 for any"
         )
     elif error.errno == errno.EACCES:
-        advice = f"ports below 1024 are the system's: give a {option} above"
+        advice = f"ports below 1024 require privileges; set a higher {option}"
     return f"cannot listen on {host}:{port}: {error.strerror}; {advice}"
 
 
@@ -111,10 +120,10 @@ def _load(server: EmulatorServer, state: Path) -> None:
     try:
         snapshot.load(server.world, json.loads(state.read_text()))
     except OSError as error:
-        raise click.ClickException(f"{state} cannot be read: {error.strerror}") from error
+        raise click.ClickException(f"cannot read {state}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        why = f"it has no {error}" if isinstance(error, KeyError) else error
-        message = f"{state} is no state that was saved here ({why}); move it away, or give another --state"
+        why = f"{error} is missing" if isinstance(error, KeyError) else error
+        message = f"{state} is not a saved state ({why}); move the file, or set another --state"
         raise click.ClickException(message) from error
 
 
@@ -122,12 +131,12 @@ def _settings() -> Settings:
     try:
         return Settings.from_environment(os.environ)
     except ValueError as error:
-        message = f"in the environment, {ENVIRONMENT_PREFIX}…: {error}"
+        message = f"environment variables {ENVIRONMENT_PREFIX}…: {error}"
         raise click.ClickException(message) from error
 
 
 def _exit(_signal: int, _frame: FrameType | None) -> None:
-    # Held calls and long polls sit on daemon threads: they end with the process.
+    # Held calls and long polls run on daemon threads, which end with the process.
     raise SystemExit(0)
 
 

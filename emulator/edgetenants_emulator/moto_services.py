@@ -1,4 +1,5 @@
-"""Everything that is not answered here: moto's own CloudFront, ACM, STS, Route 53 and the rest."""
+"""Forwards what the emulator does not implement to moto: other CloudFront operations, ACM, STS, Route 53,
+…"""
 
 from __future__ import annotations
 
@@ -23,11 +24,11 @@ __all__ = ["Accounts", "MotoServices", "check_has", "error_code"]
 
 
 class Accounts:
-    """Which account an access key stands for.
+    """The account of an access key.
 
     twelve digits                                that account
-    made by IAM or STS here (AssumeRole, …)      the account of its user or role
-    any other                                    the default account
+    created by IAM or STS here (AssumeRole, …)   the account of its user or role
+    any other key                                the default account
     """
 
     def __init__(self) -> None:
@@ -43,20 +44,20 @@ class Accounts:
         return found
 
     def forget(self) -> None:
-        """Look again: IAM or STS may have made a key."""
+        """Clear the cache, because IAM or STS may have created a key."""
         self._known.clear()
 
 
 class MotoServices:
-    """moto's server as a function from request to response."""
+    """moto's server, as a function from request to response."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._app: Any = DomainDispatcherApplication(create_backend_app)
 
     def forward(self, request: Request, operation: Operation, account: str) -> Response:
-        """moto's answer. Raises AwsError NotImplemented naming the operation where moto has it not, and
-        InternalError where moto breaks."""
+        """moto's response. Raises AwsError NotImplemented with the operation's name if moto does not
+        implement it, and InternalError if moto crashes."""
         with self._lock:
             try:
                 response = self._call(_environ(request, account))
@@ -64,15 +65,15 @@ class MotoServices:
                 raise not_implemented(operation) from error
             except KeyError as error:
                 raise _missed(operation, error) from error
-            except Exception as error:  # moto's bugs are told to the caller, with the operation's name
+            except Exception as error:  # report moto's bugs to the caller, with the operation's name
                 raise _failed(operation, error) from error
-        # Flask's own page: moto has no such path.
+        # Flask's default page: moto does not have this path.
         if response.status == 404 and response.headers.get("Content-Type", "").startswith("text/html"):
             raise not_implemented(operation)
         return response
 
     def reset(self) -> None:
-        """Empty all of moto's backends in this process."""
+        """Reset all of moto's backends in this process."""
         with self._lock:
             BackendDict.reset()
 
@@ -93,21 +94,21 @@ class MotoServices:
 
 
 def check_has(operation: Operation) -> None:
-    """Let an operation of CloudFront pass that moto has. Raises AwsError NotImplemented."""
+    """Check that moto has a CloudFront operation. Raises AwsError NotImplemented."""
     known = bool(operation.name) and hasattr(CloudFrontResponse, camelcase_to_underscores(operation.name))
     if not known:
         raise not_implemented(operation)
 
 
 def not_implemented(operation: Operation) -> AwsError:
-    """The error for an operation that AWS has and the emulator has not."""
+    """The error for an AWS operation that the emulator does not implement."""
     what = operation.name or "this request"
     message = f"This emulator does not implement {what} of {operation.service or 'an unknown service'}."
     return AwsError(ErrorCode.NOT_IMPLEMENTED, message)
 
 
 def error_code(response: Response) -> str:
-    """The code of an error that moto answered, in whichever protocol; empty when it has none."""
+    """The code of moto's error response, in any protocol; empty if it has none."""
     text = response.body.decode(errors="replace")
     if "<Code>" in text:
         return text.partition("<Code>")[2].partition("</Code>")[0]
@@ -118,7 +119,7 @@ def error_code(response: Response) -> str:
 
 
 def _missed(operation: Operation, error: KeyError) -> AwsError:
-    """Where moto looks up what it has not, by a part of the path: the error that the operation declares."""
+    """The declared not-found error for a KeyError of moto about a part of the path."""
     model = service_model(operation.service)
     if model and operation.name and error.args[:1] and error.args[0] in operation.labels.values():
         for shape in model.operation_model(operation.name).error_shapes:

@@ -1,6 +1,6 @@
-"""Fixtures for pytest, there wherever this package is installed.
+"""pytest fixtures, available wherever this package is installed.
 
-    cloudfront_emulator    an emulator, empty for each test, whose clock stands still unless stepped
+    cloudfront_emulator    an emulator, empty for each test; its clock only advances when it is stepped
     tenant_distribution    a multi-tenant distribution in it, for tenants below example.com
 
     def test_a_tenant(cloudfront_emulator, tenant_distribution):
@@ -9,7 +9,8 @@
             DistributionId=tenant_distribution.id, Name="acme", Domains=[{"Domain": "acme.example.com"}]
         )
 
-One server serves all tests of a process. Where no test asks for it none is started, and moto not imported.
+One server serves all tests of a process. If no test requests it, no server is started and moto is not
+imported.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ class TenantDistribution:
     arn: str
     certificate_arn: str
     certificate_domains: tuple[str, ...]
-    """What its tenants may have for domains: `*.example.com` and `example.com`."""
+    """Allowed domains of its tenants: `*.example.com` and `example.com`."""
     parameters: tuple[str, ...]
-    """What its tenants may give: `tenantName`."""
+    """Parameters of its tenants: `tenantName`."""
     connection_group_id: str
     """The account's default connection group."""
     routing_endpoint: str
-    """What the DNS of its tenants points to."""
+    """The name to which the DNS of its tenants must point."""
 
 
 @pytest.fixture(scope="session")
@@ -53,7 +54,8 @@ def _cloudfront_emulator() -> Iterator[EmulatorAdmin]:
 
 @pytest.fixture
 def cloudfront_emulator(_cloudfront_emulator: EmulatorAdmin) -> Iterator[EmulatorAdmin]:
-    """CloudFront, ACM, Route 53 and STS at `endpoint`, empty when a test begins; no held call outlives it."""
+    """CloudFront, ACM, Route 53 and STS at `endpoint`, empty at the start of a test. Held calls end with
+    it."""
     _cloudfront_emulator.reset()
     yield _cloudfront_emulator
     _cloudfront_emulator.clear_faults(drop=True)

@@ -1,4 +1,4 @@
-"""The HTTP server: one thread for each connection, kept alive, on loopback unless told otherwise."""
+"""The HTTP server: one thread per connection, keep-alive, by default on loopback."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from edgetenants_emulator.state.world import World
 __all__ = ["DnsPortError", "EmulatorServer"]
 
 _LONGEST_LINE = 65_536
-"""Bytes of the request line; of a header, by Python's own limit."""
+"""Maximum bytes of the request line. Python limits headers."""
 _ADMIN_BYTES = 268_435_456
-"""Bytes of a body for the admin API: a saved state is large, and nobody else's."""
+"""Maximum bytes of a body for the admin API. A saved state is large."""
 _LINGER_SECONDS, _LINGER_BYTES = 2.0, 67_108_864
-"""How long, and how much, is read on after a refusal."""
+"""How long, and how many bytes, the server keeps reading after a refusal."""
 
 
 class DnsPortError(OSError):
@@ -42,13 +42,13 @@ class DnsPortError(OSError):
 
 
 class EmulatorServer:
-    """An emulator with its own state, listening from the moment it is made.
+    """An emulator with its own state. It listens as soon as it is created.
 
         with EmulatorServer() as emulator:
             boto3.client("cloudfront", endpoint_url=emulator.url, ...)
 
-    moto's part of the state (ACM, STS, Route 53) is the process's, as moto has it. With a `dns_port` (0 for a
-    free one) a DNS server answers for the zones at `dns.address`.
+    moto's part of the state (ACM, STS, Route 53) is shared by the process. With a `dns_port` (0 selects a
+    free one), a DNS server serves the zones at `dns.address`.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class EmulatorServer:
 
     @property
     def url(self) -> str:
-        """The endpoint for AWS's SDKs; the admin API lies under `/_edgetenants`."""
+        """The endpoint for AWS's SDKs. The admin API is at `/_edgetenants`."""
         host, port = self._server.server_address[:2]
         return f"http://{host!s}:{port}"
 
@@ -78,18 +78,18 @@ class EmulatorServer:
         return EmulatorAdmin(self.url)
 
     def serve(self) -> None:
-        """Answer requests on the calling thread, until it is interrupted."""
+        """Serve requests in the calling thread, until it is interrupted."""
         if self.dns:
             self.dns.start()
-        self._server.serve_forever(poll_interval=0.02)  # how long `stop` waits at most
+        self._server.serve_forever(poll_interval=0.02)  # the maximum time that `stop` waits
 
     def start(self) -> None:
-        """Answer requests on a thread of its own."""
+        """Serve requests in a background thread."""
         self._thread = threading.Thread(target=self.serve, name="emulator", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop listening. Held calls and long polls are abandoned, not awaited."""
+        """Stop listening. Does not wait for held calls and long polls."""
         if self._thread:
             self._server.shutdown()
             self._thread.join()
@@ -127,12 +127,12 @@ class _Server(ThreadingHTTPServer):
         super().__init__(address, _Handler)
 
     def server_bind(self) -> None:
-        """Bind without the look-up of the host's name, which can take seconds."""
+        """Bind without looking up the host name, which can take seconds."""
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = "localhost", self.server_address[1]
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Remember the connection: a stopped server must not go on answering on those kept alive."""
+        """Record the connection, because a stopped server must not serve keep-alive connections."""
         with self._open_lock:
             self._open.add(request)
         super().process_request(request, client_address)
@@ -144,7 +144,7 @@ class _Server(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def server_close(self) -> None:
-        """Stop listening and cut off whoever is connected."""
+        """Stop listening and close all connections."""
         super().server_close()
         with self._open_lock:
             for connection in self._open:
@@ -152,7 +152,7 @@ class _Server(ThreadingHTTPServer):
                     connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of clients that went away; anything else is a bug of ours."""
+        """Ignore clients that disconnected; any other error is a bug of the emulator."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
@@ -165,7 +165,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def setup(self) -> None:
-        """Read and write before deadlines."""
+        """Set up reads and writes with deadlines."""
         super().setup()
         for stream in (self.rfile, self.wfile):
             stream.close()
@@ -174,7 +174,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile = io.BufferedWriter(self._stream)
 
     def handle_one_request(self) -> None:
-        """Read a request and answer it; after one that cannot be read the connection ends."""
+        """Read a request and respond to it. After an unreadable one, the connection is closed."""
         self.close_connection = True
         if not self._begins():
             return
@@ -194,7 +194,7 @@ class _Handler(BaseHTTPRequestHandler):
         return self.server.application.world.settings
 
     def _begins(self) -> bool:
-        """Whether another request comes before the connection has been idle for too long."""
+        """Whether another request arrives before the idle timeout."""
         self._stream.allow(self._settings.connection_idle_seconds)
         try:
             return bool(self._incoming.peek(1))
@@ -202,12 +202,13 @@ class _Handler(BaseHTTPRequestHandler):
             return False
 
     def _request(self) -> Request:
-        """The next request. Raises AwsError for what is none, TimeoutError for one that takes too long."""
+        """Read the next request. Raises AwsError for an invalid one, TimeoutError for one that takes too
+        long."""
         self.raw_requestline = self._incoming.readline(_LONGEST_LINE + 1)
         if len(self.raw_requestline) > _LONGEST_LINE:
             self.send_error(HTTPStatus.REQUEST_URI_TOO_LONG, "the request line is too long")
         if not self.parse_request() or self.request_version == "HTTP/0.9" or self.headers.defects:
-            self.send_error(HTTPStatus.BAD_REQUEST, "its head is none of HTTP/1.1")
+            self.send_error(HTTPStatus.BAD_REQUEST, "its head is not valid HTTP/1.1")
         path, _, query = self.path.partition("?")
         headers = {name.lower(): value for name, value in self.headers.items()}
         self._head = Request(self.command, path, query, headers, b"")
@@ -226,7 +227,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(response)
 
     def _refuse(self, error: AwsError) -> None:
-        """Answer a request that cannot be read, and end the connection: the next one is not to be found."""
+        """Respond to an unreadable request, and close the connection, because the next request cannot be
+        found."""
         self.close_connection, self.request_version = True, self.protocol_version
         head = self._head or Request("", "", "", {}, b"")
         refuse = self.server.admin.refuse if head.path.startswith(PREFIX) else self.server.application.refuse
@@ -234,7 +236,8 @@ class _Handler(BaseHTTPRequestHandler):
         self._linger()
 
     def _linger(self) -> None:
-        """Read on for a moment: a connection closed over unread bytes is reset, and the answer lost."""
+        """Keep reading briefly. Closing a connection with unread bytes resets it, and the response is
+        lost."""
         with suppress(OSError):
             self.connection.shutdown(socket.SHUT_WR)
             self._stream.allow(_LINGER_SECONDS)
@@ -243,20 +246,20 @@ class _Handler(BaseHTTPRequestHandler):
                 left -= len(unread)
 
     def handle_expect_100(self) -> bool:
-        """Not yet: the body may be one that is refused unread."""
+        """Do not continue yet, because the body may be refused without reading it."""
         return True
 
     def _go_on(self) -> None:
-        """Tell a client that waits for it to send its body."""
+        """Tell a client that waits for `100 Continue` to send its body."""
         if self.headers.get("Expect", "").lower() == "100-continue":
             self.send_response_only(HTTPStatus.CONTINUE)
             self.end_headers()
             self.wfile.flush()
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> NoReturn:
-        """What the standard library finds wrong with a head, as an AwsError."""
+        """Raise an AwsError for a head that the standard library refuses."""
         why = message or explain or HTTPStatus(code).phrase
-        # A version of HTTP that is not spoken here is the client's mistake, and no reason to try again.
+        # An unsupported HTTP version is the client's error, and a retry does not help.
         status = code if code < HTTPStatus.INTERNAL_SERVER_ERROR else HTTPStatus.BAD_REQUEST
         text = f"The request cannot be read: {why}."
         raise AwsError(ErrorCode.MALFORMED_HTTP_REQUEST, text, status)
@@ -278,10 +281,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def _drop(self) -> None:
-        """End the connection with a reset: unread by the client is not the same as answered."""
+        """Reset the connection, so that the client cannot mistake it for a complete response."""
         self.close_connection = True
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         os.close(self.connection.detach())
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Nothing on the terminal: the call log has it."""
+        """Log nothing on the terminal; the call log has the requests."""

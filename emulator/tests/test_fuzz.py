@@ -37,8 +37,8 @@ def test_what_is_wrong_is_found(monkeypatch):
     found = {(each.request.operation, each.why.partition(":")[0]) for each in fuzz.run(800).findings}
     assert {
         ("ListConnectionGroups", "500, a failure"),
-        ("GetDistribution", "200, not as the model has it"),
-        ("DeleteDistributionTenant", "404, and yet the state has changed"),
+        ("GetDistribution", "200, does not match the model"),
+        ("DeleteDistributionTenant", "404, but the state has changed"),
     } <= found
 
 
@@ -47,4 +47,4 @@ def test_a_request_without_answer_is_found(monkeypatch):
         raise TimeoutError
 
     monkeypatch.setattr(http.client.HTTPConnection, "getresponse", hangs)
-    assert {each.why for each in fuzz.run(3).findings} == {"no answer: TimeoutError()"}
+    assert {each.why for each in fuzz.run(3).findings} == {"no response: TimeoutError()"}

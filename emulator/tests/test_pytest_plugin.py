@@ -99,9 +99,9 @@ def test_it_is_an_entry_point_and_pytest_is_no_dependency():
 
 
 def test_a_refusal_says_what_and_why(emulator):
-    with pytest.raises(AdminError, match=r"(?s)refuses POST /seed: 400 .*distributions is a list"):
+    with pytest.raises(AdminError, match=r"(?s)refused POST /seed: 400 .*distributions: expected a list"):
         emulator.admin.seed({"distributions": 1})
     url = emulator.url
     emulator.stop()
-    with pytest.raises(AdminError, match=f"does not answer at {url}"):
+    with pytest.raises(AdminError, match=f"does not respond at {url}"):
         emulator.admin.health()

@@ -82,7 +82,7 @@ def test_a_port_in_use_is_said(running, option):
     other = ("--port", "0") if option == "--dns-port" else ()
     said = refused(*other, option, running.url.rpartition(":")[2])
     assert "cannot listen" in said
-    assert f"give another {option}, 0 for a free one" in said
+    assert f"set another {option}, or 0 for any" in said
 
 
 def refused(*arguments, **environment):
@@ -108,23 +108,23 @@ def test_an_unreadable_state_is_said_and_kept(tmp_path, text):
     state = tmp_path / "state"
     state.write_bytes(text)
     said = refused("--port", "0", "--state", str(state))
-    assert "move it away, or give another --state" in said
+    assert "move the file, or set another --state" in said
     assert state.read_bytes() == text
 
 
 def test_a_state_in_no_directory_is_said(tmp_path):
-    assert "make the directory" in refused("--port", "0", "--state", str(tmp_path / "none" / "state"))
+    assert "create the directory" in refused("--port", "0", "--state", str(tmp_path / "none" / "state"))
 
 
 @pytest.mark.parametrize(
     ("arguments", "environment", "said"),
     [
         (["--colour"], {}, "No such option"),
-        (["--rate", "nan"], {}, "--rate is a number"),
-        (["--host", "192.0.2.1"], {}, "give another --host"),
-        ([], {"TAGS_MOVE_ETAG": "perhaps"}, "takes true or false, not 'perhaps'"),
+        (["--rate", "nan"], {}, "--rate: expected a number"),
+        (["--host", "192.0.2.1"], {}, "set another --host"),
+        ([], {"TAGS_MOVE_ETAG": "perhaps"}, "expected true or false, got 'perhaps'"),
         ([], {"TAG_MOVES_ETAG": "true"}, "did you mean"),
-        (["unknowns"], {"PARAMETER_ERROR": "Oops"}, "takes InvalidArgument, "),
+        (["unknowns"], {"PARAMETER_ERROR": "Oops"}, "expected InvalidArgument, "),
     ],
 )
 def test_what_cannot_be_meant_is_said(arguments, environment, said):

@@ -1,1 +1,1 @@
-"""Measurements against named rivals: ratios taken pairwise in one run, never a pass or fail by the clock."""
+"""Benchmarks against named rivals. They report ratios of paired runs and never fail because of timing."""

@@ -1,6 +1,6 @@
-"""`make bench`: every comparison, printed for people and written to `.cache/bench/report.json`.
+"""`make bench`: runs the benchmarks, prints the results, and writes `.cache/bench/report.json`.
 
-Names after the command choose: `python -m tests.bench emulator function cold-start`; without any, all.
+Arguments select benchmarks: `python -m tests.bench emulator function cold-start`. Without arguments, all run.
 
 Report: {"benchmarks": [the fields of pairs.Comparison], "compositions": [of composition.Row], "rotations":
 [of rotation.Turn], "cold_starts": [of cold_start.ColdStart]}.
@@ -27,7 +27,7 @@ def main(names: Sequence[str]) -> None:
     all_ = (*COMPARISONS, COMPOSITION, ROTATION, COLD_START)
     unknown = set(names) - {*all_}
     if unknown:
-        sys.exit(f"no bench is called {', '.join(sorted(unknown))}; there are {', '.join(all_)}")
+        sys.exit(f"unknown benchmark {', '.join(sorted(unknown))}; benchmarks: {', '.join(all_)}")
     chosen = set(names) or {*all_}
     compared = [c for name, measure in COMPARISONS.items() if name in chosen for c in measure()]
     composed = composition.rows() if COMPOSITION in chosen else []
@@ -50,8 +50,8 @@ def main(names: Sequence[str]) -> None:
 
 
 WHERE_THE_TIME_GOES = (
-    "of our call with one tenant and news gRPC and TLS take four tenths (measured with a handler that does "
-    "nothing), our own code a quarter when it runs again at once, and most of the rest is that it does not"
+    "in our call with one tenant and news, gRPC and TLS take 40% of the time (measured with an empty "
+    "handler), our own code takes 25% if it runs again at once, and most of the rest is because it does not"
 )
 
 
@@ -61,29 +61,31 @@ def show_compositions(found: Iterable[composition.Row]) -> None:
         print(f"{r.name}: {r.resources} resources, {r.in_flight} in flight, {r.function}")
         print(f"  p50 {r.p50_ms} ms, p99 {r.p99_ms} ms, {r.calls_per_second}/s, {r.memory_mb} MB{ratio}")
         if r.ours_times_as_fast is not None and r.ours_times_as_fast < 1:
-            print(f"  a loss: {WHERE_THE_TIME_GOES}")
+            print(f"  slower than the rival: {WHERE_THE_TIME_GOES}")
 
 
 def show_rotations(found: Iterable[rotation.Turn]) -> None:
     for t in found:
-        news = f"news in one call of {t.news}"
-        print(f"{t.name}: {t.claims} claims of {t.tenants} tenants in turn, {news}, {t.function}")
+        news = f"news in one of {t.news} calls"
+        print(f"{t.name}: {t.claims} claims with {t.tenants} tenants each in turn, {news}, {t.function}")
         ratio = (
-            f"; ours needs {t.ours_to_this} of that ({t.ratio_min} to {t.ratio_max})"
+            f"; ours takes {t.ours_to_this} of that ({t.ratio_min} to {t.ratio_max})"
             if t.ours_to_this
             else ""
         )
-        print(f"  CPU {t.cpu_ms} ms a call{ratio}")
-        print(f"  memory {t.memory_mb_first} MB after the first time, {t.memory_mb} MB at the end")
+        print(f"  CPU {t.cpu_ms} ms per call{ratio}")
+        print(f"  memory {t.memory_mb_first} MB after the first round, {t.memory_mb} MB at the end")
 
 
 def show_cold_starts(found: Iterable[ColdStart]) -> None:
     for s in found:
         ratio = "" if s.ratio_to_go is None else f", {s.ratio_to_go} times as fast as Go"
         print(f"{s.name}: {s.resources} resources, {s.provider}")
-        ready = "all" if s.ready == s.resources else f"given up: {s.ready}"
+        ready = "all" if s.ready == s.resources else f"timed out: only {s.ready}"
         print(f"  {ready} Ready after {s.seconds} s ({s.reconciles_per_second}/s{ratio})")
-        print(f"  CPU {s.cpu_seconds} s, memory {s.memory_mb} MB, {s.writes_per_resource} writes a resource")
+        print(
+            f"  CPU {s.cpu_seconds} s, memory {s.memory_mb} MB, {s.writes_per_resource} writes per resource"
+        )
 
 
 def show_comparisons(found: Iterable[Comparison]) -> None:
@@ -91,7 +93,7 @@ def show_comparisons(found: Iterable[Comparison]) -> None:
         print(f"{c.name}: {c.operation}")
         print(f"  ours {c.ours_per_second}/s, {c.rival} {c.rival_per_second}/s")
         print(
-            f"  ratio {c.ratio_median} (from {c.ratio_min} to {c.ratio_max}"
+            f"  ratio {c.ratio_median} ({c.ratio_min} to {c.ratio_max}"
             f" in {c.pairs} pairs of {c.operations_per_run})"
         )
 

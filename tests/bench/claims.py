@@ -1,7 +1,7 @@
-"""Requests for thousands of claims, of which no two are alike.
+"""Requests for thousands of claims, all of them different.
 
-Each is put together from serialized parts with words of the same length in the place of what differs: to
-build one from JSON would take longer than to answer it.
+Each request is assembled from serialized parts, in which placeholders are replaced by values of the same
+length. Building it from JSON would take longer than the response.
 """
 
 import random
@@ -28,19 +28,19 @@ PLANS: Mapping[str, Any] = {
 ENDPOINT = "d111111abcdef8.cloudfront.net"
 SERVING, ROLLING_OUT, WAITING = "serving", "rolling out", "waiting for a certificate"
 SELDOM, ALWAYS = 4, 1
-"""With how many visits one has news that an answer may be made from."""
+"""One of how many visits has changed input that affects the response."""
 ORDERS = 4
-"""Orders in which the fields of an object stand."""
+"""How many different orders of an object's fields occur."""
 
 CLAIM, TENANT, DIGEST, VERSION, NEWS = "c#####", "t~~~", "!digest!!!", "@version@@", "%news%%%%%"
-"""What stands in the parts for what differs."""
+"""The placeholders in the serialized parts."""
 
 
 def request(claim: int, size: int, visit: int, news: int = SELDOM) -> bytes:
-    """What core sends for a claim with so many tenants, the so manieth time.
+    """The request that core sends for a claim with `size` tenants on visit number `visit`.
 
-    Since the time before, the composite and one tenant have other versions and the tenant has another ETag;
-    the so manieth time, by `news`, one of its conditions has another message too.
+    Since the previous visit, the composite and one tenant have new versions, and the tenant has a new ETag.
+    On each `news`-th visit, one of its conditions also has a new message.
     """
     order, number, plan = (claim + visit) % ORDERS, f"c{claim:05}", ("standard", "premium")[claim % 2]
     special = {claim % size: (ROLLING_OUT, WAITING)[claim % 10]} if claim % 10 < 2 else {}
@@ -48,7 +48,7 @@ def request(claim: int, size: int, visit: int, news: int = SELDOM) -> bytes:
     for tenant in range(size):
         own = f"t{tenant:03}"
         name = digest(domain(number, own))
-        # The visits with which they came.
+        # The visits on which they changed.
         version = told = visit - (claim + visit - tenant) % size
         while told > 0 and (claim + told) % news:
             told -= size
@@ -93,7 +93,7 @@ def _tenant(state: str, plan: str, order: int) -> bytes:
 
 
 def composite(size: int, state: str, plan: str) -> dict[str, Any]:
-    """The claim, with what core and the function have written into it."""
+    """The claim, with the fields that core and the function have set."""
     tenants = [f"t{number:03}" for number in range(size)]
     return {
         "apiVersion": "platform.edgetenants.io/v1alpha1",
@@ -160,7 +160,7 @@ _RECONCILING = {
 
 
 def tenant(state: str, plan: str) -> dict[str, Any]:
-    """A tenant, with all that the API server, core and the provider put into it."""
+    """A tenant, with the fields that the API server, core and the provider have set."""
     name, own = f"team-{CLAIM}.{CLAIM}-{DIGEST}", domain(CLAIM, TENANT)
     asked = {
         "distributionId": "E1EDGETENANTS",
@@ -216,7 +216,7 @@ def tenant(state: str, plan: str) -> dict[str, Any]:
                 _told("Ready", "False", "CertificatePending", "The certificate is being validated.")
                 if waits
                 else _told("Ready", "True", "Available", ""),
-                _told("Synced", "True", "ReconcileSuccess", f"Looked at for the time no. {NEWS}."),
+                _told("Synced", "True", "ReconcileSuccess", f"Observation number {NEWS}."),
                 _told("Deployed", "False", "Deploying", "CloudFront rolls it out.")
                 if state == ROLLING_OUT
                 else _told("Deployed", "True", "Deployed", ""),

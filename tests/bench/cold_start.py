@@ -1,10 +1,10 @@
-"""From a cold start to so many managed resources reconciled once, by three providers that do nothing outside.
+"""The time from a cold start until all managed resources are reconciled once, for three no-op providers.
 
-Each meets an API server of its own, with all resources there before it starts, on the same machine:
+Each has its own API server on the same machine, and all resources exist before it starts:
 
     edgetenants_runtime     providers/on_runtime.py
     crossplane-runtime      goprovider/, in Go
-    kopf                    providers/on_kopf.py, which promises less (its docstring says what)
+    kopf                    providers/on_kopf.py, which guarantees less (see its docstring)
 """
 
 import json
@@ -33,30 +33,30 @@ NAMESPACE = "bench"
 RESOURCES = int(os.environ.get("BENCH_RESOURCES", "10000"))
 WORKERS = 10
 LONGEST = 600.0
-"""Seconds after which a provider is given up: its row says how many are Ready by then."""
+"""Timeout of a provider in seconds. Its row then says how many resources are Ready."""
 LOOK_EVERY = 5.0
 
 
 @dataclass(frozen=True)
 class ColdStart:
-    """What one provider needed. Memory is the most that was resident; writes are those to the resources."""
+    """The result of one provider. Memory is the peak resident memory; writes are those to the resources."""
 
     name: str
     provider: str
     resources: int
     ready: int
-    """All of them, unless the provider was given up."""
+    """The number of Ready resources: all, unless the provider timed out."""
     seconds: float
     reconciles_per_second: float
     cpu_seconds: float
     memory_mb: float
     writes_per_resource: float
     ratio_to_go: float | None
-    """Go's seconds through this one's: above 1 is faster than Go. None where Go was not measured."""
+    """Go's seconds divided by this provider's: above 1 is faster than Go. None if Go was not measured."""
 
 
 def cold_starts() -> list[ColdStart]:
-    """Measure all three, one after the other; Go is left out where there is none."""
+    """Measure all three, one after the other. The Go provider is skipped if Go is missing."""
     commands: dict[str, Sequence[str | Path]] = {
         "edgetenants_runtime": (sys.executable, PROVIDERS / "on_runtime.py"),
         "kopf 1.45.2": (python_of("kopf"), PROVIDERS / "on_kopf.py"),
@@ -72,7 +72,7 @@ def cold_starts() -> list[ColdStart]:
 
 
 def measure(name: str, command: Sequence[str | Path], go_seconds: float | None) -> ColdStart:
-    """One provider against a fresh API server."""
+    """Measure one provider with a new API server."""
     with control_plane() as world:
         client = KubeClient.from_kubeconfig(world.kubeconfig, field_manager="bench-observer")
         populate(world, client)
@@ -103,7 +103,7 @@ def measure(name: str, command: Sequence[str | Path], go_seconds: float | None) 
 
 @contextmanager
 def control_plane() -> Iterator[World]:
-    """An API server with the kind in it."""
+    """An API server with the benchmark's kind."""
     options = Options(control_plane_only=True)
     world = World.up(name="bench", cache=cache(), progress=lambda _: None, options=options)
     try:
@@ -115,7 +115,7 @@ def control_plane() -> Iterator[World]:
 
 
 def populate(world: World, client: KubeClient, threads: int = 8) -> None:
-    """Create the resources before anybody reconciles them."""
+    """Create the resources before a provider reconciles them."""
     world.kubectl("create", "namespace", NAMESPACE)
     numbers = iter(range(RESOURCES))
     lock = threading.Lock()
@@ -137,12 +137,12 @@ def populate(world: World, client: KubeClient, threads: int = 8) -> None:
 
 
 def wait_ready(client: KubeClient, process: "subprocess.Popen[bytes]", start: float) -> tuple[int, float]:
-    """How many are Ready, and seconds from the start until all are, by a look each LOOK_EVERY seconds."""
+    """How many resources are Ready, and after how many seconds all are. Polls each LOOK_EVERY seconds."""
     ready = 0
     while True:
         if process.poll() is not None:
             raise RuntimeError(f"the provider ended with exit code {process.returncode}; see provider.log")
-        with suppress(KubeError):  # a busy API server answers a list late at times; the next look is soon
+        with suppress(KubeError):  # a busy API server may time out; the next poll follows soon
             ready = count_ready(client)
         seconds = time.monotonic() - start
         if ready == RESOURCES or seconds > LONGEST:
@@ -151,7 +151,7 @@ def wait_ready(client: KubeClient, process: "subprocess.Popen[bytes]", start: fl
 
 
 def count_ready(client: KubeClient) -> int:
-    """How many have Ready True, by a paged list."""
+    """How many resources have Ready True, from a paged list."""
     count, token = 0, ""
     while True:
         page = client.list_page(NOOPS, continue_token=token)
@@ -164,7 +164,7 @@ def count_ready(client: KubeClient) -> int:
 
 
 def used(pid: int) -> tuple[float, float]:
-    """Seconds of CPU and most resident memory, in MB, of a process so far."""
+    """CPU seconds and peak resident memory in MB of a process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     ticks = int(fields[11]) + int(fields[12])
     status = Path(f"/proc/{pid}/status").read_text()

@@ -1,11 +1,11 @@
-"""The function beside the same composition in the SDK's usual style, over one mTLS connection as core has it.
+"""The function against the same composition in the SDK's usual style, over one mTLS connection like core's.
 
 1, 10 and 100 composed resources; 1 and 8 calls in flight. Every composed resource is observed with its
-status. No request is ever sent twice: in each, the composite and one of the resources have versions that were
-not seen before, as it is when core calls because something has changed. The rows "with news" have something
-change that the answer is made from, in the message of a condition; the others what only AWS knows the use of.
+status. No request is sent twice: in each, the composite and one of the resources have new versions, like a
+call of core after a change. In the rows "with news", the message of a condition changes, which affects the
+response; in the others, only fields change that do not affect it.
 
-function-pythonic 0.6 needs Python 3.12; where there is none it is left out, which is said.
+function-pythonic 0.6 requires Python 3.12. If it is missing, the rival is skipped with a message.
 """
 
 import statistics
@@ -32,17 +32,17 @@ from tests.bench.servers import free_port, server
 FUNCTIONS = Path(__file__).resolve().parent / "functions"
 SIZES = (1, 10, 100)
 RUNS = ((1, False), (1, True), (8, False))
-"""Calls in flight, and whether each has news."""
+"""Calls in flight, and whether each request has changed input."""
 ROUNDS = 5
 CALLS = {1: 400, 10: 300, 100: 80}
-"""Calls of one round, by the number of composed resources."""
+"""Calls per round, by the number of composed resources."""
 
 Times = tuple[list[float], float]
 
 
 @dataclass(frozen=True)
 class Row:
-    """One measurement of one function: time of a call, calls a second, most resident memory so far."""
+    """One measurement of one function: time of a call, calls per second, peak resident memory so far."""
 
     name: str
     function: str
@@ -53,12 +53,12 @@ class Row:
     calls_per_second: float
     memory_mb: float
     ours_times_as_fast: float | None
-    """This one's median time through ours, by rounds in turn; None for ours."""
+    """This function's median time divided by ours, in alternating rounds; None for ours."""
 
 
 @dataclass(frozen=True)
 class Function:
-    """A running function, one connection to it, and the input of its step."""
+    """A running function, a connection to it, and the input of its step."""
 
     name: str
     pid: int
@@ -66,7 +66,7 @@ class Function:
     input: Mapping[str, Any]
 
     def times(self, requests: list[bytes], in_flight: int) -> "Times":
-        """Seconds of each call, and of all together."""
+        """The seconds of each call, and of all calls together."""
 
         def one(request: bytes) -> float:
             start = time.perf_counter()
@@ -83,7 +83,7 @@ class Function:
 
 
 def rows() -> list[Row]:
-    """Measure all of them, in turn."""
+    """Measure all functions in alternation."""
     with TemporaryDirectory() as folder, ExitStack() as open_:
         authority = certificates(Path(folder))
         functions = [
@@ -99,7 +99,7 @@ def rows() -> list[Row]:
 
 
 def measure(functions: list[Function], size: int, in_flight: int, *, news: bool) -> list[Row]:
-    """Rounds in turn, after one of each that does not count."""
+    """Measure alternating rounds, after one warm-up round of each function."""
     versions = count(1)
     check(functions, size, next(versions))
     rounds: list[list[Times]] = []
@@ -146,7 +146,7 @@ def row(
 
 
 def check(functions: list[Function], size: int, version: int) -> None:
-    """All must want the same resources, all of them ready."""
+    """Check that all functions return the same resources, all of them ready."""
     answers = [
         fnv1.RunFunctionResponse.FromString(each.call(request(each, size, version))) for each in functions
     ]
@@ -156,12 +156,12 @@ def check(functions: list[Function], size: int, version: int) -> None:
         if len(ready) != size or resources != wanted[0]:
             told = [result.message for result in answer.results]
             raise RuntimeError(
-                f"{one.name} wants something else, or {len(ready)} of {size} are ready: {told}"
+                f"{one.name} returns other resources, or {len(ready)} of {size} are ready: {told}"
             )
 
 
 def request(function: Function, size: int, version: int, *, news: bool = False) -> bytes:
-    """A claim with so many domains, each with a tenant of its own, of which one has just changed."""
+    """A claim with `size` domains and one tenant per domain, of which one has just changed."""
     req = fnv1.RunFunctionRequest()
     req.CopyFrom(_settled(size))
     req.input.update(dict(function.input))
@@ -170,7 +170,7 @@ def request(function: Function, size: int, version: int, *, news: bool = False) 
         resource["metadata"]["resourceVersion"] = str(version)
     changed.resource["status"]["atProvider"]["etag"] = f"E{version}"
     if news:
-        changed.resource["status"]["conditions"][1]["message"] = f"Looked at for the time no. {version}."
+        changed.resource["status"]["conditions"][1]["message"] = f"Observation number {version}."
     return req.SerializeToString()
 
 
@@ -213,7 +213,7 @@ def claim(domains: list[str]) -> dict[str, Any]:
 
 
 def observed(domain: str) -> dict[str, Any]:
-    """A tenant that serves, with all that the API server and the provider put into it."""
+    """A served tenant, with the fields that the API server and the provider have set."""
     name = f"shop.acme-{digest(domain)}"
     told = {"status": "True", "observedGeneration": 1, "lastTransitionTime": "2026-01-01T00:00:00Z"}
     asked = {
@@ -276,7 +276,7 @@ def observed(domain: str) -> dict[str, Any]:
 
 
 def certificates(folder: Path) -> trustme.CA:
-    """tls.crt, tls.key and ca.crt of a server on loopback, as Crossplane mounts them."""
+    """Write tls.crt, tls.key and ca.crt for a server on loopback, as Crossplane mounts them."""
     authority = trustme.CA()
     own = authority.issue_cert("localhost", "127.0.0.1")
     own.private_key_pem.write_to_path(folder / "tls.key")
@@ -287,7 +287,7 @@ def certificates(folder: Path) -> trustme.CA:
 
 @dataclass(frozen=True)
 class Program:
-    """How a function is started, after which its address is put."""
+    """The command line of a function; its address is appended."""
 
     name: str
     command: tuple[str, ...]
@@ -296,24 +296,24 @@ class Program:
 
 
 def ours(folder: Path) -> Program:
-    """The function as it is shipped."""
+    """Our function, as released."""
     command = ("-m", "function.main", "--tls-server-certs-dir", str(folder), "--address")
     return Program("ours", command, sys.executable, PLANS)
 
 
 def dict_style(folder: Path) -> Program:
-    """The same work in the way that the SDK for Python teaches."""
+    """The same composition in the style of the Python SDK's documentation."""
     command = (str(FUNCTIONS / "dict_style.py"), str(folder))
     return Program("dict style", command, sys.executable, PLANS)
 
 
 def programs(folder: Path) -> list[Program]:
-    """Ours first, then the rivals that can run here."""
+    """Our function, followed by the rivals that can run on this machine."""
     tls = ("--tls-certs-dir", str(folder))
     found = [ours(folder), dict_style(folder)]
     newer = find_python("3.12")
     if newer is None:
-        print("left out: function-pythonic 0.6, which needs Python 3.12; `function` measures 0.1.4")
+        print("skipping function-pythonic 0.6: it requires Python 3.12; `function` measures 0.1.4")
         return found
     python = python_of("pythonic06", newer)
     composite = (FUNCTIONS / "pythonic_style.py").read_text()
@@ -328,7 +328,7 @@ def programs(folder: Path) -> list[Program]:
 
 @contextmanager
 def function(authority: trustme.CA, folder: Path, program: Program) -> Iterator[Function]:
-    """A function as a process of its own, and one connection with a client certificate."""
+    """Run a function in its own process, with one connection with a client certificate."""
     port = free_port()
     address = f"127.0.0.1:{port}"
     own = authority.issue_cert("crossplane")
@@ -340,13 +340,13 @@ def function(authority: trustme.CA, folder: Path, program: Program) -> Iterator[
         grpc.secure_channel(address, credentials, options=options) as channel,
     ):
         grpc.channel_ready_future(channel).result(timeout=20)
-        # Serialized once beforehand: what is measured is the function and the wire, not this client.
+        # Requests are serialized in advance, so that only the function and the connection are measured.
         call = channel.unary_unary("/apiextensions.fn.proto.v1.FunctionRunnerService/RunFunction")
         yield Function(program.name, process.pid, call, program.input)
 
 
 def memory(pid: int) -> float:
-    """Most resident memory of a process so far, in MB."""
+    """The peak resident memory of a process so far, in MB."""
     status = Path(f"/proc/{pid}/status").read_text()
     peak = next(line for line in status.splitlines() if line.startswith("VmHWM"))
     return int(peak.split()[1]) / 1024

@@ -1,4 +1,4 @@
-"""The emulator's reads against moto's own server: one distribution tenant here, one distribution there."""
+"""The emulator's reads against moto's server: a distribution tenant here, a distribution there."""
 
 import json
 import urllib.request
@@ -19,7 +19,7 @@ SIGNED = {"Authorization": f"AWS4-HMAC-SHA256 Credential={SCOPE}, SignedHeaders=
 
 
 def comparisons() -> list[Comparison]:
-    """Raw HTTP over one connection, so that what is measured is the server and not boto3."""
+    """Compare raw HTTP over one connection, so that the server is measured and not boto3."""
     ours, theirs = free_port(), free_port()
     with (
         server("-m", "edgetenants_emulator.main", "--port", str(ours), port=ours),
@@ -36,7 +36,7 @@ def comparisons() -> list[Comparison]:
 
 
 def tenant(port: int) -> str:
-    """The id of a new tenant under the emulator's seeded parent."""
+    """The id of a new tenant of the emulator's seeded distribution."""
     seed = urllib.request.Request(
         f"http://127.0.0.1:{port}/_edgetenants/seed",
         data=json.dumps({"distributions": [PARENT]}).encode(),
@@ -51,7 +51,7 @@ def tenant(port: int) -> str:
 
 
 def distribution(port: int) -> str:
-    """The id of a new ordinary distribution in moto."""
+    """The id of a new standard distribution in moto."""
     client = boto3.client("cloudfront", endpoint_url=f"http://127.0.0.1:{port}", **ACCOUNT)
     made = client.create_distribution(
         DistributionConfig={

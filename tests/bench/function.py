@@ -1,8 +1,8 @@
 """The composition function against function-pythonic: the same claim, the same managed resource, one gRPC
 call each.
 
-The rival runs in an environment of its own, because it wants another version of the function SDK. Its
-composite does less than ours: no plans, no validation, no conditions; only the resource.
+The rival has its own environment, because it requires another version of the function SDK. Its composite does
+less than ours: it has no plans, validation or conditions, only the resource.
 """
 
 import textwrap
@@ -51,7 +51,7 @@ PYTHONIC = textwrap.dedent(
 
 
 class Caller:
-    """Calls RunFunction over one insecure loopback channel; every answer must hold the composed resource."""
+    """Calls RunFunction over an insecure loopback channel. Every response must have the composed resource."""
 
     def __init__(self, port: int, step_input: dict[str, Any]) -> None:
         channel = grpc.insecure_channel(f"127.0.0.1:{port}")
@@ -65,11 +65,11 @@ class Caller:
     def __call__(self) -> None:
         answer = self._run(self._request)
         if "tenant" not in answer.desired.resources:
-            raise RuntimeError(f"nothing was composed: {[r.message for r in answer.results]}")
+            raise RuntimeError(f"the function composed nothing: {[r.message for r in answer.results]}")
 
 
 def comparisons() -> list[Comparison]:
-    """One RunFunction after the other over a kept-open channel, as Crossplane core makes them."""
+    """Compare sequential RunFunction calls over an open channel, as Crossplane core makes them."""
     ours, theirs = free_port(), free_port()
     pythonic_python = python_of("pythonic")
     pythonic = {

@@ -1,4 +1,4 @@
-"""Two things measured in turn, A B A B, so that a machine that slows down slows both."""
+"""Measures two operations in alternation, A B A B, so that a slowdown of the machine affects both."""
 
 import statistics
 import time
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Comparison:
-    """What one comparison found. Rates are operations a second; a ratio above 1 means that ours is faster."""
+    """The result of a comparison. Rates are operations per second; with a ratio above 1, ours is faster."""
 
     name: str
     rival: str
@@ -24,7 +24,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Contest:
-    """What is compared: two callables that each do one operation."""
+    """The two callables to compare. Each does one operation."""
 
     name: str
     rival: str
@@ -34,7 +34,7 @@ class Contest:
 
 
 def rate(action: Callable[[], object], count: int) -> float:
-    """Operations a second over `count` calls."""
+    """The operations per second over `count` calls."""
     start = time.perf_counter()
     for _ in range(count):
         action()
@@ -42,7 +42,7 @@ def rate(action: Callable[[], object], count: int) -> float:
 
 
 def compare(contest: Contest, *, pairs: int = 5, count: int = 200) -> Comparison:
-    """Measure `pairs` pairs after one warm-up of each."""
+    """Measure `pairs` pairs, after one warm-up of each callable."""
     rate(contest.ours, count // 10)
     rate(contest.theirs, count // 10)
     runs = [(rate(contest.ours, count), rate(contest.theirs, count)) for _ in range(pairs)]

@@ -1,17 +1,17 @@
-"""The function through thousands of claims in turn, beside the same work in the SDK's dict style and in Go.
+"""The function with thousands of claims in turn, against the same composition in dict style and in Go.
 
-An installation has thousands of claims, and Crossplane asks for each about once a minute: by the time that
-one comes again, whatever remembers the last hundreds has forgotten it. So every claim is asked for once, in
-turn, and then all of them again. No two requests are alike: claims have names, uids, domains and parameters
-of their own, and since the last time the claim and one of its tenants have changed: versions and an ETag, and
-in every fourth request a condition's message. Where all have such news, nothing that is remembered of a claim
-is of use. Of ten claims one rolls out a change, and one waits for a certificate.
+An installation has thousands of claims, and Crossplane calls the function for each about once a minute. By
+then, a cache of some hundred claims no longer contains it. So the benchmark sends a request for every claim
+in turn, and then for all of them again. All requests differ: claims have their own names, uids, domains and
+parameters, and since the previous request the claim and one of its tenants have changed: versions and an
+ETag, and in every fourth request a condition's message. Where every request has such news, cached results
+of a claim are useless. Of ten claims, one rolls out a change and one waits for a certificate.
 
-Before anything is measured, all three must give the same answer: composed resources and which of them are
-ready, the composite's status, conditions and events.
+Before the measurement, all three must return the same response: composed resources and their readiness, the
+composite's status, conditions and events.
 
-What is measured is the CPU time of the process, whatever it waits for, in blocks in turn: ours, Go, dicts.
-The first time through fills what is remembered and does not count.
+The benchmark measures the CPU time of the process, in alternating blocks: ours, Go, dict style. The first
+round fills caches and does not count.
 """
 
 import os
@@ -30,46 +30,47 @@ from tests.bench.composition import Function, Program, certificates, dict_style,
 from tests.bench.environments import go_program
 
 SIZES = (1, 10, 100)
-"""Tenants of each claim."""
+"""Tenants per claim."""
 CLAIMS = int(os.environ.get("BENCH_CLAIMS", "5000"))
 FEWER = {(1, ALWAYS): 5, (10, ALWAYS): 5, (100, SELDOM): 5, (100, ALWAYS): 10}
-"""Through how many the claims are divided: 1,000 of 100 tenants have 100,000, and for news alone it makes no
-difference how many there are."""
+"""Divisors of the number of claims: 1,000 claims of 100 tenants already have 100,000 tenants, and where every
+request has news, the number of claims makes no difference."""
 BLOCKS = 50
 DICT_SAMPLE = {10: 5, 100: 10}
-"""Of how many calls the dict style gets one: it takes many times as long, and remembers nothing."""
+"""The dict style gets one of this many calls, because it is much slower and caches nothing."""
 CHECKED = 20
-"""Claims for which the answers are compared."""
+"""How many claims' responses are compared."""
 
 Spent = tuple[int, float]
-"""Calls, and milliseconds of CPU of each."""
+"""The number of calls, and CPU milliseconds per call."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """What one function needed in one rotation."""
+    """The result of one function in one rotation."""
 
     name: str
     function: str
     tenants: int
     news: int
-    """With how many calls of a claim one has news."""
+    """One of how many calls for a claim has news."""
     claims: int
     calls: int
     cpu_ms: float
-    """Of a call, the median of the blocks."""
+    """CPU time per call, the median of the blocks."""
     ours_to_this: float | None
-    """Our CPU time through this one's, the median of the blocks: below 1 ours needs less. None for ours."""
+    """Our CPU time divided by this function's, the median of the blocks: below 1, ours takes less. None for
+    ours."""
     ratio_min: float | None
     ratio_max: float | None
     memory_mb_first: float
-    """Resident after each claim was asked for once."""
+    """Resident memory after the first round."""
     memory_mb: float
-    """Resident at the end."""
+    """Resident memory at the end."""
 
 
 def turns(sizes: Sequence[int] = SIZES) -> list[Turn]:
-    """Measure all, size by size; each function is one process throughout."""
+    """Measure all sizes. Each function keeps its process."""
     with TemporaryDirectory() as folder, ExitStack() as open_:
         authority = certificates(Path(folder))
         functions = [
@@ -80,7 +81,7 @@ def turns(sizes: Sequence[int] = SIZES) -> list[Turn]:
 
 
 def programs(folder: Path) -> list[Program]:
-    """Ours first, then the function in Go where there is Go, then the dict style."""
+    """Our function, then the one in Go if Go is installed, then the dict style."""
     found = [ours(folder)]
     go = go_program("gofunction", "a function on function-sdk-go")
     if go is not None:
@@ -89,11 +90,11 @@ def programs(folder: Path) -> list[Program]:
 
 
 def rotate(functions: Sequence[Function], size: int, news: int) -> list[Turn]:
-    """All claims twice, of which the second time counts."""
+    """Measure all claims twice; the second round counts."""
     claims = CLAIMS // FEWER.get((size, news), 1)
     for claim in range(CHECKED):
         check(functions, request(claim, size, visit=0))
-    # Neighbours, so that each block has as many calls with news and as many claims of each state.
+    # Adjacent claims, so that each block has the same share of calls with news and of each state.
     blocks = [
         range(claims)[claims * place // BLOCKS : claims * (place + 1) // BLOCKS] for place in range(BLOCKS)
     ]
@@ -108,7 +109,7 @@ def rotate(functions: Sequence[Function], size: int, news: int) -> list[Turn]:
 
 
 def spend(functions: Sequence[Function], requests: Sequence[bytes], size: int) -> list[Spent]:
-    """Ask each function."""
+    """Send the requests to each function."""
     found = []
     for each in functions:
         asked = requests[:: DICT_SAMPLE.get(size, 1)] if each is functions[-1] else requests
@@ -142,15 +143,15 @@ def turn(
 
 
 def check(functions: Sequence[Function], request: bytes) -> None:
-    """All must answer the same."""
+    """Check that all functions return the same response."""
     said = [answer(each, request) for each in functions]
     for each, one in zip(functions, said, strict=True):
         if one != said[0]:
-            raise RuntimeError(f"{each.name} answers\n{one}\nand {functions[0].name}\n{said[0]}")
+            raise RuntimeError(f"{each.name} returns\n{one}\nand {functions[0].name}\n{said[0]}")
 
 
 def answer(function: Function, request: bytes) -> fnv1.RunFunctionResponse:
-    """Without what each SDK has a default of its own for: how long it may be reused, and an empty context."""
+    """The response without the fields for which the SDKs have different defaults: TTL and empty context."""
     found = fnv1.RunFunctionResponse.FromString(function.call(request))
     found.meta.ClearField("ttl")
     found.ClearField("context")
@@ -158,13 +159,13 @@ def answer(function: Function, request: bytes) -> fnv1.RunFunctionResponse:
 
 
 def cpu_seconds(pid: int) -> float:
-    """CPU time of a process so far, of all its threads, user and system: its clock, as
-    clock_getcpuclockid(3) names it."""
+    """The user and system CPU time of all threads of a process so far, from the clock of
+    clock_getcpuclockid(3)."""
     return time.clock_gettime(~pid << 3 | 2)
 
 
 def resident(pid: int) -> float:
-    """Resident memory of a process in MB."""
+    """The resident memory of a process in MB."""
     status = Path(f"/proc/{pid}/status").read_text()
     line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
     return int(line.split()[1]) / 1024

@@ -1,4 +1,4 @@
-"""Emulator and rival as processes of their own on loopback, read over one kept-alive connection each."""
+"""Runs the emulator and its rival in separate processes on loopback, and reads each over one connection."""
 
 import http.client
 import socket
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 
 def free_port() -> int:
-    """A port that was free a moment ago."""
+    """A port that is currently free."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -19,7 +19,7 @@ def free_port() -> int:
 
 @contextmanager
 def server(*command: str, port: int, python: str = sys.executable) -> "Iterator[subprocess.Popen[bytes]]":
-    """Run a server until the block ends; raises RuntimeError when it does not listen within 20 s."""
+    """Run a server until the block ends. Raises RuntimeError if it does not listen within 20 s."""
     process = subprocess.Popen([python, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         wait_listening(process, port)
@@ -39,11 +39,11 @@ def wait_listening(process: "subprocess.Popen[bytes]", port: int) -> None:
             time.sleep(0.1)
         else:
             return
-    raise RuntimeError(f"nothing listens on port {port}")
+    raise RuntimeError(f"the server does not listen on port {port}")
 
 
 class Reader:
-    """GETs one path over and over; every answer must be a 200."""
+    """Repeats a GET of one path. Every response must be a 200."""
 
     def __init__(self, port: int, path: str, headers: dict[str, str]) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port)
@@ -54,4 +54,4 @@ class Reader:
         answer = self._connection.getresponse()
         answer.read()
         if answer.status != 200:
-            raise RuntimeError(f"GET {self._path} answered {answer.status}")
+            raise RuntimeError(f"GET {self._path} returned {answer.status}")

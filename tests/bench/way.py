@@ -1,11 +1,11 @@
-"""How long the way is from a look at what is not there to CreateDistributionTenant, in files and calls.
+"""The code path from observing a missing tenant to CreateDistributionTenant, in files and calls.
 
     python -m tests.bench.way
 
-Traces the creation of one tenant against CloudFront in memory, from `TenantClient.observe` to the call that
-creates, and prints what a reader of that way passes: the files of `provider/`, how many functions are called
-and return, how deep, and how often the files of `clients/` are entered. Comprehensions and lambdas do not
-count, nor does what is not of the provider. Each run prints the same figures; docs/decisions/0028 keeps them.
+Traces the creation of one tenant against CloudFront in memory, from `TenantClient.observe` to the create
+call, and prints the files of `provider/` on this path, the number of calls and returns, their depth, and how
+often the files of `clients/` are entered. Comprehensions, lambdas and code outside the provider do not
+count. Each run prints the same figures; docs/decisions/0028 records them.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ CLIENTS = "cloudfront/clients/"
 
 @dataclass
 class Way:
-    """What is passed until the goal is reached."""
+    """The calls until the goal is reached."""
 
     goal: str
-    """The function that ends the way; it is not of the provider."""
+    """The function at the end of the path. It is outside the provider."""
     entered: Counter[str] = field(default_factory=Counter)
-    """Calls of functions of each file."""
+    """Calls of each file's functions."""
     from_another: Counter[str] = field(default_factory=Counter)
-    """Those of them that come from another file."""
+    """Calls of each file's functions from another file."""
     returns: int = 0
     returns_to_another: int = 0
-    """Those of them that lead back to another file."""
+    """Returns to another file."""
     deepest: int = 0
     reached: bool = False
     _stack: list[str | None] = field(default_factory=list)
-    """The file of each call; None where that is not of the provider."""
+    """The file of each active call; None for code outside the provider."""
 
     def event(self, frame: FrameType, what: str, _argument: object) -> None:
-        """For sys.setprofile."""
+        """The callback for sys.setprofile."""
         if self.reached or what not in ("call", "return"):
             return
         file = file_of(frame)
@@ -72,7 +72,7 @@ class Way:
 
 
 def file_of(frame: FrameType) -> str | None:
-    """The file of a function of the provider, below provider/; None for everything else."""
+    """The path below provider/ of a function's file; None for other code."""
     path = Path(frame.f_code.co_filename)
     if frame.f_code.co_name.startswith("<") or not path.is_relative_to(PROVIDER):
         return None
@@ -80,7 +80,7 @@ def file_of(frame: FrameType) -> str | None:
 
 
 def to_creation() -> Way:
-    """The way to the creation of one tenant that is asked for and not there."""
+    """Trace the creation of one desired tenant that does not exist."""
     world, way = World(cloudfront=FakeCloudFront()), Way("create_tenant")
     client, mr = world.client, world.mr
     before = sys.getprofile()
@@ -90,12 +90,12 @@ def to_creation() -> Way:
     finally:
         sys.setprofile(before)
     if not way.reached:
-        raise AssertionError("nothing was created")
+        raise AssertionError("the provider created no tenant")
     return way
 
 
 def main() -> None:
-    """Print the way."""
+    """Print the figures."""
     way = to_creation()
     print(f"{len(way.entered)} files, {way.entered.total()} calls, {way.deepest} deep")
     print(f"{way.returns} returns, {way.returns_to_another} of them to another file")

@@ -1,7 +1,7 @@
-"""JSON in protobuf's wire format, with the fields of each object in whatever order they have in Python.
+"""JSON in protobuf's wire format, with the fields of each object in the order of the Python dict.
 
-Go writes maps in another order each time, so a request of Crossplane's never has the same bytes twice,
-whatever stands in it; protobuf for Python has an order of its own.
+Go serializes maps in random order, so Crossplane never sends the same bytes twice, even for equal requests.
+protobuf for Python has a fixed order.
 """
 
 import random
@@ -16,7 +16,7 @@ _COMPOSITE, _RESOURCES = 1, 2
 
 
 def shuffled(json: Any, order: random.Random) -> Any:
-    """The same with the fields of all objects in another order."""
+    """The same JSON with the fields of all objects in another order."""
     if isinstance(json, Mapping):
         keys = order.sample(sorted(json), len(json))
         return {key: shuffled(json[key], order) for key in keys}
@@ -24,7 +24,7 @@ def shuffled(json: Any, order: random.Random) -> Any:
 
 
 def request(composite: bytes, resources: Mapping[str, bytes], input_: bytes) -> bytes:
-    """A RunFunctionRequest; the objects are Structs."""
+    """A RunFunctionRequest. The objects are serialized Structs."""
     observed = sized(_COMPOSITE, sized(_FIRST, composite)) + b"".join(
         sized(_RESOURCES, sized(_KEY, name.encode()) + sized(_VALUE, sized(_FIRST, each)))
         for name, each in resources.items()

@@ -160,7 +160,7 @@ def test_another_cluster_is_noticed(aws, plan, cluster):
     World(managed(), aws).settle()
     cluster.objects = [of_sales("unrelated", uid="unrelated", **{"crossplane.io/external-name": "sales.x"})]
     row = plan(managed(), cluster.kubeconfig)
-    assert "it may be another cluster" in row["unseen"]
+    assert "it may be the wrong cluster" in row["unseen"]
 
 
 def test_a_cluster_that_does_not_answer_is_asked_for_one_kind(aws, plan, cluster):
@@ -226,4 +226,4 @@ def test_people_read_what_was_not_seen(aws, tmp_path):
         input=yaml.safe_dump(bare(managed())),
         env={"KUBECONFIG": "/no/such/file"},
     )
-    assert "not seen, and taken for absent: kubeconfig /no/such/file: " in result.stdout
+    assert "not read, treated as absent: kubeconfig /no/such/file: " in result.stdout

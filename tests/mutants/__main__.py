@@ -1,4 +1,4 @@
-"""Tries every mutation: each must be noticed by its tests, the unchanged package must pass them.
+"""Tries every mutation: its tests must catch it, and the unchanged package must pass them.
 
     python -m tests.mutants [--only WORDS] [--record] [TARGET ...]
 
@@ -35,7 +35,7 @@ _UNCHANGED_SECONDS, _MUTATED_SECONDS = 120.0, 20.0
 
 
 def main() -> int:
-    """Return 1 where a mutation survives, a snippet is stale, or the unchanged package fails."""
+    """Return 1 if a mutation survives, a snippet is stale, or the unchanged package fails."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--only", default="", help="mutations whose name has these words")
     parser.add_argument("--record", action="store_true", help="write which test notices each")
@@ -60,20 +60,20 @@ def tried(name: str, only: str, *, record: bool) -> int:
     print()
     for fault in faults:
         print(f"  {fault}")
-    verdict = f"{len(faults)} faults" if faults else "all noticed"
+    verdict = f"{len(faults)} faults" if faults else "all caught"
     seconds = f"{monotonic() - began:.0f} s"
     print(f"{target.package}: {len(mutations)} mutations in {seconds}: {verdict}", flush=True)
     return 1 if faults else 0
 
 
 def stale(target: Target) -> list[str]:
-    """Mutations whose snippet does not stand in its file exactly once."""
+    """Mutations whose snippet does not occur exactly once in its file."""
     found = []
     for mutation in target.mutations:
         path = ROOT / target.root / target.package / mutation.file
         times = path.read_text().count(mutation.old) if path.exists() else 0
         if times != 1:
-            found.append(f"stale: {mutation.name}: its snippet stands {times} times in {mutation.file}")
+            found.append(f"stale: {mutation.name}: its snippet occurs {times} times in {mutation.file}")
     return found
 
 

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Mutation:
-    """A change that breaks something, and the tests that must notice."""
+    """A change that breaks the code, and the tests that must catch it."""
 
     name: str
-    """What is broken, in words."""
+    """A description of the defect."""
     file: str
-    """Below the package."""
+    """The file, relative to the package."""
     old: str
-    """Stands in the file exactly once; so the table cannot rot."""
+    """The snippet to replace. It must occur exactly once in the file, so that the table stays up to date."""
     new: str
     why: str
-    """What it would do to users."""
+    """The effect on users."""
     tests: tuple[str, ...]
-    """Files of tests, or `file.py::test`; the quickest that notices goes first."""
+    """Test files, or `file.py::test`; put the fastest one that catches the mutation first."""

@@ -1,7 +1,7 @@
-"""One run of tests over a copy of a package, in a process that has imported what they need beside it.
+"""Runs tests against a copy of a package, in a process that has already imported the other modules.
 
-Python and the libraries take longer to start than most of these tests to run, so each run is forked from a
-server that has imported them (multiprocessing's forkserver).
+Starting Python and importing the libraries takes longer than most of these tests, so each run is forked from
+a server that has imported them (multiprocessing's forkserver).
 """
 
 import multiprocessing
@@ -36,8 +36,8 @@ _forked = multiprocessing.get_context("forkserver")
 
 
 def preload(ours: Sequence[str]) -> None:
-    """Have the server import these modules of ours, too: of other packages than the one that is copied. To be
-    called before the first run; the server imports once."""
+    """Let the server also import these modules of ours, from packages other than the copied one. Call it
+    before the first run; the server imports only once."""
     _forked.set_forkserver_preload([*_LIBRARIES, *ours])
 
 
@@ -51,7 +51,7 @@ def passes(
     """Run the tests with the packages in `folder` before all others: "" when all pass, else what pytest says.
 
     Args:
-        folder: holds copies of packages.
+        folder: contains copies of packages.
         settings: the pyproject.toml with pytest's settings.
         tests: files, or tests in them.
         seconds: of one test, after which it has failed.
@@ -87,7 +87,7 @@ def _run(folder: Path, told: Path, arguments: list[str], keep_bytecode: bool) ->
     with told.open("wb") as out:
         os.dup2(out.fileno(), 1)
         os.dup2(out.fileno(), 2)
-    # Plugins cost more than the tests.
+    # Plugins take longer than the tests.
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     os.environ["PYTHONPATH"] = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -96,7 +96,7 @@ def _run(folder: Path, told: Path, arguments: list[str], keep_bytecode: bool) ->
     sys.path.insert(0, str(folder))
     copied = [each.name for each in folder.iterdir() if each.is_dir()]
     if known := [name for name in copied if name in sys.modules]:
-        raise RuntimeError(f"imported before its copy could be: {', '.join(known)}")
+        raise RuntimeError(f"imported before the copy: {', '.join(known)}")
     import pytest  # noqa: PLC0415 - in the server already
 
     sys.exit(pytest.main(arguments))

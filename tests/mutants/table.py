@@ -1,4 +1,4 @@
-"""What a mutation is, and the tables by distribution. A new package's table is imported here."""
+"""The tables of mutations by distribution. Import a new package's table here."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,16 +32,16 @@ from tests.mutants.runtime_leftovers import RUNTIME_LEFTOVERS
 
 @dataclass(frozen=True)
 class Target:
-    """A package whose mutations are tried."""
+    """A package with mutations."""
 
     root: str
-    """The folder that holds the package and goes on the path."""
+    """The folder that contains the package and is added to the path."""
     package: str
     tests: str
-    """Folder of its tests, which a mutation names its own below."""
+    """The folder of its tests. The tests of a mutation are relative to it."""
     mutations: tuple[Mutation, ...]
     beside: tuple[str, ...] = ()
-    """Modules that its tests import and that import nothing of it."""
+    """Modules that its tests import and that do not import the package."""
 
 
 _APIS = ("apis.kinds", "apis.tenantclaim", "apis.distributiontenant", "apis.connectiongroup")

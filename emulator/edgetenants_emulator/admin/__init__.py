@@ -1,4 +1,4 @@
 """The admin API under `/_edgetenants/`: its endpoints, its client, seeds, the reset, snapshots of the state.
 
-What AWS has too is not here.
+It contains no AWS APIs.
 """

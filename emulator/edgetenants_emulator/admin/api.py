@@ -1,22 +1,22 @@
-"""The admin API under `/_edgetenants`: for tests and for people, not a part of AWS.
+"""The admin API under `/_edgetenants`, for tests and for people. It is not part of AWS.
 
-GET    health                              is it there
+GET    health                              whether the emulator responds
 GET    clock?since=&timeout=               the virtual clock, as a long poll
 POST   clock                               {"step": 60} or {"rate": 10}
-POST   reset                               everything away, as at the start
+POST   reset                               delete everything, as after the start
 POST   seed                                distributions with fixed ids
 GET    state                               every resource of every account
 GET    distribution-tenants/{id-or-name}   one tenant
-PATCH  distribution-tenants/{id-or-name}   edit it behind its owner's back
-DELETE distribution-tenants/{id-or-name}   take it away behind its owner's back
+PATCH  distribution-tenants/{id-or-name}   edit it out of band
+DELETE distribution-tenants/{id-or-name}   delete it out of band
 GET    managed-certificates/{id-or-name}   a tenant's managed certificate
 PATCH  managed-certificates/{id-or-name}   {"served": true} or {"status": "revoked", "reason": "…"}
-GET    calls                               what was asked; see admin.calls
-POST   faults                              disturb a call;  GET  lists;  DELETE  removes all
-GET    faults/{id}?wait=                   how far it is;   DELETE faults/{id}?drop=true  lets go
+GET    calls                               the call log; see admin.calls
+POST   faults                              inject a fault;  GET  lists;  DELETE  removes all
+GET    faults/{id}?wait=                   the fault's state;  DELETE faults/{id}?drop=true  removes it
 GET    settings                            durations, quotas, page sizes;  PATCH  changes some
-GET    snapshot                            the whole state, to be loaded again;  PUT  loads it
-GET    unknowns                            what AWS does not say, and what switches it here
+GET    snapshot                            the complete state;  PUT  loads it
+GET    unknowns                            behaviour that AWS does not document, and its settings
 GET    distributions/{id}                  see admin.distributions
 GET    dns, records                        see admin.dns
 GET    limits                              see admin.limits
@@ -68,14 +68,14 @@ class Admin:
         self._settings, self._rate = self._world.settings, self._world.clock.reading().rate
 
     def handle(self, request: Request) -> Response:
-        """The answer to an admin request: JSON, but for calls as text."""
+        """The response to an admin request: JSON, or text for the call log with format=text."""
         name, _, rest = request.path.removeprefix(PREFIX).strip("/").partition("/")
         endpoint = _ENDPOINTS.get((request.method, name, bool(rest)))
         if endpoint is None:
             return _refused(
                 404,
                 "NotFound",
-                f"there is no {request.method} {request.path}; GET {PREFIX} lists what there is",
+                f"{request.method} {request.path} not found; GET {PREFIX} lists the endpoints",
             )
         try:
             found = endpoint(self, request, unquote(rest))
@@ -83,26 +83,26 @@ class Admin:
         except AwsError as error:
             return _refused(error.status, error.code, error.message)
         except KeyError as error:
-            return _refused(404, "NotFound", f"there is no {error.args[0]!r}")
+            return _refused(404, "NotFound", f"{error.args[0]!r} not found")
         except (ValueError, TypeError, AttributeError) as error:
             return _refused(400, "BadRequest", str(error))
 
     def refuse(self, _: Request, error: AwsError) -> Response:
-        """The answer to a request whose body cannot be read."""
+        """The response to a request with an unreadable body."""
         return _refused(error.status, error.code, error.message)
 
     def health(self, _: Request, __: str) -> Any:
-        """Answers as soon as the server does."""
+        """Respond as soon as the server runs."""
         return {"ok": True}
 
     def index(self, _: Request, __: str) -> Any:
-        """What there is."""
+        """The list of endpoints."""
         return {
             "requests": [f"{method} {PREFIX}{name}{'/…' * rest}" for method, name, rest in _ENDPOINTS if name]
         }
 
     def clock(self, request: Request, _: str) -> Any:
-        """The clock when its version is not `since`, or after `timeout` real seconds."""
+        """The clock, once its version differs from `since`, or after `timeout` real seconds."""
         since = int(_number(request, "since")) if request.query.get("since") else None
         timeout = min(_number(request, "timeout"), _LONGEST_WAIT)
         return asdict(self._world.clock.wait_change(since, timeout))
@@ -112,9 +112,7 @@ class Admin:
         wanted = request.json()
         fits = isinstance(wanted, dict) and wanted and not set(wanted) - {"step", "rate"}
         if not fits or any(type(value) not in (int, float) for value in wanted.values()):
-            raise ValueError(
-                'the clock takes {"step": seconds} or {"rate": virtual seconds for each real one}'
-            )
+            raise ValueError('clock: expected {"step": seconds} or {"rate": virtual seconds per real second}')
         if "rate" in wanted:
             self._world.clock.set_rate(float(wanted["rate"]))
         if "step" in wanted:
@@ -122,16 +120,16 @@ class Admin:
         return asdict(self._world.clock.reading())
 
     def seed(self, request: Request, _: str) -> Any:
-        """Make distributions with fixed ids."""
+        """Create distributions with fixed ids."""
         return seed.seed(self._world, request.json())
 
     def reset(self, _: Request, __: str) -> Any:
-        """Take everything away."""
+        """Delete everything."""
         fresh_start.start_afresh(self.application, self._settings, self._rate)
         return {"ok": True}
 
     def state(self, _: Request, __: str) -> Any:
-        """Every resource of every account, by AWS's names."""
+        """Every resource of every account, with AWS's field names."""
         world = self._world
         with world.lock:
             managed_certificates.advance(world)
@@ -167,7 +165,7 @@ class Admin:
             return self._tenant(tenant)
 
     def remove_tenant(self, _: Request, id_or_name: str) -> Any:
-        """Take a tenant away at once, enabled or not."""
+        """Delete a tenant immediately, even if it is enabled."""
         with self._world.lock:
             tenant = self._find(id_or_name)
             tenants.remove(self._world, tenant)
@@ -180,11 +178,11 @@ class Admin:
             return _certificate(self._managed(id_or_name))
 
     def change_certificate(self, request: Request, id_or_name: str) -> Any:
-        """Say that its tokens are served, of all domains or of some, or give it a status."""
+        """Mark the tokens of all or some domains as served, or set the status."""
         wanted = request.json()
         unknown = set(wanted) - {"served", "status", "reason"}
         if unknown or not wanted:
-            raise ValueError('a certificate takes {"served": true or domains} or {"status", "reason"}')
+            raise ValueError('certificate: expected {"served": true or domains} or {"status", "reason"}')
         with self._world.lock:
             managed_certificates.advance(self._world)
             certificate = self._managed(id_or_name)
@@ -205,16 +203,16 @@ class Admin:
         return {"faults": [fault.as_json() for fault in self._faults.listed()]}
 
     def fault(self, request: Request, fault_id: str) -> Any:
-        """One fault, after up to `wait` real seconds for it to be held or done."""
+        """One fault, once it is held or done, or after `wait` real seconds."""
         wait = min(_number(request, "wait"), _LONGEST_WAIT)
         return self._faults.find(fault_id, wait).as_json()
 
     def remove_fault(self, request: Request, fault_id: str) -> Any:
-        """Let go what it holds."""
+        """Remove the fault and release the call that it holds."""
         return self._faults.remove(fault_id, drop=_flag(request, "drop")).as_json()
 
     def remove_faults(self, request: Request, _: str) -> Any:
-        """Let go all."""
+        """Remove all faults and release the calls that they hold."""
         self._faults.remove_all(drop=_flag(request, "drop"))
         return {"faults": []}
 
@@ -223,23 +221,23 @@ class Admin:
         return self._world.settings.as_json()
 
     def snapshot(self, _: Request, __: str) -> Any:
-        """The whole state, to be loaded again."""
+        """The complete state, for `load_snapshot`."""
         with self._world.lock:
             managed_certificates.advance(self._world)
         return snapshot.save(self._world)
 
     def load_snapshot(self, request: Request, _: str) -> Any:
-        """Replace the state by a saved one."""
+        """Replace the state with a saved one."""
         snapshot.load(self._world, request.json())
         self.application.accounts.forget()
         return {"ok": True}
 
     def unknowns(self, _: Request, __: str) -> Any:
-        """What AWS does not say, with the settings that switch it."""
+        """Behaviour that AWS does not document, with the settings that change it."""
         return {"unknowns": catalog.as_json(self._world.settings)}
 
     def change_settings(self, request: Request, _: str) -> Any:
-        """Change some settings; what exists keeps the times it has."""
+        """Change some settings. Existing resources keep their times."""
         with self._world.lock:
             self._world.settings = self._world.settings.changed(request.json())
             return self._world.settings.as_json()
@@ -319,7 +317,7 @@ def _served(wanted: Any, certificate: ManagedCertificate) -> set[str]:
         return set(certificate.tokens) if wanted else set()
     unknown = set(wanted) - set(certificate.tokens)
     if unknown:
-        raise ValueError(f"the certificate has no {', '.join(sorted(unknown))}")
+        raise ValueError(f"the certificate does not have the domains {', '.join(sorted(unknown))}")
     return set(wanted)
 
 
@@ -328,7 +326,7 @@ def _number(request: Request, name: str) -> float:
     with suppress(ValueError):
         if 0 <= (number := float(text)) < float("inf"):
             return number
-    raise ValueError(f"{name} in the query is a number from 0 up, not {text[:80]!r}")
+    raise ValueError(f"query parameter {name}: expected a number of at least 0, got {text[:80]!r}")
 
 
 def _flag(request: Request, name: str) -> bool:

@@ -1,7 +1,7 @@
 """The call log in the admin API.
 
-GET    calls?since=&operation=&service=&account=&code=&format=text    what was asked; as text a line each
-DELETE calls                                                          forget it
+GET    calls?since=&operation=&service=&account=&code=&format=text    the log; as text, one line per call
+DELETE calls                                                          clear the log
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ _KNOWN = frozenset({"since", "format", *_FILTERS})
 
 
 def calls(application: Application, request: Request) -> dict[str, Any] | Response:
-    """The log, or a part of it. Raises ValueError for a query that is not understood."""
+    """The log, or a part of it. Raises ValueError for an invalid query."""
     query = request.query
     unknown = sorted(set(query) - _KNOWN)
     if unknown:
-        raise ValueError(f"calls take no {', '.join(unknown)}; known: {', '.join(sorted(_KNOWN))}")
+        raise ValueError(f"unknown query parameter {', '.join(unknown)}; known: {', '.join(sorted(_KNOWN))}")
     since, form = query.get("since") or "0", query.get("format", "json")
     if not since.isdecimal():
-        raise ValueError(f"since is the number of a call, not {since!r}")
+        raise ValueError(f"since: expected the number of a call, got {since!r}")
     if form not in ("json", "text"):
-        raise ValueError(f"format is json or text, not {form!r}")
+        raise ValueError(f"format: expected json or text, got {form!r}")
     wanted = {name: query[name] for name in _FILTERS if name in query}
     report = application.calls.report(int(since), wanted)
     if form == "json":
@@ -37,6 +37,6 @@ def calls(application: Application, request: Request) -> dict[str, Any] | Respon
 
 
 def reset_calls(application: Application, _: Request) -> dict[str, Any]:
-    """Forget the log."""
+    """Clear the log."""
     application.calls.reset()
     return {"total": 0}

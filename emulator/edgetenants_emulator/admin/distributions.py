@@ -1,7 +1,7 @@
 """Distributions in the admin API.
 
-GET    distributions/{id}    one, with how long deployments take
-PATCH  distributions/{id}    {"deploySeconds": 600, "tenantDeploySeconds": 5}; null goes back to the settings
+GET    distributions/{id}    a distribution, with its deployment durations
+PATCH  distributions/{id}    {"deploySeconds": 600, "tenantDeploySeconds": 5}; null restores the setting
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ _SECONDS = {"deploySeconds": "deploy_seconds", "tenantDeploySeconds": "tenant_de
 
 
 def distribution(application: Application, _: Request, distribution_id: str) -> dict[str, Any]:
-    """One distribution, of whatever account. Raises KeyError for no such id."""
+    """A distribution of any account. Raises KeyError if it does not exist."""
     with application.world.lock:
         return _row(application, _find(application, distribution_id))
 
 
 def change_distribution(application: Application, request: Request, distribution_id: str) -> dict[str, Any]:
-    """Say how long its deployments take from now on, and those of its tenants.
+    """Set the duration of its future deployments, and of those of its tenants.
 
-    Raises KeyError for no such id, ValueError for what is not understood.
+    Raises KeyError if it does not exist, ValueError for an invalid body.
     """
     wanted = request.json()
     if not isinstance(wanted, dict) or not wanted or set(wanted) - set(_SECONDS):
-        raise ValueError('a distribution takes {"deploySeconds", "tenantDeploySeconds"}: seconds, or null')
+        raise ValueError('distribution: expected {"deploySeconds", "tenantDeploySeconds"}: seconds or null')
     for name, seconds in wanted.items():
         if seconds is not None and (type(seconds) not in (int, float) or not 0 <= seconds < float("inf")):
-            raise ValueError(f"{name} takes virtual seconds from 0 up, or null, not {seconds!r}")
+            raise ValueError(f"{name}: expected virtual seconds of at least 0, or null, got {seconds!r}")
     with application.world.lock:
         found = _find(application, distribution_id)
         for name, seconds in wanted.items():

@@ -1,12 +1,12 @@
 """The DNS part of the admin API.
 
-GET    dns?name=&type=      where the DNS server listens, its zones; with a name what it answers, with
+GET    dns?name=&type=      the DNS server's address and zones; with a name, its response, or with
                             view=cloudfront what CloudFront and ACM see
 POST   records              {"name", "type", "values", "ttl", "zone"}: set the records of a name and type;
-                            ALIAS is Route 53's alias, FAIL (no values) makes look-ups fail;
-                            "propagationSeconds": until CloudFront and ACM see them
-GET    records              those that were set
-DELETE records?name=&type=  take them away, all without name and type
+                            ALIAS is Route 53's alias, FAIL (no values) makes lookups fail;
+                            "propagationSeconds": delay until CloudFront and ACM see them
+GET    records              the records that were set
+DELETE records?name=&type=  delete records; without name and type, all of them
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _TYPES = {*wire.TYPES, ALIAS, FAIL}
 
 
 def dns(application: Application, request: Request) -> dict[str, Any]:
-    """Where the server listens and what it knows; the answer to one question when a name is given."""
+    """The DNS server's address and zones, or the response to a query if a name is given."""
     if "name" in request.query:
         view = request.query.get("view", "")
         if view not in _VIEWS:
-            raise ValueError(f"view is cloudfront or left out, not {view!r}")
+            raise ValueError(f"view: expected cloudfront or nothing, got {view!r}")
         resolver = application.resolver
         look = resolver.lookup_late if view else resolver.lookup
         return _answer(look(request.query["name"], request.query.get("type", "A").upper()))
@@ -51,23 +51,23 @@ def records(application: Application, _: Request) -> dict[str, Any]:
 
 
 def add_record(application: Application, request: Request) -> dict[str, Any]:
-    """Set the records of one name and type, instead of those it had.
+    """Replace the records of one name and type.
 
-    Raises ValueError for what is no record, and for a name in a hosted zone of Route 53.
+    Raises ValueError for an invalid record, and for a name in a hosted zone of Route 53.
     """
     wanted = request.json()
     record, zone = _parse(wanted)
     lag = _lag(wanted)
     hosted = application.resolver.hosted_zone_of(record.name)
     if hosted:
-        raise ValueError(f"{record.name} lies in the hosted zone {hosted}: change it through Route 53")
+        raise ValueError(f"{record.name} is in the hosted zone {hosted}; change it through Route 53")
     with _settling(application):
         application.world.book.put(record, zone, application.world.clock.now(), lag)
     return _row(record, zone)
 
 
 def remove_records(application: Application, request: Request) -> dict[str, Any]:
-    """Take records away."""
+    """Delete records."""
     name, kind = normal(request.query.get("name", "")), request.query.get("type", "").upper()
     with _settling(application):
         return {"removed": application.world.book.remove(name, kind, application.world.clock.now())}
@@ -75,7 +75,7 @@ def remove_records(application: Application, request: Request) -> dict[str, Any]
 
 @contextmanager
 def _settling(application: Application) -> Iterator[None]:
-    """Certificates see the records as they were until now, and then as they are."""
+    """Advance the certificates before and after the block, with the old records and with the new ones."""
     with application.world.lock:
         managed_certificates.advance(application.world)
         yield
@@ -90,15 +90,15 @@ def _parse(wanted: dict[str, Any]) -> tuple[RecordSet, str]:
     missing = sorted(needed - set(wanted))
     if unknown or missing:
         raise ValueError(
-            "a record has name, type, values, and may have ttl, zone, propagationSeconds; "
-            f"not {unknown or missing}"
+            "record: expected name, type, values, and optionally ttl, zone, propagationSeconds; "
+            f"{'unknown' if unknown else 'missing'}: {unknown or missing}"
         )
     name, kind = normal(wanted["name"]), str(wanted["type"]).upper()
     zone = normal(wanted.get("zone") or ".".join(name.split(".")[-2:]))
     if kind not in _TYPES:
-        raise ValueError(f"no records of type {kind} here; known: {', '.join(sorted(_TYPES))}")
+        raise ValueError(f"unsupported record type {kind}; supported: {', '.join(sorted(_TYPES))}")
     if not f".{name}".endswith(f".{zone}"):
-        raise ValueError(f"{name} does not lie in the zone {zone}")
+        raise ValueError(f"{name} is not in the zone {zone}")
     record = RecordSet(name, kind, _values(kind, wanted.get("values", [])), int(wanted.get("ttl", 300)))
     wire.rdata("CNAME", name)
     return record, zone
@@ -109,7 +109,7 @@ def _lag(wanted: dict[str, Any]) -> float | None:
     if seconds is None:
         return None
     if type(seconds) not in (int, float) or not 0 <= seconds < float("inf"):
-        raise ValueError(f"propagationSeconds of a record is a number of virtual seconds, not {seconds!r}")
+        raise ValueError(f"propagationSeconds: expected a number of virtual seconds, got {seconds!r}")
     return float(seconds)
 
 
@@ -117,9 +117,9 @@ def _values(kind: str, values: Any) -> tuple[str, ...]:
     if kind == FAIL and values == []:
         return ()
     if kind == FAIL or not isinstance(values, list) or not values:
-        raise ValueError("values is a list of at least one string; FAIL has none")
+        raise ValueError("values: expected a list of at least one string (none for FAIL)")
     if kind in ("CNAME", ALIAS) and len(values) > 1:
-        raise ValueError(f"values of {kind} is a list of exactly one string")
+        raise ValueError(f"values of {kind}: expected a list of exactly one string")
     for value in map(str, values):
         wire.rdata("CNAME" if kind == ALIAS else kind, value)
     return tuple(map(str, values))

@@ -1,6 +1,6 @@
-"""Back to the start: no resources, records, faults, calls and limits; settings and rate as they were given.
+"""The reset: deletes resources, records, faults, calls and limits, and restores initial settings and rate.
 
-Virtual time goes on, for the clock never runs back; its date is the present again.
+Virtual time continues, because the clock never runs backwards; its date is set to the present.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from edgetenants_emulator.state.world import World
 __all__ = ["start_afresh"]
 
 _KEPT = frozenset({"clock", "lock", "lookup", "dns_generation"})
-"""Of a world: what others hold on to."""
+"""Members of World that other objects refer to."""
 
 
 def start_afresh(application: Application, settings: Settings, rate: float) -> None:
-    """Take everything away, moto's state of this process included. Held calls end unanswered."""
+    """Delete everything, including moto's state in this process. Held calls end without a response."""
     application.faults.remove_all(drop=True)
     world = application.world
     with world.lock:
         fresh = World(world.clock, settings)
-        fresh.book.changes = world.book.changes + 1  # who looks at this number sees that it has moved
+        fresh.book.changes = world.book.changes + 1  # observers of this number must notice a change
         for each in fields(World):
             if each.name not in _KEPT:
                 setattr(world, each.name, getattr(fresh, each.name))

@@ -1,4 +1,4 @@
-"""Ready-made distributions with fixed ids, so that examples and tests can name them."""
+"""Creates distributions with fixed ids, to which examples and tests can refer."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _ORIGIN: dict[str, Any] = {
 
 
 def seed(world: World, wanted: Any) -> dict[str, Any]:
-    """Make the multi-tenant distributions that are not there yet, each with an issued certificate, deployed.
+    """Create the missing multi-tenant distributions, deployed and each with an issued certificate.
 
-    `wanted` is `{"account", "distributions": [{"id", "certificateDomains", "parameters"}]}`; the answer says
-    of each whether it was made now. Raises AwsError InvalidArgument for what is not understood, and then has
-    made nothing.
+    `wanted` is `{"account", "distributions": [{"id", "certificateDomains", "parameters"}]}`. The response
+    says for each whether it was created now. Raises AwsError InvalidArgument for an invalid body, and then
+    creates nothing.
     """
     order = seed_orders.parse(wanted)
     model = handlers.operation_model("CreateDistribution")
@@ -66,7 +66,7 @@ def _distribution(world: World, account: str, wanted: DistributionOrder) -> dict
 
 
 def _config(wanted: DistributionOrder) -> dict[str, Any]:
-    """Without the certificate, which is made for those that are not there yet."""
+    """The configuration without the certificate, which is issued only for new distributions."""
     return {
         "CallerReference": f"seed-{wanted.id}",
         "Comment": "made by the emulator's seed",

@@ -1,4 +1,4 @@
-"""What a seed is ordered to make: read from JSON, with a message that names the wrong member by its path."""
+"""Parses the JSON of a seed. Errors contain the path of the invalid member."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ParameterOrder:
     name: str
     required: bool = False
     default: str = ""
-    """Empty for none."""
+    """The default value; empty for none."""
 
 
 @dataclass(frozen=True)
@@ -37,33 +37,33 @@ class DistributionOrder:
 
     id: str
     certificate_domains: tuple[str, ...] = ()
-    """What its certificate covers; without any it has none."""
+    """The domains of its certificate. If empty, it has no certificate."""
     parameters: tuple[ParameterOrder, ...] = ()
 
 
 @dataclass(frozen=True)
 class SeedOrder:
-    """All that a seed makes."""
+    """The content of a seed."""
 
     account: str
     distributions: tuple[DistributionOrder, ...]
 
 
 def parse(wanted: Any) -> SeedOrder:
-    """The order that a seed's JSON is. Raises AwsError InvalidArgument naming the member that is wrong."""
+    """Parse a seed. Raises AwsError InvalidArgument with the path of the invalid member."""
     members = _object("", wanted, ("account", "distributions"))
     account = _text("account", members.get("account", DEFAULT_ACCOUNT), _ACCOUNT, "twelve digits in a string")
     made = _list("distributions", members.get("distributions", []), _distribution)
     ids = [each.id for each in made]
     if twice := next((each for each in ids if ids.count(each) > 1), None):
-        raise _wrong("distributions", f"has the id {twice} twice")
+        raise _wrong("distributions", f"duplicate id {twice}")
     return SeedOrder(account, made)
 
 
 def _distribution(path: str, wanted: Any) -> DistributionOrder:
     members = _object(path, wanted, ("id", "certificateDomains", "parameters"))
     if "id" not in members:
-        raise _wrong(f"{path}.id", "is missing")
+        raise _wrong(f"{path}.id", "required")
     return DistributionOrder(
         _text(f"{path}.id", members["id"], _ID, "1 to 64 letters, digits, dashes and underscores"),
         _list(f"{path}.certificateDomains", members.get("certificateDomains", []), _domain),
@@ -78,40 +78,40 @@ def _domain(path: str, wanted: Any) -> str:
 def _parameter(path: str, wanted: Any) -> ParameterOrder:
     members = _object(path, wanted, ("name", "required", "default"))
     if "name" not in members:
-        raise _wrong(f"{path}.name", "is missing")
+        raise _wrong(f"{path}.name", "required")
     required, default = members.get("required", False), members.get("default", "")
     if not isinstance(required, bool):
-        raise _wrong(f"{path}.required", f"is true or false, not {required!r}")
+        raise _wrong(f"{path}.required", f"expected true or false, got {required!r}")
     if not isinstance(default, str):
-        raise _wrong(f"{path}.default", f"is a string, not {default!r}")
+        raise _wrong(f"{path}.default", f"expected a string, got {default!r}")
     name = members["name"]
     if not isinstance(name, str):
-        raise _wrong(f"{path}.name", f"is a string, not {name!r}")
+        raise _wrong(f"{path}.name", f"expected a string, got {name!r}")
     return ParameterOrder(name, required, default)
 
 
 def _object(path: str, wanted: Any, known: tuple[str, ...]) -> Mapping[str, Any]:
     if not isinstance(wanted, Mapping):
-        raise _wrong(path, f"is an object of {', '.join(known)}, not {wanted!r}")
+        raise _wrong(path, f"expected an object with {', '.join(known)}, got {wanted!r}")
     for name in wanted:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             meant = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
-            raise _wrong(f"{path}.{name}".lstrip("."), f"is no member of a seed; {meant}")
+            raise _wrong(f"{path}.{name}".lstrip("."), f"unknown member; {meant}")
     return wanted
 
 
 def _list(path: str, wanted: Any, read: Callable[[str, Any], T]) -> tuple[T, ...]:
     if not isinstance(wanted, list):
-        raise _wrong(path, f"is a list, not {wanted!r}")
+        raise _wrong(path, f"expected a list, got {wanted!r}")
     return tuple(read(f"{path}[{number}]", each) for number, each in enumerate(wanted))
 
 
 def _text(path: str, wanted: Any, pattern: re.Pattern[str], meaning: str) -> str:
     if not isinstance(wanted, str) or not pattern.fullmatch(wanted):
-        raise _wrong(path, f"is {meaning}, not {wanted!r}")
+        raise _wrong(path, f"expected {meaning}, got {wanted!r}")
     return wanted
 
 
 def _wrong(path: str, why: str) -> AwsError:
-    return AwsError(ErrorCode.INVALID_ARGUMENT, f"{path or 'A seed'} {why}.")
+    return AwsError(ErrorCode.INVALID_ARGUMENT, f"{path or 'seed'}: {why}.")

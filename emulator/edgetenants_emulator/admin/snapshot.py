@@ -1,7 +1,7 @@
-"""The whole state as JSON, to be loaded into another emulator: resources, certificates, zones, settings.
+"""Saves and loads the complete state as JSON: resources, certificates, zones, settings.
 
-Time goes on from where it was saved. The clock itself never runs back, so virtual times are moved instead;
-what AWS shows as dates stays as it was.
+Time continues from the save. The clock itself never runs backwards, so virtual times are shifted instead.
+Dates that AWS shows do not change.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _FORMAT = 1
 
 
 def save(world: World) -> dict[str, Any]:
-    """The state as it is now."""
+    """The current state."""
     with world.lock:
         now = world.clock.now()
         return {
@@ -62,15 +62,15 @@ def save(world: World) -> dict[str, Any]:
 
 
 def load(world: World, saved: Mapping[str, Any]) -> None:
-    """Replace the state by a saved one; ACM and Route 53 keep what else they have.
+    """Replace the state with a saved one. ACM and Route 53 keep their other content.
 
-    Raises ValueError for another format, KeyError or TypeError for what is no saved state; then nothing of
-    CloudFront's is changed.
+    Raises ValueError for another format, KeyError or TypeError for anything that is not a saved state, and
+    then does not change CloudFront's state.
     """
     if not isinstance(saved, Mapping):
-        raise TypeError("a saved state is an object")
+        raise TypeError("expected an object")
     if saved.get("format") != _FORMAT:
-        raise ValueError(f"a saved state has format {_FORMAT}, not {saved.get('format')!r}")
+        raise ValueError(f"format: expected {_FORMAT}, got {saved.get('format')!r}")
     with world.lock:
         later = world.clock.now() - saved["virtual"]
         settings = Settings().changed(saved["settings"])
@@ -93,7 +93,7 @@ def load(world: World, saved: Mapping[str, Any]) -> None:
         world.tenants, world.anycast_lists = _shelf(tenants), _shelf(lists)
         _hold_domains(world)
         world.past = Past()
-        book.changes += world.book.changes  # who looks at this number sees that it has moved
+        book.changes += world.book.changes  # observers of this number must notice a change
         world.book, world.zone_changes = book, changes
         world.clock.date(saved["unix"])
 

@@ -1,4 +1,4 @@
-"""What a saved state has of the DNS: records set by hand, changes of zones, and what was before both."""
+"""The DNS part of a saved state: records set by hand, zone changes, and the former records of both."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["load_book", "load_changes", "save_book", "save_changes"]
 
 
 def save_book(book: RecordBook) -> dict[str, Any]:
-    """The records set by hand, and those that they replaced a short while ago."""
+    """The records set by hand, and the ones that they replaced recently."""
     return {
         "records": [_entry_row(entry) for entry in book.listed()],
         "formerRecords": [
@@ -33,7 +33,7 @@ def save_book(book: RecordBook) -> dict[str, Any]:
 
 
 def load_book(saved: Mapping[str, Any], later: float) -> RecordBook:
-    """The book of a saved state, all times being so much later."""
+    """The book of a saved state, with all times shifted by `later`."""
     book = RecordBook()
     for row in saved["records"]:
         zone, record = _entry(row)
@@ -46,7 +46,7 @@ def load_book(saved: Mapping[str, Any], later: float) -> RecordBook:
 
 
 def save_changes(book: ChangeBook) -> dict[str, Any]:
-    """All changes of hosted zones, and the record sets that they replaced a short while ago."""
+    """All changes of hosted zones, and the record sets that they replaced recently."""
     return {
         "changes": [asdict(change) for change in book.changes.values()],
         "last": book.last,
@@ -64,7 +64,7 @@ def save_changes(book: ChangeBook) -> dict[str, Any]:
 
 
 def load_changes(saved: Mapping[str, Any], later: float) -> ChangeBook:
-    """The changes of a saved state, all times being so much later."""
+    """The changes of a saved state, with all times shifted by `later`."""
     changes = [Change(**row) for row in saved.get("changes", ())]
     book = ChangeBook(
         {each.id: replace(each, submitted=each.submitted + later) for each in changes},

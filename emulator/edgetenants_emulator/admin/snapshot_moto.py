@@ -1,4 +1,4 @@
-"""moto's part of a saved state: ACM's certificates in us-east-1 and Route 53's hosted zones, of all accounts.
+"""moto's part of a saved state: ACM certificates in us-east-1 and Route 53 zones, of all accounts.
 
 The rest of moto's state (IAM, STS, other services) is not saved.
 """
@@ -20,7 +20,7 @@ __all__ = ["load_certificates", "load_zones", "save_certificates", "save_zones"]
 
 
 def save_certificates() -> list[dict[str, Any]]:
-    """Each certificate with its private key: made up here, worth nothing elsewhere."""
+    """Each certificate with its private key. The emulator generated it, so it is worthless elsewhere."""
     return [
         {
             "account": account,
@@ -41,7 +41,7 @@ def save_certificates() -> list[dict[str, Any]]:
 def load_certificates(
     saved: Iterable[Mapping[str, Any]], managed: Mapping[str, ManagedCertificate], clock: VirtualClock
 ) -> None:
-    """Put certificates back; those that ACM has are replaced."""
+    """Restore certificates, and replace those that ACM already has."""
     for each in saved:
         kind = ManagedBundle if each["arn"] in managed else CertBundle
         there: dict[str, CertBundle] = acm_backends[each["account"]][REGION]._certificates  # noqa: SLF001
@@ -65,12 +65,12 @@ def _parsed(saved: Mapping[str, Any], kind: type[CertBundle]) -> CertBundle:
 
 
 def _again(there: CertBundle | None, saved: Mapping[str, Any], kind: type[CertBundle]) -> CertBundle | None:
-    """The certificate as it was, where ACM has it still: to parse a key is to prove it, for tens of
-    milliseconds each."""
+    """The existing certificate if ACM still has it, because parsing a key also validates it and takes tens of
+    milliseconds."""
     as_saved = (saved["certificate"].encode(), saved["key"].encode())
     if there is None or (there.cert, there.key) != as_saved:
         return None
-    # What was managed by another emulator is not by this one, and the reverse.
+    # Whether CloudFront manages the certificate may differ between the emulators.
     bundle = object.__new__(kind)
     bundle.__dict__.update(there.__dict__)
     bundle.type, bundle.status, bundle.cert_options = saved["type"], saved["status"], dict(saved["options"])
@@ -97,7 +97,7 @@ def save_zones() -> list[dict[str, Any]]:
 
 
 def load_zones(saved: Iterable[Mapping[str, Any]]) -> None:
-    """Put zones back under their ids; those that Route 53 has are replaced."""
+    """Restore zones under their ids, and replace those that Route 53 already has."""
     for each in saved:
         backend = route53_backends[each["account"]]["aws"]
         backend.zones.pop(each["id"], None)

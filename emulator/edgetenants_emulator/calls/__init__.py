@@ -1,4 +1,4 @@
-"""What happens to a call of any service on its way: it is logged, limited in its rate, disturbed by a fault.
+"""What applies to calls of all services: the log, rate limits and faults.
 
-What it does is not here.
+The operations themselves are in other packages.
 """

@@ -1,4 +1,4 @@
-"""What a fault is ordered to do: read from JSON, with a message that names the wrong member."""
+"""Parses the JSON of a fault. Errors name the invalid member."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from edgetenants_emulator.protocol.operations import CLOUDFRONT, service_model
 __all__ = ["Action", "Fault", "State", "When", "parse"]
 
 _SERVICES = (CLOUDFRONT, "acm", "route53", "sts", "iam")
-"""Where an operation is looked for when its service is not said."""
+"""The services that are searched for an operation if its service is not set."""
 _ACCOUNT = re.compile(r"[0-9]{12}")
 _CODES = {500: ErrorCode.INTERNAL_ERROR, 503: ErrorCode.SERVICE_UNAVAILABLE}
 
 
 class When(StrEnum):
-    """On which side of the call's effect a fault strikes."""
+    """Whether a fault applies before or after the call's effect."""
 
     BEFORE = "before"
-    """Nothing has been done yet."""
+    """The call has not been executed yet."""
     AFTER = "after"
-    """The state has changed, the answer is not sent."""
+    """The state has changed, but the response is not sent yet."""
 
 
 class Action(StrEnum):
@@ -35,22 +35,22 @@ class Action(StrEnum):
     HOLD = "hold"
     """It waits until the fault is released."""
     DELAY = "delay"
-    """It waits `seconds` of real time, or `virtualSeconds`."""
+    """It waits for `seconds` of real time, or for `virtualSeconds`."""
     FAIL = "fail"
-    """It is answered with `error`."""
+    """It gets the response `error`."""
     RESET = "reset"
     """Its connection is reset."""
 
 
 class State(StrEnum):
-    """How far a fault has come."""
+    """The state of a fault."""
 
     ARMED = "armed"
-    """It waits for its call."""
+    """It waits for a call."""
     HELD = "held"
-    """A call waits in it."""
+    """It holds a call."""
     DONE = "done"
-    """It has struck for the last time."""
+    """It does not apply to further calls."""
 
 
 _SHORT: dict[str, dict[str, Any]] = {
@@ -60,26 +60,26 @@ _SHORT: dict[str, dict[str, Any]] = {
     "unavailable": {"action": "fail", "error": {"code": "ServiceUnavailable"}},
     "internal-error": {"action": "fail", "error": {"code": "InternalError"}},
 }
-"""Other words for an action: what they stand for, where an order does not say it itself."""
+"""Aliases of actions, with the members that they set unless the order sets them."""
 
 
 @dataclass
 class Fault:
-    """One order to disturb calls."""
+    """One injected fault."""
 
     id: str
     operation: str = ""
-    """Only calls of that operation; empty for any."""
+    """The operation to which it applies; empty for all."""
     service: str = ""
-    """Only calls of that service; empty for any."""
+    """The service to which it applies; empty for all."""
     account: str = ""
-    """Only calls of that account; empty for any."""
+    """The account to which it applies; empty for all."""
     nth: int = 1
-    """The first call that it strikes, counted from 1."""
+    """The first call to which it applies, counted from 1."""
     count: int = 1
-    """How many calls it strikes, from that one on."""
+    """To how many calls it applies, starting with `nth`."""
     every: bool = False
-    """Whether it strikes all of them, from that one on."""
+    """Whether it applies to all calls, starting with `nth`."""
     when: When = When.BEFORE
     action: Action = Action.FAIL
     seconds: float = 0.0
@@ -95,7 +95,7 @@ class Fault:
 
     @property
     def state(self) -> State:
-        """How far it has come."""
+        """The current state."""
         if self.waiting:
             return State.HELD
         done = self.released or (self.struck >= self.count and not self.every)
@@ -110,7 +110,7 @@ class Fault:
         return {**row, "error": self.error} if self.error else row
 
     def concerns(self, operation: str, service: str, account: str) -> bool:
-        """Whether it counts such a call."""
+        """Whether such a call matches."""
         wanted = (self.operation, self.service, self.account)
         fits = all(
             own in ("", given) for own, given in zip(wanted, (operation, service, account), strict=True)
@@ -118,12 +118,12 @@ class Fault:
         return fits and not self.released
 
     def counts(self) -> bool:
-        """Count a call that it concerns; whether that one is struck."""
+        """Count a matching call, and return whether the fault applies to it."""
         self.seen += 1
         return self.seen >= self.nth and (self.every or self.seen < self.nth + self.count)
 
     def aws_error(self) -> AwsError:
-        """What a failed call is answered."""
+        """The error response of a failed call."""
         status = self.error.get("status")
         code = self.error.get("code") or _CODES.get(status or 503, ErrorCode.SERVICE_UNAVAILABLE)
         status = status or STATUS.get(code) or _declared_status(self, code)
@@ -131,20 +131,20 @@ class Fault:
 
 
 def parse(fault_id: str, wanted: Any) -> Fault:
-    """The fault that an order asks for. Raises ValueError naming the member that is not understood."""
+    """Parse a fault. Raises ValueError with the name of the invalid member."""
     if not isinstance(wanted, Mapping) or not {"operation", "service", "action"} & set(wanted):
         raise ValueError(
-            'a fault has an operation, a service or an action: {"operation": "CreateDistributionTenant", '
+            'fault: expected an operation, a service or an action: {"operation": "CreateDistributionTenant", '
             '"action": "throttle"}'
         )
     order = {**wanted, **_spelled_out(wanted)}
     unknown = sorted(set(order) - set(_MEMBERS))
     if unknown:
-        raise ValueError(f"a fault has no {', '.join(unknown)}; known: {', '.join(sorted(_MEMBERS))}")
+        raise ValueError(f"fault: unknown {', '.join(unknown)}; known: {', '.join(sorted(_MEMBERS))}")
     for name, value in order.items():
         fits, meaning = _MEMBERS[name]
         if not fits(value):
-            raise ValueError(f"{name} of a fault is {meaning}, not {value!r}")
+            raise ValueError(f"{name} of a fault: expected {meaning}, got {value!r}")
     _check_together(order)
     _check_operation(order.get("operation", ""), order.get("service", ""))
     members = {("virtual_seconds" if k == "virtualSeconds" else k): v for k, v in order.items()}
@@ -163,23 +163,23 @@ def _spelled_out(wanted: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_together(order: Mapping[str, Any]) -> None:
-    """Refuse members that say nothing beside the others."""
+    """Refuse members that have no effect in combination."""
     action = order.get("action", Action.FAIL)
     if "error" in order and action != Action.FAIL:
-        raise ValueError(f"error of a fault belongs to the action fail, not to {action}")
+        raise ValueError(f"error of a fault requires the action fail, got {action}")
     if {"seconds", "virtualSeconds"} & set(order) and action != Action.DELAY:
-        raise ValueError(f"seconds and virtualSeconds of a fault belong to the action delay, not to {action}")
+        raise ValueError(f"seconds and virtualSeconds of a fault require the action delay, got {action}")
     if action == Action.DELAY and not {"seconds", "virtualSeconds"} & set(order):
-        raise ValueError("the action delay needs seconds or virtualSeconds")
+        raise ValueError("the action delay requires seconds or virtualSeconds")
     if "count" in order and order.get("every"):
-        raise ValueError("a fault has count or every, not both")
+        raise ValueError("a fault cannot have both count and every")
 
 
 def _check_operation(operation: str, service: str) -> None:
-    """Refuse a service or an operation that AWS does not have: such a fault would wait for ever."""
+    """Refuse a service or an operation that AWS does not have, because the fault would never apply."""
     if service and service_model(service) is None:
         raise ValueError(
-            f"service of a fault is the name in a signature, such as cloudfront, not {service!r}"
+            f"service of a fault: expected the name in a signature, such as cloudfront, got {service!r}"
         )
     if operation in ("", "*"):
         return
@@ -190,12 +190,12 @@ def _check_operation(operation: str, service: str) -> None:
         if operation in known:
             return
     near = difflib.get_close_matches(operation, known, n=3)
-    meant = f"; did you mean {' or '.join(near)}?" if near else "; another service's needs service"
-    raise ValueError(f"there is no operation {operation!r} in {service or ', '.join(_SERVICES)}{meant}")
+    meant = f"; did you mean {' or '.join(near)}?" if near else "; for another service, set service"
+    raise ValueError(f"operation {operation!r} not found in {service or ', '.join(_SERVICES)}{meant}")
 
 
 def _declared_status(fault: Fault, code: str) -> int:
-    """The HTTP status that the model has for an error of the operation; 400 for one that it does not have."""
+    """The HTTP status that the model declares for the operation's error; 400 if it declares none."""
     model = service_model(fault.service or CLOUDFRONT)
     if model is None or fault.operation not in model.operation_names:
         return 400
@@ -222,7 +222,7 @@ def _is_error(value: Any) -> bool:
 
 
 _MEMBERS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "operation": (lambda v: isinstance(v, str), "an operation's name, or * for any"),
+    "operation": (lambda v: isinstance(v, str), "an operation's name, or * for all"),
     "service": (lambda v: isinstance(v, str), "the name in a signature, such as cloudfront"),
     "account": (lambda v: isinstance(v, str) and bool(_ACCOUNT.fullmatch(v)), "twelve digits in a string"),
     "nth": (_is_count, "a whole number from 1, the next call"),
@@ -232,6 +232,6 @@ _MEMBERS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "action": (lambda v: v in list(Action), ", ".join([*Action, *_SHORT])),
     "seconds": (_is_seconds, "a number of real seconds"),
     "virtualSeconds": (_is_seconds, "a number of virtual seconds"),
-    "error": (_is_error, '{"code": text, "status": 400 to 599, "message": text}, each of them optional'),
+    "error": (_is_error, '{"code": string, "status": 400 to 599, "message": string}, each optional'),
 }
-"""Each member of an order: what fits, and how to say that."""
+"""Each member of an order: its check, and a description of valid values."""

@@ -1,6 +1,6 @@
-"""Faults on demand: calls of an operation are held, delayed, failed or cut off.
+"""Injected faults: they hold, delay, fail or reset calls.
 
-arrives ──▶ before ──▶ effect ──▶ after ──▶ answer
+arrives ──▶ before ──▶ effect ──▶ after ──▶ response
               │                     │
               hold · delay · fail · reset
 """
@@ -18,28 +18,28 @@ from edgetenants_emulator.errors import ConnectionDropped
 __all__ = ["Action", "Fault", "Faults", "When"]
 
 _GLANCE = 0.02
-"""Real seconds between looks at the virtual clock."""
+"""Real seconds between polls of the virtual clock."""
 
 
 class Faults:
-    """All faults, under a lock of their own: a held call holds up nobody else."""
+    """All faults. They have their own lock, so that a held call does not block other calls."""
 
     def __init__(self, virtual: Callable[[], float]) -> None:
-        """`virtual` gives the virtual time in seconds."""
+        """`virtual` returns the virtual time in seconds."""
         self._virtual = virtual
         self._changed = threading.Condition()
         self._faults: dict[str, Fault] = {}
         self._ids = itertools.count(1)
 
     def add(self, wanted: Any) -> Fault:
-        """Arm a fault. Raises ValueError for what is not understood."""
+        """Arm a fault. Raises ValueError for an invalid order."""
         fault = parse(f"f{next(self._ids)}", wanted)
         with self._changed:
             self._faults[fault.id] = fault
         return fault
 
     def meet(self, operation: str, service: str, account: str) -> list[Fault]:
-        """Count a call that has arrived; the faults that are meant for it."""
+        """Count a call that has arrived, and return the faults that apply to it."""
         if not self._faults:
             return []
         with self._changed:
@@ -47,29 +47,29 @@ class Faults:
             return [fault for fault in mine if fault.counts()]
 
     def strike(self, faults: list[Fault], when: When) -> None:
-        """Do to a call what its faults order on this side of its effect.
+        """Apply a call's faults, before or after its effect.
 
-        Raises AwsError to fail it, ConnectionDropped to cut it off.
+        Raises AwsError to fail the call, ConnectionDropped to reset its connection.
         """
         for fault in faults:
             if fault.when == when:
                 self._strike(fault)
 
     def find(self, fault_id: str, wait: float = 0.0) -> Fault:
-        """A fault, after up to `wait` real seconds for it to be held or done. KeyError for no such id."""
+        """A fault, once it is held or done, or after `wait` real seconds. KeyError for an unknown id."""
         with self._changed:
             fault = self._faults[fault_id]
             self._changed.wait_for(lambda: fault.state != State.ARMED, wait)
             return fault
 
     def listed(self) -> list[Fault]:
-        """All that were not removed."""
+        """All faults that were not removed."""
         with self._changed:
             return list(self._faults.values())
 
     def remove(self, fault_id: str, *, drop: bool = False) -> Fault:
-        """Disarm a fault and let go what it holds; with `drop` the held call ends here: before its effect it
-        never happens. Raises KeyError for an unknown id."""
+        """Remove a fault and release the call that it holds. With `drop`, the held call ends here: if it is
+        held before its effect, it has none. Raises KeyError for an unknown id."""
         with self._changed:
             fault = self._faults.pop(fault_id)
             fault.released, fault.dropped = True, drop
@@ -77,7 +77,7 @@ class Faults:
             return fault
 
     def remove_all(self, *, drop: bool = False) -> None:
-        """Disarm all."""
+        """Remove all faults."""
         for fault in self.listed():
             self.remove(fault.id, drop=drop)
 

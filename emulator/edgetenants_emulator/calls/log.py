@@ -1,4 +1,4 @@
-"""The log of every request: what was asked, by whom, about what, and what came of it."""
+"""The log of all requests: operation, caller, resource and result."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ __all__ = ["Call", "CallLog", "as_text"]
 
 @dataclass
 class Call:
-    """One request. It is logged when it arrives; `status` and `code` follow with the answer."""
+    """One request. It is logged when it arrives; `status` and `code` are set with the response."""
 
     n: int
     operation: str
     service: str
     account: str
     target: str
-    """The resource that the request names; empty when it names none."""
+    """The resource of the request; empty if there is none."""
     virtual: float
-    """Virtual seconds at arrival."""
+    """Arrival in virtual seconds."""
     real: float
-    """Real seconds since 1970 at arrival."""
+    """Arrival in real seconds since 1970."""
     request_id: str
-    """As the answer has it."""
+    """The request id of the response."""
     status: int | None = None
-    """HTTP status; None while not answered, 0 when the connection was dropped instead."""
+    """The HTTP status; None before the response, 0 if the connection was dropped."""
     code: str = ""
-    """The error's code; empty when there is none."""
+    """The error code; empty if there is none."""
     fault: str = ""
-    """The fault that was meant for this call; empty when there was none."""
+    """The fault that applied to this call; empty if there was none."""
     parameters: Mapping[str, Any] | None = field(default=None)
-    """By the model's names, without secrets; None where they are not kept any more."""
+    """The parameters by the model's names, without secrets; None if they are no longer kept."""
 
 
 class CallLog:
-    """Counts every call, keeps the newest, and of the newest the parameters."""
+    """Counts every call, and keeps the newest calls and the parameters of the newest of these."""
 
     KEPT = 100_000
     KEPT_BYTES = 4_000_000
-    """Of bodies, as they came: the parameters of older calls are dropped."""
+    """The maximum total size of bodies. The parameters of older calls are dropped."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -66,10 +66,10 @@ class CallLog:
             return call
 
     def keep(self, call: Call, parameters: Mapping[str, Any], size: int) -> None:
-        """Give a call its parameters, which came in a body of so many bytes."""
+        """Set the parameters of a call, whose body had `size` bytes."""
         with self._lock:
             call.parameters = parameters
-            # What is in no body is in the path, and small.
+            # Parameters outside the body are in the path, and small.
             self._with_parameters.append((call, size + 100))
             self._bytes += size + 100
             while self._bytes > self.KEPT_BYTES:
@@ -78,7 +78,7 @@ class CallLog:
                 self._bytes -= its_size
 
     def reset(self) -> None:
-        """Forget all and count from 1 again."""
+        """Clear the log and count from 1 again."""
         with self._lock:
             self._calls.clear()
             self._with_parameters.clear()
@@ -87,7 +87,7 @@ class CallLog:
             self._total = 0
 
     def report(self, since: int = 0, wanted: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """The calls after number `since` with `wanted` values of Call's members, and their number by
+        """The calls after number `since` with the `wanted` values of Call's members, and their count per
         operation."""
         filters = list((wanted or {}).items())
         with self._lock:
@@ -103,7 +103,7 @@ class CallLog:
 
 
 def as_text(calls: Iterable[Mapping[str, Any]]) -> str:
-    """For people: a line for each call."""
+    """One line per call, for people."""
     return "".join(_line(call) for call in calls)
 
 

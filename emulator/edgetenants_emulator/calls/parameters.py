@@ -1,4 +1,4 @@
-"""A request's parameters for the call log, of whatever service: by the model's names, without secrets."""
+"""A request's parameters for the call log, for any service: by the model's names, without secrets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from edgetenants_emulator.protocol.operations import Operation, service_model
 __all__ = ["MASK", "SECRETS", "read"]
 
 MASK = "***"
-"""What is shown of a secret."""
+"""The text that replaces a secret."""
 SECRETS = frozenset(
     {
         "Certificate",
@@ -38,12 +38,12 @@ SECRETS = frozenset(
         "X-Amz-Signature",
     }
 )
-"""The members whose text is one; a structure of such a name is looked into."""
+"""The members that contain a secret as text. Structures with such a name are searched."""
 _IN_FORM = frozenset({"Action", "Version"})
 
 
 def read(request: Request, operation: Operation) -> dict[str, Any]:
-    """What a request asks with; empty where it cannot be read."""
+    """The parameters of a request; empty if it cannot be parsed."""
     try:
         return {name: _masked(value, name) for name, value in _members(request, operation).items()}
     except (ValueError, AwsError):

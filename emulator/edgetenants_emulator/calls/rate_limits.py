@@ -1,7 +1,7 @@
-"""Rate limits as token buckets on the virtual clock; none unless they are asked for.
+"""Rate limits as token buckets on the virtual clock. By default there are none.
 
-Route 53 publishes its own (Developer Guide, "Throttling of API requests"). CloudFront publishes none, but
-throttles with the same words, so its operations can be given any.
+Route 53 publishes its limits (Developer Guide, "Throttling of API requests"). CloudFront publishes none, but
+throttles with the same error, so any limit can be set for its operations.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ __all__ = ["ALL", "EACH", "PUBLISHED", "Limit", "RateLimits", "TokenBucket", "Un
 ALL = "*"
 """All operations of a service together."""
 EACH = "each"
-"""Each operation of a service that has no limit of its own, by itself."""
+"""Each operation of a service without its own limit, separately."""
 _ACTION = re.compile(rb"<Action>\s*(CREATE|DELETE|UPSERT)\s*</Action>")
 
 
 class Unit(StrEnum):
-    """What is counted."""
+    """The unit of a limit."""
 
     REQUESTS = "requests"
-    """One for each request."""
+    """Each request counts one."""
     CHANGES = "changes"
     """Changes of records in a request to Route 53: two for an UPSERT, one for a CREATE or DELETE."""
 
 
 @dataclass(frozen=True)
 class Limit:
-    """A bucket for each account."""
+    """A limit, with one bucket per account."""
 
     service: str
     operation: str
@@ -44,16 +44,16 @@ class Limit:
     burst: float
     """Tokens in a full bucket."""
     refill: float
-    """Tokens that come back in a virtual second."""
+    """Tokens added per virtual second."""
     unit: Unit = Unit.REQUESTS
 
     def __post_init__(self) -> None:
         if not (self.burst >= 1 and self.refill >= 0):
-            raise ValueError(f"burst is at least 1 and refill at least 0, not {self.burst}, {self.refill}")
+            raise ValueError(f"expected burst ≥ 1 and refill ≥ 0, got {self.burst} and {self.refill}")
 
     @property
     def key(self) -> tuple[str, str, Unit]:
-        """What there can be only one limit for."""
+        """The key of a limit; there is at most one limit per key."""
         return self.service, self.operation, self.unit
 
 
@@ -70,7 +70,7 @@ PUBLISHED: Mapping[str, tuple[Limit, ...]] = {
 
 
 class TokenBucket:
-    """Full at first; refilled by time, up to its burst.
+    """A bucket that starts full and refills over time, up to its burst.
 
     >>> bucket = TokenBucket(burst=2, refill=0.5, now=0)
     >>> bucket.take(1, now=0), bucket.take(1, now=0), bucket.take(1, now=1), bucket.take(1, now=2)
@@ -82,14 +82,14 @@ class TokenBucket:
         self._tokens, self._at = burst, now
 
     def has(self, cost: float, now: float) -> bool:
-        """Whether so many tokens are there; a full bucket has enough for anything."""
+        """Whether the bucket contains `cost` tokens; a full bucket always has enough."""
         self._tokens = min(self._burst, self._tokens + max(0.0, now - self._at) * self._refill)
         self._at = max(self._at, now)
-        # A sum of many small refills falls short of a whole token by some bits.
+        # The sum of many small refills may be slightly less than a whole token.
         return self._tokens + 1e-9 >= min(cost, self._burst)
 
     def take(self, cost: float, now: float) -> bool:
-        """Take so many tokens, or none and say False."""
+        """Take `cost` tokens; if there are too few, take none and return False."""
         if not self.has(cost, now):
             return False
         self._tokens = max(0.0, self._tokens - cost)
@@ -100,33 +100,33 @@ class RateLimits:
     """The limits of one emulator and the buckets of its accounts."""
 
     def __init__(self, now: Callable[[], float], standing: Callable[[], Iterable[Limit]] = tuple) -> None:
-        """`standing` gives limits that hold where none was set in their place."""
+        """`standing` returns the default limits, which apply unless one with the same key is set."""
         self._now, self._standing = now, standing
         self._lock = threading.Lock()
         self._limits: dict[tuple[str, str, Unit], Limit] = {}
         self._buckets: dict[tuple[object, ...], TokenBucket] = {}
 
     def set(self, limits: Iterable[Limit]) -> None:
-        """Add limits, instead of those of the same service, operation and unit; all buckets are full then."""
+        """Add limits, replacing those of the same service, operation and unit, and refill all buckets."""
         with self._lock:
             self._limits.update({limit.key: limit for limit in limits})
             self._buckets.clear()
 
     def clear(self, service: str = "") -> None:
-        """Lift the limits of a service, or of all."""
+        """Remove the limits of a service, or all limits."""
         with self._lock:
             self._limits = {key: each for key, each in self._limits.items() if service not in ("", key[0])}
             self._buckets.clear()
 
     def listed(self) -> list[Limit]:
-        """The limits that were set."""
+        """The configured limits."""
         with self._lock:
             return list(self._limits.values())
 
     def admit(self, service: str, operation: str, account: str, body: bytes) -> None:
-        """Let a request pass and count it.
+        """Admit a request and count it.
 
-        Raises AwsError Throttling when one of its buckets is empty; then it is counted in none.
+        Raises AwsError Throttling if one of its buckets is empty, and then counts it in none.
         """
         with self._lock:
             limits = {limit.key: limit for limit in self._standing()} | self._limits
@@ -152,7 +152,7 @@ class RateLimits:
 
 
 def of_settings(settings: Settings) -> tuple[Limit, ...]:
-    """The limit on each operation of CloudFront that the settings ask for."""
+    """The limit per operation of CloudFront from the settings."""
     per_second, burst = settings.cloudfront_requests_per_second, settings.cloudfront_requests_burst
     return (Limit(CLOUDFRONT, EACH, max(1, burst), per_second),) if per_second > 0 else ()
 

@@ -1,4 +1,4 @@
-"""Certificates: those in ACM and what they cover, managed ones from request to end, proofs of control.
+"""Certificates: those in ACM and the names they cover, the lifecycle of managed ones, proofs of control.
 
-Which domain of a tenant is active for it is decided in `cloudfront.domains`.
+`cloudfront.domains` decides which domains of a tenant are active.
 """

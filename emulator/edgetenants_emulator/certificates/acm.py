@@ -1,6 +1,6 @@
 """ACM certificates as CloudFront sees them: issued, in us-east-1, and the names that they cover.
 
-The certificates themselves are moto's: `acm` is the real thing for whoever asks ACM's API.
+moto stores the certificates and implements ACM's API.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ REGION = "us-east-1"
 
 
 def covers(names: Iterable[str], domain: str) -> bool:
-    """Whether a certificate's names cover a domain; a wildcard stands for exactly one label.
+    """Whether a certificate's names cover a domain. A wildcard matches exactly one label.
 
     >>> covers(["*.example.com"], "a.example.com"), covers(["*.example.com"], "a.b.example.com")
     (True, False)
@@ -34,7 +34,7 @@ def covers(names: Iterable[str], domain: str) -> bool:
 
 
 def issued_names(account: str, arn: str | None) -> tuple[str, ...] | None:
-    """The names on an issued certificate in us-east-1; None when the account has no such one."""
+    """The names on an issued certificate in us-east-1; None if the account has no such certificate."""
     if not arn:
         return None
     try:
@@ -48,7 +48,7 @@ def issued_names(account: str, arn: str | None) -> tuple[str, ...] | None:
 
 @lru_cache(maxsize=1024)
 def _names(pem: bytes) -> tuple[str, ...]:
-    """The names on a certificate, read from itself: moto 5 has them at one place in some versions."""
+    """The names on a certificate, parsed from its PEM, because versions of moto 5 store them differently."""
     certificate = x509.load_pem_x509_certificate(pem)
     common = certificate.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
     names = [str(each.value) for each in common]
@@ -59,7 +59,7 @@ def _names(pem: bytes) -> tuple[str, ...]:
 
 
 def issue(account: str, names: Sequence[str]) -> str:
-    """A new certificate for these names, issued at once; its ARN."""
+    """Create a certificate for these names, issued immediately, and return its ARN."""
     backend = acm_backends[account][REGION]
     arn = backend.request_certificate(
         domain_name=names[0],
@@ -72,17 +72,17 @@ def issue(account: str, names: Sequence[str]) -> str:
 
 
 class ManagedBundle(CertBundle):
-    """A managed certificate as ACM shows it: its status is CloudFront's, on the virtual clock."""
+    """A managed certificate in ACM. Its status follows CloudFront's, on the virtual clock."""
 
     managed: ManagedCertificate
     clock: VirtualClock
 
     def check(self) -> None:
-        """Take the status over; moto's own would be issued after a minute of real time."""
+        """Copy the status. moto's default would be issued after a minute of real time."""
         self.status = self.managed.status.upper().replace("-", "_")
 
     def describe(self) -> dict[str, Any]:
-        """moto's description, with what ACM says of managed certificates."""
+        """moto's description, with ACM's additional fields of managed certificates."""
         described: dict[str, Any] = super().describe()
         detail = described["Certificate"]
         detail["ManagedBy"] = "CLOUDFRONT"
@@ -127,36 +127,36 @@ class ManagedBundle(CertBundle):
 
 
 def request_managed(certificate: ManagedCertificate, transparency_logging: str, clock: VirtualClock) -> None:
-    """Put a managed certificate into its account's ACM and give it its ARN."""
+    """Add a managed certificate to its account's ACM, and set its ARN."""
     primary, *others = certificate.tokens
     bundle = ManagedBundle.generate_cert(primary, certificate.account, REGION, sans=others)
     assert isinstance(bundle, ManagedBundle)  # noqa: S101 - `generate_cert` makes what it is called on
     bundle.managed, bundle.clock = certificate, clock
     bundle.cert_options["CertificateTransparencyLoggingPreference"] = transparency_logging
     certificate.arn = bundle.arn
-    # moto's API only takes requests of its own making.
+    # moto's API has no way to add an existing certificate object.
     acm_backends[certificate.account][REGION]._certificates[bundle.arn] = bundle  # noqa: SLF001
 
 
 def exists(certificate: ManagedCertificate) -> bool:
-    """Whether ACM still has it."""
+    """Whether the certificate still exists in ACM."""
     return certificate.arn in acm_backends[certificate.account][REGION]._certificates  # noqa: SLF001
 
 
 def show_users(account: str, users: Mapping[str, list[str]]) -> None:
-    """Let ACM say what uses an account's certificates: ARNs by a certificate's."""
+    """Set what ACM shows as the users of an account's certificates: resource ARNs by certificate ARN."""
     for arn, bundle in list(acm_backends[account][REGION]._certificates.items()):  # noqa: SLF001
         bundle.in_use_by = users.get(arn, [])
 
 
 def count(account: str, *, with_managed: bool) -> int:
-    """How many certificates an account has in us-east-1, whatever their status."""
+    """The number of certificates of an account in us-east-1, in any status."""
     held = list(acm_backends[account][REGION]._certificates.values())  # noqa: SLF001
     return sum(with_managed or not isinstance(each, ManagedBundle) for each in held)
 
 
 def redirect(certificate: ManagedCertificate, domain: str) -> tuple[str, str]:
-    """From where to where the token's path is redirected; without a scheme, as the API has them."""
+    """The source and target of the token's redirect, without a scheme, as in the API."""
     path = f".well-known/pki-validation/{certificate.tokens[domain]}.txt"
     target = f"validation.{REGION}.acm-validations.aws/{certificate.account}/{path}"
     return f"{domain}/{path}", target

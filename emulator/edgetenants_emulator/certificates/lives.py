@@ -1,10 +1,11 @@
-"""Issued managed certificates: how they are renewed, and how they end.
+"""Issued managed certificates: their renewal and expiry.
 
     NotBefore ────────────────────────── NotAfter - certificate_renewal_days ──────── NotAfter
-                                           │  in use, and every domain proven ──▶ renewed: from here on anew
-                                           └  else tried again each hour ─────────────▶ expired
+                                           │  in use, and every domain proven ──▶ renewed: a new validity
+                                           └  else retried each hour ─────────────────▶ expired
 
-Of what is renewed, ARN and tenant's ETag stay. Rules: ACM's user guide, "Managed certificate renewal".
+A renewal changes neither the ARN nor the tenant's ETag. Rules: ACM's user guide, "Managed certificate
+renewal".
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ _TRY_AGAIN = 3600.0
 
 
 def begin(world: World, certificate: ManagedCertificate, since: float) -> None:
-    """Let a certificate be valid from a virtual time on."""
+    """Start a certificate's validity at a virtual time."""
     valid = world.settings.certificate_valid_days * _DAY
-    # Never the whole life: it would be renewed without end.
+    # Less than the whole validity; otherwise the renewals would never end.
     window = min(world.settings.certificate_renewal_days * _DAY, valid / 2)
     if certificate.issued is None:
         certificate.issued = since
@@ -35,18 +36,18 @@ def begin(world: World, certificate: ManagedCertificate, since: float) -> None:
 
 
 def end(world: World, certificate: ManagedCertificate) -> None:
-    """Let a certificate be, which is not issued any more."""
+    """Stop renewals of a certificate that is no longer issued."""
     world.certificate_dues.pop(certificate.arn, None)
 
 
 def resume(world: World, certificate: ManagedCertificate) -> None:
-    """Go on with a loaded certificate."""
+    """Resume renewals of a loaded certificate."""
     if certificate.status is CertificateStatus.ISSUED and certificate.validity:
         _wake(world, certificate, certificate.due)
 
 
 def expired(world: World) -> Iterator[ManagedCertificate]:
-    """Renew what is due, and tell which certificates have come to their end; under the world's lock."""
+    """Renew the certificates that are due, and yield the expired ones. The caller holds the world's lock."""
     now = world.clock.now()
     if world.next_certificate_due > now:
         return
@@ -60,7 +61,7 @@ def expired(world: World) -> Iterator[ManagedCertificate]:
 
 
 def _lives_on(world: World, certificate: ManagedCertificate, now: float) -> bool:
-    """Renew a certificate up to the present, with the DNS as it is now; False when it has expired."""
+    """Renew a certificate up to the present, with the current DNS; False if it has expired."""
     while certificate.validity and certificate.due <= now:
         if certificate.due >= certificate.validity.not_after:
             return False
@@ -76,7 +77,8 @@ def _lives_on(world: World, certificate: ManagedCertificate, now: float) -> bool
 
 
 def _problem(world: World, certificate: ManagedCertificate) -> str | None:
-    """Why it cannot be renewed, in ACM's word for a RenewalStatusReason; empty where ACM only waits."""
+    """Why it cannot be renewed, as ACM's RenewalStatusReason; empty if ACM waits; None if it can be
+    renewed."""
     tenant = proofs.tenant_of(world, certificate)
     attached = tenant and certificate_arn(tenant.customizations) == certificate.arn
     if not attached and certificate.arn not in by_certificate(world, certificate.account):

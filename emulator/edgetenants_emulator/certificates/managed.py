@@ -1,13 +1,13 @@
-"""Certificates that CloudFront asks ACM for on a tenant's behalf: their way from request to an end.
+"""Certificates that CloudFront requests from ACM for a tenant: their lifecycle.
 
     requested ──▶ pending-validation ──▶ issued ──▶ expired, unless renewed (lives)
-                     │                          └─▶ revoked (told by the admin API)
+                     │                          └─▶ revoked (set by the admin API)
                      │        DNS points here or the token is served, for every domain,
                      │        and `certificate_issue_seconds` have passed
                      ├──▶ validation-timed-out   72 hours after the request
-                     └──▶ failed                 CAA records keep Amazon out, or told by the admin API
+                     └──▶ failed                 CAA records exclude Amazon, or set by the admin API
 
-An issued one serves nothing until an update names it in Customizations.Certificate, unless
+An issued certificate is not used until an update sets it in Customizations.Certificate, unless
 `certificate_attached_by_itself` is set. Rules: CloudFront's developer guide, "Request certificates for your
 CloudFront distribution tenant"; ACM's user guide, "HTTP validation".
 """
@@ -44,11 +44,11 @@ Params = Mapping[str, Any]
 def check_request(
     world: World, account: str, wanted: Params, names: Sequence[str], group_id: str, before: Tenant | None
 ) -> None:
-    """Let a ManagedCertificateRequest pass for a tenant with these domains in that connection group.
+    """Check a ManagedCertificateRequest for a tenant with these domains in that connection group.
 
-    Raises AwsError InvalidArgument: for a second one while one is pending, a primary domain that is not the
-    tenant's, a wildcard, or with the token host `cloudfront` a domain that does not point here yet;
-    EntityLimitExceeded when ACM is full.
+    Raises AwsError InvalidArgument for a second request while one is pending, a primary domain that is not
+    the tenant's, a wildcard, or, with the token host `cloudfront`, a domain that does not point here yet;
+    EntityLimitExceeded if ACM's quota is used up.
     """
     if before and before.certificate and before.certificate.status is CertificateStatus.PENDING_VALIDATION:
         message = "The distribution tenant already has a pending managed certificate request."
@@ -70,7 +70,8 @@ def check_request(
 
 
 def request(world: World, tenant: Tenant, wanted: Params) -> None:
-    """Ask ACM for a certificate with all domains of a tenant, the primary one first; or lose the request."""
+    """Request a certificate from ACM for all domains of a tenant, the primary domain first. If the settings
+    say so, the request is lost."""
     if world.settings.certificate_request_lost:
         return
     primary = wanted.get("PrimaryDomainName") or next(iter(tenant.domains))
@@ -90,7 +91,7 @@ def request(world: World, tenant: Tenant, wanted: Params) -> None:
 
 
 def advance(world: World) -> None:
-    """Bring every certificate up to the present; under the world's lock."""
+    """Advance every certificate to the present. The caller holds the world's lock."""
     for certificate in list(world.pending_certificates):
         if world.settings.acm_delete_cancels_request and not acm.exists(certificate):
             _cancel(world, certificate)
@@ -103,7 +104,7 @@ def advance(world: World) -> None:
 def settle(
     world: World, certificate: ManagedCertificate, status: CertificateStatus, reason: str = ""
 ) -> None:
-    """Give a certificate another status: its tenant gets a new version, as the API reference says of
+    """Change the status of a certificate. Its tenant gets a new version, as the API reference says of
     ManagedCertificateStatus."""
     if certificate.status is status:
         return
@@ -130,7 +131,7 @@ def settle(
 
 
 def details(world: World, account: str, params: Params) -> dict[str, Any]:
-    """GetManagedCertificateDetails: EntityNotFound also for a tenant that has no managed certificate."""
+    """GetManagedCertificateDetails. EntityNotFound also for a tenant without a managed certificate."""
     tenant = tenant_lookup.find(world, account, params["Identifier"])
     if tenant.certificate is None:
         message = f"The distribution tenant {tenant.id} has no managed certificate."
@@ -139,7 +140,7 @@ def details(world: World, account: str, params: Params) -> dict[str, Any]:
 
 
 def attach_issued(world: World, tenant: Tenant) -> None:
-    """Attach a tenant's managed certificate, where it is issued and not attached yet."""
+    """Attach a tenant's managed certificate if it is issued and not attached yet."""
     certificate = tenant.certificate
     if certificate is None or certificate.status is not CertificateStatus.ISSUED:
         return
@@ -149,7 +150,7 @@ def attach_issued(world: World, tenant: Tenant) -> None:
 
 
 def detached(tenant: Tenant, removed: Iterable[str]) -> dict[str, Any]:
-    """A tenant's customizations, without the certificate where it names a domain that was removed."""
+    """A tenant's customizations, without the certificate if it contains a removed domain."""
     arn = certificate_arn(tenant.customizations)
     names = acm.issued_names(tenant.account, arn) or ()
     if not any(acm.covers(names, domain) for domain in removed):
@@ -158,7 +159,7 @@ def detached(tenant: Tenant, removed: Iterable[str]) -> dict[str, Any]:
 
 
 def activate(world: World, tenant: Tenant, statuses: Mapping[str, DomainStatus]) -> None:
-    """Note when the domains that a tenant is about to have are shown as active, of those that were not."""
+    """Record when newly active domains of a tenant will be shown as active."""
     since = world.clock.now() + world.settings.domain_activation_seconds
     fresh = {
         name: since
@@ -170,7 +171,8 @@ def activate(world: World, tenant: Tenant, statuses: Mapping[str, DomainStatus])
 
 
 def shown(certificate: ManagedCertificate) -> dict[str, Any]:
-    """By the model's names; where the caller serves the token, with the redirect to serve."""
+    """The certificate by the model's names. If the caller serves the token, with the redirect to
+    configure."""
     return {
         "CertificateArn": certificate.arn,
         "CertificateStatus": str(certificate.status),
@@ -190,7 +192,7 @@ def _advance(world: World, certificate: ManagedCertificate) -> None:
     now, settings = world.clock.now(), world.settings
     deadline = certificate.requested + settings.certificate_timeout_seconds
     issued_at = _issued_at(certificate, settings.certificate_issue_seconds)
-    # With the DNS as it was until now, before it is looked at again: it may have changed since.
+    # With the DNS as last read, before it is read again, because it may have changed since.
     if issued_at is not None and issued_at <= min(now, deadline):
         _issue(world, certificate)
         return
@@ -207,7 +209,7 @@ def _issued_at(certificate: ManagedCertificate, delay: float) -> float | None:
 
 
 def _look(world: World, certificate: ManagedCertificate, now: float) -> None:
-    """Note since when all domains are proven."""
+    """Record since when all domains are proven."""
     tenant = proofs.tenant_of(world, certificate)
     state = (*world.dns_generation(), *sorted(certificate.served), tenant and tenant.group_id)
     if state == certificate.looked_at:
@@ -237,7 +239,7 @@ def _attach(world: World, tenant: Tenant, certificate: ManagedCertificate) -> No
 
 
 def _deactivate(world: World, tenant: Tenant, certificate: ManagedCertificate) -> None:
-    """Let the domains of an expired certificate be inactive that the distribution's does not cover."""
+    """Deactivate the domains of an expired certificate that the distribution's certificate does not cover."""
     parent = world.distributions.get(tenant.account, tenant.distribution_id)
     inherited = acm.issued_names(tenant.account, parent.certificate_arn if parent else None) or ()
     lost = {name for name in certificate.tokens if not acm.covers(inherited, name)}
@@ -247,7 +249,7 @@ def _deactivate(world: World, tenant: Tenant, certificate: ManagedCertificate) -
 
 
 def _cancel(world: World, certificate: ManagedCertificate) -> None:
-    """Somebody deleted it in ACM, the only way to end a pending request: the tenant may ask again."""
+    """Cancel a request whose certificate was deleted in ACM. The tenant may send another request."""
     world.pending_certificates.remove(certificate)
     tenant = proofs.tenant_of(world, certificate)
     if tenant:

@@ -1,4 +1,4 @@
-"""What control of a certificate's domains hangs on: its tenant, its endpoint, where the domains point."""
+"""Proofs of control of a certificate's domains: its tenant, its endpoint, where the domains point."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ NOT_OWNED = (
 
 
 def tenant_of(world: World, certificate: ManagedCertificate) -> Tenant | None:
-    """The tenant whose certificate this still is."""
+    """The tenant that still has this certificate."""
     tenant = world.tenants.get(certificate.account, certificate.tenant_id)
     return tenant if tenant and tenant.certificate is certificate else None
 
 
 def endpoint(world: World, group_id: str) -> str:
-    """The routing endpoint of a connection group; empty where there is no such group."""
+    """The routing endpoint of a connection group; empty if the group does not exist."""
     group = world.groups.anywhere(group_id)
     return group.routing_endpoint if group else ""
 
 
 def points(world: World, domain: str, routing_endpoint: str) -> bool:
-    """Whether CloudFront sees a domain point to an endpoint."""
+    """Whether a domain points to an endpoint, according to the DNS that CloudFront sees."""
     if not routing_endpoint:
         return False
     return pointing.verdict(world.lookup, domain, routing_endpoint).status is pointing.DnsStatus.VALID
 
 
 def proven(world: World, certificate: ManagedCertificate, tenant: Tenant | None) -> bool:
-    """Whether every domain of a certificate points to the tenant's endpoint or has its token served."""
+    """Whether every domain of a certificate points to the tenant's endpoint or serves its token."""
     here = endpoint(world, tenant.group_id) if tenant else ""
     return all(domain in certificate.served or points(world, domain, here) for domain in certificate.tokens)

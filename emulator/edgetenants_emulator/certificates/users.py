@@ -1,4 +1,5 @@
-"""What in CloudFront uses a certificate: ACM shows it (InUseBy) and refuses to delete one in use."""
+"""The CloudFront resources that use a certificate. ACM shows them (InUseBy) and refuses to delete a used
+one."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ _SHOWN_BY = frozenset({"DeleteCertificate", "DescribeCertificate", "ListCertific
 
 
 def by_certificate(world: World, account: str) -> dict[str, list[str]]:
-    """By a certificate's ARN: those of the account's distributions and tenants that have it for their own."""
+    """By certificate ARN: the account's distributions and tenants that have this certificate set."""
     found: dict[str, list[str]] = {}
     for distribution in world.distributions.of(account):
         if distribution.certificate_arn:
@@ -30,9 +31,9 @@ def by_certificate(world: World, account: str) -> dict[str, list[str]]:
 
 
 def tell_acm(world: World, account: str, operation: Operation, request: Request) -> None:
-    """Before a call to ACM: let it know what uses its certificates.
+    """Update the users of certificates in ACM, before a call to ACM.
 
-    Raises AwsError ResourceInUseException for the delete of one that is in use.
+    Raises AwsError ResourceInUseException for a delete of a used certificate.
     """
     if operation.name not in _SHOWN_BY:
         return
@@ -44,7 +45,7 @@ def tell_acm(world: World, account: str, operation: Operation, request: Request)
     try:
         arn = request.json().get("CertificateArn")
     except (ValueError, AttributeError):
-        return  # moto tells what is wrong with it
+        return  # moto reports the error
     if users.get(arn):
         message = f"Certificate {arn} in account {account} is in use."
         raise AwsError("ResourceInUseException", message, 400)

@@ -1,4 +1,4 @@
-"""CloudFront's operations, by what they are about, and what these share: domains, tags, pages of lists.
+"""CloudFront's operations by resource, and their common parts: domains, tags, pages of lists.
 
-`handlers` has them by name. Other services are not here.
+`handlers` maps operation names to functions. Other services are in other packages.
 """

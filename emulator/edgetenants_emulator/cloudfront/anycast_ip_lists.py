@@ -1,11 +1,11 @@
 """Anycast static IP lists, for connection groups: create, get, update, delete, list.
 
-    Deploying ──▶ Deployed      on the virtual clock, as a connection group
-    delete                      of a Deployed one (else IllegalDelete) that nothing uses (else
+    Deploying ──▶ Deployed      on the virtual clock, like a connection group
+    delete                      requires Deployed (else IllegalDelete) and no users (else
                                 CannotDeleteEntityWhileInUse)
 
-Addresses are of 198.18.0.0/15 and 2001:db8::/32, for benchmarks and documentation: they reach nobody.
-Bringing one's own addresses (IpamCidrConfigs) is UnsupportedOperation here.
+Addresses are from 198.18.0.0/15 and 2001:db8::/32, which are reserved for benchmarks and documentation.
+Custom addresses (IpamCidrConfigs) are not supported (UnsupportedOperation).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NETWORKS = {
 
 
 def create(world: World, account: str, params: Params) -> dict[str, Any]:
-    """CreateAnycastIpList, of 3 or 21 addresses; `ipv4` unless said otherwise."""
+    """CreateAnycastIpList, with 3 or 21 addresses; `ipv4` by default."""
     given_tags = tags.settled(params.get("Tags"), world.settings.tags_per_resource)
     _check_own_addresses(params)
     if params["IpCount"] not in _COUNTS:
@@ -58,7 +58,7 @@ def get(world: World, account: str, params: Params) -> dict[str, Any]:
 
 
 def update(world: World, account: str, params: Params) -> dict[str, Any]:
-    """UpdateAnycastIpList: addresses of a type that it keeps stay as they are."""
+    """UpdateAnycastIpList. If the list keeps an address type, its addresses do not change."""
     found = find(world, account, params["Id"])
     etag.check(params.get("IfMatch"), found.version, world.settings)
     _check_own_addresses(params)
@@ -86,7 +86,7 @@ def delete(world: World, account: str, params: Params) -> dict[str, Any]:
 
 
 def list_page(world: World, account: str, params: Params) -> dict[str, Any]:
-    """ListAnycastIpLists: without the addresses, with the ETag."""
+    """ListAnycastIpLists. Items have no addresses, but the ETag."""
     limit = paging.size(params.get("MaxItems"), world.settings)
     listed = world.anycast_lists.of(account)
     found, marker = paging.page(listed, params.get("Marker"), limit, world.settings)
@@ -163,7 +163,7 @@ def _numbers(count: int) -> set[int]:
 
 def _check_own_addresses(params: Params) -> None:
     if params.get("IpamCidrConfigs"):
-        message = "This emulator has no IPAM: it takes no IpamCidrConfigs."
+        message = "This emulator does not support IPAM and IpamCidrConfigs."
         raise AwsError(ErrorCode.UNSUPPORTED_OPERATION, message)
 
 

@@ -21,7 +21,7 @@ _NAME = re.compile(r"[A-Za-z0-9._-]{1,128}")
 
 
 def create(world: World, account: str, params: Params) -> dict[str, Any]:
-    """CreateConnectionGroup. Ipv6Enabled and Enabled are true unless said otherwise."""
+    """CreateConnectionGroup. Ipv6Enabled and Enabled are true by default."""
     given_tags = tags.settled(params.get("Tags"), world.settings.tags_per_resource)
     if not params["Name"] or (world.settings.group_names_checked and not _NAME.fullmatch(params["Name"])):
         message = "A connection group's name has 1 to 128 letters, digits, dots, dashes and underscores."
@@ -44,9 +44,9 @@ def create(world: World, account: str, params: Params) -> dict[str, Any]:
 
 
 def default(world: World, account: str) -> ConnectionGroup:
-    """The account's default group, made when it is first needed: with its first multi-tenant distribution.
+    """The account's default group. It is created with the account's first multi-tenant distribution.
 
-    It counts among the account's groups, but no quota stops its birth.
+    It counts against the account's quota, but is created even if the quota is used up.
     """
     for group in world.groups.of(account):
         if group.is_default:
@@ -74,7 +74,7 @@ def get_by_routing_endpoint(world: World, account: str, params: Params) -> dict[
 
 
 def update(world: World, account: str, params: Params) -> dict[str, Any]:
-    """UpdateConnectionGroup: what is left out is kept; an empty AnycastIpListId takes the list away."""
+    """UpdateConnectionGroup. Omitted members are kept; an empty AnycastIpListId removes the list."""
     group = _by_id(world, account, params["Id"])
     etag.check(params.get("IfMatch"), group.version, world.settings)
     missing = sorted({"Enabled", "Ipv6Enabled"} - params.keys())
@@ -94,7 +94,7 @@ def update(world: World, account: str, params: Params) -> dict[str, Any]:
 
 
 def delete(world: World, account: str, params: Params) -> dict[str, Any]:
-    """DeleteConnectionGroup: of a disabled group without tenants that is not the default."""
+    """DeleteConnectionGroup. The group must be disabled, without tenants, and not the default."""
     group = _by_id(world, account, params["Id"])
     etag.check(params.get("IfMatch"), group.version, world.settings)
     if group.is_default:
@@ -111,7 +111,7 @@ def delete(world: World, account: str, params: Params) -> dict[str, Any]:
 
 
 def list_page(world: World, account: str, params: Params) -> dict[str, Any]:
-    """ListConnectionGroups: without Ipv6Enabled and Tags, with the ETag; of one Anycast list where asked."""
+    """ListConnectionGroups. Items have no Ipv6Enabled and Tags, but the ETag. Can filter by Anycast list."""
     list_id = (params.get("AssociationFilter") or {}).get("AnycastIpListId")
     matching = world.groups.of(account)
     if list_id:
@@ -191,7 +191,7 @@ def _in_use(world: World, group: ConnectionGroup) -> bool:
 
 
 def _check_anycast(world: World, account: str, list_id: str, group_id: str) -> None:
-    """Let a list pass that is there and has room for the group."""
+    """Check that the list exists and has room for the group."""
     if not list_id:
         return
     anycast_ip_lists.find(world, account, list_id)

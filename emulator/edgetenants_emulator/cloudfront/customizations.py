@@ -1,4 +1,4 @@
-"""What a tenant has instead of its distribution's: web ACL, certificate, countries."""
+"""A tenant's customizations, which replace its distribution's: web ACL, certificate, countries."""
 
 from __future__ import annotations
 

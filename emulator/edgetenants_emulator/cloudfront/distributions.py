@@ -1,7 +1,7 @@
 """Distributions of both connection modes: create, get, update, delete, list.
 
-Standard ones are kept here too, because domains are unique over both kinds and because moto's know neither
-versions nor If-Match.
+Standard distributions are also stored here, because domains are unique across both kinds and because moto
+does not support versions or If-Match.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = [
 Params = Mapping[str, Any]
 
 _NOBODY = {"Enabled": False, "Quantity": 0}
-# What the model declares for CreateDistribution alone.
+# Errors that the model declares only for CreateDistribution.
 _NOT_WITH_TAGS = frozenset({ErrorCode.ENTITY_LIMIT_EXCEEDED})
 _NOT_IN_UPDATE = _NOT_WITH_TAGS | {ConfigErrorCode.INVALID_ORIGIN, ConfigErrorCode.INVALID_PROTOCOL_SETTINGS}
 
@@ -60,8 +60,8 @@ def create_with_tags(world: World, account: str, params: Params) -> dict[str, An
 def make(
     world: World, account: str, given: Params, its_tags: dict[str, str], fixed_id: str | None = None
 ) -> Distribution:
-    """A new distribution, of a fixed id where one is given; with the first that is tenant-only comes the
-    account's default connection group.
+    """Create a distribution, with a fixed id if one is given. The first tenant-only distribution also creates
+    the account's default connection group.
 
     Raises AwsError as CreateDistribution does.
     """
@@ -95,8 +95,8 @@ def get_config(world: World, account: str, params: Params) -> dict[str, Any]:
 
 
 def update(world: World, account: str, params: Params) -> dict[str, Any]:
-    """UpdateDistribution: a full replace. What CloudFront fills in must be sent again, and the rest is gone
-    when left out."""
+    """UpdateDistribution replaces the whole configuration. Members that CloudFront fills in must be sent
+    again; other omitted members are removed."""
     distribution = find(world, account, params["Id"])
     etag.check(params.get("IfMatch"), distribution.version, world.settings)
     distribution_rules.check_quantities(params["DistributionConfig"])
@@ -122,7 +122,7 @@ def update(world: World, account: str, params: Params) -> dict[str, Any]:
 
 
 def delete(world: World, account: str, params: Params) -> dict[str, Any]:
-    """DeleteDistribution: of a disabled one without tenants."""
+    """DeleteDistribution. The distribution must be disabled and without tenants."""
     distribution = find(world, account, params["Id"])
     etag.check(params.get("IfMatch"), distribution.version, world.settings)
     if any(tenant.distribution_id == distribution.id for tenant in world.tenants.of(account)):
@@ -137,7 +137,7 @@ def delete(world: World, account: str, params: Params) -> dict[str, Any]:
 
 
 def list_page(world: World, account: str, params: Params) -> dict[str, Any]:
-    """ListDistributions: both connection modes."""
+    """ListDistributions, with both connection modes."""
     return _list(world, account, params, lambda _: True)
 
 
@@ -148,7 +148,8 @@ def list_by_connection_mode(world: World, account: str, params: Params) -> dict[
 
 
 def list_by_anycast_ip_list(world: World, account: str, params: Params) -> dict[str, Any]:
-    """ListDistributionsByAnycastIpListId: standard ones, as others have theirs by their connection group."""
+    """ListDistributionsByAnycastIpListId. Only standard distributions, because tenants use the list of their
+    connection group."""
     wanted = anycast_ip_lists.find(world, account, params["AnycastIpListId"]).id
     return _list(world, account, params, lambda each: each.config.get("AnycastIpListId") == wanted)
 
@@ -205,7 +206,7 @@ def _check_quota(world: World, wanted: Distribution) -> None:
 
 
 def _declared(error: AwsError, undeclared: Collection[str], instead: ErrorCode) -> AwsError:
-    """The error under a code that the operation declares."""
+    """The error with a code that the operation declares."""
     return AwsError(instead, error.message) if error.code in undeclared else error
 
 

@@ -1,9 +1,9 @@
-"""Who has a domain, where it points, and how it moves: VerifyDnsConfiguration, ListDomainConflicts,
+"""The owner of a domain, its DNS, and its move: VerifyDnsConfiguration, ListDomainConflicts,
 UpdateDomainAssociation.
 
-    conflicts   the domain itself, the wildcard over it, or what a wildcard covers; in whatever account
-    a move      source disabled ──▶ target with a certificate for it ──▶ at once away there and active here;
-                out of another account only with a TXT record `_<domain>` or `_.<domain>` naming the target
+    conflicts   the domain itself, the wildcard that covers it, or what a wildcard covers; in any account
+    a move      source disabled ──▶ target with a certificate for it ──▶ moved and active immediately;
+                from another account only with a TXT record `_<domain>` or `_.<domain>` with the target
 
 Rules: API reference of these operations; CloudFront's developer guide, "Move an alternate domain name".
 """
@@ -33,7 +33,7 @@ Holder = Distribution | Tenant
 
 
 def verify(world: World, account: str, params: Params) -> dict[str, Any]:
-    """VerifyDnsConfiguration: of one domain, or of all of the tenant's."""
+    """VerifyDnsConfiguration, for one domain or all domains of the tenant."""
     tenant = tenant_lookup.find(world, account, params["Identifier"])
     wanted = params.get("Domain")
     if wanted and wanted.lower() not in tenant.domains:
@@ -51,7 +51,7 @@ def verify(world: World, account: str, params: Params) -> dict[str, Any]:
 
 
 def list_conflicts(world: World, account: str, params: Params) -> dict[str, Any]:
-    """ListDomainConflicts: ids and accounts of other accounts' resources are masked."""
+    """ListDomainConflicts. Ids and accounts of other accounts' resources are masked."""
     domain = params["Domain"].lower()
     control = _resource(world, account, params["DomainControlValidationResource"])
     _check_covered(world, control, domain)
@@ -63,7 +63,8 @@ def list_conflicts(world: World, account: str, params: Params) -> dict[str, Any]
 
 
 def move(world: World, account: str, params: Params) -> dict[str, Any]:
-    """UpdateDomainAssociation: from whoever has the domain to the target. Both get a new version."""
+    """UpdateDomainAssociation: moves a domain from its current owner to the target. Both get a new
+    version."""
     domain = params["Domain"].lower()
     target = _resource(world, account, params["TargetResource"])
     etag.check_if_given(params.get("IfMatch"), target.version, world.settings)
@@ -121,7 +122,7 @@ def _settle_seconds(world: World, holder: Holder) -> float:
 
 
 def _resource(world: World, account: str, wanted: Params) -> Holder:
-    """The distribution or the tenant that a request names, one of both."""
+    """The distribution or tenant of a request, which must contain exactly one of them."""
     distribution_id, tenant_id = wanted.get("DistributionId"), wanted.get("DistributionTenantId")
     if bool(distribution_id) is bool(tenant_id):
         message = "Specify either a distribution ID or a distribution tenant ID, but not both."
@@ -191,6 +192,6 @@ def _conflict(account: str, domain: str, holder: str) -> dict[str, str]:
 
 
 def _masked(identifier: str) -> str:
-    """The first half hidden."""
+    """The identifier with its first half hidden."""
     hidden = len(identifier) // 2
     return "*" * hidden + identifier[hidden:]

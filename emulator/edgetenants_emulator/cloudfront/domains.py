@@ -1,4 +1,4 @@
-"""Domains: how they are written, who holds them, and whether control of them is shown."""
+"""Domains: their syntax, their owners, and proofs of control."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from edgetenants_emulator.state.world import World
 
 __all__ = ["check_free", "check_names", "hold", "statuses"]
 
-# A top-level domain is not all digits (RFC 3696 section 2), so an IP address is no name.
+# A top-level domain is not all digits (RFC 3696 section 2), so an IP address is not a valid name.
 _NAME = re.compile(
     r"(\*\.)?([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)+(?![0-9]+$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 )
 
 
 def check_names(domains: Sequence[str], limit: int) -> None:
-    """Let a tenant's domains pass: at least one, each once, lower case, as DNS has them, at most `limit`.
+    """Check a tenant's domains: at least one, no duplicates, valid lower-case DNS names, at most `limit`.
 
     Raises AwsError InvalidArgument, or EntityLimitExceeded above the limit.
     """
@@ -39,7 +39,7 @@ def check_names(domains: Sequence[str], limit: int) -> None:
 
 
 def check_free(world: World, domains: Iterable[str], owner: str | None) -> None:
-    """Let domains pass that nobody but `owner` (an ARN) holds, in whatever account and spelling.
+    """Check that no resource but `owner` (an ARN) holds these domains, in any account and spelling.
 
     Raises AwsError CNAMEAlreadyExists.
     """
@@ -52,7 +52,7 @@ def check_free(world: World, domains: Iterable[str], owner: str | None) -> None:
 
 
 def hold(world: World, owner: str, domains: Iterable[str], instead_of: Iterable[str] = ()) -> None:
-    """Make an owner the holder of `domains`, and of none of `instead_of` any more."""
+    """Make an owner the holder of `domains`, and release the domains of `instead_of`."""
     before = {domain.lower() for domain in instead_of}
     for domain in before:
         world.domains.pop(domain, None)
@@ -70,15 +70,15 @@ def statuses(
     before: Mapping[str, DomainStatus],
     refusal: str = ErrorCode.INVALID_ARGUMENT,
 ) -> dict[str, DomainStatus]:
-    """The status of each domain of a tenant whose certificates carry `names`.
+    """The status of each domain of a tenant whose certificates contain `names`.
 
         covered                                 active
-        not covered, on a managed certificate   as before, a new one inactive
+        not covered, on a managed certificate   unchanged, or inactive for a new domain
         not covered, inactive before            inactive
-        not covered                             refused: control of the domain is not shown, or accepted as
-                                                before, a new one inactive, by `refusal`
+        not covered                             refused, because control of the domain is not proven; or, if
+                                                `refusal` accepts it, unchanged, or inactive for a new domain
 
-    Raises AwsError with the code `refusal` and the words that users report.
+    Raises AwsError with the code `refusal` and the message that users report.
     """
     found: dict[str, DomainStatus] = {}
     for domain in domains:

@@ -1,4 +1,4 @@
-"""The operations of CloudFront that are answered here, each with the function that does it."""
+"""CloudFront's operations that the emulator implements, with their functions."""
 
 from __future__ import annotations
 
@@ -78,12 +78,12 @@ HANDLERS: dict[str, Handler] = {
 }
 
 _TAGGING = frozenset({"TagResource", "UntagResource", "ListTagsForResource"})
-# The members that name a request's resource, the best first.
+# The members that identify a request's resource, the most specific first.
 _NAMING = ("DistributionTenantId", "Id", "Identifier", "Name", "Resource", "Domain", "RoutingEndpoint")
 
 
 def is_ours(operation: Operation, request: Request) -> bool:
-    """Whether an operation is answered here; tags of kinds that moto keeps are moto's."""
+    """Whether the emulator implements an operation. moto handles the tags of its own kinds."""
     if operation.service != CLOUDFRONT or operation.name not in HANDLERS:
         return False
     arn = Arn.parse(request.query.get("Resource", ""))
@@ -91,7 +91,7 @@ def is_ours(operation: Operation, request: Request) -> bool:
 
 
 def read(operation: Operation, request: Request, settings: Settings) -> dict[str, Any]:
-    """The members of a request, checked against the model. Raises AwsError."""
+    """Parse the members of a request and check them against the model. Raises AwsError."""
     model = operation_model(operation.name)
     if not request.body.strip() and _declares(model, ErrorCode.MISSING_BODY):
         message = f"The request to {operation.name} has no body."
@@ -103,7 +103,7 @@ def read(operation: Operation, request: Request, settings: Settings) -> dict[str
 
 
 def check(operation: Operation, request: Request, settings: Settings) -> None:
-    """Let a request pass that keeps the model's rules, whoever answers it. Raises AwsError."""
+    """Check a request against the model, even if moto handles it. Raises AwsError."""
     params = read(operation, request, settings)
     if restxml.NOT_IN_XML.search(unquote(request.path + request.query_string)):
         message = "The request has characters that an answer cannot hold."
@@ -114,7 +114,7 @@ def check(operation: Operation, request: Request, settings: Settings) -> None:
 def answer(
     world: World, account: str, operation: Operation, params: Mapping[str, Any], request_id: str
 ) -> Response:
-    """Do what is asked, under the world's lock. Raises AwsError, after which nothing is changed."""
+    """Execute an operation under the world's lock. If it raises AwsError, nothing has changed."""
     with world.lock:
         managed_certificates.advance(world)
         result = HANDLERS[operation.name](world, account, params)
@@ -122,12 +122,12 @@ def answer(
 
 
 def target_of(params: Mapping[str, Any]) -> str:
-    """What a request is about, for the call log."""
+    """The resource of a request, for the call log."""
     return next((str(params[name]) for name in _NAMING if params.get(name)), "")
 
 
 def operation_model(name: str) -> OperationModel:
-    """botocore's model of an operation of CloudFront."""
+    """botocore's model of a CloudFront operation."""
     model = service_model(CLOUDFRONT)
     if model is None:
         raise AwsError(ErrorCode.INTERNAL_ERROR, "botocore has no model of CloudFront.")

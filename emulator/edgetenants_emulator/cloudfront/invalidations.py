@@ -1,6 +1,7 @@
 """Invalidations of distributions and of tenants: InProgress for a while, then Completed.
 
-Limits are those of CloudFront's quotas page, which states them for distributions; taken for tenants alike.
+Limits are those of CloudFront's quotas page, which states them for distributions. Tenants have the same
+limits.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ Holder = Distribution | Tenant
 
 
 def create(world: World, account: str, params: Params) -> dict[str, Any]:
-    """CreateInvalidation; the same reference with the same paths answers the old one."""
+    """CreateInvalidation. A repeated reference with the same paths returns the existing invalidation."""
     holder = distributions.find(world, account, params["DistributionId"])
     return _created(world, holder, params["InvalidationBatch"])
 
 
 def create_for_tenant(world: World, account: str, params: Params) -> dict[str, Any]:
-    """CreateInvalidationForDistributionTenant, alike."""
+    """CreateInvalidationForDistributionTenant, like `create`."""
     holder = tenant_lookup.by_id(world, account, params["Id"])
     return _created(world, holder, params["InvalidationBatch"])
 
@@ -43,12 +44,12 @@ def get_for_tenant(world: World, account: str, params: Params) -> dict[str, Any]
 
 
 def list_page(world: World, account: str, params: Params) -> dict[str, Any]:
-    """ListInvalidations: the newest first."""
+    """ListInvalidations, the newest first."""
     return _listed(world, distributions.find(world, account, params["DistributionId"]), params)
 
 
 def list_for_tenant(world: World, account: str, params: Params) -> dict[str, Any]:
-    """ListInvalidationsForDistributionTenant, alike."""
+    """ListInvalidationsForDistributionTenant, the newest first."""
     return _listed(world, tenant_lookup.by_id(world, account, params["Id"]), params)
 
 

@@ -21,11 +21,12 @@ T = TypeVar("T")
 def page(
     resources: Iterable[R], marker: str | None, limit: int, settings: Settings
 ) -> tuple[list[R], str | None]:
-    """One page of what is ordered by creation, and the marker of the next one, None at the end.
+    """One page of resources ordered by creation, and the marker of the next page; None at the end.
 
-    A marker holds a place in the order of creation, so what is created or deleted between two pages neither
-    skips nor repeats another, unless the settings ask for it.
-    Raises AwsError InvalidArgument for a marker that no page gave, or where set so whose item is gone.
+    A marker is a position in the order of creation, so creations and deletions between two pages neither skip
+    nor repeat other items, unless the settings ask for it.
+    Raises AwsError InvalidArgument for an invalid marker, or, if the settings say so, for one whose item was
+    deleted.
     """
     after = _place(marker)
     listed = list(resources)
@@ -42,9 +43,9 @@ def page(
 def page_by_key(
     items: Sequence[T], key: Callable[[T], str], marker: str | None, limit: int
 ) -> tuple[list[T], str | None]:
-    """One page of what is no resource; a marker is the key of the last item of the page before.
+    """One page of items that are not resources. A marker is the key of the previous page's last item.
 
-    Raises AwsError InvalidArgument for a marker that no page gave.
+    Raises AwsError InvalidArgument for an invalid marker.
     """
     keys = [key(item) for item in items]
     if marker and marker not in keys:
@@ -55,12 +56,12 @@ def page_by_key(
 
 
 def size(max_items: Any, settings: Settings) -> int:
-    """How many items a page takes. Raises AwsError InvalidArgument for what is no number above 0, or where
-    set so more than a page may have."""
+    """The size of a page. Raises AwsError InvalidArgument for anything but a positive number, or, if the
+    settings say so, for more than the maximum."""
     if max_items is None:
         return settings.page_size_default
     try:
-        # A text in some operations of botocore's model, an integer in others.
+        # botocore's model has a string in some operations, an integer in others.
         number = model_values.integer(str(max_items))
     except ValueError:
         number = 0

@@ -15,15 +15,15 @@ from edgetenants_emulator.state.world import World
 __all__ = ["KINDS", "as_items", "list_tags", "settled", "tag", "untag"]
 
 KINDS = frozenset({Tenant.KIND, ConnectionGroup.KIND, Distribution.KIND, AnycastIpList.KIND})
-"""The kinds of resources whose tags are kept here; those of others are moto's."""
+"""The kinds of resources whose tags are stored here. moto stores the tags of other kinds."""
 _PUNCTUATION = frozenset("_.:/=+-@")
 
 
 def settled(given: Mapping[str, Any] | None, limit: int) -> dict[str, str]:
     """The tags of a request, from AWS's wrapper `{"Items": [{"Key", "Value"}]}`.
 
-    Raises AwsError InvalidTagging for a key or value outside the model's rules, a key given twice or
-    reserved, or more than `limit`.
+    Raises AwsError InvalidTagging for a key or value that the model forbids, a duplicate or reserved key, or
+    more than `limit` tags.
     """
     items: Sequence[Mapping[str, str]] = (given or {}).get("Items") or []
     found = {item.get("Key", ""): item.get("Value", "") for item in items}
@@ -36,12 +36,12 @@ def settled(given: Mapping[str, Any] | None, limit: int) -> dict[str, str]:
 
 
 def as_items(tags: Mapping[str, str]) -> dict[str, Any]:
-    """As the API has them."""
+    """The tags in the API's format."""
     return {"Items": [{"Key": key, "Value": value} for key, value in tags.items()]}
 
 
 def tag(world: World, account: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """TagResource: add, or overwrite by key. Moves the version where set so."""
+    """TagResource: adds tags, or overwrites them by key. Changes the version if the settings say so."""
     resource = _resource(world, account, params["Resource"])
     added = settled(params.get("Tags"), world.settings.tags_per_resource)
     merged = {**resource.tags, **added}
@@ -51,7 +51,7 @@ def tag(world: World, account: str, params: Mapping[str, Any]) -> dict[str, Any]
 
 
 def untag(world: World, account: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """UntagResource: keys that are not there are ignored, those that no tag can have are refused."""
+    """UntagResource. Missing keys are ignored; invalid keys are refused."""
     resource = _resource(world, account, params["Resource"])
     gone = set((params.get("TagKeys") or {}).get("Items") or [])
     for key in gone:
@@ -61,7 +61,7 @@ def untag(world: World, account: str, params: Mapping[str, Any]) -> dict[str, An
 
 
 def list_tags(world: World, account: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """ListTagsForResource: the only way to read tags after the create."""
+    """ListTagsForResource, the only way to read tags after the creation."""
     resource = _resource(world, account, params["Resource"])
     at = world.clock.now() - world.settings.tags_lag_seconds
     return {"Tags": as_items(world.past.tags_at(resource.arn, resource.tags, at))}

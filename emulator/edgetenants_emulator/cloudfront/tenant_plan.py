@@ -1,8 +1,8 @@
-"""What a tenant shall be after a create or an update, checked against all that it depends on.
+"""The desired state of a tenant after a create or an update, with all checks.
 
-    names ──▶ parent ──▶ connection group ──▶ parameters ──▶ customizations ──▶ do certificates cover?
+    names ──▶ parent ──▶ connection group ──▶ parameters ──▶ customizations ──▶ certificates cover the domains
 
-Nothing is changed here, so whatever is refused leaves no trace.
+This module changes nothing, so a refused request has no effect.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Params = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class TenantPlan:
-    """The members of a tenant that a request decides."""
+    """The members of a tenant that a request sets."""
 
     distribution_id: str
     group_id: str
@@ -35,11 +35,11 @@ class TenantPlan:
     parameters: dict[str, str]
     customizations: dict[str, Any]
     certificate_request: dict[str, Any] | None
-    """The managed certificate to ask for, once all else has passed."""
+    """The managed certificate to request after all checks have passed."""
     enabled: bool
 
     def members(self) -> dict[str, Any]:
-        """By name, as `Tenant` has them."""
+        """The members by name, as in `Tenant`."""
         names = (field.name for field in fields(self) if field.name != "certificate_request")
         return {name: getattr(self, name) for name in names}
 
@@ -68,11 +68,11 @@ def for_create(world: World, account: str, params: Params) -> TenantPlan:
 
 
 def for_update(world: World, tenant: Tenant, params: Params) -> TenantPlan:
-    """The plan of a tenant with some members sent, the others kept. Raises AwsError as
+    """The plan of an update: members that the request omits are kept. Raises AwsError as
     UpdateDistributionTenant does.
 
-    Certificates are looked at only where the update touches what they decide: a tenant whose certificate
-    has gone can still be disabled.
+    Certificates are checked only if the update changes members that depend on them, so a tenant whose
+    certificate was deleted can still be disabled.
     """
     account = tenant.account
     names = [item["Domain"] for item in params["Domains"]] if "Domains" in params else list(tenant.domains)
@@ -103,7 +103,7 @@ def for_update(world: World, tenant: Tenant, params: Params) -> TenantPlan:
 
 
 def parent(world: World, account: str, distribution_id: str) -> Distribution:
-    """The multi-tenant distribution of an id. Raises AwsError EntityNotFound, InvalidAssociation."""
+    """The multi-tenant distribution with this id. Raises AwsError EntityNotFound or InvalidAssociation."""
     found = world.distributions.get(account, distribution_id)
     if found is None:
         raise AwsError(ErrorCode.ENTITY_NOT_FOUND, f"The distribution {distribution_id} doesn't exist.")

@@ -33,9 +33,9 @@ Params = Mapping[str, Any]
 
 
 def create(world: World, account: str, params: Params) -> dict[str, Any]:
-    """CreateDistributionTenant. Enabled unless said otherwise; in the default group unless told another.
+    """CreateDistributionTenant. By default, the tenant is enabled and in the default connection group.
 
-    The answer shows the tags, which later ones do not.
+    Only this response contains the tags.
     """
     given_tags = tags.settled(params.get("Tags"), world.settings.tags_per_resource)
     if world.tenants.named(account, params["Name"]):
@@ -63,7 +63,7 @@ def get(world: World, account: str, params: Params) -> dict[str, Any]:
 
 
 def get_by_domain(world: World, account: str, params: Params) -> dict[str, Any]:
-    """GetDistributionTenantByDomain: among the caller's own."""
+    """GetDistributionTenantByDomain, for the caller's own tenants."""
     domain = params.get("Domain", "").lower()
     arn = Arn.parse(world.domains.get(domain, ""))
     if arn is None or arn.kind != Tenant.KIND:
@@ -76,7 +76,7 @@ def get_by_domain(world: World, account: str, params: Params) -> dict[str, Any]:
 
 
 def update(world: World, account: str, params: Params) -> dict[str, Any]:
-    """UpdateDistributionTenant: what is left out is kept; what is sent replaces the whole member."""
+    """UpdateDistributionTenant. Omitted members are kept; a sent member is replaced as a whole."""
     tenant = by_id(world, account, params["Id"])
     etag.check(params.get("IfMatch"), tenant.version, world.settings)
     if world.settings.update_needs_deployed and tenant.status(world.clock.now()) != "Deployed":
@@ -88,7 +88,8 @@ def update(world: World, account: str, params: Params) -> dict[str, Any]:
 
 
 def edit(world: World, tenant: Tenant, changes: Params) -> None:
-    """Give a tenant a new version with some members changed. Raises AwsError and changes nothing."""
+    """Change some members of a tenant and give it a new version. If it raises AwsError, nothing has
+    changed."""
     plan = tenant_plan.for_update(world, tenant, changes)
     domains.check_free(world, plan.domains, tenant.arn)
     members = plan.members()
@@ -109,7 +110,7 @@ def edit(world: World, tenant: Tenant, changes: Params) -> None:
 
 
 def delete(world: World, account: str, params: Params) -> dict[str, Any]:
-    """DeleteDistributionTenant: of a disabled one."""
+    """DeleteDistributionTenant. The tenant must be disabled."""
     tenant = by_id(world, account, params["Id"])
     etag.check(params.get("IfMatch"), tenant.version, world.settings)
     if not world.may_delete(tenant):
@@ -120,7 +121,7 @@ def delete(world: World, account: str, params: Params) -> dict[str, Any]:
 
 
 def remove(world: World, tenant: Tenant) -> None:
-    """Take a tenant away and free its domains, whatever its state."""
+    """Delete a tenant in any state, and release its domains."""
     domains.hold(world, tenant.arn, (), instead_of=tenant.domains)
     world.tenants.remove(tenant)
     lag = world.settings.list_lag_of_deletes_seconds
@@ -129,7 +130,8 @@ def remove(world: World, tenant: Tenant) -> None:
 
 
 def list_page(world: World, account: str, params: Params) -> dict[str, Any]:
-    """ListDistributionTenants: without Parameters and Tags, with the ETag; of two filters both must fit."""
+    """ListDistributionTenants. Items have no Parameters and Tags, but the ETag. Two filters are combined
+    (AND)."""
     wanted = params.get("AssociationFilter") or {}
     distribution_id, group_id = wanted.get("DistributionId"), wanted.get("ConnectionGroupId")
     refused = world.settings.association_filter_unknown_refused
@@ -152,7 +154,8 @@ def list_page(world: World, account: str, params: Params) -> dict[str, Any]:
 
 
 def list_by_customization(world: World, account: str, params: Params) -> dict[str, Any]:
-    """ListDistributionTenantsByCustomization: those with that web ACL or certificate of their own."""
+    """ListDistributionTenantsByCustomization: the tenants with that web ACL or certificate in
+    Customizations."""
     web_acl, certificate = params.get("WebACLArn"), params.get("CertificateArn")
     if bool(web_acl) is bool(certificate):
         message = "You must specify either the web ACL ARN or the certificate ARN, but not both."
@@ -163,7 +166,7 @@ def list_by_customization(world: World, account: str, params: Params) -> dict[st
 
 
 def shown(world: World, tenant: Tenant, now: float) -> dict[str, Any]:
-    """A tenant as Get returns it, by the model's names; without tags."""
+    """A tenant as Get returns it, by the model's names, without tags."""
     return {
         "Id": tenant.id,
         "DistributionId": tenant.distribution_id,
@@ -185,7 +188,7 @@ _NEEDED: Mapping[str, frozenset[str]] = {
     "parent": frozenset({"DistributionId", "Domains"}),
     "everything": frozenset({"DistributionId", "Domains", "ConnectionGroupId", "Enabled", "Parameters"}),
 }
-"""Members of an update, by `Settings.tenant_update_needs`."""
+"""Required members of an update, by `Settings.tenant_update_needs`."""
 
 
 def _check_said(world: World, tenant: Tenant, params: Params) -> None:

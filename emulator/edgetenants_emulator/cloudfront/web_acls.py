@@ -1,6 +1,6 @@
 """AssociateDistributionTenantWebACL and DisassociateDistributionTenantWebACL.
 
-Both give the tenant a new version and a deployment. If-Match is optional here, unlike in an update.
+Both give the tenant a new version and start a deployment. If-Match is optional, unlike in an update.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Params = Mapping[str, Any]
 
 
 def associate(world: World, account: str, params: Params) -> dict[str, Any]:
-    """AssociateDistributionTenantWebACL: the same as the customization `override`."""
+    """AssociateDistributionTenantWebACL, equivalent to the customization `override`."""
     tenant = _tenant(world, account, params)
     arn = params["WebACLArn"]
     own = customizations.settled(account, {"WebAcl": {"Action": "override", "Arn": arn}})
@@ -32,9 +32,10 @@ def associate(world: World, account: str, params: Params) -> dict[str, Any]:
 
 
 def disassociate(world: World, account: str, params: Params) -> dict[str, Any]:
-    """DisassociateDistributionTenantWebACL: back to the distribution's web ACL, or to none where set so.
+    """DisassociateDistributionTenantWebACL: restores the distribution's web ACL, or none if the settings say
+    so.
 
-    A tenant without one of its own is refused, unless set otherwise; AWS does not say.
+    A tenant without its own web ACL is refused, unless the settings accept it; AWS does not document it.
     """
     tenant = _tenant(world, account, params)
     if "Arn" not in tenant.customizations.get("WebAcl", {}):

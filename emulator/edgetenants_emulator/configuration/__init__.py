@@ -1,4 +1,4 @@
-"""A distribution's configuration: what CloudFront fills in, what it must keep to, its tenants' parameters.
+"""A distribution's configuration: CloudFront's defaults, its rules, and the parameters of its tenants.
 
-Nothing here makes or changes a distribution.
+This package does not create or change distributions.
 """

@@ -35,7 +35,7 @@ _POLICIES = {
 
 
 def check(submitted: Submitted) -> None:
-    """Let a completed config's cache behaviors pass. Raises AwsError."""
+    """Check the cache behaviors of a completed config. Raises AwsError."""
     _check_patterns(submitted)
     _check_lambda_quotas(submitted)
     for behavior in submitted.behaviors:

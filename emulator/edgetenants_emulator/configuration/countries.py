@@ -1,4 +1,4 @@
-"""Country codes of ISO 3166-1 alpha-2, which CloudFront takes as locations."""
+"""Country codes of ISO 3166-1 alpha-2, which CloudFront uses as locations."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _WRITTEN = (
     "UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW "
 )
 CODES = frozenset(_WRITTEN.split())
-"""All 249 that are assigned."""
+"""All 249 assigned codes."""
 
 
 def unknown(locations: Iterable[str]) -> list[str]:
-    """Those that are no country's.
+    """The locations that are not country codes.
 
     >>> unknown(["DE", "UK", "de"])
     ['UK', 'de']

@@ -1,7 +1,7 @@
-"""The configuration of a distribution as CloudFront returns it, with what it fills in.
+"""The configuration of a distribution as CloudFront returns it, with CloudFront's defaults.
 
-Defaults: the API reference of DistributionConfig and its parts, and the answers of the AWS CLI's examples for
-create-distribution. What cannot be used with `tenant-only` is not filled in there either.
+Sources of the defaults: the API reference of DistributionConfig and its parts, and the output of the AWS
+CLI's examples for create-distribution. Members that `tenant-only` does not support get no default there.
 """
 
 from __future__ import annotations
@@ -74,12 +74,12 @@ _SUMMARY = (
     "ConnectionMode",
     "AnycastIpListId",
 )
-# The AWS CLI's example for list-distributions-by-connection-mode shows these of a tenant-only one.
+# The AWS CLI's example for list-distributions-by-connection-mode shows these for a tenant-only distribution.
 _LISTED = {"Aliases": _EMPTY, "PriceClass": "PriceClass_All", "IsIPV6Enabled": False, "Staging": False}
 
 
 def completed(given: Config) -> dict[str, Any]:
-    """A config with the defaults that CloudFront returns; the given one is left as it is."""
+    """A copy of the config with the defaults that CloudFront returns."""
     config = copy.deepcopy(dict(given))
     config.setdefault("ConnectionMode", "direct")
     standard = config["ConnectionMode"] == "direct"
@@ -100,7 +100,7 @@ def aliases(config: Config) -> list[str]:
 
 
 def summary(config: Config) -> dict[str, Any]:
-    """What a list shows of a config."""
+    """The members of a config that lists show."""
     return {name: config.get(name, _LISTED.get(name)) for name in _SUMMARY}
 
 
@@ -129,7 +129,7 @@ def _fill_behavior(behavior: dict[str, Any], standard: bool) -> None:
 
 
 def _viewer_certificate(given: Config, standard: bool) -> dict[str, Any]:
-    """With the older members Certificate and CertificateSource, which say the same once more."""
+    """The viewer certificate, with the redundant legacy members Certificate and CertificateSource."""
     certificate = {k: v for k, v in given.items() if k not in ("Certificate", "CertificateSource")}
     own = {"acm": "ACMCertificateArn", "iam": "IAMCertificateId"}
     source = str(given.get("CertificateSource", ""))
@@ -141,7 +141,7 @@ def _viewer_certificate(given: Config, standard: bool) -> dict[str, Any]:
                 certificate, {"CloudFrontDefaultCertificate": False, "MinimumProtocolVersion": "TLSv1.2_2021"}
             )
             return {**certificate, "Certificate": certificate[member], "CertificateSource": name}
-    # CloudFront sets this version with its own certificate, whatever was given (API reference).
+    # With its own certificate, CloudFront always sets this version (API reference).
     shown = {"CloudFrontDefaultCertificate": True, "MinimumProtocolVersion": "TLSv1"}
     support = {} if standard else {"SSLSupportMethod": "sni-only"}
     return {**support, **certificate, **shown, "CertificateSource": "cloudfront"}

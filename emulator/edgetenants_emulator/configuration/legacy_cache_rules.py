@@ -1,4 +1,4 @@
-"""The older way to say what is cached and forwarded, which standard distributions may still use.
+"""The legacy settings for caching and forwarding, which standard distributions may still use.
 
 Rules: API reference of ForwardedValues; CloudFront developer guide, "Quotas" (legacy cache settings).
 """
@@ -16,7 +16,7 @@ _MOST = 10
 
 
 def check(submitted: Submitted, behavior: Config) -> None:
-    """Let a cache behavior pass that has a cache policy or fitting legacy settings. Raises AwsError."""
+    """Check that a cache behavior has a cache policy or valid legacy settings. Raises AwsError."""
     forwarded = behavior.get("ForwardedValues")
     if bool(behavior.get("CachePolicyId")) is (forwarded is not None):
         message = "A cache behavior must include either a CachePolicyId or ForwardedValues."

@@ -23,7 +23,7 @@ _HOST = re.compile(
 )
 _BUCKET = re.compile(r".+\.s3(\.dualstack)?([.-][a-z]{2}-[a-z-]+-\d)?\.amazonaws\.com(\.cn)?")
 _PATH = re.compile(r"(/([A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})+)*")
-# The domains that an origin access control's type goes with.
+# The origin domains for each type of origin access control.
 _OF_TYPE = {
     "s3": _BUCKET,
     "lambda": re.compile(r".+\.lambda-url\..+"),
@@ -33,12 +33,12 @@ _OF_TYPE = {
 
 
 def is_bucket(origin: Config) -> bool:
-    """Whether an origin is an S3 bucket, asked as one and not as a web site."""
+    """Whether an origin is an S3 bucket, and not a bucket's website endpoint."""
     return _BUCKET.fullmatch(_plain(origin["DomainName"])) is not None
 
 
 def check(submitted: Submitted) -> None:
-    """Let a completed config's origins pass. Raises AwsError."""
+    """Check the origins of a completed config. Raises AwsError."""
     origins = submitted.origins
     if len(origins) > _MOST_ORIGINS:
         message = f"Your request exceeds the limit of {_MOST_ORIGINS} origins for a distribution."
@@ -168,5 +168,5 @@ def _check_known(known: set[str], wanted: Iterable[str]) -> None:
 
 
 def _plain(text: str) -> str:
-    """A text with a letter in place of each parameter: whatever a tenant gives must fit."""
+    """The text with a letter instead of each parameter, because the parameters' values are not known."""
     return PLACEHOLDER.sub("x", text)

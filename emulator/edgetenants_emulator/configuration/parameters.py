@@ -1,4 +1,4 @@
-"""A tenant's parameters against the definitions of its distribution."""
+"""Checks a tenant's parameters against the definitions of its distribution."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ __all__ = ["as_list", "as_map", "check", "check_change", "check_definitions"]
 
 
 def as_map(given: Sequence[Mapping[str, str]], limit: int) -> dict[str, str]:
-    """Name and value of each.
+    """The parameters by name.
 
-    Raises AwsError InvalidArgument for a name given twice, EntityLimitExceeded for more than `limit`.
+    Raises AwsError InvalidArgument for a duplicate name, EntityLimitExceeded for more than `limit`
+    parameters.
     """
     found = {parameter["Name"]: parameter["Value"] for parameter in given}
     if len(found) < len(given):
@@ -29,14 +30,14 @@ def as_map(given: Sequence[Mapping[str, str]], limit: int) -> dict[str, str]:
 
 
 def as_list(parameters: Mapping[str, str]) -> list[dict[str, str]]:
-    """As the API has them."""
+    """The parameters in the API's format."""
     return [{"Name": name, "Value": value} for name, value in parameters.items()]
 
 
 def check(world: World, parent: Distribution, parameters: Mapping[str, str]) -> None:
-    """Let parameters pass that are defined, unless they need not be, with none missing that is required.
+    """Check that all parameters are defined, unless the settings allow others, and that none is missing.
 
-    AWS does not publish the error; InvalidArgument is the declared one that fits best. Raises AwsError.
+    AWS does not document the error; InvalidArgument is the best match of the declared ones. Raises AwsError.
     """
     required = {d["Name"]: _schema(d).get("Required", False) for d in parent.parameter_definitions}
     unknown = sorted(set(parameters) - set(required))
@@ -50,8 +51,8 @@ def check(world: World, parent: Distribution, parameters: Mapping[str, str]) -> 
 
 
 def check_change(world: World, parent: Distribution, config: Mapping[str, Any]) -> None:
-    """Let a distribution's new configuration pass, unless it requires a parameter that some tenant does not
-    give and the settings refuse that. Raises AwsError.
+    """Check a distribution's new configuration: if the settings say so, refuse it if it requires a parameter
+    that some tenant does not set. Raises AwsError.
     """
     if world.settings.required_parameter_added == ACCEPTED:
         return
@@ -68,7 +69,7 @@ def _required(parent: Distribution) -> list[str]:
 
 
 def check_definitions(definitions: Sequence[Mapping[str, Any]], limit: int) -> None:
-    """Let a distribution's definitions pass. Raises AwsError InvalidArgument or EntityLimitExceeded."""
+    """Check a distribution's definitions. Raises AwsError InvalidArgument or EntityLimitExceeded."""
     names = [definition["Name"] for definition in definitions]
     if len(set(names)) < len(names):
         raise AwsError(ErrorCode.INVALID_ARGUMENT, "A parameter is defined more than once.")

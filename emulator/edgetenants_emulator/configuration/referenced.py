@@ -1,6 +1,6 @@
-"""What a configuration refers to by id: AWS's managed policies, and what moto's CloudFront keeps.
+"""Objects to which a configuration refers by id: AWS's managed policies, and resources in moto's CloudFront.
 
-Policies of an account's own cannot be made here, so the managed ones are all there are.
+The emulator does not support custom policies, so only the managed ones exist.
 Ids: CloudFront developer guide, "Use managed cache policies", "Use managed origin request policies", "Use
 managed response headers policies".
 """
@@ -61,13 +61,13 @@ def has_key_group(account: str, group_id: str) -> bool:
 
 
 def has_function(account: str, arn: str) -> bool:
-    """Whether an account has a CloudFront function; moto has no stages, so each counts as published."""
-    functions = getattr(_moto(account), "functions", {})  # moto 5.2.4 is the first to have them
+    """Whether an account has a CloudFront function. moto has no stages, so each one counts as published."""
+    functions = getattr(_moto(account), "functions", {})  # available since moto 5.2.4
     return any(function.arn == arn for function in functions.values())
 
 
 def access_control_type(account: str, control_id: str) -> str | None:
-    """The origin type of an origin access control (`s3`, `lambda`, …); None where there is none."""
+    """The origin type of an origin access control (`s3`, `lambda`, …); None if it does not exist."""
     found = _moto(account).origin_access_controls.get(control_id)
     return (found.origin_type or "s3") if found else None
 

@@ -1,4 +1,4 @@
-"""What a distribution's configuration must keep to: each rule refuses with the error that the model declares.
+"""The rules for a distribution's configuration. Each rule raises the error that the model declares.
 
     quantities ─▶ complete? (updates) ─▶ connection mode ─▶ origins ─▶ cache behaviors ─▶ viewers
 
@@ -17,8 +17,8 @@ from edgetenants_emulator.errors import AwsError, ErrorCode
 
 __all__ = ["check", "check_complete", "check_quantities"]
 
-# What users report to be refused when left out ("… is required for updates"), and its like. Newer members
-# (OriginShield, GrpcConfig, …) older clients do not know.
+# Members whose omission AWS refuses according to users ("… is required for updates"), and similar ones. Newer
+# members (OriginShield, GrpcConfig, …) are optional, because older clients do not support them.
 _ALWAYS = (
     "CacheBehaviors",
     "CustomErrorResponses",
@@ -36,7 +36,7 @@ _OF_BEHAVIOR = ("AllowedMethods", "Compress", "FieldLevelEncryptionId", "LambdaF
 
 
 def check(submitted: Submitted) -> None:
-    """Let a completed config pass. Raises AwsError."""
+    """Check a completed config. Raises AwsError."""
     if submitted.tenant_only:
         tenant_only_rules.check(submitted)
     elif submitted.config.get("TenantConfig"):
@@ -48,7 +48,7 @@ def check(submitted: Submitted) -> None:
 
 
 def check_quantities(config: Any, path: str = "") -> None:
-    """Let a config pass as it was sent. Raises AwsError InconsistentQuantities."""
+    """Check the quantities of a config as sent. Raises AwsError InconsistentQuantities."""
     if isinstance(config, Mapping):
         if "Quantity" in config and config["Quantity"] != len(config.get("Items") or ()):
             message = (
@@ -63,7 +63,7 @@ def check_quantities(config: Any, path: str = "") -> None:
 
 
 def check_complete(config: Config) -> None:
-    """Let an update pass that has all members, as it replaces the config. Raises AwsError IllegalUpdate."""
+    """Check that an update has all members, because it replaces the config. Raises AwsError IllegalUpdate."""
     for name in _missing(config):
         raise AwsError(ErrorCode.ILLEGAL_UPDATE, f"{name} is required for updates.")
 

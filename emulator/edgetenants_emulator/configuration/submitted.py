@@ -1,4 +1,4 @@
-"""A distribution's configuration on its way in, as the rules look at it."""
+"""A submitted configuration of a distribution, as input for the rules."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ Config = Mapping[str, Any]
 
 
 def items(structure: Config | None) -> list[Any]:
-    """The Items of AWS's `{"Quantity", "Items"}`; none where there is no such structure."""
+    """The Items of AWS's `{"Quantity", "Items"}`; empty if the structure is missing."""
     return list((structure or {}).get("Items") or ())
 
 
 @dataclass(frozen=True)
 class Submitted:
-    """A completed config, and who sends it."""
+    """A completed config, and the account that sends it."""
 
     world: World
     account: str
     config: Config
     updated_id: str | None = None
-    """The distribution that it is an update of; None for a new one."""
+    """The id of the distribution to update; None for a new one."""
 
     @property
     def tenant_only(self) -> bool:
-        """Whether it is of a multi-tenant distribution."""
+        """Whether it belongs to a multi-tenant distribution."""
         return bool(self.config["ConnectionMode"] == "tenant-only")
 
     @property
@@ -41,16 +41,16 @@ class Submitted:
 
     @property
     def origins(self) -> list[Config]:
-        """Its origins."""
+        """The origins."""
         return items(self.config["Origins"])
 
     def others(self, fits: Callable[[Config], bool]) -> int:
-        """How many of the account's other distributions have a config that fits."""
+        """How many of the account's other distributions have a matching config."""
         own = self.world.distributions.of(self.account)
         return sum(each.id != self.updated_id and fits(each.config) for each in own)
 
     def illegal(self, message: str) -> AwsError:
-        """InvalidArgument, which AWS calls IllegalUpdate where it refuses an update as a whole."""
+        """The error for an invalid config: IllegalUpdate for an update, or else InvalidArgument."""
         code = ErrorCode.ILLEGAL_UPDATE if self.updated_id else ErrorCode.INVALID_ARGUMENT
         return AwsError(code, message)
 

@@ -1,4 +1,4 @@
-"""A multi-tenant distribution: what it cannot have, and where it may have parameters.
+"""Rules for multi-tenant distributions: unsupported members, and places for parameters.
 
 Rules: CloudFront developer guide, "How multi-tenant distributions work" (unsupported features) and "Quotas";
 API reference, DistributionConfig and CacheBehavior ("This field only supports standard distributions").
@@ -17,9 +17,9 @@ from edgetenants_emulator.errors import AwsError, ErrorCode
 __all__ = ["PLACEHOLDER", "check"]
 
 PLACEHOLDER = re.compile(r"\{\{([^{}]*)\}\}")
-"""A parameter's place in an origin's domain name or path."""
+"""A placeholder for a parameter in an origin's domain name or path."""
 
-# A member that is off or empty says nothing, and passes.
+# A member that is off or empty is allowed.
 _NOT_IN_CONFIG: dict[str, Callable[[Config], Any]] = {
     "Aliases": lambda config: items(config.get("Aliases")),
     "AnycastIpListId": lambda config: config.get("AnycastIpListId"),
@@ -48,12 +48,12 @@ _NOT_IN_BEHAVIOR: dict[str, Callable[[Config], Any]] = {
         (behavior.get("TrustedSigners") or {}).get("Enabled") or items(behavior.get("TrustedSigners"))
     ),
 }
-# People write what they like there.
+# Free text.
 _FREE_TEXT = frozenset({"CallerReference", "Comment", "TenantConfig"})
 
 
 def check(submitted: Submitted) -> None:
-    """Let a completed config of a multi-tenant distribution pass.
+    """Check a completed config of a multi-tenant distribution.
 
     Raises AwsError InvalidArgument, or EntityLimitExceeded for too many parameters.
     """

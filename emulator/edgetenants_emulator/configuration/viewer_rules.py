@@ -1,4 +1,4 @@
-"""What viewers meet: aliases, certificate, web ACL, countries, error pages, root object.
+"""Rules for the viewer side: aliases, certificate, web ACL, countries, error pages, root object.
 
 Rules: API reference of DistributionConfig, ViewerCertificate, CustomErrorResponse and GeoRestriction;
 CloudFront developer guide, "Quotas" and "Custom error pages".
@@ -30,7 +30,7 @@ _PAGE = re.compile(r"/([A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*")
 
 
 def check(submitted: Submitted) -> None:
-    """Let a completed config pass. Raises AwsError."""
+    """Check a completed config. Raises AwsError."""
     config = submitted.config
     if len(items(config.get("Aliases"))) > _MOST_ALIASES:
         message = f"Your request exceeds the limit of {_MOST_ALIASES} CNAMEs for a distribution."

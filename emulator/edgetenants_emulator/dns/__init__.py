@@ -1,4 +1,4 @@
-"""The DNS as it is asked: the resolver over all zones, Route 53, where a domain points, the DNS server.
+"""DNS lookups: the resolver over all zones, Route 53, where a domain points, the DNS server.
 
-What a zone holds is in `zones`; what follows from an answer is in `certificates` and `cloudfront`.
+`zones` has the content of zones; `certificates` and `cloudfront` use the results.
 """

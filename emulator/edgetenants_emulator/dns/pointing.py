@@ -1,8 +1,8 @@
-"""What CloudFront and ACM read from the DNS: where a domain points, who proves control, who may issue.
+"""What CloudFront and ACM read from the DNS: where a domain points, proofs of control, permitted issuers.
 
     shop.example.org  CNAME ──▶ … ──▶ routing endpoint                          valid
     example.org       ALIAS ──▶ routing endpoint, TXT _cf-challenge.example.org  valid
-    example.org       ALIAS ──▶ routing endpoint                                no proof: nobody sees an alias
+    example.org       ALIAS ──▶ routing endpoint                                no proof: aliases are hidden
 
 Rules: CloudFront's developer guide, "Request certificates for your CloudFront distribution tenant".
 """
@@ -29,21 +29,22 @@ class DnsStatus(StrEnum):
     VALID = "valid-configuration"
     """The domain points to the routing endpoint."""
     INVALID = "invalid-configuration"
-    """It points nowhere, or to something else."""
+    """It does not resolve, or points to another target."""
     UNKNOWN = "unknown-configuration"
-    """The look-up failed."""
+    """The lookup failed."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the DNS says of one domain."""
+    """The DNS status of a domain, with its reason."""
 
     status: DnsStatus
     reason: str = ""
 
 
 def verdict(lookup: Lookup, domain: str, endpoint: str) -> Verdict:
-    """Whether a domain points to a routing endpoint, by CNAMEs or by a Route 53 alias with its challenge."""
+    """Whether a domain points to a routing endpoint, with CNAMEs or with a Route 53 alias and its
+    challenge."""
     answers = [lookup(domain, kind) for kind in ("A", "AAAA")]
     chain = [record for answer in answers for record in answer.records]
     if endpoint in (normal(value) for record in chain if record.type == "CNAME" for value in record.values):
@@ -59,12 +60,12 @@ def verdict(lookup: Lookup, domain: str, endpoint: str) -> Verdict:
 
 
 def has_text(lookup: Lookup, name: str, text: str) -> bool:
-    """Whether a name has that TXT record, of a host's name."""
+    """Whether a name has a TXT record with that host name."""
     return text in (normal(value.strip('"')) for value in lookup(name, "TXT").values("TXT"))
 
 
 def caa_allows(lookup: Lookup, domain: str) -> bool:
-    """Whether the nearest CAA records, the domain's or an ancestor's, let Amazon's authorities issue."""
+    """Whether the nearest CAA records, the domain's or an ancestor's, permit Amazon's authorities."""
     for name in _upwards(domain.removeprefix("*.")):
         issuers = [_issuer(value.lower()) for value in lookup(name, "CAA").values("CAA")]
         if issuers:
@@ -81,7 +82,7 @@ def _challenged(lookup: Lookup, names: tuple[str, ...], endpoint: str) -> Verdic
 
 
 def _issuer(caa: str) -> str | None:
-    """Whom a record like `0 issue "amazon.com"` names; None for one that is not about issuing."""
+    """The issuer in a record like `0 issue "amazon.com"`; None for other CAA records."""
     parts = caa.replace('"', "").split(maxsplit=2)
     if len(parts) < 2 or parts[1] != "issue":
         return None

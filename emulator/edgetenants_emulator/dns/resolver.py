@@ -1,13 +1,13 @@
-"""The DNS known here: Route 53's public hosted zones, CloudFront's own names, records set by hand.
+"""The DNS data of the emulator: Route 53's public hosted zones, CloudFront's names, records set by hand.
 
-    of the innermost zone of a name     Route 53  >  records set by hand
+    innermost zone of a name            Route 53  >  records set by hand
     d111.cloudfront.net                 routing endpoints of connection groups, domain names of distributions
 
-Zones of all accounts count. Of two public zones with one name, AWS asks the one that the registrar points to;
-here the newest of an account is asked.
+Zones of all accounts are used. If two public zones have the same name, AWS uses the one to which the
+registrar points; the emulator uses the newest one of an account.
 
-    name servers     changes at Route 53's INSYNC, records set by hand at once     the DNS server
-    resolvers        changes after `dns_propagation_seconds`                       CloudFront, ACM
+    name servers     changes at Route 53's INSYNC, records set by hand immediately   the DNS server
+    resolvers        changes after `dns_propagation_seconds`                         CloudFront, ACM
 """
 
 from __future__ import annotations
@@ -30,38 +30,38 @@ EDGE_ADDRESSES: Mapping[str, tuple[str, ...]] = {
     "A": ("192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"),
     "AAAA": ("2001:db8::1", "2001:db8::2", "2001:db8::3", "2001:db8::4"),
 }
-"""What every edge name resolves to: addresses for documentation (RFC 5737, RFC 3849), which reach nobody."""
+"""The addresses of every edge name. They are reserved for documentation (RFC 5737, RFC 3849)."""
 ALIAS = "ALIAS"
-"""A type of records set by hand: A and AAAA as Route 53's aliases of one target."""
+"""A record type for records set by hand: A and AAAA as Route 53 aliases of one target."""
 _SOA = "ns.{zone}. hostmaster.{zone}. 1 7200 900 1209600 86400"
 
 
 @dataclass(frozen=True)
 class _Lags:
-    """How many virtual seconds after a change somebody sees it."""
+    """After how many virtual seconds a view contains a change."""
 
     hosted: float
     by_hand: float | None
-    """None for at once, whatever a record says."""
+    """The lag of records set by hand. None: immediately, even if a record sets another delay."""
 
 
 class Resolver:
-    """Answers from the state at the moment of the question, as far as it is seen by then."""
+    """Answers queries from the current state, as far as it has propagated."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self._kept: dict[tuple[str, float], tuple[tuple[int, ...], Zone]] = {}
 
     def lookup(self, name: str, record_type: str) -> Answer:
-        """What the name servers say now about a name (in whatever case) and a type."""
+        """The name servers' current answer for a name (in any case) and a type."""
         return authority.lookup(self.zones(), name, record_type)
 
     def lookup_late(self, name: str, record_type: str) -> Answer:
-        """What CloudFront and ACM see of them."""
+        """The answer that CloudFront and ACM see."""
         return authority.lookup(self._zones(self._late), name, record_type)
 
     def generation(self) -> tuple[int, ...]:
-        """Differs when what CloudFront and ACM see may; reads no record."""
+        """Changes whenever the answers for CloudFront and ACM may have changed. Reads no records."""
         now, late, book = self._world.clock.now(), self._late, self._world.book
         hosted = list(_public_zones())
         unseen = sum(self._unseen(zone, now, late.hosted) for zone in hosted)
@@ -69,7 +69,7 @@ class Resolver:
         return book.changes, book.history.unseen(now, late.hosted), len(hosted), changes, unseen
 
     def zones(self) -> Zones:
-        """All zones by name, as the name servers have them."""
+        """All zones by name, as the name servers serve them."""
         return self._zones(_Lags(self._world.settings.route53_insync_seconds, None))
 
     @property
@@ -83,7 +83,7 @@ class Resolver:
         return {EDGE_ZONE: self._edge(), **by_hand, **hosted}
 
     def hosted_zone_of(self, name: str) -> str | None:
-        """The innermost public hosted zone around a name; None when Route 53 has none."""
+        """The innermost public hosted zone of a name; None if Route 53 has none."""
         around = [zone.name for zone in self._hosted(0.0) if f".{name}".endswith(f".{zone.name}")]
         return max(around, key=len, default=None)
 
@@ -91,7 +91,7 @@ class Resolver:
         return (self._read(hosted, lag) for hosted in _public_zones())
 
     def _read(self, hosted: Any, lag: float) -> Zone:
-        """A hosted zone, read again only when it looks otherwise: it may have thousands of records."""
+        """A hosted zone. It is read again only if it changed, because it may have thousands of records."""
         now = self._world.clock.now()
         unseen = self._unseen(hosted, now, lag)
         state = (id(hosted), len(hosted.rr_changes), len(hosted.rrsets), unseen)
@@ -150,7 +150,8 @@ def _apex(zone: str) -> tuple[RecordSet, RecordSet]:
 
 
 def _record_sets(rrsets: Iterable[Any]) -> Iterator[RecordSet]:
-    """moto's record sets. Of weighted, latency and failover ones the first stands, multi-value are joined."""
+    """moto's record sets. The first of weighted, latency and failover sets is used; multi-value sets are
+    joined."""
     several: dict[tuple[str, str], list[str]] = {}
     for each in list(rrsets):
         name, kind = authority.normal(each.name), str(each.type)
@@ -165,5 +166,5 @@ def _record_sets(rrsets: Iterable[Any]) -> Iterator[RecordSet]:
 
 
 def _value(value: Any) -> str:
-    # moto wraps the SOA that it makes itself, and no other.
+    # moto wraps only the SOA that it creates itself.
     return str(value["Value"] if isinstance(value, dict) else value)

@@ -1,6 +1,6 @@
-"""Route 53 where moto falls short of it: batches of changes, their ids, and how long they take.
+"""The parts of Route 53 that moto does not emulate: batches of changes, their ids, and their duration.
 
-Zones and record sets are moto's, and so are all other operations.
+moto stores zones and record sets, and handles all other operations.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ MEMBERS: Mapping[str, str] = {
     "GeoLocation": "geo_location",
     "MultiValueAnswer": "multi_value_answer",
 }
-"""The members of a record set, and how moto calls them."""
+"""The members of a record set, with moto's names."""
 NAMESPACE = "https://route53.amazonaws.com/doc/2013-04-01/"
-# Operations that Route 53 does one at a time for a zone; those of tags and of traffic policies are left out.
+# Operations that Route 53 executes one at a time per zone, without those for tags and traffic policies.
 _SERIAL = frozenset(
     {
         "AssociateVPCWithHostedZone",
@@ -66,14 +66,14 @@ _CHANGE_INFO = re.compile(rb"<ChangeInfo>.*?</ChangeInfo>", re.DOTALL)
 
 
 def zone_of(operation: Operation) -> str:
-    """The hosted zone that an operation has to itself; empty for all other operations."""
+    """The hosted zone that an operation locks; empty for other operations."""
     if operation.service != ROUTE53 or operation.name not in _SERIAL:
         return ""
     return operation.labels.get("Id", "").rpartition("/")[2]
 
 
 def check_at_rest(world: World, zone_id: str) -> None:
-    """Let a request pass where the one before is complete, as `route53_change_seconds` has it.
+    """Check that the previous change is complete, according to `route53_change_seconds`.
 
     Raises AwsError PriorRequestNotComplete.
     """
@@ -83,12 +83,12 @@ def check_at_rest(world: World, zone_id: str) -> None:
 
 
 def is_ours(operation: Operation) -> bool:
-    """Whether an operation is answered here and not by moto."""
+    """Whether this module handles an operation instead of moto."""
     return operation.service == ROUTE53 and operation.name in _HANDLERS
 
 
 def answer(world: World, account: str, operation: Operation, request: Request, request_id: str) -> Response:
-    """Do what is asked; under the world's lock. Raises AwsError, after which nothing is changed."""
+    """Execute an operation. The caller holds the world's lock. If it raises AwsError, nothing has changed."""
     services = service_model(ROUTE53)
     assert services is not None  # noqa: S101 - botocore has a model of Route 53
     model = services.operation_model(operation.name)
@@ -98,7 +98,7 @@ def answer(world: World, account: str, operation: Operation, request: Request, r
 
 
 def with_change(world: World, account: str, operation: Operation, response: Response) -> Response:
-    """moto's answer with a change of its own instead of moto's constant one."""
+    """moto's response with a new change instead of moto's constant one."""
     if response.status >= 400 or b"<ChangeInfo>" not in response.body:
         return response
     zone_id = operation.labels.get("Id", "").rpartition("/")[2]
@@ -111,22 +111,22 @@ def with_change(world: World, account: str, operation: Operation, response: Resp
 
 
 def key_of(record: RecordSet) -> Key:
-    """The key of one of moto's record sets."""
+    """The key of a record set of moto."""
     return normal(record.name), str(record.type), str(record.set_identifier or "")
 
 
 def row_of(record: RecordSet) -> dict[str, Any]:
-    """One of moto's record sets by the model's names."""
+    """A record set of moto, by the model's names."""
     row = {name: getattr(record, attribute) for name, attribute in MEMBERS.items()}
     kept = {name: value for name, value in row.items() if value not in (None, [], {})}
-    # moto wraps the SOA that it makes itself, and no other.
+    # moto wraps only the SOA that it creates itself.
     kept["ResourceRecords"] = [v["Value"] if isinstance(v, dict) else v for v in record.records or ()]
     return kept
 
 
 def record_of(row: Row) -> RecordSet:
-    """moto's record set of these members."""
-    kind: Any = RecordSet  # abstract to type checkers, though moto makes them
+    """A record set of moto with these members."""
+    kind: Any = RecordSet  # abstract for type checkers, but moto creates instances
     made: RecordSet = kind(dict(row))
     return made
 
@@ -155,7 +155,7 @@ def _store(
     before: Mapping[Key, Row],
     after: Mapping[Key, Row],
 ) -> None:
-    """Put the record sets into moto's zone, and note what they replace."""
+    """Store the record sets in moto's zone, and record what they replace."""
     now, history = world.clock.now(), world.zone_changes.history(zone.resource_id)
     settings = world.settings
     history.forget(now, max(settings.route53_insync_seconds, settings.dns_propagation_seconds))
@@ -163,7 +163,7 @@ def _store(
         if before.get(key) is not after.get(key):
             history.note(key, Former(now, present.get(key)))
     zone.rrsets = [present[key] if row is before.get(key) else record_of(row) for key, row in after.items()]
-    # Last of all: who reads zones tells by the length of this list that one has changed.
+    # This must be last: readers detect changes of a zone by the length of this list.
     zone.rr_changes.append({"ResourceRecordSet": {"Name": zone.name, "Type": "SOA"}, "Action": "UPSERT"})
 
 

@@ -1,4 +1,4 @@
-"""The authoritative DNS server: UDP and TCP on one port, on loopback unless told otherwise."""
+"""The authoritative DNS server: UDP and TCP on one port, by default on loopback."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from edgetenants_emulator.zones.authority import Answer, Code
 __all__ = ["DnsServer", "Lookup"]
 
 Lookup = Callable[[str, str], Answer]
-"""From a name and a type to its answer."""
+"""A function from a name and a type to an answer."""
 
 _TRIES = 20
 _IDLE_SECONDS = 10.0
@@ -25,7 +25,7 @@ _LONGEST = 65_535
 
 
 class DnsServer:
-    """Listens from the moment it is made, answers from `start` on. Raises OSError when the port is taken."""
+    """Listens as soon as it is created, and answers after `start`. Raises OSError if the port is in use."""
 
     def __init__(self, lookup: Lookup, host: str = "127.0.0.1", port: int = 0) -> None:
         self._servers = _bind(host, port)
@@ -40,7 +40,7 @@ class DnsServer:
         return str(host), int(port)
 
     def start(self) -> None:
-        """Answer, on threads of its own."""
+        """Answer queries in background threads."""
         for server in self._servers:
             thread = threading.Thread(target=server.serve_forever, args=(0.02,), name="dns", daemon=True)
             thread.start()
@@ -76,7 +76,7 @@ class _Udp(socketserver.UDPServer):
     lookup: Lookup
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is nobody's fault."""
+        """Ignore clients that disconnected."""
 
 
 class _Tcp(socketserver.ThreadingTCPServer):
@@ -86,7 +86,7 @@ class _Tcp(socketserver.ThreadingTCPServer):
     lookup: Lookup
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is nobody's fault."""
+        """Ignore clients that disconnected."""
 
 
 class _Datagram(socketserver.BaseRequestHandler):
@@ -113,7 +113,7 @@ class _Stream(socketserver.StreamRequestHandler):
 
 
 def _bind(host: str, port: int) -> tuple[_Udp, _Tcp]:
-    """Both servers on one port; a free one is tried again when only UDP has it free."""
+    """Bind both servers to one port. If port 0 selects one that is free only for UDP, try again."""
     for tries_left in reversed(range(_TRIES)):
         udp = _Udp((host, port), _Datagram)
         try:

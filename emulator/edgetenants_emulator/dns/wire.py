@@ -150,7 +150,7 @@ def _name(name: str) -> dns.name.Name:
     try:
         return dns.name.Name([*(label.encode("latin-1") for label in labels), b""])
     except (dns.exception.DNSException, UnicodeEncodeError) as error:
-        raise ValueError(f"{name!r} is no DNS name") from error
+        raise ValueError(f"{name!r} is not a DNS name") from error
 
 
 def _caa(value: str, number: dns.rdatatype.RdataType) -> dns.rdata.Rdata:

@@ -1,4 +1,4 @@
-"""HTTP as AWS's SDKs speak it: which operation a request is, its members by botocore's model, the answer.
+"""The HTTP protocol of AWS's SDKs: a request's operation, its members by botocore's model, the response.
 
-What an operation does is not here, and neither is any state.
+This package contains no operations and no state.
 """

@@ -1,7 +1,7 @@
-"""The rules that stand in botocore's model: required members, closed enums, lengths, patterns.
+"""The constraints of botocore's model: required members, closed enums, lengths, patterns.
 
-AWS's SDKs check few of them before they send, so the service does. Tags and protocol versions have errors of
-their own.
+AWS's SDKs check only few of them, so the service checks them. Tags and protocol versions have their own
+errors.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from edgetenants_emulator.errors import AwsError, ErrorCode
 __all__ = ["check", "join"]
 
 _OWN_RULES = frozenset({"Tags", "TagKeys", "MinimumProtocolVersion"})
-# XML always gives these; the admin API's JSON need not.
+# The XML parser always returns these types; the admin API's JSON may not.
 _PYTHON: dict[str, type] = {
     "structure": dict,
     "list": list,
@@ -28,14 +28,14 @@ _PYTHON: dict[str, type] = {
     "long": int,
 }
 _NUMBERS = frozenset({"integer", "long"})
-"""The model gives none of them a range, but all are quantities, ports, seconds or HTTP statuses."""
+"""The model declares no ranges for them, but all are quantities, ports, seconds or HTTP statuses."""
 
 
 def check(operation: OperationModel, params: Mapping[str, Any]) -> None:
-    """Let a request pass only when it keeps the model's rules.
+    """Check a request against the model.
 
-    Header members are left out: a missing If-Match is InvalidIfMatchVersion, not this.
-    Raises AwsError InvalidArgument naming all that is wrong, in AWS's words.
+    Header members are not checked: a missing If-Match is InvalidIfMatchVersion.
+    Raises AwsError InvalidArgument with all violations, in AWS's wording.
     """
     shape = operation.input_shape
     if not isinstance(shape, StructureShape) or not _declares_invalid_argument(operation):
@@ -77,7 +77,7 @@ def _structure(path: str, shape: StructureShape, value: Mapping[str, Any]) -> It
             yield f"Value null at '{join(path, name)}' failed to satisfy constraint: Member must not be null"
     for name, member in value.items():
         if name not in shape.members:
-            yield f"'{join(path, name)}' is no member; known: {', '.join(shape.members)}"
+            yield f"'{join(path, name)}' is not a member; members: {', '.join(shape.members)}"
         else:
             yield from _violations(join(path, name), shape.members[name], member)
 
@@ -92,12 +92,12 @@ def _string(path: str, shape: StringShape, value: str) -> Iterator[str]:
     if len(value) > high:
         yield f"{says} have length less than or equal to {high}"
     pattern = shape.metadata.get("pattern", "")
-    # Java's classes (\p{L}) stand only in the shapes of tags.
+    # Only the shapes of tags use Java's character classes (\p{L}).
     if pattern and "\\p{" not in pattern and not re.fullmatch(pattern, value):
         yield f"{says} satisfy regular expression pattern: {pattern}"
 
 
 def join(path: str, name: str) -> str:
-    """The path of a member, as AWS writes it."""
+    """The path of a member, in AWS's format."""
     own = name[0].lower() + name[1:]
     return f"{path}.{own}" if path else own

@@ -1,6 +1,6 @@
-"""Values of botocore's types as text: what AWS's SDKs write for them, and nothing else.
+"""Parses values of botocore's types. Only the format that AWS's SDKs write is accepted.
 
-Python's own readers take more: full-width digits, underscores, spaces and numbers without end.
+Python's own parsers accept more: full-width digits, underscores, spaces and numbers of any length.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def integer(text: str, type_name: str = "integer") -> int:
 
 
 def boolean(text: str) -> bool:
-    """A truth value. Raises ValueError for any other text."""
+    """A boolean. Raises ValueError for any other text."""
     if text not in _BOOLEANS:
         raise ValueError(f"{text[:80]!r} is not of type boolean")
     return _BOOLEANS[text]

@@ -1,4 +1,4 @@
-"""Which operation of which service a request is, read from the models that AWS's SDKs write it by."""
+"""Finds the service and operation of a request, from the same models that AWS's SDKs use."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ CLOUDFRONT = "cloudfront"
 ROUTE53 = "route53"
 _loading = threading.Lock()
 _CREDENTIAL = re.compile(r"Credential=([^/\s]+)/[0-9]+/([^/\s]*)/([^/\s]+)/aws4_request")
-# The API versions in the paths of services that are called without credentials only by mistake.
+# The API versions in the paths of services that always require credentials.
 _UNSIGNED_PATHS = {"2020-05-31": CLOUDFRONT, "2013-04-01": ROUTE53}
 
 
 @dataclass(frozen=True)
 class Scope:
-    """What the signature says; signatures themselves are not verified."""
+    """The scope in the signature. Signatures are not verified."""
 
     access_key: str
     region: str
@@ -36,7 +36,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class Operation:
-    """A request's operation; `name` is empty when the service has no such operation."""
+    """A request's operation. `name` is empty if the service does not have the operation."""
 
     service: str
     name: str
@@ -46,13 +46,13 @@ class Operation:
 
 
 def scope_of(request: Request) -> Scope | None:
-    """Access key, region and service of a signed request; None when it is not signed."""
+    """The access key, region and service of a signed request; None if it is not signed."""
     match = _CREDENTIAL.search(request.headers.get("authorization", ""))
     return Scope(match[1], match[2], match[3].lower()) if match else None
 
 
 def resolve(request: Request, scope: Scope | None) -> Operation:
-    """The operation of a request, by its signing scope, or for an unsigned one by its path or form."""
+    """The operation of a request: from its signing scope, or from its path or form if it is not signed."""
     service = scope.service if scope else _unsigned_service(request)
     model = service_model(service)
     if model is None:
@@ -66,9 +66,9 @@ def resolve(request: Request, scope: Scope | None) -> Operation:
 
 @lru_cache(maxsize=64)
 def service_model(service: str) -> ServiceModel | None:
-    """botocore's model of a service, by its signing name; None when botocore has none of that name."""
+    """botocore's model of a service, by its signing name; None if botocore has no such service."""
     try:
-        # One thread at a time: loading takes tens of milliseconds, and first calls come in crowds.
+        # One thread at a time, because loading takes tens of milliseconds and first calls are often parallel.
         with _loading:
             return ServiceModel(Loader().load_service_model(service, "service-2"), service)
     except UnknownServiceError:
@@ -81,7 +81,7 @@ def _unsigned_service(request: Request) -> str:
 
 
 def _action(request: Request) -> str:
-    """The operation of a protocol that names it: in a header (JSON) or in the form (query)."""
+    """The operation in protocols that contain its name: in a header (JSON) or in the form (query)."""
     target = request.headers.get("x-amz-target")
     if target:
         return target.rpartition(".")[2]
@@ -96,7 +96,7 @@ class _Route:
     operation: str
     method: str
     parts: tuple[str, ...]
-    """Literal parts as they are, variable ones as `{Name}`."""
+    """The parts of the path; variable ones are `{Name}`."""
     query: tuple[tuple[str, str], ...]
 
     def fits(self, parts: tuple[str, ...], query: Mapping[str, str]) -> bool:
@@ -113,12 +113,12 @@ class _Route:
 
     @property
     def rank(self) -> tuple[int, int]:
-        """More of the query first (`?WithTags`), then more literal parts."""
+        """The sort key: first by matches in the query (`?WithTags`), then by literal parts."""
         return -len(self.query), sum(part.startswith("{") for part in self.parts)
 
 
 class _Routes:
-    """The paths of one service with a REST protocol."""
+    """The paths of a service with a REST protocol."""
 
     def __init__(self, operations: list[OperationModel]) -> None:
         routes = sorted((_route(operation) for operation in operations), key=lambda route: route.rank)
@@ -127,7 +127,7 @@ class _Routes:
             self._by_shape.setdefault((route.method, len(route.parts)), []).append(route)
 
     def match(self, request: Request) -> tuple[str, dict[str, str]]:
-        """Operation and labels; no operation when none has such a path."""
+        """The operation and its labels; the operation is empty if no path matches."""
         parts = _parts(request.path)
         for route in self._by_shape.get((request.method, len(parts)), ()):
             if route.fits(parts, request.query):

@@ -1,7 +1,7 @@
-"""Whether a request's XML has the form of its operation, as botocore's model has it.
+"""Checks a request's XML against its operation in botocore's model.
 
-The root element is the operation's; each element below is a member, at its place, at most once; text stands
-where a value is.
+The root element must be the operation's. Each element below it must be a member in the right structure, at
+most once. Only values may contain text.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _NAMESPACES = ("", restxml.NAMESPACE)
 
 
 def check(operation: OperationModel, body: bytes, settings: Settings) -> None:
-    """Let a body pass that has its operation's form, and one where there is none to have.
+    """Check that a body matches its operation, if the operation has a body.
 
-    Raises AwsError MalformedXML naming all that is wrong.
+    Raises AwsError MalformedXML with all violations.
     """
     shape = operation.input_shape
     if not body.strip() or not isinstance(shape, StructureShape):
@@ -65,9 +65,9 @@ def _structure(
         name, member = members.get(tag, ("", None))
         if member is None:
             if refuse_unknown:
-                yield f"'{join(path, tag or child.tag)}' is no member; known: {', '.join(members)}"
+                yield f"'{join(path, tag or child.tag)}' is not a member; members: {', '.join(members)}"
         elif tag in seen:
-            yield f"'{join(path, name)}' is there twice"
+            yield f"'{join(path, name)}' occurs twice"
         else:
             seen.add(tag)
             yield from _element(join(path, name), member, child, refuse_unknown=refuse_unknown)
@@ -80,12 +80,12 @@ def _no_text(path: str, element: ET.Element) -> Iterator[str]:
 
 
 def _name(element: ET.Element) -> str:
-    """An element's name; empty for one of another namespace."""
+    """An element's name; empty for another namespace."""
     namespace, _, name = element.tag.rpartition("}")
     return name if namespace.lstrip("{") in _NAMESPACES else ""
 
 
 def _malformed(found: list[str]) -> AwsError:
     return AwsError(
-        ErrorCode.MALFORMED_XML, f"The request body is not of its operation's form: {'; '.join(found)}."
+        ErrorCode.MALFORMED_XML, f"The request body does not match its operation: {'; '.join(found)}."
     )

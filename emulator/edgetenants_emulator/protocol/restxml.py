@@ -1,4 +1,5 @@
-"""AWS's rest-xml protocol for CloudFront and Route 53, both ways, by the shapes of botocore's model."""
+"""Parses and writes AWS's rest-xml protocol for CloudFront and Route 53, with the shapes of botocore's
+model."""
 
 from __future__ import annotations
 
@@ -19,17 +20,17 @@ __all__ = ["NAMESPACE", "NOT_IN_XML", "error_body", "parse", "root", "serialize"
 NAMESPACE = "http://cloudfront.amazonaws.com/doc/2020-05-31/"
 _PROLOG = '<?xml version="1.0" encoding="UTF-8"?>\n'
 _ITEM = "member"
-"""The element of a list's item where the model names none. No list of these services is flattened."""
+"""The element of a list's item if the model declares no name. These services have no flattened lists."""
 _ESCAPED = {"\r": "&#xD;"}
-"""Beside `<`, `>` and `&`: a reader of XML takes a bare one for a new line."""
+"""Escapes in addition to `<`, `>` and `&`. XML parsers read an unescaped carriage return as a newline."""
 NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""A path or a JSON body can hold what no document can, not even escaped."""
+"""Characters that XML cannot contain, even escaped. A path or a JSON body may contain them."""
 
 
 def parse(operation: OperationModel, request: Request, labels: Mapping[str, str]) -> dict[str, Any]:
-    """The members that a request carries, by the model's names; absent ones are absent.
+    """The members of a request, by the model's names. Absent members are omitted.
 
-    An empty element of a list or structure is an empty list or dict, told apart from an absent one.
+    An empty element of a list or structure is an empty list or dict, which differs from an absent one.
     Raises AwsError MalformedXML.
     """
     shape = operation.input_shape
@@ -61,7 +62,7 @@ def _outside_scalar(shape: Shape, text: str) -> Any:
     try:
         return _scalar(shape, text)
     except AwsError as error:
-        # Only a body is XML.
+        # Only bodies are XML.
         raise AwsError(ErrorCode.INVALID_ARGUMENT, error.message) from error
 
 
@@ -79,11 +80,11 @@ def _body_members(shape: StructureShape, body: bytes) -> dict[str, Any]:
 
 
 def root(body: bytes) -> ET.Element:
-    """The root element of a document. Raises AwsError MalformedXML for what is none."""
+    """The root element of a document. Raises AwsError MalformedXML for invalid XML."""
     try:
-        # Without document types there are no entities to be amplified.
+        # Without document types, there are no entities that could expand.
         return ET.fromstring(body, ET.XMLParser(target=_Builder()))  # noqa: S314
-    except (ET.ParseError, LookupError, ValueError) as error:  # the last two: an encoding that nobody knows
+    except (ET.ParseError, LookupError, ValueError) as error:  # the last two: an unknown encoding
         message = f"The request body is not well-formed XML: {error}."
         raise AwsError(ErrorCode.MALFORMED_XML, message) from error
 
@@ -107,7 +108,7 @@ def _element(shape: Shape, element: ET.Element) -> Any:
     if isinstance(shape, StructureShape):
         return _members(shape.members, element)
     if isinstance(shape, ListShape):
-        # SDKs write `member` where the model names no element, AWS's reference the item's type: both count.
+        # If the model declares no name, SDKs write `member`, AWS's reference the item's type; both are valid.
         return [_element(shape.member, child) for child in element]
     return _scalar(shape, element.text or "")
 
@@ -131,7 +132,7 @@ def _scalar(shape: Shape, text: str) -> Any:
 def serialize(
     operation: OperationModel, result: Mapping[str, Any], request_id: str, namespace: str = NAMESPACE
 ) -> Response:
-    """The answer for a result, keyed by the members of the output shape; None counts as absent."""
+    """The response for a result by the members of the output shape. None counts as absent."""
     headers = {"x-amzn-RequestId": request_id}
     status = int(operation.http.get("responseCode", 200))
     shape = operation.output_shape
@@ -185,7 +186,7 @@ def _text(value: str) -> str:
 def error_body(
     code: str, message: str, request_id: str, sender: str = "Sender", namespace: str = NAMESPACE
 ) -> bytes:
-    """An error as CloudFront, Route 53 and the services of the query protocol write it."""
+    """An error in the format of CloudFront, Route 53 and the services with the query protocol."""
     return (
         f'<?xml version="1.0"?>\n<ErrorResponse xmlns="{namespace}"><Error><Type>{sender}</Type>'
         f"<Code>{_text(code)}</Code><Message>{_text(message)}</Message></Error>"

@@ -1,4 +1,4 @@
-"""A connection whose every read and write ends at a deadline: no client holds a thread for longer."""
+"""A connection with a deadline for reads and writes, so that no client blocks a thread for longer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["TimedStream"]
 
 
 class TimedStream(io.RawIOBase):
-    """The bytes of a connection, both ways; the connection itself is closed by whoever opened it."""
+    """The input and output stream of a connection. Its creator closes the connection."""
 
     def __init__(self, connection: socket.socket) -> None:
         super().__init__()
@@ -22,7 +22,7 @@ class TimedStream(io.RawIOBase):
         self._deadline = 0.0
 
     def allow(self, seconds: float) -> None:
-        """From now on all reads and writes together have so many real seconds."""
+        """Set the deadline for all reads and writes to this many real seconds from now."""
         self._deadline = time.monotonic() + seconds
 
     def readable(self) -> bool:
@@ -34,12 +34,12 @@ class TimedStream(io.RawIOBase):
         return True
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        """As many bytes as there are, none at the end. Raises TimeoutError at the deadline."""
+        """Read the available bytes; none at the end. Raises TimeoutError at the deadline."""
         self._wait_until_deadline()
         return self._connection.recv_into(buffer)
 
     def write(self, data: ReadableBuffer) -> int:
-        """Send some; how many. Raises TimeoutError at the deadline."""
+        """Send some bytes, and return their number. Raises TimeoutError at the deadline."""
         self._wait_until_deadline()
         return self._connection.send(data)
 

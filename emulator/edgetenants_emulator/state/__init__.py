@@ -1,4 +1,4 @@
-"""What the emulator holds: resources and their shelves, ids, versions, former values, deployments' times.
+"""The emulator's state: resources and their shelves, ids, versions, former values, deployment times.
 
-What an operation may do to them is not here.
+The operations on it are in other packages.
 """

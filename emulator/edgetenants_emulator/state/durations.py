@@ -1,4 +1,4 @@
-"""How long a deployment takes, in virtual seconds: by the settings, or by what was said of a distribution."""
+"""The durations of deployments in virtual seconds, from the settings or from a distribution's own values."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ __all__ = ["deploy", "of_distribution", "of_group", "of_tenant"]
 
 
 def of_tenant(world: World, account: str, distribution_id: str) -> float:
-    """Of a tenant of that distribution."""
+    """The duration for a tenant of that distribution."""
     parent = world.distributions.get(account, distribution_id)
     own = parent.tenant_deploy_seconds if parent else None
     return _drawn(world, world.settings.deploy_tenant_seconds if own is None else own)
 
 
 def of_distribution(world: World, own: float | None) -> float:
-    """Of a distribution with a duration of its `own`, or none."""
+    """The duration for a distribution; `own` is its own value, or None."""
     return _drawn(world, world.settings.deploy_distribution_seconds if own is None else own)
 
 
 def of_group(world: World) -> float:
-    """Of a connection group."""
+    """The duration for a connection group."""
     return _drawn(world, world.settings.deploy_group_seconds)
 
 
 def deploy(world: World, tenant: Tenant) -> None:
-    """Give a tenant a new version, on its way to the edges."""
+    """Give a tenant a new version, and start its deployment."""
     tenant.touch(world.clock.now(), of_tenant(world, tenant.account, tenant.distribution_id))
 
 

@@ -1,8 +1,8 @@
-"""Versions: CloudFront's ETags are a counter shared by all resources, not a hash of the content.
+"""Versions: CloudFront's ETags count versions in a sequence common to all resources; they are not hashes.
 
-In AWS's published CLI examples each new tenant and each new connection group carries the same first ETag,
-and the n-th version of any resource the same n-th one. So two resources may carry one ETag, and a resource
-that is deleted and made again starts over.
+In AWS's published CLI examples, each new tenant and each new connection group has the same first ETag, and
+the n-th version of any resource has the same n-th ETag. So two resources may have the same ETag, and a
+recreated resource starts again with the first one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from edgetenants_emulator.settings import Settings
 
 __all__ = ["check", "check_if_given", "token"]
 
-# The first seven versions, as CloudFront gives them.
+# CloudFront's ETags of the first seven versions.
 _FIRST = (
     "E23ZP02F085DFQ",
     "ETVPDKIKX0DER",
@@ -45,9 +45,10 @@ def token(version: int) -> str:
 
 
 def check(if_match: str | None, version: int, settings: Settings = _PLAIN) -> None:
-    """Let a write pass only where If-Match is the current version.
+    """Check that If-Match is the current version.
 
-    Raises AwsError: InvalidIfMatchVersion for none or what is no version, PreconditionFailed for a stale one.
+    Raises AwsError InvalidIfMatchVersion for a missing or invalid version, PreconditionFailed for a stale
+    one.
     """
     given = (if_match or "").strip().strip('"')
     if given == "*" and settings.if_match_star_accepted:
@@ -65,6 +66,6 @@ def check(if_match: str | None, version: int, settings: Settings = _PLAIN) -> No
 
 
 def check_if_given(if_match: str | None, version: int, settings: Settings = _PLAIN) -> None:
-    """As `check`, where the operation lets If-Match be left out."""
+    """Like `check`, for operations in which If-Match is optional."""
     if if_match is not None:
         check(if_match, version, settings)

@@ -1,4 +1,4 @@
-"""Identifiers and ARNs, in the forms of AWS's examples."""
+"""Identifiers and ARNs, in the format of AWS's examples."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ _WEB_ACL = re.compile(r"arn:aws(-cn)?:wafv2:us-east-1:[0-9]{12}:global/webacl/[\
 
 
 def ksuid(prefix: str, unix_seconds: float) -> str:
-    """`dt_…` or `cg_…`: 27 characters in base 62, of 4 bytes of time and 16 of chance."""
+    """`dt_…` or `cg_…`: 27 characters in base 62, from 4 bytes of time and 16 random bytes."""
     seconds = int(unix_seconds) - _KSUID_EPOCH
     number = (seconds << 128) | secrets.randbits(128)
     return f"{prefix}_{_digits(number, _BASE62).rjust(27, '0')}"
 
 
 def distribution_id() -> str:
-    """`E` and 13 upper-case characters."""
+    """A distribution id: `E` and 13 upper-case characters."""
     return "E" + "".join(secrets.choice(_UPPER) for _ in range(13))
 
 
 def invalidation_id() -> str:
-    """`I` and 25 upper-case characters."""
+    """An invalidation id: `I` and 25 upper-case characters."""
     return "I" + "".join(secrets.choice(_UPPER) for _ in range(25))
 
 
 def edge_name() -> str:
-    """A name at the edge: `d111111abcdef8.cloudfront.net`."""
+    """A name of CloudFront, such as `d111111abcdef8.cloudfront.net`."""
     return "d" + "".join(secrets.choice(_UPPER.lower()) for _ in range(13)) + ".cloudfront.net"
 
 
 def request_id() -> str:
-    """What every answer carries in `x-amzn-RequestId`."""
+    """A request id, for the response header `x-amzn-RequestId`."""
     digits = secrets.token_hex(16)
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
@@ -49,7 +49,7 @@ class Arn:
 
     account: str
     kind: str
-    """`distribution`, `distribution-tenant`, `connection-group`, or another of CloudFront's."""
+    """`distribution`, `distribution-tenant`, `connection-group`, or another kind of CloudFront."""
     id: str
 
     def __str__(self) -> str:
@@ -57,7 +57,7 @@ class Arn:
 
     @classmethod
     def parse(cls, text: str) -> Arn | None:
-        """The ARN in a text; None when it is no ARN of CloudFront's.
+        """Parse an ARN; None if it is not an ARN of CloudFront.
 
         >>> Arn.parse("arn:aws:cloudfront::123456789012:distribution-tenant/dt_1").kind
         'distribution-tenant'
@@ -75,5 +75,6 @@ def _digits(number: int, alphabet: str) -> str:
 
 
 def is_web_acl(arn: str) -> bool:
-    """Whether it is the ARN of a web ACL for CloudFront; that there is one, nobody here knows."""
+    """Whether it is the ARN of a web ACL for CloudFront. The emulator cannot check that the web ACL
+    exists."""
     return _WEB_ACL.fullmatch(arn) is not None

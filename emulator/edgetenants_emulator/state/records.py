@@ -1,4 +1,4 @@
-"""What the emulator holds: distributions, connection groups, tenants, Anycast lists; and their shelves."""
+"""The emulator's resources: distributions, connection groups, tenants, Anycast lists; and their shelves."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ __all__ = [
 
 
 class DomainStatus(StrEnum):
-    """Whether CloudFront answers for a tenant's domain; independent of the tenant's own Status."""
+    """Whether CloudFront serves a tenant's domain. Independent of the tenant's Status."""
 
     ACTIVE = "active"
-    """Control of the domain is established, by a certificate that covers it."""
+    """Control of the domain is proven by a certificate that covers it."""
     INACTIVE = "inactive"
     """It waits for a managed certificate."""
 
@@ -40,24 +40,24 @@ class CertificateStatus(StrEnum):
     """ManagedCertificateStatus of the model, which follows ACM's."""
 
     PENDING_VALIDATION = "pending-validation"
-    """Control of some domain is not shown yet."""
+    """Control of some domain is not proven yet."""
     ISSUED = "issued"
     """It can be attached."""
     INACTIVE = "inactive"
-    """Only the admin API gives it."""
+    """Only the admin API sets it."""
     EXPIRED = "expired"
     """It was not renewed in time."""
     VALIDATION_TIMED_OUT = "validation-timed-out"
-    """Control was not shown within 72 hours."""
+    """Control was not proven within 72 hours."""
     REVOKED = "revoked"
-    """Only the admin API gives it."""
+    """Only the admin API sets it."""
     FAILED = "failed"
-    """The authority refused; ACM says why."""
+    """The certificate authority refused; ACM shows the reason."""
 
 
 @dataclass(frozen=True)
 class Validity:
-    """From when until when a certificate is good, in virtual seconds."""
+    """The start and end of a certificate's validity, in virtual seconds."""
 
     not_before: float
     not_after: float
@@ -65,60 +65,60 @@ class Validity:
 
 @dataclass(frozen=True)
 class Renewal:
-    """What came of the last renewal."""
+    """The result of the last renewal."""
 
     status: str
     """ACM's RenewalStatus."""
     updated: float
-    """In virtual seconds."""
+    """The time of the update, in virtual seconds."""
     reason: str = ""
     """ACM's RenewalStatusReason; empty for none."""
 
 
 @dataclass(kw_only=True, eq=False)
 class ManagedCertificate:
-    """A certificate that CloudFront asked ACM for. Times are virtual seconds."""
+    """A certificate that CloudFront requested from ACM. Times are virtual seconds."""
 
     account: str
     tenant_id: str
     token_host: str
     """ValidationTokenHost: `cloudfront` or `self-hosted`."""
     tokens: dict[str, str]
-    """Domain and validation token, the primary domain first."""
+    """The validation tokens by domain, the primary domain first."""
     requested: float
     arn: str = ""
     status: CertificateStatus = CertificateStatus.PENDING_VALIDATION
     failure_reason: str = ""
     """ACM's FailureReason, such as CAA_ERROR."""
     served: set[str] = field(default_factory=set)
-    """The domains whose token the admin API says is served."""
+    """The domains whose token is marked as served by the admin API."""
     proven_at: float | None = None
-    """Since when control of all domains is shown."""
+    """The time since when control of all domains is proven."""
     looked_at: tuple[Any, ...] = ()
-    """What proofs hung on when they were last looked at."""
+    """The inputs of the last check of the proofs."""
     issued: float | None = None
-    """When it was issued for the first time."""
+    """The time of the first issue."""
     validity: Validity | None = None
-    """None before the issue."""
+    """The validity; None before the issue."""
     due: float = 0.0
-    """When a renewal, or its end, comes next."""
+    """The time of the next renewal, or of the expiry."""
     renewal: Renewal | None = None
 
 
 @dataclass(frozen=True)
 class Session:
-    """One session of a role."""
+    """A session of a role."""
 
     access_key: str
     ends: float
-    """In virtual seconds."""
+    """The end in virtual seconds."""
     ends_really: float
-    """In seconds since 1970, of real time."""
+    """The end in real seconds since 1970."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Invalidation:
-    """An invalidation of a distribution's or tenant's objects at the edges. Times are virtual seconds."""
+    """An invalidation of cached objects of a distribution or tenant. Times are virtual seconds."""
 
     id: str
     reference: str
@@ -129,26 +129,26 @@ class Invalidation:
 
 @dataclass(kw_only=True)
 class Resource:
-    """What all of them share. Times are virtual seconds."""
+    """The common members of all resources. Times are virtual seconds."""
 
     KIND: ClassVar[str]
     id: str
     account: str
     name: str
-    """What it is found by beside its id: unique in the account."""
+    """The name, unique in the account. Resources are found by id or name."""
     enabled: bool
     created: float
     modified: float
     deployed_at: float
-    """When the last change has reached every edge."""
+    """The end of the last deployment."""
     version: int = 1
     number: int = 0
-    """Its place in lists: the order of creation."""
+    """The position in lists, by order of creation."""
     tags: dict[str, str] = field(default_factory=dict)
 
     @property
     def arn(self) -> str:
-        """The ARN, also its key among the owners of domains."""
+        """The ARN, also the key of the domains' holders."""
         return str(Arn(self.account, self.KIND, self.id))
 
     @property
@@ -157,11 +157,12 @@ class Resource:
         return etag.token(self.version)
 
     def status(self, now: float) -> str:
-        """InProgress until the last change has reached every edge; moves neither version nor `modified`."""
+        """InProgress until the end of the last deployment. A change of the status changes neither the version
+        nor `modified`."""
         return "Deployed" if now >= self.deployed_at else "InProgress"
 
     def touch(self, now: float, settle: float) -> None:
-        """A new version, on its way to the edges for `settle` virtual seconds."""
+        """Create a new version, whose deployment takes `settle` virtual seconds."""
         self.version += 1
         self.modified = now
         self.deployed_at = now + settle
@@ -174,17 +175,17 @@ class Distribution(Resource):
     KIND: ClassVar[str] = "distribution"
     domain_name: str
     config: dict[str, Any]
-    """DistributionConfig as the model has it."""
+    """DistributionConfig of the model."""
     deploy_seconds: float | None = None
-    """How long its own deployments take, instead of the setting."""
+    """The duration of its deployments, instead of the setting."""
     tenant_deploy_seconds: float | None = None
-    """How long the deployments of its tenants take, instead of the setting."""
+    """The duration of its tenants' deployments, instead of the setting."""
     invalidations: list[Invalidation] = field(default_factory=list)
-    """Its own, not its tenants'; the oldest first."""
+    """Its own invalidations without those of its tenants, the oldest first."""
 
     @property
     def tenant_only(self) -> bool:
-        """Whether it takes tenants."""
+        """Whether it is multi-tenant."""
         return self.config.get("ConnectionMode") == "tenant-only"
 
     @property
@@ -195,21 +196,21 @@ class Distribution(Resource):
 
     @property
     def parameter_definitions(self) -> list[dict[str, Any]]:
-        """The parameters that its tenants may or must give."""
+        """The definitions of its tenants' parameters."""
         tenant_config = self.config.get("TenantConfig") or {}
         return list(tenant_config.get("ParameterDefinitions") or ())
 
 
 @dataclass(kw_only=True)
 class ConnectionGroup(Resource):
-    """A connection group: it alone has the endpoint that a tenant's DNS points to."""
+    """A connection group. It has the routing endpoint to which a tenant's DNS points."""
 
     KIND: ClassVar[str] = "connection-group"
     routing_endpoint: str
     ipv6_enabled: bool = True
     is_default: bool = False
     anycast_ip_list_id: str = ""
-    """The Anycast static IP list whose addresses the endpoint has; empty for none."""
+    """The Anycast static IP list of the endpoint; empty for none."""
 
 
 @dataclass(kw_only=True)
@@ -223,7 +224,7 @@ class AnycastIpList(Resource):
     addresses: list[str]
 
     def status(self, now: float) -> str:
-        """Its own word for what is not at every edge."""
+        """Deploying or Deployed, unlike the statuses of other resources."""
         return "Deployed" if now >= self.deployed_at else "Deploying"
 
 
@@ -238,18 +239,18 @@ class Tenant(Resource):
     parameters: dict[str, str]
     customizations: dict[str, Any]
     certificate: ManagedCertificate | None = None
-    """The managed one that was asked for last, attached or not."""
+    """The last requested managed certificate, attached or not."""
     activating: dict[str, float] = field(default_factory=dict)
-    """By active domain: from when on it is shown so."""
+    """The time from which a domain is shown as active, by domain."""
     invalidations: list[Invalidation] = field(default_factory=list)
-    """The oldest first."""
+    """The invalidations, the oldest first."""
 
 
 R = TypeVar("R", bound=Resource)
 
 
 class Shelf(Generic[R]):
-    """The resources of one kind, by id and by account and name. The world's lock guards it."""
+    """The resources of one kind, by id, and by account and name. Guarded by the world's lock."""
 
     def __init__(self) -> None:
         self._by_id: dict[str, R] = {}
@@ -258,7 +259,7 @@ class Shelf(Generic[R]):
         self._numbers = 0
 
     def add(self, resource: R) -> None:
-        """Put a new one at the end of its account's list."""
+        """Add a resource at the end of its account's list."""
         self._numbers += 1
         resource.number = self._numbers
         self._by_id[resource.id] = resource
@@ -266,17 +267,17 @@ class Shelf(Generic[R]):
         self._of.setdefault(resource.account, {})[resource.id] = resource
 
     def remove(self, resource: R) -> None:
-        """Take one away."""
+        """Remove a resource."""
         del self._by_id[resource.id]
         del self._by_name[resource.account, resource.name]
         del self._of[resource.account][resource.id]
 
     def of(self, account: str) -> list[R]:
-        """An account's, in the order of creation."""
+        """An account's resources, in the order of creation."""
         return list(self._of.get(account, {}).values())
 
     def count(self, account: str) -> int:
-        """How many an account has."""
+        """The number of an account's resources."""
         return len(self._of.get(account, ()))
 
     def get(self, account: str, resource_id: str) -> R | None:
@@ -288,7 +289,7 @@ class Shelf(Generic[R]):
         return self._by_name.get((account, name))
 
     def anywhere(self, id_or_name: str) -> R | None:
-        """The resource of an id, or the oldest of a name, in whatever account: for people, not for AWS."""
+        """The resource with an id, or the oldest one with a name, in any account. For the admin API only."""
         found = self._by_id.get(id_or_name)
         return found or next((each for each in self if each.name == id_or_name), None)
 

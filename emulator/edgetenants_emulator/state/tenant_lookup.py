@@ -1,4 +1,4 @@
-"""Tenants by what a request calls them."""
+"""Finds tenants by the identifiers of requests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def find(world: World, account: str, identifier: str) -> Tenant:
 
 
 def by_id(world: World, account: str, tenant_id: str) -> Tenant:
-    """A tenant by id only, as writes take it. Raises AwsError EntityNotFound."""
+    """A tenant by id only, for writes. Raises AwsError EntityNotFound."""
     tenant = world.tenants.get(account, tenant_id)
     if tenant is None:
         raise not_found(tenant_id)
@@ -34,5 +34,5 @@ def by_id(world: World, account: str, tenant_id: str) -> Tenant:
 
 
 def not_found(identifier: str) -> AwsError:
-    """The error for a tenant that is not there."""
+    """The error for a missing tenant."""
     return AwsError(ErrorCode.ENTITY_NOT_FOUND, f"The distribution tenant {identifier} doesn't exist.")

@@ -1,4 +1,4 @@
-"""Sessions of roles, as STS guards them: who may assume a role, by which token, and when the session ends.
+"""Sessions of roles in STS: who may assume a role, with which token, and when the session ends.
 
-The roles themselves are in moto's IAM.
+moto's IAM stores the roles.
 """

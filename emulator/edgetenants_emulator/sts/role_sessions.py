@@ -1,10 +1,9 @@
-"""AssumeRole and AssumeRoleWithWebIdentity as STS guards them. moto hands out any role's session; this is
-what stands before it.
+"""The checks of AssumeRole and AssumeRoleWithWebIdentity. moto itself grants every session.
 
-    the role is in IAM here     its trust policy (ExternalId, principals, tags) and its longest session decide
-    the role is not             anybody may assume it: tests need not make roles
+    the role exists in IAM      its trust policy (ExternalId, principals, tags) and MaxSessionDuration apply
+    the role does not exist     any caller may assume it, so that tests need not create roles
 
-Policies of the caller's own are not asked: most keys here stand for nobody in particular.
+Policies of the caller are not evaluated, because most access keys do not belong to a user or role.
 """
 
 from __future__ import annotations
@@ -27,31 +26,31 @@ from edgetenants_emulator.sts.trust_policies import Caller
 __all__ = ["GUARDED", "caller_of", "check", "seconds_of", "with_identity"]
 
 GUARDED = frozenset({"AssumeRole", "AssumeRoleWithSAML", "AssumeRoleWithWebIdentity"})
-"""The operations of STS that begin a role's session."""
+"""The STS operations that start a session of a role."""
 
 _ROLE = re.compile(r"arn:aws[a-z-]*:iam::(\d{12}):role/.+")
 _TAG_KEY = re.compile(r"Tags\.member\.\d+\.Key")
 _CHAINED_SECONDS = 3600
-"""The longest session of a role that a role's session assumed, by the API reference of AssumeRole."""
+"""The maximum session length in role chaining, from the API reference of AssumeRole."""
 _USUAL_SECONDS = 3600
-"""A session's length where the request says none."""
+"""The default length of a session."""
 _SHORTEST_SECONDS, _LONGEST_OF_ALL_SECONDS = 900, 43_200
 _LONGEST_SECONDS = 3600
-"""A role's longest session where it sets none."""
+"""The default MaxSessionDuration of a role."""
 
 
 def check(operation: str, request: Request, account: str, access_key: str) -> None:
-    """Let a request for a role's session pass.
+    """Check a request for a session of a role.
 
-    Raises AwsError AccessDenied where the role's trust policy does not allow it, ValidationError for a
-    session shorter than 15 minutes, longer than the role's longest or, in a chain, than an hour; for a token
-    as `web_identities.read` and `caller_of` do.
+    Raises AwsError AccessDenied if the role's trust policy does not allow it, ValidationError for a session
+    shorter than 15 minutes, longer than the role's maximum or, in a chain, longer than an hour; for a token
+    like `web_identities.read` and `caller_of`.
     """
     form = _form(request)
     _check_range(form.get("DurationSeconds", ""))
     match = _ROLE.fullmatch(form.get("RoleArn", ""))
     if match is None:
-        return  # moto tells what is wrong with it
+        return  # moto reports the error
     role = _role(match[1], match[0])
     seconds = seconds_of(request)
     if operation == "AssumeRoleWithWebIdentity":
@@ -63,13 +62,13 @@ def check(operation: str, request: Request, account: str, access_key: str) -> No
 
 
 def seconds_of(request: Request) -> int:
-    """How long the session that is asked for shall be."""
+    """The requested length of the session."""
     given = _form(request).get("DurationSeconds", "")
     return int(given) if given.isdecimal() else _USUAL_SECONDS
 
 
 def with_identity(request: Request, response: Response) -> Response:
-    """The answer to a token, with what it says: moto leaves that out."""
+    """The response to a token, with the token's claims, which moto omits."""
     end = b"</AssumeRoleWithWebIdentityResult>"
     token = _form(request).get("WebIdentityToken", "")
     if response.status >= 400 or end not in response.body:
@@ -119,7 +118,7 @@ def _check_caller(role: Role | None, caller: Caller, form: Mapping[str, str], se
 
 
 def caller_of(account: str, access_key: str) -> Caller:
-    """Who an access key of an account is: a role's session, a user of IAM, or a user that nobody made."""
+    """The caller with an access key: a session of a role, an IAM user, or else an unknown user."""
     session = sts_backends[account]["aws"].get_assumed_role_from_access_key(access_key)
     if session:
         return Caller(account, session.arn, session.role_arn, is_session=True)
@@ -144,14 +143,14 @@ def _check_trust(role: Role, caller: Caller, form: Mapping[str, str]) -> None:
 
 
 def _actions(form: Mapping[str, str]) -> list[str]:
-    """What the policy must allow: tags and a source identity are permissions of their own."""
+    """The actions that the policy must allow. Tags and a source identity require separate permissions."""
     tagged = any(_TAG_KEY.fullmatch(name) for name in form)
     more = {"sts:TagSession": tagged, "sts:SetSourceIdentity": "SourceIdentity" in form}
     return ["sts:AssumeRole", *(action for action, needed in more.items() if needed)]
 
 
 def _role(account: str, arn: str) -> Role | None:
-    # Not by the look-up that raises: its exception has another name in each of moto's years.
+    # Not with the lookup that raises, because its exception has different names in moto's versions.
     return next((role for role in iam_backends[account]["aws"].get_roles() if role.arn == arn), None)
 
 

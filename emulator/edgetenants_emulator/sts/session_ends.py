@@ -1,11 +1,11 @@
-"""When the sessions of roles end: their keys are good for so long, and refused afterwards.
+"""The end of role sessions. Afterwards, their keys are refused.
 
-    session       ends after DurationSeconds of virtual time, stepped time included, or of real time
+    session       ends after DurationSeconds of virtual time, including steps, or of real time
                   (`role_session_clock`)
-    Expiration    in the answer: the real time at which that is, if the clock goes on at its rate (none slower
-                  than real time), since SDKs compare it with theirs to refresh in time
+    Expiration    in the response: the corresponding real time if the clock keeps its rate (at least real
+                  time), because SDKs compare it with their own clock to refresh in time
 
-So a client that refreshes is never refused, unless the clock is stepped or made faster meanwhile.
+So a client that refreshes is never refused, unless the clock is stepped or accelerated in the meantime.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MESSAGE = "The security token included in the request is expired"
 
 
 def begin(world: World, seconds: float, response: Response) -> Response:
-    """STS's answer, with the end of the session that it begins."""
+    """Record the session that STS starts, and return the response with its end."""
     key = _KEY.search(response.body)
     if response.status >= 400 or key is None:
         return response
@@ -47,7 +47,8 @@ def begin(world: World, seconds: float, response: Response) -> Response:
 
 
 def check(world: World, access_key: str, operation: Operation) -> None:
-    """Let a call pass whose keys are good. Raises AwsError ExpiredToken, ExpiredTokenException in JSON."""
+    """Check that a call's keys have not expired. Raises AwsError ExpiredToken (ExpiredTokenException in
+    JSON)."""
     session = world.sessions.get(access_key)
     if session is None or not _is_over(world, session):
         return
@@ -85,7 +86,7 @@ def save(world: World) -> list[dict[str, Any]]:
 
 
 def load(saved: list[dict[str, Any]], later: float) -> dict[str, Session]:
-    """The sessions of a saved state, all virtual times being so much later; STS knows them afterwards."""
+    """Restore the sessions of a saved state in STS, with all virtual times shifted by `later`."""
     for row in saved:
         _tell_sts(row)
     return {

@@ -1,10 +1,10 @@
-"""Trust policies of IAM roles: who may assume a role, by IAM's policy reference.
+"""Trust policies of IAM roles: who may assume a role, according to IAM's policy reference.
 
-    a Deny statement fits        refused
-    an Allow statement fits      allowed
-    none fits                    refused
+    a Deny statement matches     refused
+    an Allow statement matches   allowed
+    no statement matches         refused
 
-A statement fits when its action, its principal and all its conditions do.
+A statement matches if its action, its principal and all its conditions match.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from edgetenants_emulator.errors import AwsError, ErrorCode
 __all__ = ["Caller", "allows"]
 
 Context = Mapping[str, str]
-"""Condition keys, in lower case, and their values; a key that the request does not have is missing."""
+"""The values of condition keys, by key in lower case. Keys that the request does not have are missing."""
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Who asks."""
+    """The caller."""
 
     account: str
     arn: str
     role_arn: str = ""
-    """The role whose session it is; empty for users."""
+    """The role of the caller's session; empty for users."""
     is_session: bool = False
-    """Whether its credentials are a role's."""
+    """Whether the credentials belong to a session of a role."""
     provider: str = ""
-    """The identity provider that vouches for it, whose ARN then is `arn`; empty for who has keys."""
+    """The identity provider of the token, with the ARN `arn`; empty for callers with keys."""
 
     @property
     def names(self) -> frozenset[str]:
-        """What a policy may call it."""
+        """The principals that match the caller."""
         if self.provider:
             return frozenset({self.arn, "*"})
         root = f"arn:aws:iam::{self.account}:root"
@@ -47,7 +47,7 @@ class Caller:
 
     @property
     def context(self) -> dict[str, str]:
-        """The condition keys that describe it."""
+        """The condition keys of the caller."""
         if self.provider:
             return {"aws:federatedprovider": self.arn}
         return {"aws:principalaccount": self.account, "aws:principalarn": self.role_arn or self.arn}
@@ -89,13 +89,14 @@ def _names_caller(statement: Mapping[str, Any], caller: Caller) -> bool:
 
 
 def _names(principal: Any, caller: Caller) -> set[str]:
-    """An element's principals of the caller's kind; services are nobody who calls here."""
+    """The principals in an element that are of the caller's kind. Services never call the emulator."""
     kind = "Federated" if caller.provider else "AWS"
     return set(_listed(principal.get(kind, []) if isinstance(principal, Mapping) else principal))
 
 
 def _holds(operator: str, key: str, wanted: Sequence[Any], context: Context) -> bool:
-    """Whether one condition holds; a missing key fails it, except for IfExists, Null and Not operators."""
+    """Whether a condition is met. A missing key does not meet it, except for IfExists, Null and Not
+    operators."""
     actual = context.get(key.lower())
     base = operator.removesuffix("IfExists")
     if base == "Null":
@@ -111,7 +112,7 @@ def _holds(operator: str, key: str, wanted: Sequence[Any], context: Context) -> 
 
 
 def _like(pattern: str, value: str) -> bool:
-    # IAM knows * and ? only: a bracket is a bracket.
+    # IAM supports only * and ?; brackets are literal.
     return fnmatchcase(value, re.sub(r"\[", "[[]", pattern))
 
 

@@ -1,9 +1,9 @@
 """Tokens of identity providers (OpenID Connect), as AssumeRoleWithWebIdentity reads them.
 
-Signatures are not verified: whoever can write a token is whom it names. A token's times are the provider's,
-so they are real and not virtual. Rules: API reference of AssumeRoleWithWebIdentity; IAM user guide, "Create
-an OpenID Connect (OIDC) identity provider" and "Available keys for AWS OIDC federation". The words are those
-that users report.
+Signatures are not verified, so any caller can create a token for any subject. The times in a token are set by
+the identity provider, so they are real and not virtual. Rules: API reference of AssumeRoleWithWebIdentity;
+IAM user guide, "Create an OpenID Connect (OIDC) identity provider" and "Available keys for AWS OIDC
+federation". The error messages are those that users report.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ _REQUIRED = ("iss", "sub", "aud", "exp")
 _WITHOUT_RESOURCE = frozenset(
     {"accounts.google.com", "cognito-identity.amazonaws.com", "graph.facebook.com", "www.amazon.com"}
 )
-"""Providers that IAM knows by their names; all others are made in IAM."""
+"""Identity providers that are built into IAM. All others must be created in IAM."""
 
 
 @dataclass(frozen=True)
 class WebIdentity:
-    """What a token says."""
+    """The claims of a token."""
 
     issuer: str
     subject: str
     audiences: tuple[str, ...]
     authorized_party: str = ""
-    """The claim azp, empty where there is none: IAM takes it for the audience."""
+    """The claim azp; empty if it is missing. IAM uses it as the audience."""
 
     @property
     def provider(self) -> str:
-        """The issuer as IAM has it: without a scheme."""
+        """The issuer in IAM's format: without a scheme."""
         return self.issuer.removeprefix("https://").rstrip("/")
 
     def context(self, audience: str) -> dict[str, str]:
@@ -52,9 +52,9 @@ class WebIdentity:
 
 
 def read(token: str, now: float) -> WebIdentity:
-    """What a JSON Web Token says at a time in seconds since 1970.
+    """Parse a JSON Web Token; `now` is in seconds since 1970.
 
-    Raises AwsError InvalidIdentityToken for what is none, ExpiredTokenException for one that is too old.
+    Raises AwsError InvalidIdentityToken for an invalid token, ExpiredTokenException for an expired one.
     """
     claims = _claims(token)
     for name in _REQUIRED:
@@ -77,9 +77,9 @@ def read(token: str, now: float) -> WebIdentity:
 
 
 def caller_of(identity: WebIdentity, account: str) -> tuple[Caller, str]:
-    """Who a token is to an account with its identity providers, and which of its audiences they know.
+    """The caller with this token in an account with its identity providers, and the matching audience.
 
-    Raises AwsError InvalidIdentityToken where the account has no such provider, or not for this audience.
+    Raises AwsError InvalidIdentityToken if the account has no such provider, or not for this audience.
     """
     name = identity.provider
     arn = f"arn:aws:iam::{account}:oidc-provider/{name}"

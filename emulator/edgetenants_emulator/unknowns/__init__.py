@@ -1,4 +1,4 @@
-"""What AWS does not say: each open question, how it is read here, where that comes from, what switches it.
+"""Behaviour that AWS does not document: open questions, the emulator's choices, sources, and settings.
 
 The settings themselves are in `settings`.
 """

@@ -1,4 +1,4 @@
-"""What AWS does not say, how it is read here, and where each reading comes from.
+"""Behaviour that AWS does not document, the emulator's choices, and their sources.
 
 Sources are public: AWS's documentation by page, botocore's model of CloudFront 2020-05-31 by shape, issues.
 """
@@ -19,11 +19,11 @@ __all__ = ["UNKNOWNS", "Unknown", "as_json", "as_text"]
 
 UNKNOWNS: tuple[Unknown, ...] = (
     Unknown(
-        "Does an update replace Customizations as a whole, or merge what is sent?",
-        "It replaces; the AWS CLI's example repeats the unchanged WebAcl.",
+        "Does an update replace Customizations as a whole, or merge the sent members?",
+        "It replaces them; the AWS CLI's example repeats the unchanged WebAcl.",
         ("customizations_merge",),
         (
-            f"{_MODEL}: UpdateDistributionTenantRequest is silent",
+            f"{_MODEL}: UpdateDistributionTenantRequest does not say",
             "aws-cli examples: update-distribution-tenant",
         ),
     ),
@@ -40,7 +40,7 @@ UNKNOWNS: tuple[Unknown, ...] = (
         (f"{_MODEL}: Parameters has no minimum length",),
     ),
     Unknown(
-        "Do TagResource and UntagResource move the ETag?",
+        "Do TagResource and UntagResource change the ETag?",
         "No.",
         ("tags_move_etag",),
         (
@@ -49,32 +49,32 @@ UNKNOWNS: tuple[Unknown, ...] = (
         ),
     ),
     Unknown(
-        "Does Get return the tags that Create was given?",
-        "No: ListTagsForResource does.",
+        "Does Get return the tags of Create?",
+        "No, only ListTagsForResource does.",
         ("get_returns_tags",),
         (f"{_MODEL}: DistributionTenant has Tags", "aws-cli examples: get-distribution-tenant shows none"),
     ),
     Unknown(
-        "How large is a page, and how large may it be?",
-        "100 items, at most 100.",
+        "What are the default and maximum sizes of a page?",
+        "100 items for both.",
         ("page_size_default", "page_size_max"),
         (f"{_MODEL}: MaxItems has no limits",),
     ),
     Unknown(
-        "May a page skip or repeat items while the list changes?",
-        "No; the settings make each further page do so, changed list or not.",
+        "Can a page skip or repeat items while the list changes?",
+        "No. With the settings, each further page does, even if the list does not change.",
         ("list_marker_skips", "list_marker_repeats"),
-        (f"{_MODEL}: Marker and NextMarker promise nothing",),
+        (f"{_MODEL}: Marker and NextMarker guarantee nothing",),
     ),
     Unknown(
-        "How soon is a new tenant in lists?",
-        "At once.",
+        "How soon do lists contain a new tenant?",
+        "Immediately.",
         ("list_lag_seconds",),
-        (f"{_MODEL}: ListDistributionTenants promises nothing",),
+        (f"{_MODEL}: ListDistributionTenants guarantees nothing",),
     ),
     Unknown(
         "Must a disabled tenant or group be Deployed before it can be deleted?",
-        "Yes: ResourceNotDisabled until then.",
+        "Yes. Before that, the response is ResourceNotDisabled.",
         ("delete_needs_deployed",),
         (
             f"{_MODEL}: ResourceNotDisabled",
@@ -82,56 +82,56 @@ UNKNOWNS: tuple[Unknown, ...] = (
         ),
     ),
     Unknown(
-        "Is an update refused while the one before is InProgress?",
+        "Is an update refused while the previous one is InProgress?",
         "No.",
         ("update_needs_deployed",),
         ("dsp0x4/cloudfront-tenant-operator: updates while InProgress",),
     ),
     Unknown(
-        "Are parameters refused that the distribution does not define?",
+        "Are parameters that the distribution does not define refused?",
         "Yes.",
         ("unknown_parameters_refused",),
         (f"{_GUIDE}: Customizations (parameters are defined on the distribution)",),
     ),
     Unknown(
         "What does If-Match: * do?",
-        "InvalidIfMatchVersion; where set, it is any version.",
+        "It fails with InvalidIfMatchVersion; with the setting, it matches any version.",
         ("if_match_star_accepted",),
         (f"{_MODEL}: InvalidIfMatchVersion, the version is missing or not valid",),
     ),
     Unknown(
-        "How many domains may a tenant have?",
+        "How many domains can a tenant have?",
         "100.",
         ("domains_per_tenant",),
         (f"{_GUIDE}: Quotas has 100", f"{_MODEL}: UpdateDistributionTenantRequest$Domains has 5"),
     ),
     Unknown(
-        "How many requests a second does CloudFront allow?",
-        "Any number; limits can be set for each account and operation.",
+        "How many requests per second does CloudFront allow?",
+        "Any number. The settings add a limit per account and operation.",
         ("cloudfront_requests_per_second", "cloudfront_requests_burst"),
-        ("aws/aws-sdk-js#3983: a limit for each operation and account",),
+        ("aws/aws-sdk-js#3983: a limit per operation and account",),
     ),
     Unknown(
-        "Can a connection group be disabled that has tenants?",
-        "No: ResourceInUse.",
+        "Can a connection group with tenants be disabled?",
+        "No, ResourceInUse.",
         ("group_disable_needs_no_tenants",),
         (f"{_MODEL}: UpdateConnectionGroup declares ResourceInUse",),
     ),
     Unknown(
-        "What may a connection group be called?",
-        "1 to 128 letters, digits, dots, dashes and underscores; where set otherwise, anything.",
+        "Which names can a connection group have?",
+        "1 to 128 letters, digits, dots, dashes and underscores; with the setting off, any name.",
         ("group_names_checked",),
         (f"{_MODEL}: CreateConnectionGroupRequest$Name has no pattern, AnycastIpListName has",),
     ),
     Unknown(
-        "How does a connection group lose its Anycast list?",
-        "By an update with an empty AnycastIpListId.",
+        "How is an Anycast list removed from a connection group?",
+        "With an update with an empty AnycastIpListId.",
         (),
-        (f"{_MODEL}: UpdateConnectionGroupRequest$AnycastIpListId is silent",),
+        (f"{_MODEL}: UpdateConnectionGroupRequest$AnycastIpListId does not say",),
     ),
     Unknown(
-        "Which members may an update of a distribution leave out?",
-        "None that CloudFront has filled in for long: IllegalUpdate.",
+        "Which members can an update of a distribution omit?",
+        "Only newer ones. If it omits a member for which CloudFront has long had a default: IllegalUpdate.",
         ("distribution_update_needs_all",),
         (
             f"{_MODEL}: UpdateDistribution (make sure to include all fields)",
@@ -139,8 +139,8 @@ UNKNOWNS: tuple[Unknown, ...] = (
         ),
     ),
     Unknown(
-        "When is the default connection group born?",
-        "With the account's first multi-tenant distribution; where set otherwise, with its first tenant.",
+        "When is the default connection group created?",
+        "With the account's first multi-tenant distribution; with the setting off, with its first tenant.",
         ("default_group_with_distribution",),
         (
             f"{_GUIDE}: Create a custom connection group (with the distribution)",
@@ -157,19 +157,19 @@ UNKNOWNS: tuple[Unknown, ...] = (
         ),
     ),
     Unknown(
-        "Does a managed certificate's change of status move the tenant's ETag?",
+        "Does a status change of a managed certificate change the tenant's ETag?",
         "Yes.",
         ("certificate_moves_etag",),
         (f"{_MODEL}: ManagedCertificateDetails$CertificateStatus asks for the latest ETag",),
     ),
     Unknown(
         "Do managed certificates count against ACM's quota?",
-        "Yes: EntityLimitExceeded at 2,500.",
+        "Yes, EntityLimitExceeded at 2,500.",
         ("managed_certificates_count", "acm_certificates_per_account"),
         ("ACM user guide: Quotas",),
     ),
     Unknown(
-        "Must the source of a domain's move within an account be disabled?",
+        "To move a domain within an account, must the source be disabled?",
         "Yes.",
         ("domain_move_needs_disabled_source",),
         (
@@ -179,30 +179,30 @@ UNKNOWNS: tuple[Unknown, ...] = (
     ),
     Unknown(
         "What does a tenant have after DisassociateDistributionTenantWebACL?",
-        "Its distribution's web ACL; where set otherwise, none.",
+        "Its distribution's web ACL; with the setting off, none.",
         ("disassociated_web_acl_inherits",),
-        (f"{_MODEL}: DisassociateDistributionTenantWebACL is silent",),
+        (f"{_MODEL}: DisassociateDistributionTenantWebACL does not say",),
     ),
     Unknown(
-        "Which limits do invalidations of tenants have?",
-        "Those of distributions.",
+        "Which limits apply to invalidations of tenants?",
+        "The limits of distributions.",
         ("invalidation_paths", "invalidation_wildcards"),
         (f"{_GUIDE}: Quotas, for distributions",),
     ),
     *OF_ANSWERS,
     *OF_TIME,
 )
-"""All of them."""
+"""All open questions."""
 
 
 def as_json(current: Settings) -> list[dict[str, Any]]:
-    """For the admin API, with the values as they are now."""
+    """The questions for the admin API, with the current values of their settings."""
     values = current.as_json()
     return [{**asdict(each), "settings": {name: values[name] for name in each.settings}} for each in UNKNOWNS]
 
 
 def as_text(current: Settings) -> str:
-    """For people."""
+    """The questions as text for people."""
     return "\n".join(_paragraph(each, current) for each in UNKNOWNS)
 
 
@@ -211,14 +211,14 @@ def _paragraph(unknown: Unknown, current: Settings) -> str:
     lines = [
         unknown.question,
         f"    {unknown.reading}",
-        *(f"    switch  {switch}" for switch in switches or ["none"]),
-        *(f"    source  {source}" for source in unknown.sources),
+        *(f"    setting  {switch}" for switch in switches or ["none"]),
+        *(f"    source   {source}" for source in unknown.sources),
     ]
     return "\n".join(lines) + "\n"
 
 
 def _switch(name: str, current: Settings) -> str:
-    """As the environment has it, a truth value as it is read there."""
+    """The setting as an environment variable, with its current value."""
     value = current.as_json()[name]
     shown = str(value).lower() if isinstance(value, bool) else str(value)
     others = [word for word in Settings.choices().get(name, ()) if word != value]

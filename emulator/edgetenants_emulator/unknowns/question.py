@@ -1,4 +1,4 @@
-"""The form of an open question: what AWS does not say, how it is read here, where that comes from."""
+"""An open question: behaviour that AWS does not document, the emulator's choice, and sources."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Unknown:
 
     question: str
     reading: str
-    """What the emulator does by default."""
+    """The emulator's default behaviour."""
     settings: tuple[str, ...]
-    """What switches it; empty where nothing does."""
+    """The settings that change it; may be empty."""
     sources: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""DNS zones: what they answer, records set by hand, batches of changes, and who sees a change when.
+"""DNS zones: their answers, records set by hand, batches of changes, and the propagation of changes.
 
-Whoever asks over all zones is in `dns`.
+`dns` has the lookups over all zones.
 """

@@ -1,6 +1,6 @@
-"""DNS zones, and what an authoritative server answers from them (RFC 1034, wildcards by RFC 4592).
+"""DNS zones, and the answers of an authoritative server (RFC 1034, wildcards by RFC 4592).
 
-Names are written in lower case without the final dot.
+Names are in lower case without the final dot.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ from enum import IntEnum
 __all__ = ["FAIL", "Answer", "Code", "RecordSet", "Zone", "Zones", "lookup", "normal"]
 
 FAIL = "FAIL"
-"""Instead of a type: every look-up of the name fails."""
+"""A special type: every lookup of the name fails."""
 _LONGEST_CHAIN = 16
 _ALIAS_TTL = 60
-"""Route 53 answers an alias with its target's TTL, which for CloudFront is 60 seconds."""
+"""Route 53 uses the TTL of an alias's target, which is 60 seconds for CloudFront."""
 _ESCAPE = re.compile(r"\\([0-7]{3})")
 
 
 class Code(IntEnum):
-    """How a question ends, by RFC 1035's numbers."""
+    """The response codes of RFC 1035."""
 
     NO_ERROR = 0
-    """Answered; without records: the name has none of that type."""
+    """The query is answered. Without records, the name has none of that type."""
     FORMAT_ERROR = 1
-    """The question cannot be read."""
+    """The query cannot be parsed."""
     SERVER_FAILURE = 2
-    """The server has a bug, or shall fail."""
+    """A bug of the server, or a FAIL record."""
     NAME_ERROR = 3
-    """There is no such name (NXDOMAIN)."""
+    """The name does not exist (NXDOMAIN)."""
     NOT_IMPLEMENTED = 4
-    """Something other than a question."""
+    """The message is not a query."""
     REFUSED = 5
-    """The name lies in no zone here."""
+    """The name is in none of the zones."""
 
 
 @dataclass(frozen=True)
@@ -44,22 +44,22 @@ class RecordSet:
     name: str
     type: str
     values: tuple[str, ...] = ()
-    """As Route 53 writes them: text in quotation marks, names absolute."""
+    """The values in Route 53's format: text in quotation marks, absolute names."""
     ttl: int = 300
     alias: str | None = None
-    """The name whose records of the same type stand here (Route 53's alias), in answers the last
-    of several; None for records of its own."""
+    """The name whose records of the same type are used (Route 53's alias); in answers, the last name of a
+    chain; None for records with their own values."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What is answered to one question."""
+    """The answer to a query."""
 
     code: Code
     records: tuple[RecordSet, ...] = ()
-    """The chain of CNAMEs in its order, and what stands at its end."""
+    """The chain of CNAMEs in order, and the records at its end."""
     authority: tuple[RecordSet, ...] = ()
-    """The SOA where there is nothing, the name servers where a zone has been handed on."""
+    """The SOA if there are no records, the name servers of a delegation."""
     authoritative: bool = True
 
     def values(self, record_type: str) -> tuple[str, ...]:
@@ -73,13 +73,13 @@ class Zone:
 
     name: str
     records: Mapping[str, Mapping[str, RecordSet]]
-    """By name, then by type."""
+    """The records by name, then by type."""
     names: frozenset[str] = field(repr=False)
-    """Every name that exists, those between the apex and a record included."""
+    """All existing names, including those between the apex and a record."""
 
     @classmethod
     def of(cls, name: str, record_sets: Iterable[RecordSet]) -> Zone:
-        """A zone of these records. Of several sets of one name and type the first stands."""
+        """A zone with these records. Of several sets with the same name and type, the first is used."""
         apex = normal(name)
         records: dict[str, dict[str, RecordSet]] = {}
         names = {apex}
@@ -95,7 +95,8 @@ class Zone:
         return (found,) if found else ()
 
     def at(self, name: str) -> Mapping[str, RecordSet] | None:
-        """The records at a name by type, those of a wildcard in its name; None when there is no such name."""
+        """The records of a name by type, including those of a matching wildcard; None if the name does not
+        exist."""
         if name in self.names:
             return self.records.get(name, {})
         encloser = next((each for each in _upwards(name, self.name) if each in self.names), self.name)
@@ -105,7 +106,7 @@ class Zone:
         return {kind: RecordSet(name, kind, each.values, each.ttl, each.alias) for kind, each in wild.items()}
 
     def handed_on(self, name: str) -> RecordSet | None:
-        """The NS records below the apex and at or above a name, which then is another server's."""
+        """The NS records of a delegation below the apex that contains the name; None if there is none."""
         cuts = [self.records.get(each, {}).get("NS") for each in _upwards(name, self.name)[:-1]]
         return next((cut for cut in reversed(cuts) if cut), None)
 
@@ -115,7 +116,7 @@ Zones = Mapping[str, Zone]
 
 
 def normal(name: str) -> str:
-    r"""A name as zones hold it, with Route 53's octal escapes resolved.
+    r"""A name in the format of zones, with Route 53's octal escapes resolved.
 
     >>> normal("\\052.Example.com.")
     '*.example.com'
@@ -124,15 +125,15 @@ def normal(name: str) -> str:
 
 
 def lookup(zones: Zones, name: str, record_type: str) -> Answer:
-    """What the zones say about a name and a type.
+    """The answer of the zones for a name and a type.
 
-    the name's own zone is not here     REFUSED, or the chain so far when a CNAME led there
-    handed on to other name servers     their NS records, not authoritative
-    no such name                        NAME_ERROR with the zone's SOA
+    the name is in none of the zones    REFUSED, or the chain so far if a CNAME led there
+    delegated to other name servers     their NS records, not authoritative
+    the name does not exist             NAME_ERROR with the zone's SOA
     the type, or an alias to it         the records
-    a CNAME                             it, and the same question for its target
+    a CNAME                             the CNAME, and the answer for its target
     FAIL                                SERVER_FAILURE
-    none of that type                   NO_ERROR with the zone's SOA
+    no records of that type             NO_ERROR with the zone's SOA
     """
     chain: tuple[RecordSet, ...] = ()
     name = normal(name)
@@ -149,7 +150,7 @@ def lookup(zones: Zones, name: str, record_type: str) -> Answer:
 
 
 def _at(zones: Zones, name: str, record_type: str) -> Answer:
-    """The answer of one name, without following its CNAME."""
+    """The answer for one name, without following its CNAME."""
     zone = next((zones[each] for each in _upwards(name, "") if each in zones), None)
     if zone is None:
         return Answer(Code.REFUSED, authoritative=False)
@@ -168,7 +169,7 @@ def _at(zones: Zones, name: str, record_type: str) -> Answer:
 
 
 def _aliased(zones: Zones, alias: RecordSet) -> RecordSet | None:
-    """The records of an alias's target in the alias's name; None when the target has none."""
+    """The records of an alias's target, with the alias's name; None if the target has none."""
     seen = {alias.name}
     target: RecordSet | None = alias
     while target and target.alias is not None:
@@ -182,7 +183,7 @@ def _aliased(zones: Zones, alias: RecordSet) -> RecordSet | None:
 
 
 def _target(answer: Answer, record_type: str) -> str | None:
-    """Where a CNAME leads on; None at the end of a chain."""
+    """The target of a CNAME; None at the end of a chain."""
     last = answer.records[-1] if answer.records else None
     if last is None or last.type != "CNAME" or record_type == "CNAME" or not last.values:
         return None
@@ -190,7 +191,7 @@ def _target(answer: Answer, record_type: str) -> str | None:
 
 
 def _upwards(name: str, apex: str) -> list[str]:
-    """A name and those above it, up to the apex; for no apex up to the top level.
+    """A name and its parents up to the apex, or up to the top level without an apex.
 
     >>> _upwards("a.b.example.com", "example.com")
     ['a.b.example.com', 'b.example.com', 'example.com']

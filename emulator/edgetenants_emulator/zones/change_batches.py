@@ -1,12 +1,12 @@
-"""Batches of changes to a hosted zone, as Route 53 judges them: all of a batch, or nothing.
+"""Batches of changes to a hosted zone, with Route 53's checks. A batch is applied as a whole or not at all.
 
-    CREATE   what is not there
-    UPSERT   what has the same name, type and set identifier is replaced, else it is made
-    DELETE   what is there with exactly these values
+    CREATE   the record set must not exist
+    UPSERT   replaces the record set with the same name, type and set identifier, or creates it
+    DELETE   the record set must exist with exactly these values
 
-Changes are judged in their order, each against the zone as those before leave it. Rules: API reference of
-ChangeResourceRecordSets; Route 53 developer guide, "Quotas" and "Supported DNS record types". The words are
-those that users report.
+Changes are checked in order, each against the zone after the previous ones. Rules: API reference of
+ChangeResourceRecordSets; Route 53 developer guide, "Quotas" and "Supported DNS record types". The error
+messages are those that users report.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from edgetenants_emulator.zones.authority import normal
 __all__ = ["Key", "Row", "apply", "key_of", "normalized"]
 
 Row = Mapping[str, Any]
-"""A resource record set by the model's names, its records as plain values."""
+"""A resource record set by the model's names, with its records as plain values."""
 Key = tuple[str, str, str]
-"""Name, type and set identifier of one; the last is empty for a simple one."""
+"""The name, type and set identifier of a record set. The identifier is empty for simple routing."""
 
 MOST_RECORDS = 1_000
 MOST_CHARACTERS = 32_000
@@ -37,12 +37,12 @@ _ADDRESSES = {"A": ("IPv4", ipaddress.IPv4Address), "AAAA": ("IPv6", ipaddress.I
 
 @dataclass(frozen=True)
 class _Draft:
-    """A zone on its way through a batch."""
+    """A zone while a batch is applied."""
 
     zone: str
     rows: dict[Key, Row]
     at: dict[str, set[Key]]
-    """The keys of a name: a zone may have thousands of names, and a batch as many changes."""
+    """The keys by name, for speed: a zone may have thousands of names, and a batch as many changes."""
 
     @classmethod
     def of(cls, zone: str, present: Mapping[Key, Row]) -> _Draft:
@@ -64,8 +64,8 @@ class _Draft:
 def apply(zone: str, present: Mapping[Key, Row], changes: Sequence[Row]) -> dict[Key, Row]:
     """The zone's record sets after a batch.
 
-    Raises AwsError InvalidChangeBatch with a message for each change that is refused, InvalidInput for one
-    that is no record set at all.
+    Raises AwsError InvalidChangeBatch with a message for each refused change, InvalidInput for a malformed
+    record set.
     """
     _check_size(changes)
     rows = [(change["Action"], normalized(change["ResourceRecordSet"])) for change in changes]
@@ -85,12 +85,13 @@ def apply(zone: str, present: Mapping[Key, Row], changes: Sequence[Row]) -> dict
 
 
 def key_of(row: Row) -> Key:
-    """What tells a record set from all others of its zone."""
+    """The key of a record set, unique in its zone."""
     return normal(row["Name"]), str(row["Type"]), str(row.get("SetIdentifier") or "")
 
 
 def normalized(given: Row) -> dict[str, Any]:
-    """A record set as Route 53 stores and lists it: lower case, absolute, a wildcard escaped."""
+    """A record set as Route 53 stores and lists it: an absolute name in lower case, with wildcards
+    escaped."""
     row = {name: value for name, value in given.items() if value is not None}
     row["Name"] = _absolute(given["Name"])
     if "ResourceRecords" in given:
@@ -119,7 +120,7 @@ def _check_size(changes: Sequence[Row]) -> None:
 
 
 def _check_form(action: str, row: Row) -> None:
-    """Refuse what is neither records with a TTL nor an alias. Raises AwsError InvalidInput."""
+    """Check that a record set has either records with a TTL or an alias. Raises AwsError InvalidInput."""
     if action not in ("CREATE", "DELETE", "UPSERT"):
         message = (
             f"Invalid XML ; cvc-enumeration-valid: Value '{action}' is not facet-valid with respect to "
@@ -141,7 +142,7 @@ def _check_form(action: str, row: Row) -> None:
 
 
 def _repeated(rows: Iterable[tuple[str, Row]]) -> Iterator[str]:
-    """One record set may be deleted and then created in a batch, and nothing else twice."""
+    """The errors for repeated record sets. Only a delete followed by a create may repeat one in a batch."""
     before: dict[Key, str] = {}
     for action, row in rows:
         key = key_of(row)

@@ -1,4 +1,4 @@
-"""What somebody sees to whom changes come late: a name server that is not in sync yet, a far resolver."""
+"""Views with a lag: the state that a name server before INSYNC, or a remote resolver, sees."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class Former(Generic[V]):
-    """What stood under a key until it was changed."""
+    """The value of a key before a change."""
 
     until: float
-    """Virtual seconds of the change."""
+    """The time of the change, in virtual seconds."""
     value: V | None
-    """None where there was nothing."""
+    """The former value; None if there was none."""
     lag: float | None = None
-    """After how many virtual seconds the change is seen; None for the lag of whoever looks."""
+    """The lag of the change in virtual seconds; None for the lag of the view."""
 
     def still_seen(self, now: float, lag: float) -> bool:
-        """Whether somebody with that lag does not see the change yet."""
+        """Whether a view with that lag does not contain the change yet."""
         return self.until + (lag if self.lag is None else self.lag) > now
 
 
@@ -36,19 +36,19 @@ class History(Generic[K, V]):
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._formers: dict[K, list[Former[V]]] = {}
-        # Counted with every look, so in order: of changes with no lag of their own when they were made, of
-        # others when they are seen.
+        # Sorted, because every lookup counts them: changes without their own lag by the time of the change,
+        # others by the time when they become visible.
         self._made: list[float] = []
         self._seen_at: list[float] = []
 
     def note(self, key: K, former: Former[V]) -> None:
-        """Note what a key had before the change that is made now."""
+        """Record the former value of a key that is changed now."""
         with self._lock:
             self._formers.setdefault(key, []).append(former)
             self._count(former)
 
     def seen(self, present: Mapping[K, V], now: float, lag: float) -> dict[K, V]:
-        """The mapping as somebody with that lag sees it."""
+        """The mapping as a view with that lag sees it."""
         found = dict(present)
         with self._lock:
             for key, formers in self._formers.items():
@@ -60,13 +60,13 @@ class History(Generic[K, V]):
         return found
 
     def unseen(self, now: float, lag: float) -> int:
-        """How many changes somebody with that lag does not see yet."""
+        """The number of changes that a view with that lag does not contain yet."""
         with self._lock:
             made = bisect_right(self._made, now, key=lambda at: at + lag)
             return len(self._made) - made + sum(at > now for at in self._seen_at)
 
     def forget(self, now: float, lag: float) -> None:
-        """Drop what nobody with that lag, or a smaller one, sees any more."""
+        """Drop the former values that no view with that lag or a smaller one needs."""
         with self._lock:
             for key, formers in list(self._formers.items()):
                 formers[:] = [each for each in formers if each.still_seen(now, lag)]
@@ -78,7 +78,7 @@ class History(Generic[K, V]):
                     self._count(each)
 
     def items(self) -> Iterator[tuple[K, Former[V]]]:
-        """Each former value with its key, a key's oldest first."""
+        """Each former value with its key, the oldest of a key first."""
         with self._lock:
             noted = [(key, each) for key, formers in self._formers.items() for each in formers]
         return iter(noted)

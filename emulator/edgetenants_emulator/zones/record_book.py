@@ -1,4 +1,4 @@
-"""The records set by hand: a part of the state, saved and loaded with it."""
+"""The records set by hand. They are part of the state, and saved and loaded with it."""
 
 from __future__ import annotations
 
@@ -11,35 +11,38 @@ __all__ = ["Entry", "RecordBook"]
 
 
 Entry = tuple[str, RecordSet]
-"""A zone and records in it."""
+"""A zone and a record set in it."""
 
 
 class RecordBook:
-    """Records set by hand, for zones that Route 53 does not have."""
+    """Records set by hand, in zones outside Route 53."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._records: dict[tuple[str, str], Entry] = {}
         self.history: History[tuple[str, str], Entry] = History()
         self.changes = 0
-        """Moves with every change."""
+        """Counts the changes."""
 
     def put(self, record: RecordSet, zone: str, now: float = 0.0, lag: float | None = None) -> None:
-        """Set the records of a name and type, to be seen after `lag` virtual seconds, or after the setting's.
+        """Set the records of a name and type. They become visible after `lag` virtual seconds, or after the
+        setting's lag.
 
-        Raises ValueError beside a CNAME, which stands alone.
+        Raises ValueError for a CNAME with other records of the same name.
         """
         with self._lock:
             others = {kind for name, kind in self._records if name == record.name} - {record.type}
             if others and "CNAME" in others | {record.type}:
-                raise ValueError(f"{record.name} has {', '.join(sorted(others))}: a CNAME stands alone")
+                raise ValueError(
+                    f"{record.name} already has {', '.join(sorted(others))}; a CNAME must be alone"
+                )
             key = (record.name, record.type)
             self.history.note(key, Former(now, self._records.get(key), lag))
             self._records[key] = (zone, record)
             self.changes += 1
 
     def remove(self, name: str = "", record_type: str = "", now: float = 0.0) -> int:
-        """Take away what has this name and type, where they are given; how many sets that were."""
+        """Delete the record sets with this name and type, if given, and return their number."""
         with self._lock:
             gone = [key for key in self._records if name in ("", key[0]) and record_type in ("", key[1])]
             for key in gone:
@@ -48,12 +51,12 @@ class RecordBook:
             return len(gone)
 
     def seen(self, now: float, lag: float) -> list[Entry]:
-        """Zone and records, as somebody sees them to whom changes come so late."""
+        """The zones and record sets that a view with that lag sees."""
         with self._lock:
             present = dict(self._records)
         return list(self.history.seen(present, now, lag).values())
 
     def listed(self) -> list[Entry]:
-        """Zone and records, in the order of their setting."""
+        """The zones and record sets, in the order in which they were set."""
         with self._lock:
             return list(self._records.values())

@@ -1,7 +1,7 @@
-"""Changes of hosted zones on the virtual clock: which are in sync, and what was there before them.
+"""Changes of hosted zones on the virtual clock: their status, and the record sets before them.
 
-arrives ──▶ answered, PENDING ──▶ route53_change_seconds: the next one for the zone may come
-                              ──▶ route53_insync_seconds: INSYNC, the DNS server answers with it
+arrives ──▶ response, PENDING ──▶ route53_change_seconds: the zone accepts the next change
+                              ──▶ route53_insync_seconds: INSYNC, the DNS server serves it
                               ──▶ dns_propagation_seconds: CloudFront and ACM see it
 """
 
@@ -29,7 +29,7 @@ class Change:
     """One accepted request. Times are virtual seconds."""
 
     id: str
-    """As in GetChange, without `/change/`."""
+    """The id of GetChange, without `/change/`."""
     account: str
     zone_id: str
     submitted: float
@@ -38,31 +38,31 @@ class Change:
 
 @dataclass
 class ChangeBook:
-    """All changes, and by zone the record sets that they replaced (as moto has them)."""
+    """All changes, and by zone the replaced record sets (moto's objects)."""
 
     changes: dict[str, Change] = field(default_factory=dict)
     histories: dict[str, History[Key, Any]] = field(default_factory=dict)
     last: dict[str, float] = field(default_factory=dict)
-    """By zone: when its last change of record sets was accepted."""
+    """The time of the last accepted change of record sets, by zone."""
 
     def enter(self, account: str, zone_id: str, now: float, comment: str = "") -> Change:
-        """A change with an id of its own."""
+        """Record a new change with its own id."""
         change_id = "C" + "".join(secrets.choice(_ID_CHARACTERS) for _ in range(20))
         change = self.changes[change_id] = Change(change_id, account, zone_id, now, comment)
         return change
 
     def history(self, zone_id: str) -> History[Key, Any]:
-        """The history of a zone, an empty one at first."""
+        """The history of a zone; empty at first."""
         return self.histories.setdefault(zone_id, History())
 
     def forget_zone(self, zone_id: str) -> None:
-        """A zone is gone, and what was in it before matters to nobody."""
+        """Drop the history of a deleted zone."""
         self.histories.pop(zone_id, None)
         self.last.pop(zone_id, None)
 
 
 class ZonesAtWork:
-    """Which hosted zones a request is being worked on for: one at a time for each."""
+    """The hosted zones with a running request, at most one per zone."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -70,7 +70,7 @@ class ZonesAtWork:
 
     @contextmanager
     def taken(self, zone_id: str) -> Iterator[None]:
-        """Work on a zone. Raises AwsError PriorRequestNotComplete while somebody else does."""
+        """Lock a zone. Raises AwsError PriorRequestNotComplete if another request is running."""
         with self._lock:
             if zone_id in self._zones:
                 raise prior_request_not_complete()
@@ -83,6 +83,6 @@ class ZonesAtWork:
 
 
 def prior_request_not_complete() -> AwsError:
-    """The error for a zone that is still being worked on (API reference, ChangeResourceRecordSets)."""
+    """The error for a zone with a running request (API reference, ChangeResourceRecordSets)."""
     message = "The request was rejected because Route 53 was still processing a prior request."
     return AwsError("PriorRequestNotComplete", message, 400)

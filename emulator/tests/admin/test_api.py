@@ -62,26 +62,26 @@ class TestSeed:
     @pytest.mark.parametrize(
         ("wanted", "said"),
         [
-            ({"distribution": []}, "distribution is no member of a seed; did you mean distributions?"),
-            ({"colour": 1}, "colour is no member of a seed; known: account, distributions"),
-            ({"account": 123456789012}, "account is twelve digits in a string"),
-            ({"account": "\uff11" * 12}, "account is twelve digits in a string"),
-            ({"distributions": {}}, "distributions is a list"),
-            ({"distributions": ["E1"]}, "distributions[0] is an object of id"),
-            ({"distributions": [{"id": "E0"}, {}]}, "distributions[1].id is missing"),
-            ({"distributions": [{"id": "E0"}, {"id": 7}]}, "distributions[1].id is 1 to 64"),
-            ({"distributions": [{"id": "E0"}, {"id": "E0"}]}, "distributions has the id E0 twice"),
+            ({"distribution": []}, "distribution: unknown member; did you mean distributions?"),
+            ({"colour": 1}, "colour: unknown member; known: account, distributions"),
+            ({"account": 123456789012}, "account: expected twelve digits in a string"),
+            ({"account": "\uff11" * 12}, "account: expected twelve digits in a string"),
+            ({"distributions": {}}, "distributions: expected a list"),
+            ({"distributions": ["E1"]}, "distributions[0]: expected an object with id"),
+            ({"distributions": [{"id": "E0"}, {}]}, "distributions[1].id: required"),
+            ({"distributions": [{"id": "E0"}, {"id": 7}]}, "distributions[1].id: expected 1 to 64"),
+            ({"distributions": [{"id": "E0"}, {"id": "E0"}]}, "distributions: duplicate id E0"),
             (
                 {"distributions": [{"id": "E0", "certificateDomain": ["a.test"]}]},
-                "distributions[0].certificateDomain is no member of a seed; did you mean certificateDomains?",
+                "distributions[0].certificateDomain: unknown member; did you mean certificateDomains?",
             ),
             (
                 {"distributions": [{"id": "E0", "certificateDomains": "a.test"}]},
-                "distributions[0].certificateDomains is a list",
+                "distributions[0].certificateDomains: expected a list",
             ),
             (
                 {"distributions": [{"id": "E0", "certificateDomains": ["a.test", "*"]}]},
-                "distributions[0].certificateDomains[1] is a domain",
+                "distributions[0].certificateDomains[1]: expected a domain",
             ),
             (
                 {
@@ -89,11 +89,11 @@ class TestSeed:
                         {"id": "E0", "parameters": [{"name": "a"}, {"name": "b", "requried": 1}]}
                     ]
                 },
-                "distributions[0].parameters[1].requried is no member of a seed; did you mean required?",
+                "distributions[0].parameters[1].requried: unknown member; did you mean required?",
             ),
             (
                 {"distributions": [{"id": "E0", "parameters": [{"name": "a", "required": "yes"}]}]},
-                "distributions[0].parameters[0].required is true or false",
+                "distributions[0].parameters[0].required: expected true or false",
             ),
             (
                 {"distributions": [{"id": "E0", "parameters": [{"name": "a b"}]}]},

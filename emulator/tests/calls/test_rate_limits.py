@@ -182,12 +182,12 @@ class TestServer:
     @pytest.mark.parametrize(
         ("limit", "message"),
         [
-            ({}, "a limit has"),
+            ({}, "limit: expected service"),
             ({"published": "s3"}, "route53"),
             ({"service": "s", "operation": "o", "burst": 1, "refill": -1}, "refill"),
             ({"service": "route53"}, "operation"),
             ({"service": "s", "operation": "o", "burst": 0}, "burst"),
-            ({"service": "s", "operation": "o", "burst": 1, "color": 1}, "a limit has"),
+            ({"service": "s", "operation": "o", "burst": 1, "color": 1}, "limit: expected service"),
             ({"service": "s", "operation": "o", "burst": 1, "unit": "bytes"}, "bytes"),
         ],
     )

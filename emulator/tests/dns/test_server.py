@@ -246,17 +246,17 @@ class TestByHand:
         [
             ({"name": "a.b", "type": "A"}, "values"),
             ({"name": "a.b", "type": "A", "values": ["192.0.2.1"], "color": 1}, "color"),
-            ({"name": "a.b", "type": "MX", "values": ["1 m."]}, "no records of type MX"),
+            ({"name": "a.b", "type": "MX", "values": ["1 m."]}, "unsupported record type MX"),
             ({"name": "a.b", "type": "A", "values": ["300.1.1.1"]}, "300"),
             ({"name": "a.b", "type": "A", "values": []}, "at least one"),
             ({"name": "a.b", "type": "A", "values": "192.0.2.1"}, "list"),
             ({"name": "a.b", "type": "CNAME", "values": ["c.d", "e.f"]}, "exactly one"),
             ({"name": "a.b", "type": "ALIAS", "values": ["c.d", "e.f"]}, "exactly one"),
-            ({"name": "a.b", "type": "FAIL", "values": ["c.d"]}, "FAIL has none"),
+            ({"name": "a.b", "type": "FAIL", "values": ["c.d"]}, "none for FAIL"),
             ({"name": "a.b", "type": "CAA", "values": ["0 issue"]}, "CAA"),
             ({"name": "a.b", "type": "SOA", "values": ["a. b. 1"]}, "SOA"),
-            ({"name": "a.b", "type": "A", "values": ["192.0.2.1"], "zone": "c.d"}, "does not lie"),
-            ({"name": "a..b", "type": "A", "values": ["192.0.2.1"]}, "no DNS name"),
+            ({"name": "a.b", "type": "A", "values": ["192.0.2.1"], "zone": "c.d"}, "is not in the zone"),
+            ({"name": "a..b", "type": "A", "values": ["192.0.2.1"]}, "not a DNS name"),
         ],
     )
     def test_no_record(self, admin, record, message):

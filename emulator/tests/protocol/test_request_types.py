@@ -150,7 +150,9 @@ def test_unknown_members(update, case):
 def test_an_unknown_member_is_named():
     model = operation_model("UpdateDistributionTenant")
     body = updating(UNKNOWN["in a list"]).encode()
-    with pytest.raises(AwsError, match=r"'parameters\.1\.member\.default' is no member; known: Name, Value"):
+    with pytest.raises(
+        AwsError, match=r"'parameters\.1\.member\.default' is not a member; members: Name, Value"
+    ):
         request_shape.check(model, body, Settings())
 
 

@@ -414,7 +414,7 @@ class TestSettings:
             ({"parameter_error": 3}, "parameter_error"),
             ({"paramter_error": "InvalidArgument"}, "did you mean parameter_error"),
             ({"tags_move_etag": 1}, "true or false"),
-            ({"list_lag_seconds": -1}, "from 0 up"),
+            ({"list_lag_seconds": -1}, "of at least 0"),
             ({"page_size_max": 1.5}, "a whole number"),
             ([], "object"),
         ],

@@ -1,7 +1,7 @@
-"""The same composition as ours, in the way that the SDK's documentation teaches: objects as dicts.
+"""The same composition as ours, in the style of the SDK's documentation: objects as dicts.
 
-`python dict_style.py CERTIFICATES ADDRESS`. It answers as ours does for the claims of the benches, and trusts
-its input: it validates no claim and no plan, and knows one kind of composite.
+`python dict_style.py CERTIFICATES ADDRESS`. For the claims of the benchmarks, its responses equal ours. It
+trusts its input: it does not validate claims or plans, and supports only one kind of composite.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ RECORDS = "Create the records of status.dnsInstructions, if there are any."
 
 
 class Composer(grpcv1.FunctionRunnerService):
-    """One DistributionTenant for each domain."""
+    """Composes one DistributionTenant per domain."""
 
     async def RunFunction(self, req: fnv1.RunFunctionRequest, _: object) -> fnv1.RunFunctionResponse:  # noqa: N802
         rsp = response.to(req)
@@ -64,7 +64,7 @@ def tenant(claim: dict, plan: dict, domain: str, seen: dict) -> dict:
 
 
 def look(domain: str, seen: dict) -> dict:
-    """What is observed of a domain's tenant."""
+    """The observed state of a domain's tenant."""
     status = seen.get("status", {})
     conditions = {c["type"]: c for c in status.get("conditions", [])}
     provider = status.get("atProvider", {})
@@ -90,7 +90,7 @@ def look(domain: str, seen: dict) -> dict:
 
 
 def judge(looked: dict, ready: dict, synced: dict) -> tuple[str, str]:
-    """Reason and message of Live, of one tenant."""
+    """The reason and message of Live for one tenant."""
     if ready.get("status") == "True" and (looked["current"] or looked["state"] == "active"):
         return "Live", "Every domain is served."
     if synced.get("status") == "False" and looked["current"] and ready.get("status") != "False":
@@ -105,7 +105,7 @@ def judge(looked: dict, ready: dict, synced: dict) -> tuple[str, str]:
 
 
 def summary(looked: list[dict]) -> tuple[str, str]:
-    """Of several tenants the one that needs somebody most speaks for the claim."""
+    """The reason and message for the claim: those of its most urgent tenant."""
     urgencies = list(PHASES)
     worst = max(looked, key=lambda t: urgencies.index(t["found"][0]) if t["found"][0] in PHASES else 99)
     reason, message = worst["found"]
@@ -137,7 +137,7 @@ def status_of(claim: dict, looked: list[dict], live: tuple[str, str]) -> dict:
 
 
 def tell(rsp: fnv1.RunFunctionResponse, claim: dict, looked: list[dict], live: tuple[str, str]) -> None:
-    """Set the conditions, and tell an event where Live has changed."""
+    """Set the conditions, and emit an event if Live has changed."""
     failed = [t for t in looked if t["found"][0] not in PHASES]
     condition(rsp, "Live", live[0] == "Live", *live)
     if any(t["new"] for t in looked):
@@ -172,19 +172,19 @@ def tell(rsp: fnv1.RunFunctionResponse, claim: dict, looked: list[dict], live: t
 
 
 def rolls_out(looked: dict) -> bool:
-    """A change of the tenant is on its way."""
+    """Whether a change of the tenant is being rolled out."""
     return not looked["current"] or looked["deployed"] == "Deploying" or looked["in_sync"] == "UpdatePending"
 
 
 def condition(rsp: fnv1.RunFunctionResponse, type_: str, holds: bool, reason: str, message: str) -> None:
-    """One condition; the SDK's own helper leaves out whom it is for."""
+    """Add a condition. The SDK's helper does not set its target."""
     status = str(holds)
     response.set_conditions(rsp, resource.Condition(typ=type_, status=status, reason=reason, message=message))
     rsp.conditions[-1].target = fnv1.TARGET_COMPOSITE
 
 
 def digest(text: str) -> str:
-    """Ten characters that stand for a domain."""
+    """A digest of a domain with ten characters."""
     return hashlib.sha256(text.encode()).hexdigest()[:10]
 
 
@@ -192,7 +192,7 @@ def digest(text: str) -> str:
 @click.argument("certificates")
 @click.argument("address")
 def main(certificates: str, address: str) -> None:
-    """Serve until SIGTERM."""
+    """Serve until SIGTERM arrives."""
     runtime.serve(Composer(), address, creds=runtime.load_credentials(certificates), insecure=False)
 
 

@@ -1,4 +1,4 @@
-"""The same composition for function-pythonic 0.6, whose step has this text as its input."""
+"""The same composition for function-pythonic 0.6. This file is the input of its step."""
 
 import hashlib
 

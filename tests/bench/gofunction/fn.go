@@ -76,7 +76,7 @@ func compose(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) error 
 	return nil
 }
 
-// A claim is what is asked for, with its plan.
+// A claim is the parsed claim with its plan.
 type claim struct {
 	namespace, name string
 	domains         []string
@@ -124,7 +124,7 @@ func readClaim(xr *composite.Unstructured, plans *TenantPlans) (*claim, error) {
 	return c, err
 }
 
-// merged is the plan's map with the claim's on top, where the plan lets it.
+// merged is the plan's map, overridden by the claim's where the plan allows it.
 func merged(xr *composite.Unstructured, field string, planned map[string]string, allow Allow) (map[string]any, error) {
 	asked := map[string]string{}
 	err := xr.GetValueInto("spec."+field, &asked)

@@ -22,14 +22,14 @@ type Plan struct {
 	Allow          Allow             `json:"allow,omitempty"`
 }
 
-// Allow is what claims of a plan may ask for.
+// Allow is what claims of a plan may set.
 type Allow struct {
 	Override     []string `json:"override,omitempty"`
 	MaxDomains   int      `json:"maxDomains,omitempty"`
 	MaxPerDomain int      `json:"maxPerDomain,omitempty"`
 }
 
-// DeepCopyObject makes it a runtime.Object. Nobody copies an input.
+// DeepCopyObject makes it a runtime.Object. It is never called.
 func (p *TenantPlans) DeepCopyObject() runtime.Object {
 	c := *p
 	return &c

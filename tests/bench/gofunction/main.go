@@ -1,9 +1,9 @@
-// The function in Go on Crossplane's SDK, as its documentation teaches: the rival of the bench `rotation`.
+// The function in Go on Crossplane's SDK, in the style of its documentation: the rival in the benchmark `rotation`.
 //
-// Run as: gofunction CERTIFICATES ADDRESS. It does what ours does for the claims of that bench, and gives the
-// same answers: plans and claim are read and checked, each domain gets a tenant, and status, conditions and
-// events tell of them. What those claims never ask for it does not know: changes of isolation, connection
-// groups, certificates and records of plans, suspended claims.
+// Run as: gofunction CERTIFICATES ADDRESS. For the claims of that benchmark, it does the same as our function and
+// returns the same responses: it parses and checks plans and claim, composes a tenant for each domain, and sets
+// status, conditions and events. It does not support what those claims never use: changes of isolation,
+// connection groups, certificates and records of plans, suspended claims.
 package main
 
 import (

@@ -23,7 +23,7 @@ func read(c map[string]any) condition {
 	return condition{status, reason, message, int64(generation)}
 }
 
-// A tenant is one domain's, as observed.
+// A tenant is the observed tenant of one domain.
 type tenant struct {
 	domain       string
 	seen         bool
@@ -36,7 +36,7 @@ type tenant struct {
 	found        finding
 }
 
-// A finding is what Live says, of a tenant or of the claim.
+// A finding is the reason and message of Live, for a tenant or for the claim.
 type finding struct{ reason, message string }
 
 var (
@@ -121,7 +121,7 @@ func (t *tenant) judge() finding {
 	}
 }
 
-// summary is what is found of the claim: of several tenants the one that needs somebody most speaks for it.
+// summary is the finding for the claim: that of its most urgent tenant.
 func summary(tenants []*tenant) finding {
 	worst := tenants[0]
 	for _, t := range tenants {
@@ -175,7 +175,7 @@ func (t *tenant) rollsOut() bool {
 	return !t.current || deployed.reason == "Deploying" || inSync.reason == "UpdatePending"
 }
 
-// tell sets the conditions, and tells an event where Live has changed.
+// tell sets the conditions, and emits an event if Live has changed.
 func tell(rsp *fnv1.RunFunctionResponse, xr *composite.Unstructured, tenants []*tenant, live finding) {
 	set(rsp, live.live(), "Live", live.reason, live.message)
 	switch {

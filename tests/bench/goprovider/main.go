@@ -1,7 +1,7 @@
-// A provider that does nothing outside, on crossplane-runtime: the rival of the bench of edgetenants_runtime.
+// A no-op provider on crossplane-runtime: the rival in the benchmark of edgetenants_runtime.
 //
 // Run as: goprovider KUBECONFIG WORKERS. Its external resources exist as soon as Create was called and are always up to date. Settings are those of a
-// provider made from provider-template, with the API server's client limits raised so that they do not decide.
+// provider made from provider-template, with higher limits of the API server's client, so that these do not affect the result.
 package main
 
 import (
@@ -28,7 +28,7 @@ import (
 
 var version = schema.GroupVersion{Group: "bench.example.org", Version: "v1alpha1"}
 
-// outside is the world of external resources: names that exist.
+// outside is the external system: the names that exist.
 type outside struct{ names sync.Map }
 
 func (o *outside) Observe(_ context.Context, mg resource.Managed) (managed.ExternalObservation, error) {

@@ -1,7 +1,7 @@
-"""The same on kopf, as its documentation has one write it: `python on_kopf.py KUBECONFIG WORKERS`.
+"""The same provider on kopf, in the style of its documentation: `python on_kopf.py KUBECONFIG WORKERS`.
 
-It does less than a managed resource asks for: no external-create annotations, no creation grace, no second
-look after the creation; one status patch beside the finalizer and kopf's own annotation.
+It does less than a managed resource requires: no external-create annotations, no creation grace, no second
+observation after the creation. It writes the finalizer, kopf's own annotation, and one status patch.
 """
 
 import asyncio

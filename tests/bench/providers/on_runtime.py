@@ -1,4 +1,4 @@
-"""A provider that does nothing outside, on edgetenants_runtime: `python on_runtime.py KUBECONFIG WORKERS`."""
+"""A no-op provider on edgetenants_runtime: `python on_runtime.py KUBECONFIG WORKERS`."""
 
 import sys
 
@@ -11,7 +11,7 @@ NOOPS = ManagedKind("bench.example.org", "v1alpha1", "Noop", "noops", namespaced
 
 
 class Outside:
-    """External resources that exist once they were created, and are always up to date."""
+    """External resources that exist after their creation and are always up to date."""
 
     def __init__(self) -> None:
         self.uids: set[str] = set()

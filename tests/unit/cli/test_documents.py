@@ -81,18 +81,18 @@ def test_a_value_is_what_kubectl_makes_of_it(tmp_path: Path, written: str, read_
 @pytest.mark.parametrize(
     ("written", "flaw"),
     [
-        ("a: !!binary aGk=", "1:4 a: expected a value of JSON, got the tag !!binary"),
-        ("a: !!set {b, c}", "1:4 a: expected a value of JSON, got the tag !!set"),
-        ("a: [!Ref b]", "1:5 a[0]: expected a value of JSON, got the tag !Ref"),
-        ("a: .nan", "1:4 a: expected a number of JSON, got .nan"),
-        ("a: {b: -.inf}", "1:8 a.b: expected a number of JSON, got -.inf"),
+        ("a: !!binary aGk=", "1:4 a: expected a JSON value, got the tag !!binary"),
+        ("a: !!set {b, c}", "1:4 a: expected a JSON value, got the tag !!set"),
+        ("a: [!Ref b]", "1:5 a[0]: expected a JSON value, got the tag !Ref"),
+        ("a: .nan", "1:4 a: expected a JSON number, got .nan"),
+        ("a: {b: -.inf}", "1:8 a.b: expected a JSON number, got -.inf"),
         ("a: !!int b", "1:4 a: expected a value of !!int, got b"),
-        ("a: {~: b}", "1:4 a: expected texts as keys, got ~"),
-        ("a: {[b]: c}", "1:4 a: expected texts as keys, got an object or a list"),
-        ("a: {<<: b}", "1:4 a: expected an object, or a list of objects, behind <<, got something else"),
-        ("a: b\nc: d\na: e", "3:4 a: expected each field once, got it twice (first in line 1)"),
-        ("a: {b c: 1, b c: 2}", '1:18 a["b c"]: expected each field once, got it twice (first in line 1)'),
-        ('a: {1: b, "1": c}', '1:16 a["1"]: expected each field once, got it twice (first in line 1)'),
+        ("a: {~: b}", "1:4 a: expected strings as keys, got ~"),
+        ("a: {[b]: c}", "1:4 a: expected strings as keys, got an object or a list"),
+        ("a: {<<: b}", "1:4 a: expected an object or a list of objects after <<, got something else"),
+        ("a: b\nc: d\na: e", "3:4 a: expected each field once, got it twice (first on line 1)"),
+        ("a: {b c: 1, b c: 2}", '1:18 a["b c"]: expected each field once, got it twice (first on line 1)'),
+        ('a: {1: b, "1": c}', '1:16 a["1"]: expected each field once, got it twice (first on line 1)'),
     ],
 )
 def test_what_kubectl_drops_or_changes_is_a_flaw(tmp_path: Path, written: str, flaw: str) -> None:
@@ -114,12 +114,12 @@ DOUBLED = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" f
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (DOUBLED, "no YAML: aliases repeat more than 100000 values"),
-        ("a: &a [*a]", "1:4: no YAML: nested deeper than 200 levels"),
-        ("a: " + "[" * 201 + "]" * 201, "no YAML: nested deeper than 200 levels"),
-        ("a: " + "[" * 100_000, "no YAML: "),
-        ('a: "\\ud800"', "no YAML: "),
-        ("a: [", "1:5: no YAML"),
+        (DOUBLED, "invalid YAML: aliases repeat more than 100000 values"),
+        ("a: &a [*a]", "1:4: invalid YAML: nested deeper than 200 levels"),
+        ("a: " + "[" * 201 + "]" * 201, "invalid YAML: nested deeper than 200 levels"),
+        ("a: " + "[" * 100_000, "invalid YAML: "),
+        ('a: "\\ud800"', "invalid YAML: "),
+        ("a: [", "1:5: invalid YAML"),
         ("kind: List\nitems: [{a: b}]\nitems: []", "3:8: items: expected each field once"),
         ("kind: List\nitems: [a]", "2:9: expected an object, got 'a'"),
         ("a: b\n--- !!set {a}", "2:5: expected an object, got None"),
@@ -168,7 +168,7 @@ def test_what_cannot_be_read_hides_nothing(tmp_path: Path) -> None:
 def test_standard_input_is_utf_8_whatever_the_terminal_is() -> None:
     done = CliRunner(charset="latin-1").invoke(cli, ["validate", "-"], input="a: ü".encode("latin-1"))
     assert done.exit_code == 2
-    assert "-: no UTF-8 text: " in done.output
+    assert "-: invalid UTF-8: " in done.output
 
 
 @settings(max_examples=300, deadline=None, database=None, derandomize=True)

@@ -144,7 +144,9 @@ def test_required_resources_from_a_file_of_their_own(put: Any) -> None:
 def test_without_plans_those_of_the_package(put: Any) -> None:
     done = run("-f", put("claim.yaml", {**CLAIM, "spec": {"plan": "standard", "domains": ["a.example.com"]}}))
 
-    assert "# plans: of the Composition that comes with edgetenants; name others by --plans" in done.output
+    assert (
+        "# plans: using the Composition that comes with edgetenants; set --plans to use others" in done.output
+    )
     _, tenant = objects(done)
     assert tenant["spec"]["forProvider"]["distributionId"] == "E1EDGETENANTS"
 
@@ -177,7 +179,7 @@ def test_a_refusal_is_told_and_is_the_exit_code(put: Any) -> None:
     [
         ([CLAIM], [CLAIM], "one TenantPlans, or one Composition"),
         ([CLAIM], [PLANS, PLANS], "got 2 of them"),
-        ([SHELF], [PLANS], "expected a TenantClaim in the files; found EnvironmentConfig"),
+        ([SHELF], [PLANS], "expected a TenantClaim in the files, got EnvironmentConfig"),
         (["text"], [PLANS], "expected an object, got 'text'"),
     ],
 )
@@ -210,4 +212,4 @@ def test_json_is_one_list_of_the_objects_and_nothing_else(put: Any) -> None:
     listed = json.loads(run(file, "-o", "json").stdout)
     assert (listed["apiVersion"], listed["kind"]) == ("v1", "List")
     assert listed["items"] == objects(run(file))
-    assert "plans: of the Composition" in run(file, "-o", "json").stderr
+    assert "plans: using the Composition" in run(file, "-o", "json").stderr

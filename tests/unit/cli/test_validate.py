@@ -58,13 +58,13 @@ def test_every_problem_with_its_line(put: Any) -> None:
     lines = done.output.splitlines()
     assert lines[0].startswith(f"{file}:10:7: TenantClaim acme: spec.domains[1]: expected")
     assert lines[1].startswith(f"{file}:11:13: TenantClaim acme: spec.sspended: expected suspended")
-    assert lines[-1] == "1 objects looked at, 2 problems"
+    assert lines[-1] == "1 objects checked, 2 problems"
 
 
 def test_what_is_sound(put: Any) -> None:
     done = run(ROOT / "examples/quickstart", ROOT / "examples/provider", ROOT / "package/composition.yaml")
 
-    assert (done.exit_code, done.output) == (0, "3 objects looked at, 0 problems\n")
+    assert (done.exit_code, done.output) == (0, "3 objects checked, 0 problems\n")
 
 
 def test_a_claim_against_its_plans(put: Any) -> None:
@@ -112,7 +112,7 @@ def test_managed_resources_and_lists(put: Any) -> None:
 
     assert done.exit_code == 1
     assert "-:7:54: DistributionTenant a: spec.forProvider.domains[0]: expected" in done.output
-    assert "1 objects looked at" in done.output
+    assert "1 objects checked" in done.output
 
 
 def test_json(put: Any) -> None:
@@ -124,7 +124,11 @@ def test_json(put: Any) -> None:
 
 @pytest.mark.parametrize(
     ("text", "told"),
-    [("a: [", "file.yaml:1:5: no YAML"), ("- 1\n", "expected an object, got [1]"), ("a: \x00", "no YAML")],
+    [
+        ("a: [", "file.yaml:1:5: invalid YAML"),
+        ("- 1\n", "expected an object, got [1]"),
+        ("a: \x00", "invalid YAML"),
+    ],
 )
 def test_files_that_cannot_be_read(put: Any, text: str, told: str) -> None:
     done = run(put("file.yaml", text))
@@ -203,7 +207,7 @@ def test_what_is_below_a_folder_is_looked_at(put: Any, tmp_path: Path) -> None:
     done = run(tmp_path)
 
     assert done.exit_code == 1
-    assert "1 objects looked at, 2 problems" in done.output
+    assert "1 objects checked, 2 problems" in done.output
 
 
 @pytest.mark.parametrize("text", ["", "---\n", "a: b\n", "apiVersion: v1\nkind: ConfigMap\n"])
@@ -224,7 +228,7 @@ def test_what_cannot_be_read_hides_no_problem(put: Any, tmp_path: Path) -> None:
     done = run(tmp_path)
 
     assert done.exit_code == 2
-    assert "a.yaml:1:5: no YAML" in done.stderr
+    assert "a.yaml:1:5: invalid YAML" in done.stderr
     assert done.stdout.count("TenantClaim acme: ") == 2
     told = json.loads(run(tmp_path, "-o", "json").stdout)
     assert (len(told["problems"]), len(told["unreadable"])) == (2, 1)
@@ -274,18 +278,18 @@ def test_somebody_elses_kind_is_passed_over(put: Any, api_version: str, kind: st
 @pytest.mark.parametrize(
     ("metadata", "problem"),
     [
-        ("{name: acme, labels: {version: 1.2}}", "metadata.labels.version: expected a text, got 1.2"),
-        ("{name: acme, annotations: {a/b: on}}", 'metadata.annotations["a/b"]: expected a text, got true'),
-        ("{name: Acme}", 'metadata.name: expected a name of small letters, digits, - and ., got "Acme"'),
+        ("{name: acme, labels: {version: 1.2}}", "metadata.labels.version: expected a string, got 1.2"),
+        ("{name: acme, annotations: {a/b: on}}", 'metadata.annotations["a/b"]: expected a string, got true'),
+        ("{name: Acme}", 'metadata.name: expected a name of lower-case letters, digits, - and ., got "Acme"'),
         (
             "{namespace: shop}",
-            "metadata.name: expected a name of small letters, digits, - and ., got nothing",
+            "metadata.name: expected a name of lower-case letters, digits, - and ., got nothing",
         ),
         (
             "{name: acme}\nspce: {}",
             "spce: expected one of apiVersion, kind, metadata, spec, status, got an unk",
         ),
-        ("{name: acme}\nkind: TenantClaim", "kind: expected each field once, got it twice (first in line 2)"),
+        ("{name: acme}\nkind: TenantClaim", "kind: expected each field once, got it twice (first on line 2)"),
     ],
 )
 def test_what_stands_around_the_spec(put: Any, metadata: str, problem: str) -> None:
@@ -300,7 +304,7 @@ def test_a_field_that_stands_twice(put: Any) -> None:
     done = run(file)
 
     assert (
-        f"{file}:9:9: TenantClaim acme: spec.plan: expected each field once, got it twice (first in line"
+        f"{file}:9:9: TenantClaim acme: spec.plan: expected each field once, got it twice (first on line"
         in (done.output)
     )
     assert CliRunner().invoke(cli, ["render", str(file)]).exit_code == 2
@@ -315,7 +319,7 @@ def test_two_claims_of_one_domain(put: Any, tmp_path: Path) -> None:
     assert done.exit_code == 1
     assert done.stdout == (
         f"{tmp_path}/b.yaml:1:182: TenantClaim other: spec.domains[1]: expected a domain that no other claim "
-        'asks for, got "xn--bcher-kva.example.com", for which TenantClaim shop/acme asks '
+        'requests, got "xn--bcher-kva.example.com", which TenantClaim shop/acme requests '
         f"({tmp_path}/a.yaml:1:183)\n"
     )
 
@@ -326,7 +330,7 @@ def test_a_claim_and_what_was_made_of_it_ask_for_its_domain_once(put: Any, tmp_p
     composite = claim("acme-x", "acme.example.com", claimRef={"namespace": "shop", "name": "acme"})
     put("xr.yaml", composite.replace("TenantClaim", "XTenantClaim"))
 
-    assert run(tmp_path).output == "3 objects looked at, 0 problems\n"
+    assert run(tmp_path).output == "3 objects checked, 0 problems\n"
 
 
 @pytest.mark.parametrize(
@@ -337,7 +341,7 @@ def test_a_claim_and_what_was_made_of_it_ask_for_its_domain_once(put: Any, tmp_p
             [
                 "spec.domains[0]: expected a domain name",
                 "spec.sspended: expected suspended",
-                "spec.domains[2]: expected no duplicates (a.example.com is spec.domains[1] already)",
+                "spec.domains[2]: expected no duplicates (a.example.com is already in spec.domains[1])",
                 "spec.plan: expected one of gold",
             ],
         ),

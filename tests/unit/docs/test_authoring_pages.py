@@ -44,7 +44,7 @@ def test_an_object_is_valid(block: str, tmp_path: Path) -> None:
     file.write_text(block)
     done = CliRunner().invoke(cli, ["validate", str(file)])
     assert (done.exit_code, done.stdout) == (0, ""), done.output
-    assert "1 objects looked at" in done.output
+    assert "1 objects checked" in done.output
 
 
 def _examples() -> str:

@@ -24,8 +24,15 @@ PAGES = sorted(
     - GENERATED
     - {ROOT / "CHANGELOG.md"}
 )
-PACKAGES = ()
-"""Of those whose strings and docstrings are reviewed."""
+PACKAGES = (
+    "apis",
+    "cli",
+    "emulator/edgetenants_emulator",
+    "function",
+    "provider",
+    "runtime/edgetenants_runtime",
+    "sandbox",
+)
 MODULES = sorted(file for package in PACKAGES for file in (ROOT / package).glob("**/*.py"))
 
 

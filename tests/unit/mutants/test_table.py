@@ -20,7 +20,7 @@ def test_every_snippet_stands_in_its_file_once(name: str) -> None:
 def test_a_snippet_that_is_gone_is_told() -> None:
     gone = Mutation("m", "meta.py", "no such line", "", "", ())
     assert stale(Target("runtime", "edgetenants_runtime", "runtime/tests", (gone,))) == [
-        "stale: m: its snippet stands 0 times in meta.py"
+        "stale: m: its snippet occurs 0 times in meta.py"
     ]
 
 

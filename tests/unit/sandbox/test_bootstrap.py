@@ -94,10 +94,10 @@ def test_claims_are_served_when_their_own_kind_is(make, monkeypatch, crossplane,
 def test_waiting_ends_when_nobody_waits_any_more(make, monkeypatch):
     cluster, abandon = Cluster(), threading.Event()
     abandon.set()
-    with pytest.raises(WorldError, match="no longer waiting"):
+    with pytest.raises(WorldError, match="stopped waiting because another step failed"):
         make(cluster, foreign=False).claims_served(abandon)
 
 
 def test_an_empty_folder_of_crossplanes_kinds_is_an_error(make, tmp_path):
-    with pytest.raises(WorldError, match="no CRDs of Crossplane"):
+    with pytest.raises(WorldError, match="does not contain Crossplane's CRDs"):
         make(Cluster(), foreign=False).kinds(tmp_path, threading.Event())

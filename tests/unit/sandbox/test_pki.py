@@ -129,8 +129,8 @@ def test_with_a_token_the_cluster_stays_and_the_user_changes(made):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (None, "there is no file"),
-        ("a: [", "is not YAML"),
+        (None, "file .* not found"),
+        ("a: [", "invalid YAML"),
         ("kind: Pod", "is not a kubeconfig"),
         ("- a", "is not a kubeconfig"),
     ],

@@ -108,12 +108,12 @@ def test_an_unknown_name_is_answered_with_the_known_ones(processes, spec, act):
 
 def test_what_runs_is_not_started_again(processes, spec):
     processes.launch(spec("one"))
-    with pytest.raises(WorldError, match="one runs already, with pid"):
+    with pytest.raises(WorldError, match="one is already running with pid"):
         processes.start("one")
 
 
 def test_a_program_that_is_not_there_is_an_error_and_the_supervisor_goes_on(processes, layout, spec):
-    with pytest.raises(WorldError, match=r"ghost cannot be started.*/no/such/program"):
+    with pytest.raises(WorldError, match=r"cannot start ghost.*/no/such/program"):
         processes.launch(ProcessSpec(name="ghost", argv=("/no/such/program",), log=str(layout.log("ghost"))))
     processes.launch(spec("after"))
     assert processes.run("after").state is ProcessState.RUNNING
@@ -132,7 +132,7 @@ def test_not_ready_in_time_says_what_was_asked_and_the_last_lines(processes, spe
         WorldError, match=r"(?s)slow is not ready after 0 s \(http://127.0.0.1:9/readyz\).*thinking"
     ):
         processes.wait_ready("slow", seconds=0.1)
-    with pytest.raises(WorldError, match="no longer waiting for slow"):
+    with pytest.raises(WorldError, match="stopped waiting for slow"):
         processes.wait_ready("slow", abandoned=lambda: True)
 
 
@@ -213,5 +213,5 @@ def test_a_folder_with_a_long_path_works(tmp_path: Path, spec):
 
 def test_a_supervisor_that_cannot_start_says_why(layout):
     (layout.directory / "control.sock").mkdir()
-    with pytest.raises(WorldError, match=r"(?s)supervisor does not start.*Error"):
+    with pytest.raises(WorldError, match=r"(?s)supervisor did not start.*Error"):
         launch.start_supervisor(layout)

@@ -58,7 +58,7 @@ def test_what_up_made_goes_and_what_others_made_stays(cluster, created):
     others = [cluster.add("Namespace", "shop"), cluster.add("CustomResourceDefinition", "bears.a.io")]
     lines = remove(cluster, given(created, kept=("Namespace/kube-system",)))
     assert list(cluster.objects.values()) == others
-    assert "4 objects that up made are gone; left as found: Namespace/kube-system" in lines[-1]
+    assert "deleted the 4 objects of up; kept: Namespace/kube-system" in lines[-1]
 
 
 def test_a_namesake_that_somebody_else_made_stays(cluster, created):
@@ -113,7 +113,7 @@ def test_legacy_claims_and_their_composites_go_before_what_they_would_compose_ag
 def test_what_does_not_go_is_named(cluster, created):
     cluster.stuck.add("crossplane-system")
     cluster.refuses_patches = True
-    with pytest.raises(WorldError, match=r"still there after deletion: Namespace/crossplane-system"):
+    with pytest.raises(WorldError, match=r"not deleted yet: Namespace/crossplane-system"):
         remove(cluster, given(created))
 
 
@@ -121,7 +121,7 @@ def test_what_does_not_go_is_named(cluster, created):
 def test_what_only_a_finalizer_holds_is_let_go(cluster, created, attended):
     cluster.stuck.add(XRD)
     lines = remove(cluster, given(created), attended=attended)
-    assert f"taking the finalizers off CompositeResourceDefinition/{XRD}" in lines
+    assert f"removing the finalizers of CompositeResourceDefinition/{XRD}" in lines
     assert cluster.objects == {}
 
 
@@ -155,14 +155,14 @@ def test_down_ends_processes_frees_ports_and_forgets(layout, processes, spec):
     take_down(layout, lines.append)
     assert not child.alive
     assert not layout.directory.exists()
-    assert lines == ["sandbox test: none of its 1 processes is left, its 1 ports are free"]
+    assert lines == ["sandbox test is down: its 1 processes have ended, its 1 ports are free"]
 
 
 def test_down_of_nothing_is_no_error(layout):
     lines = []
     take_down(layout, lines.append)
     take_down(layout, lines.append)
-    assert lines == ["sandbox test: there is none"] * 2
+    assert lines == ["sandbox test does not exist"] * 2
 
 
 def test_a_port_that_is_still_in_use_is_named_and_the_sandbox_stays_recorded(layout, processes):

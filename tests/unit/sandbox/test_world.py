@@ -43,7 +43,7 @@ def test_a_sandbox_that_runs_is_left_as_it_is(tmp_path, layout, processes, spec)
     processes.launch(spec("one"))
     lines = []
     assert up(tmp_path, lines).processes.pid("one") == processes.pid("one")
-    assert lines == ["sandbox test is up already"]
+    assert lines == ["sandbox test is already running"]
 
 
 def test_a_sandbox_with_a_dead_process_is_not_taken_for_one_that_runs(tmp_path, layout, processes, spec):
@@ -60,9 +60,9 @@ def test_a_sandbox_with_a_dead_process_is_not_taken_for_one_that_runs(tmp_path, 
 @pytest.mark.parametrize(
     ("state", "words"),
     [
-        ({"phase": Phase.STARTING}, "is starting; `.*sandbox down"),
+        ({"phase": Phase.STARTING}, "is starting; first run `.*sandbox down"),
         ({"control_plane": ControlPlane.GIVEN, "cluster": "prod"}, "another control plane"),
-        ({"crossplane": Crossplane.V1}, "is up with Crossplane v1, not v2; `.*sandbox down"),
+        ({"crossplane": Crossplane.V1}, "runs with Crossplane v1, not v2; first run `.*sandbox down"),
     ],
 )
 def test_a_sandbox_in_another_state_is_not_used(tmp_path, layout, processes, state, words):
@@ -81,14 +81,14 @@ def test_the_core_of_v1_is_built_for_those_who_ask_for_v1(tmp_path, binaries, mo
         raise BuildError("no v1 today")
 
     monkeypatch.setattr(module, "build_crossplane_v1", built)
-    with pytest.raises(WorldError, match="apiserver cannot be started"):  # the binaries here are none
+    with pytest.raises(WorldError, match="cannot start apiserver"):  # the binaries here are none
         up(tmp_path)
-    with pytest.raises(WorldError, match="cannot be built: no v1 today"):
+    with pytest.raises(WorldError, match="cannot build the control plane: no v1 today"):
         up(tmp_path, options=Options(crossplane=Crossplane.V1))
 
 
 def test_two_commands_at_once_do_not_meet(tmp_path, layout):
-    with layout.locked(), pytest.raises(WorldError, match="another up or down of sandbox test is under way"):
+    with layout.locked(), pytest.raises(WorldError, match="another up or down of sandbox test is running"):
         up(tmp_path)
 
 
@@ -97,22 +97,22 @@ def test_what_a_lost_supervisor_left_is_cleared_away_and_objects_in_a_cluster_ar
 ):
     obj = KubernetesObject("v1", "Namespace", "", "crossplane-system", "uid")
     saved(layout, control_plane=ControlPlane.GIVEN, cluster="prod", created=(obj,))
-    with pytest.raises(WorldError, match="1 objects that it made are still in prod"):
+    with pytest.raises(WorldError, match="1 objects that it created still exist in prod"):
         up(tmp_path)
     saved(layout)
     lines = []
     with pytest.raises(WorldError):  # there is no API server to start
         up(tmp_path, lines, options=Options(control_plane_only=True))
-    assert any("starting anew" in line for line in lines)
+    assert any("starting the sandbox again" in line for line in lines)
 
 
 def test_a_launch_that_fails_is_undone_and_its_logs_stay(tmp_path, layout, binaries):
     lines = []
-    with pytest.raises(WorldError, match="apiserver cannot be started"):
+    with pytest.raises(WorldError, match="cannot start apiserver"):
         up(tmp_path, lines, options=Options(control_plane_only=True))
     assert not layout.directory.exists()
     assert (tmp_path / "sandbox" / "test.failed-logs").is_dir()
-    assert any("taking down what was started" in line for line in lines)
+    assert any("removing what was started" in line for line in lines)
 
 
 def test_a_process_that_dies_during_up_is_named_with_its_last_lines(tmp_path, binaries):
@@ -127,7 +127,7 @@ def test_a_build_that_fails_says_so(tmp_path, monkeypatch):
         raise BuildError("there is no Go")
 
     monkeypatch.setattr(module, "build", fails)
-    with pytest.raises(WorldError, match="cannot be built: there is no Go"):
+    with pytest.raises(WorldError, match="cannot build the control plane: there is no Go"):
         up(tmp_path)
 
 
@@ -142,18 +142,18 @@ def test_a_cluster_that_is_refused_is_not_touched_and_leaves_nothing_here(tmp_pa
 
 
 def test_a_sandbox_that_is_not_there_is_answered_with_those_that_are(tmp_path):
-    with pytest.raises(WorldError, match=r"no sandbox 'mine'; `up` makes one"):
+    with pytest.raises(WorldError, match=r"sandbox 'mine' not found; create one with `up`"):
         World.load("mine", tmp_path)
     other = Layout(tmp_path, "other")
     other.make()
     saved(other)
-    with pytest.raises(WorldError, match=r"no sandbox 'mine'; there are: other"):
+    with pytest.raises(WorldError, match=r"sandbox 'mine' not found; sandboxes: other"):
         World.load("mine", tmp_path)
 
 
 @pytest.mark.parametrize("name", ["", "UP", "a/b", "../x", "-a", "a" * 64])
 def test_a_name_becomes_a_folder(tmp_path, name):
-    with pytest.raises(WorldError, match="is not a name for a sandbox"):
+    with pytest.raises(WorldError, match="--name: expected at most 63"):
         Layout(tmp_path, name)
 
 
@@ -182,7 +182,7 @@ def test_waiting_ends_with_what_was_found_or_says_what_was_seen(layout, processe
     world = World(layout, saved(layout))
     seen = iter([None, 0, 7])
     assert world.wait_for("a number", lambda: next(seen), every=0.001) == 7
-    with pytest.raises(WorldError, match=r"waited 0 s for a unicorn; last seen: \[\]"):
+    with pytest.raises(WorldError, match=r"timed out after 0 s waiting for a unicorn; last: \[\]"):
         world.wait_for("a unicorn", list, seconds=0)
 
 

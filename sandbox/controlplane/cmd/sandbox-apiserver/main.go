@@ -1,6 +1,5 @@
-// Command sandbox-apiserver is the control plane of a sandbox in one process: an API server put together
-// from the published Kubernetes libraries, its etcd, and the collector. It listens on three ports of
-// 127.0.0.1 and nowhere else.
+// Command sandbox-apiserver is the control plane of a sandbox in one process: an API server assembled from the
+// published Kubernetes libraries, its etcd, and the collector. It listens only on three ports of 127.0.0.1.
 package main
 
 import (
@@ -25,7 +24,7 @@ import (
 	"edgetenants.io/sandbox/controlplane/internal/openapi"
 )
 
-// stopWithin ends the process even where a library waits for a client that does not go.
+// stopWithin is the time after which the process exits even if a library waits for a client to disconnect.
 const stopWithin = 4 * time.Second
 
 type flags struct {
@@ -43,7 +42,7 @@ func main() {
 	go func() {
 		<-ctx.Done()
 		time.Sleep(stopWithin)
-		klog.ErrorS(nil, "Not stopped in time, leaving")
+		klog.ErrorS(nil, "Shutdown timed out, exiting")
 		os.Exit(1)
 	}()
 	if err := run(ctx, f, func() { fmt.Println("ready") }); err != nil {
@@ -54,11 +53,11 @@ func main() {
 
 func parse() flags {
 	var f flags
-	flag.StringVar(&f.dir, "dir", "", "directory with pki/{ca.crt,apiserver.crt,apiserver.key}; etcd's data goes to etcd/ in it")
-	flag.IntVar(&f.port, "port", 0, "port of 127.0.0.1 to serve the API on")
+	flag.StringVar(&f.dir, "dir", "", "directory that contains pki/{ca.crt,apiserver.crt,apiserver.key}; etcd stores its data in etcd/ below it")
+	flag.IntVar(&f.port, "port", 0, "port of 127.0.0.1 for the API")
 	flag.IntVar(&f.etcdPort, "etcd-port", 0, "port of 127.0.0.1 for etcd's clients")
-	flag.IntVar(&f.peerPort, "etcd-peer-port", 0, "port of 127.0.0.1 for etcd's peers, of which there are none")
-	flag.StringVar(&f.auditLog, "audit-log", "", "file to append audit events to, as JSON lines (default: no audit)")
+	flag.IntVar(&f.peerPort, "etcd-peer-port", 0, "port of 127.0.0.1 for etcd's peers (etcd requires it, but has no peers)")
+	flag.StringVar(&f.auditLog, "audit-log", "", "append audit events as JSON lines to this file (default: no audit log)")
 	klog.InitFlags(nil)
 	flag.Parse()
 	if err := f.check(); err != nil {
@@ -79,10 +78,10 @@ func (f flags) check() error {
 	return nil
 }
 
-// run serves until the context ends; announce is called when clients may come.
+// run serves until the context ends, and calls announce when the server is ready for clients.
 func run(ctx context.Context, f flags, announce func()) error {
 	started := time.Now()
-	// Each storage dials etcd once more only to ask for its features, and gRPC logs the hanging up.
+	// Each storage opens another connection to etcd to read its features, and gRPC logs when it closes.
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, os.Stderr))
 	store := etcd.Config{Dir: filepath.Join(f.dir, "etcd"), ClientPort: f.etcdPort, PeerPort: f.peerPort}
 	db, err := etcd.Start(ctx, store)
@@ -103,11 +102,11 @@ func run(ctx context.Context, f flags, announce func()) error {
 	})
 }
 
-// collect runs the collector under a name of its own, so that the audit log tells its deeds from users'.
+// collect runs the collector as its own user, so that the audit log distinguishes its requests from users'.
 func collect(ctx context.Context, config *rest.Config) {
 	config.Impersonate = rest.ImpersonationConfig{UserName: collector.User, Groups: []string{"system:masters"}}
 	if err := collector.Run(ctx, config); err != nil {
-		klog.ErrorS(err, "The collector stopped")
+		klog.ErrorS(err, "The collector failed")
 		os.Exit(1)
 	}
 }

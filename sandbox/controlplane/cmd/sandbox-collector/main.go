@@ -1,5 +1,5 @@
-// Command sandbox-collector is the sandbox's collector as a process of its own, for control planes that
-// have none: a kube-apiserver without kube-controller-manager.
+// Command sandbox-collector runs the sandbox's collector as a separate process, for control planes without a
+// garbage collector: a kube-apiserver without kube-controller-manager.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 )
 
 func main() {
-	kubeconfig := flag.String("kubeconfig", "", "file that says how to reach the API server, as a user who may do everything")
+	kubeconfig := flag.String("kubeconfig", "", "kubeconfig of the API server, for a user with all permissions")
 	klog.InitFlags(nil)
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 )
 
-// newAuthenticator knows a user by a client certificate of one CA: the common name is the user, the
-// organizations are the groups. Without a certificate only the health of the server can be asked.
+// newAuthenticator authenticates users with client certificates of one CA: the common name is the user, the
+// organizations are the groups. Without a certificate, only health checks are allowed.
 func newAuthenticator(caFile string) (authenticator.Request, dynamiccertificates.CAContentProvider, error) {
 	ca, err := dynamiccertificates.NewDynamicCAContentFromFile("client-ca", caFile)
 	if err != nil {
@@ -30,8 +30,8 @@ func healthPaths() []apiserver.AnonymousAuthCondition {
 	return []apiserver.AnonymousAuthCondition{{Path: "/livez"}, {Path: "/readyz"}, {Path: "/healthz"}}
 }
 
-// userOf adds the groups that a ServiceAccount's token would carry: here a ServiceAccount is a client
-// certificate with its user name, and bindings to those groups must hold for it too.
+// userOf adds the groups of a ServiceAccount's token: here, a ServiceAccount is a client certificate with its
+// user name, and bindings to those groups must apply to it, too.
 func userOf(chain []*cryptox509.Certificate) (*authenticator.Response, bool, error) {
 	response, ok, err := x509.CommonNameUserConversion.User(chain)
 	if err != nil || !ok {

@@ -1,6 +1,6 @@
-// Package apiserver puts a Kubernetes API server together from the published libraries: one generic
-// server, that of k8s.io/apiextensions-apiserver, on which the built-in kinds are installed too. So
-// discovery, OpenAPI, admission, server-side apply and audit cover built-in and custom kinds alike.
+// Package apiserver assembles a Kubernetes API server from the published libraries: the generic server of
+// k8s.io/apiextensions-apiserver, with the built-in kinds installed, too. So discovery, OpenAPI, admission,
+// server-side apply and audit cover built-in and custom kinds.
 package apiserver
 
 import (
@@ -35,24 +35,24 @@ import (
 	"edgetenants.io/sandbox/controlplane/internal/webhooks"
 )
 
-// Config is all that one API server of the sandbox needs to know.
+// Config is the configuration of a sandbox's API server.
 type Config struct {
-	// Dir holds pki/ca.crt, whose client certificates are users, and pki/apiserver.crt and .key.
+	// Dir contains pki/ca.crt, whose client certificates are users, and pki/apiserver.crt and .key.
 	Dir string
 	// Port of 127.0.0.1 to serve on.
 	Port int
 	// EtcdEndpoint is the URL of the storage.
 	EtcdEndpoint string
-	// AuditLog is the file that audit lines are appended to; empty means no audit.
+	// AuditLog is the file to which audit events are appended; empty means no audit log.
 	AuditLog string
-	// OpenAPI describes the built-in kinds; server-side apply depends on it.
+	// OpenAPI contains the definitions of the built-in kinds. Server-side apply requires them.
 	OpenAPI openapi.GetOpenAPIDefinitions
 }
 
-// The version that clients are told: that of the libraries.
+// The version for clients: that of the libraries.
 const kubernetesMinor, emulatedBefore = "1.35", "1.34"
 
-// parts are what the groups and the hooks of the server are made of.
+// parts are the components for the groups and hooks of the server.
 type parts struct {
 	config     *genericapiserver.RecommendedConfig
 	etcd       *genericoptions.EtcdOptions
@@ -88,7 +88,7 @@ func etcdOptions(c Config) *genericoptions.EtcdOptions {
 	return options
 }
 
-// describe makes the OpenAPI documents, whose names must cover the types of both schemes.
+// describe configures the OpenAPI documents, whose names must cover the types of both schemes.
 func (p *parts) describe(definitions openapi.GetOpenAPIDefinitions) {
 	namer := openapinamer.NewDefinitionNamer(apiextensions.Scheme, p.scheme)
 	p.config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(definitions, namer)
@@ -130,8 +130,8 @@ func (p *parts) audit(c Config) error {
 
 func (p *parts) store(Config) error { return p.etcd.ApplyTo(&p.config.Config) }
 
-// connect makes the clients with which the server's own parts talk to it. They are not rate limited:
-// their work is bounded, and a delay in them delays every user.
+// connect creates the clients of the server's own components. They have no rate limit, because their work is
+// bounded and their delays affect every user.
 func (p *parts) connect(Config) (err error) {
 	config := rest.CopyConfig(p.config.LoopbackClientConfig)
 	config.QPS = -1
@@ -147,8 +147,8 @@ func (p *parts) connect(Config) (err error) {
 	return nil
 }
 
-// admit sets up the libraries' admission chain (namespace lifecycle, webhooks, policies) and the guard
-// against escalation behind it.
+// admit sets up the libraries' admission chain (namespace lifecycle, webhooks, policies), followed by the guard
+// against escalation.
 func (p *parts) admit(Config) error {
 	dynamicClient, err := dynamic.NewForConfig(p.config.LoopbackClientConfig)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// groupList keeps the list of API groups in unaggregated discovery up to date with the CRDs. In a full
-// control plane the aggregation layer writes that list; aggregated discovery is the library's.
+// groupList keeps the list of API groups in unaggregated discovery up to date with the CRDs. In a complete control
+// plane, the aggregation layer does this; the library implements aggregated discovery.
 type groupList struct {
 	crds   listers.CustomResourceDefinitionLister
 	target interface {
@@ -24,7 +24,7 @@ type groupList struct {
 	listed sets.Set[string]
 }
 
-// update is called from one informer's handlers, so never twice at a time.
+// update is called from the handlers of one informer, so never concurrently.
 func (l *groupList) update(any) {
 	crds, _ := l.crds.List(labels.Everything()) // listing from memory cannot fail
 	groups := groupsOf(crds)
@@ -41,7 +41,7 @@ func (l *groupList) update(any) {
 	l.listed = names
 }
 
-// groupsOf lists the groups that established CRDs serve, the version that clients should prefer first.
+// groupsOf lists the groups of established CRDs, with the preferred version first.
 func groupsOf(crds []*apiextensionsv1.CustomResourceDefinition) []metav1.APIGroup {
 	versions := map[string]sets.Set[string]{}
 	for _, crd := range crds {

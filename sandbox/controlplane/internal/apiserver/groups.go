@@ -14,7 +14,7 @@ import (
 	"edgetenants.io/sandbox/controlplane/internal/rbac"
 )
 
-// install adds the built-in kinds and the reviews to the server of the custom ones.
+// install adds the built-in kinds and the reviews to the server of the custom resources.
 func (p *parts) install(server *genericapiserver.GenericAPIServer) error {
 	options := p.storageOptions()
 	var named []*genericapiserver.APIGroupInfo
@@ -44,7 +44,7 @@ func (p *parts) group(version schema.GroupVersion, storage map[string]rest.Stora
 	return &info
 }
 
-// storageOptions keep the built-in kinds in the one version in which they are served.
+// storageOptions store the built-in kinds in their served version.
 func (p *parts) storageOptions() generic.RESTOptionsGetter {
 	var versions []schema.GroupVersion
 	for _, g := range kinds.Groups() {

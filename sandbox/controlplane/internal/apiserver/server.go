@@ -21,10 +21,10 @@ import (
 	"edgetenants.io/sandbox/controlplane/internal/rbac"
 )
 
-// schemaBeta is CRDs' old version, which the library knows but serves no kinds of.
+// schemaBeta is the old version of CRDs. The library registers it, but serves none of its kinds.
 var schemaBeta = schema.GroupVersion{Group: apiextensionsv1.GroupName, Version: "v1beta1"}
 
-// shutdownTimeout bounds the wait for requests in flight; watches never end by themselves.
+// shutdownTimeout limits the wait for running requests, because watches never end on their own.
 const shutdownTimeout = 300 * time.Millisecond
 
 // Server is an API server that is ready to run.
@@ -33,7 +33,7 @@ type Server struct {
 	client  kubernetes.Interface
 }
 
-// New puts a server together. Nothing listens before Run.
+// New creates a server. It does not listen before Run.
 func New(c Config) (*Server, error) {
 	p, err := newParts(c)
 	if err != nil {
@@ -60,7 +60,7 @@ func New(c Config) (*Server, error) {
 
 func (p *parts) newExtensions() (*apiextensions.CustomResourceDefinitions, error) {
 	completed := p.extensions().Complete()
-	// The library leaves discovery to the server that it is usually a part of.
+	// The library expects the server that usually contains it to serve discovery.
 	completed.GenericConfig.EnableDiscovery = true
 	return completed.New(genericapiserver.NewEmptyDelegate())
 }
@@ -74,20 +74,19 @@ func listGroups(extensions *apiextensions.CustomResourceDefinitions) error {
 	return err
 }
 
-// LoopbackConfig is for clients inside this process; they are system:masters.
+// LoopbackConfig is the configuration of clients in this process, which are in system:masters.
 func (s *Server) LoopbackConfig() *rest.Config {
 	return rest.CopyConfig(s.generic.LoopbackClientConfig)
 }
 
-// Run serves until the context ends, and calls ready once everything that a cluster has from its first
-// moment is there.
+// Run serves until the context ends, and calls ready when the default objects of a cluster exist.
 func (s *Server) Run(ctx context.Context, ready func()) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	go func() {
 		err := s.bootstrap(ctx)
 		switch {
-		case ctx.Err() != nil: // told to stop while starting
+		case ctx.Err() != nil: // stopped during the start
 		case err != nil:
 			stop(fmt.Errorf("%w: %w", errBootstrap, err))
 		default:
@@ -103,9 +102,9 @@ func (s *Server) Run(ctx context.Context, ready func()) error {
 	return nil
 }
 
-var errBootstrap = errors.New("cannot store what every cluster starts with")
+var errBootstrap = errors.New("cannot create the default namespaces and roles")
 
-// bootstrap waits for the server and stores the namespaces and roles that every cluster has.
+// bootstrap waits for the server and creates the default namespaces and roles of a cluster.
 func (s *Server) bootstrap(ctx context.Context) error {
 	if err := wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, s.serving); err != nil {
 		return err

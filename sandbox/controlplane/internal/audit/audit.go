@@ -1,4 +1,4 @@
-// Package audit writes what every user did to a file of JSON lines.
+// Package audit writes the requests of all users as JSON lines to a file.
 package audit
 
 import (
@@ -14,8 +14,8 @@ import (
 	"k8s.io/apiserver/plugin/pkg/audit/log"
 )
 
-// Apply sends the audit events of a server to the end of a file. Each line is written before its request
-// is answered in full, so a test that has seen the answer finds the line.
+// Apply appends the audit events of a server to a file. Each line is written before the end of its response, so a
+// test that has read the response finds the line.
 func Apply(config *server.Config, file string) error {
 	out, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -26,8 +26,8 @@ func Apply(config *server.Config, file string) error {
 	return nil
 }
 
-// Policy records user, verb, object and answer of every request for a resource, reads included, but no
-// bodies. Left out are discovery, health and the API server's own informers: nobody's deeds.
+// Policy records user, verb, object and response code of every request for a resource, including reads, but no
+// bodies. It omits discovery, health checks and the API server's own informers.
 func Policy() *auditapi.Policy {
 	return &auditapi.Policy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: auditv1.SchemeGroupVersion.String(), Kind: "Policy"},

@@ -1,15 +1,15 @@
-// Package collector does what kube-controller-manager's garbage collector and namespace controller do:
-// the background and foreground cascade by ownerReferences, the orphan finalizer, and the content of
-// deleted namespaces. Crossplane depends on all of them: core removes an XR's finalizer and leaves the
-// composed resources to the cascade.
+// Package collector implements kube-controller-manager's garbage collector and namespace controller: background
+// and foreground cascading deletion by ownerReferences, the orphan finalizer, and the content of deleted
+// namespaces. Crossplane depends on all of them: core removes an XR's finalizer and relies on the cascade to
+// delete the composed resources.
 //
-// Informers feed a graph of owners and dependents; each change says which few objects to look at. What
-// is looked at is decided anew from the graph and, before anything is deleted, from the API server:
+// Informers feed a graph of owners and dependents. Each change determines the few objects to process, with the
+// graph and, before a deletion, with the API server:
 //
-//	deleting + orphan finalizer      let the dependents go, then drop the finalizer
-//	deleting + foreground finalizer  drop it when no dependent blocks any more
-//	deleting namespace               delete what is in it, then finalize it
-//	not deleting, with owners        delete it when no owner is left
+//	deleting + orphan finalizer      orphan the dependents, then remove the finalizer
+//	deleting + foreground finalizer  remove it when no dependent blocks the deletion
+//	deleting namespace               delete its content, then finalize it
+//	not deleting, with owners        delete it if no owner exists
 package collector
 
 import (
@@ -27,21 +27,21 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// User is the name under which the collector's requests stand in the audit log.
+// User is the collector's user name in the audit log.
 const User = "system:sandbox-collector"
 
-// Errors are retried after 20 ms, doubling up to 5 s; workers are as many as keep one API server busy.
+// Errors are retried after 20 ms, doubling up to 5 s. The number of workers keeps one API server busy.
 const (
 	retryFirst = 20 * time.Millisecond
 	retryMost  = 5 * time.Second
 	workers    = 8
 )
 
-// settle is left between the deletion of an owner and the orphaning of its dependents: the newest of
-// them come by other watches, and one that is missed would be deleted instead.
+// settle is the delay between the deletion of an owner and the orphaning of its dependents. New dependents arrive
+// through other watches, and a missed one would be deleted instead.
 const settle = 150 * time.Millisecond
 
-// resources is the part of the discovery client that the collector asks.
+// resources is the part of the discovery client that the collector uses.
 type resources interface {
 	ServerPreferredResources() ([]*metav1.APIResourceList, error)
 }
@@ -59,8 +59,7 @@ type Collector struct {
 	changed    chan struct{} // a CRD changed: other kinds may be served now
 }
 
-// Run collects on one API server until the context ends. The user of the configuration must be allowed
-// everything.
+// Run collects on one API server until the context ends. The user of the configuration needs all permissions.
 func Run(ctx context.Context, config *rest.Config) error {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // bounded by the workers
@@ -76,7 +75,7 @@ func Run(ctx context.Context, config *rest.Config) error {
 	return nil
 }
 
-// New makes a collector over clients.
+// New creates a collector with these clients.
 func New(meta metadata.Interface, namespaces kubernetes.Interface, resources discovery.ServerResourcesInterface) *Collector {
 	return newCollector(meta, namespaces, resources)
 }
@@ -95,7 +94,7 @@ func newCollector(meta metadata.Interface, namespaces kubernetes.Interface, serv
 // Run collects until the context ends.
 func (c *Collector) Run(ctx context.Context) {
 	defer c.queue.ShutDown()
-	c.refresh(ctx) // an owner must have had the chance to be seen before anything is called ownerless
+	c.refresh(ctx) // read all owners before any object is considered ownerless
 	for range workers {
 		go c.work(ctx)
 	}
@@ -127,8 +126,7 @@ func (c *Collector) attempt(ctx context.Context, uid types.UID) {
 	}
 }
 
-// look decides about one object and acts. It returns true where the object must be looked at again
-// though no event will tell.
+// look processes one object. It returns true if the object must be processed again without an event.
 func (c *Collector) look(ctx context.Context, uid types.UID) (again bool, err error) {
 	o := c.graph.get(uid)
 	switch {

@@ -15,7 +15,7 @@ func (c *Collector) client(o *object) metadata.ResourceInterface {
 	return c.metadata.Resource(o.gvr).Namespace(o.namespace)
 }
 
-// get reads the object anew; nil where it is gone or another has its name.
+// get reads the object again; nil if it does not exist or another object has its name.
 func (c *Collector) get(ctx context.Context, o *object) (*metav1.PartialObjectMetadata, error) {
 	live, err := c.client(o).Get(ctx, o.name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) || err == nil && live.UID != o.uid {
@@ -24,7 +24,7 @@ func (c *Collector) get(ctx context.Context, o *object) (*metav1.PartialObjectMe
 	return live, err
 }
 
-// delete removes exactly the state that was judged: a conflict means judging again.
+// delete deletes the object only in the judged version. After a conflict it is judged again.
 func (c *Collector) delete(ctx context.Context, o *object, live *metav1.PartialObjectMetadata, how metav1.DeletionPropagation) error {
 	return ignoreGone(c.client(o).Delete(ctx, o.name, metav1.DeleteOptions{
 		PropagationPolicy: &how,
@@ -32,7 +32,7 @@ func (c *Collector) delete(ctx context.Context, o *object, live *metav1.PartialO
 	}))
 }
 
-// orphan lets every dependent go and then the owner.
+// orphan removes the references of all dependents, and then the owner's finalizer.
 func (c *Collector) orphan(ctx context.Context, owner *object) error {
 	for _, d := range c.graph.dependentsOf(owner.uid) {
 		live, err := c.get(ctx, d)
@@ -51,8 +51,8 @@ func (c *Collector) orphan(ctx context.Context, owner *object) error {
 	return c.dropFinalizer(ctx, owner, metav1.FinalizerOrphanDependents)
 }
 
-// release ends a foreground deletion that nothing blocks any more. Those that still block were woken
-// when it began, and wake the owner when the last of them goes.
+// release completes a foreground deletion that no dependent blocks. Blocking dependents were queued when it
+// started, and the owner is queued when the last of them is deleted.
 func (c *Collector) release(ctx context.Context, owner *object) error {
 	if c.graph.blocked(owner.uid) {
 		return nil
@@ -79,8 +79,8 @@ func (c *Collector) dropOwners(ctx context.Context, o *object, live *metav1.Part
 	return c.patch(ctx, o, live, map[string]any{"ownerReferences": left})
 }
 
-// unblock breaks a circle of foreground deletions: the object no longer holds up its owners, and is
-// judged again when that is seen.
+// unblock breaks a circle of foreground deletions: the object no longer blocks its owners, and is judged again
+// when this change is observed.
 func (c *Collector) unblock(ctx context.Context, o *object, live *metav1.PartialObjectMetadata) error {
 	refs := slices.Clone(live.OwnerReferences)
 	no := false
@@ -90,7 +90,7 @@ func (c *Collector) unblock(ctx context.Context, o *object, live *metav1.Partial
 	return c.patch(ctx, o, live, map[string]any{"ownerReferences": refs})
 }
 
-// patch writes metadata fields of exactly the state that was read.
+// patch writes metadata fields only in the version that was read.
 func (c *Collector) patch(ctx context.Context, o *object, live *metav1.PartialObjectMetadata, fields map[string]any) error {
 	fields["uid"], fields["resourceVersion"] = live.UID, live.ResourceVersion
 	body, err := json.Marshal(map[string]any{"metadata": fields})

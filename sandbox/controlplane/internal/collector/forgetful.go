@@ -1,10 +1,10 @@
 package collector
 
-// remembered is enough for the owners of several thousand objects that go at once. Forgetting one costs
-// no more than a question to the API server.
+// remembered is sufficient for the owners of several thousand objects that are deleted at once. A forgotten
+// member only costs a request to the API server.
 const remembered = 20_000
 
-// forgetfulSet remembers the newest members only.
+// forgetfulSet is a set that keeps only the newest members.
 type forgetfulSet[K comparable] struct {
 	members map[K]bool
 	ring    []K

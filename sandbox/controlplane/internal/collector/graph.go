@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// object is what the collector remembers of one object of the API server.
+// object is the collector's record of one object of the API server.
 type object struct {
 	gvr        schema.GroupVersionResource
 	namespace  string
@@ -19,7 +19,7 @@ type object struct {
 	owners     []metav1.OwnerReference
 	deleting   bool
 	foreground bool // waits, while deleting, for the dependents that block it
-	orphaning  bool // waits, while deleting, for its dependents to be let go
+	orphaning  bool // waits, while deleting, until its dependents are orphaned
 }
 
 func newObject(gvr schema.GroupVersionResource, m metav1.Object) *object {
@@ -34,11 +34,11 @@ func newObject(gvr schema.GroupVersionResource, m metav1.Object) *object {
 
 func (o *object) isNamespace() bool { return o.gvr.Group == "" && o.gvr.Resource == "namespaces" }
 
-// awaitsDependents is true of the owner in a foreground deletion.
+// awaitsDependents reports whether the object is an owner in a foreground deletion.
 func (o *object) awaitsDependents() bool { return o.deleting && o.foreground }
 
-// reference is all that an ownerReference says of an owner. What is remembered of one says nothing of
-// another that has the same uid by mistake.
+// reference has all fields that identify an owner in an ownerReference, so that references with the same uid by
+// mistake are not confused.
 type reference struct {
 	apiVersion, kind, namespace, name string
 	uid                               types.UID
@@ -48,8 +48,8 @@ func newReference(r metav1.OwnerReference, namespace string) reference {
 	return reference{r.APIVersion, r.Kind, namespace, r.Name, r.UID}
 }
 
-// graph knows every watched object, who owns whom, and what lies in which namespace. Every method takes
-// time in proportion to what an event touches, never to the number of objects.
+// graph contains every watched object, the owner relations, and the content of namespaces. The time of every
+// method is proportional to what an event affects, not to the number of objects.
 type graph struct {
 	mu         sync.RWMutex
 	watched    map[schema.GroupVersionResource]bool
@@ -58,8 +58,8 @@ type graph struct {
 	blockers   map[types.UID]int                // how many dependents block an owner
 	content    map[string]map[types.UID]bool    // by namespace
 	namespaces map[string]types.UID
-	gone       *forgetfulSet[types.UID] // deletions that were seen: a uid never comes back
-	absent     *forgetfulSet[reference] // what the API server does not know
+	gone       *forgetfulSet[types.UID] // observed deletions: a uid is never reused
+	absent     *forgetfulSet[reference] // owners that do not exist according to the API server
 }
 
 func newGraph() *graph {
@@ -75,16 +75,16 @@ func newGraph() *graph {
 	}
 }
 
-// watch lets a resource's objects in; before and after, late events of its informer are ignored.
+// watch accepts a resource's objects. Before and after, late events of its informer are ignored.
 func (g *graph) watch(gvr schema.GroupVersionResource) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.watched[gvr] = true
 }
 
-// forget drops the objects of a resource that is no longer served, and returns their dependents. The
-// objects are not known to be deleted, so the dependents are not collected; but what becomes of their
-// owners is no longer seen, and must be asked when the resource is served again.
+// forget drops the objects of a resource that is no longer served, and returns their dependents. The objects may
+// still exist, so the dependents are not collected. The state of their owners must be requested when the resource
+// is served again.
 func (g *graph) forget(gvr schema.GroupVersionResource) []types.UID {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -99,7 +99,7 @@ func (g *graph) forget(gvr schema.GroupVersionResource) []types.UID {
 	return left
 }
 
-// set stores the newest state of an object and returns whose turn it is to be looked at.
+// set stores the current state of an object, and returns the objects to process.
 func (g *graph) set(o *object) []types.UID {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -129,7 +129,7 @@ func (g *graph) set(o *object) []types.UID {
 	return wake
 }
 
-// remove takes a deleted object out and returns whose turn it is to be looked at.
+// remove drops a deleted object, and returns the objects to process.
 func (g *graph) remove(gvr schema.GroupVersionResource, uid types.UID) []types.UID {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -150,9 +150,9 @@ func (g *graph) remove(gvr schema.GroupVersionResource, uid types.UID) []types.U
 	return wake
 }
 
-// ownersFreedBy returns the owners in foreground deletion that nothing blocks any more after an object
-// has changed or gone. Asking here, and not on every event, keeps an owner of thousands from being
-// looked at thousands of times.
+// ownersFreedBy returns the owners in foreground deletion that no dependent blocks after an object was changed or
+// deleted. Checking this here, and not on every event, avoids processing an owner of thousands of objects
+// thousands of times.
 func (g *graph) ownersFreedBy(old *object) []types.UID {
 	if old == nil {
 		return nil
@@ -200,14 +200,14 @@ func (g *graph) unlink(o *object) {
 	}
 }
 
-// get returns an object that must not be changed, or nil.
+// get returns an object, which must not be modified, or nil.
 func (g *graph) get(uid types.UID) *object {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
 	return g.objects[uid]
 }
 
-// dependentsOf returns the objects that name an owner.
+// dependentsOf returns the objects with a reference to an owner.
 func (g *graph) dependentsOf(owner types.UID) []*object {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -218,28 +218,28 @@ func (g *graph) dependentsOf(owner types.UID) []*object {
 	return found
 }
 
-// blocked is true while a dependent blocks the deletion of an owner.
+// blocked reports whether a dependent blocks the deletion of an owner.
 func (g *graph) blocked(owner types.UID) bool {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
 	return g.blockers[owner] > 0
 }
 
-// isAbsent is true where the owner's deletion was seen or the API server has said that there is none.
+// isAbsent reports whether the owner's deletion was observed, or the API server has said that it does not exist.
 func (g *graph) isAbsent(r reference) bool {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
 	return g.gone.has(r.uid) || g.absent.has(r)
 }
 
-// markAbsent remembers what the API server said.
+// markAbsent records that the API server has no such owner.
 func (g *graph) markAbsent(r reference) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.absent.add(r)
 }
 
-// sameLinks is true where an update changed nothing that the collector acts on, as nearly all do.
+// sameLinks reports whether an update changed nothing that matters to the collector, as most updates do.
 func sameLinks(a, b *object) bool {
 	return a.gvr == b.gvr && a.deleting == b.deleting && a.foreground == b.foreground && a.orphaning == b.orphaning &&
 		equality.Semantic.DeepEqual(a.owners, b.owners)

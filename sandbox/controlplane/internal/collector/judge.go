@@ -10,25 +10,25 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// standing is what became of one owner.
+// standing is the state of an owner.
 type standing int
 
 const (
 	there   standing = iota // exists, and is not waiting for its dependents
 	waiting                 // is being deleted and waits for its dependents
 	absent                  // does not exist
-	unknown                 // cannot be told: its kind is not served
+	unknown                 // not known, because its kind is not served
 )
 
-// owners are an object's references by standing.
+// owners are an object's owner references by standing.
 type owners map[standing][]metav1.OwnerReference
 
-// judge deletes an object that no owner holds any more, or drops the references to owners that are gone.
+// judge deletes an object without existing owners, or removes its references to deleted owners.
 func (c *Collector) judge(ctx context.Context, o *object) error {
 	if c.heldByGraph(o) {
 		return nil
 	}
-	// The graph may be behind; what is deleted is decided from the newest state.
+	// The graph may be outdated, so deletions are decided with the current state.
 	live, err := c.get(ctx, o)
 	if live == nil || err != nil || live.DeletionTimestamp != nil {
 		return err
@@ -44,14 +44,14 @@ func (c *Collector) judge(ctx context.Context, o *object) error {
 	case len(found[there]) > 0:
 		return c.dropOwners(ctx, o, live, append(found[absent], found[waiting]...))
 	case len(found[waiting])+len(found[absent]) == 0:
-		return nil // the references went meanwhile
+		return nil // the references were removed in the meantime
 	case len(found[waiting]) > 0 && c.inCircle(o):
 		return c.unblock(ctx, o, live)
 	}
 	return c.delete(ctx, o, live, c.propagation(o, found))
 }
 
-// heldByGraph is the usual case, answered without a request: every owner is there.
+// heldByGraph handles the usual case without a request: every owner exists.
 func (c *Collector) heldByGraph(o *object) bool {
 	for _, ref := range o.owners {
 		owner := c.graph.get(ref.UID)
@@ -74,8 +74,8 @@ func (c *Collector) ask(ctx context.Context, namespace string, refs []metav1.Own
 	return found, nil
 }
 
-// standing tells what became of an owner. Only a deletion that was seen, or the API server's own word
-// about that object, counts as absence.
+// standing returns the state of an owner. An owner is absent only if its deletion was observed, or if the API
+// server says so about this object.
 func (c *Collector) standing(ctx context.Context, namespace string, ref metav1.OwnerReference) (standing, error) {
 	if owner := c.graph.get(ref.UID); owner != nil && owns(owner, ref, namespace) {
 		if owner.awaitsDependents() {
@@ -95,7 +95,7 @@ func (c *Collector) standing(ctx context.Context, namespace string, ref metav1.O
 	if !kind.namespaced {
 		namespace = ""
 	} else if namespace == "" {
-		klog.V(2).InfoS("A cluster-scoped object names a namespaced owner, which cannot be found", "owner", ref.Name, "kind", ref.Kind)
+		klog.V(2).InfoS("A cluster-scoped object has a namespaced owner, which cannot be resolved", "owner", ref.Name, "kind", ref.Kind)
 		return unknown, nil
 	}
 	answer, err := c.standingOnServer(ctx, kind, namespace, ref)
@@ -120,20 +120,20 @@ func (c *Collector) standingOnServer(ctx context.Context, kind servedKind, names
 	return there, nil
 }
 
-// owns checks that a reference names the object that has its uid: a reference into another namespace is
-// none, in any cluster.
+// owns checks that a reference matches the object with its uid. A reference to another namespace is invalid in
+// every cluster.
 func owns(owner *object, ref metav1.OwnerReference, namespace string) bool {
 	return owner.name == ref.Name && (owner.namespace == "" || owner.namespace == namespace)
 }
 
-// isUnserved tells "no such resource" from "no such object"; both are 404. Taking the first for the
-// second would delete everything whose owners' CRD is just being replaced.
+// isUnserved distinguishes "no such resource" from "no such object"; both are 404. Confusing them would delete
+// all objects whose owners' CRD is being replaced.
 func isUnserved(err error) bool {
 	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
-// propagation is how a dependent goes: in the foreground where an owner waits for it and it has
-// dependents of its own, else as its own finalizers say.
+// propagation is the policy for deleting a dependent: foreground if an owner waits for it and it has dependents,
+// or else according to its own finalizers.
 func (c *Collector) propagation(o *object, found owners) metav1.DeletionPropagation {
 	switch {
 	case len(found[waiting]) > 0 && len(c.graph.dependentsOf(o.uid)) > 0, o.foreground:
@@ -144,8 +144,8 @@ func (c *Collector) propagation(o *object, found owners) metav1.DeletionPropagat
 	return metav1.DeletePropagationBackground
 }
 
-// inCircle is true where a dependent of the object is itself waiting for its dependents: deleting the
-// object in the foreground would make the two wait for each other.
+// inCircle reports whether a dependent of the object waits for its own dependents. Then a foreground deletion of
+// the object would let the two wait for each other.
 func (c *Collector) inCircle(o *object) bool {
 	return slices.ContainsFunc(c.graph.dependentsOf(o.uid), (*object).awaitsDependents)
 }

@@ -25,13 +25,13 @@ func (k servedKind) can(verbs ...string) bool {
 	return true
 }
 
-// watchable is true of kinds whose objects can own, be owned and be deleted. Events can, but never are,
-// and would be most of what there is to watch.
+// watchable reports whether objects of the kind can be owners, be owned and be deleted. Events could, but never
+// are, and would be most of the traffic.
 func (k servedKind) watchable() bool {
 	return k.can("list", "watch", "delete") && k.gvr.Resource != "events"
 }
 
-// catalog is what the API server serves, as last asked.
+// catalog contains the kinds that the API server served at the last discovery.
 type catalog struct {
 	mu  sync.RWMutex
 	all map[schema.GroupKind]servedKind
@@ -59,9 +59,8 @@ func (c *catalog) namespaced() []servedKind {
 	return found
 }
 
-// replace takes a new answer of the API server and returns the resources to watch from now on. Where
-// the answer is incomplete, what it does not name is kept as it was: a group that failed to answer is
-// not gone.
+// replace stores a new discovery response, and returns the resources to watch from now on. If the response is
+// incomplete, the missing kinds are kept, because a group that failed to respond still exists.
 func (c *catalog) replace(lists []*metav1.APIResourceList, complete bool) map[schema.GroupVersionResource]bool {
 	served := servedKinds(lists)
 	c.mu.Lock()
@@ -97,7 +96,7 @@ func servedKinds(lists []*metav1.APIResourceList) map[schema.GroupKind]servedKin
 	return served
 }
 
-// waitingRoom keeps the objects whose owners' kinds are not served, until other kinds are.
+// waitingRoom keeps the objects whose owners' kinds are not served, until the served kinds change.
 type waitingRoom struct {
 	mu   sync.Mutex
 	uids map[types.UID]bool

@@ -9,9 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// empty deletes what a namespace contains and finalizes it once the API server lists nothing more. It
-// returns true while something is left: objects may wait for their finalizers, and kinds that are not
-// watched send no event.
+// empty deletes the content of a namespace, and finalizes it when the API server lists no more objects. It
+// returns true while objects remain: they may wait for finalizers, and kinds without a watch send no events.
 func (c *Collector) empty(ctx context.Context, ns *object) (again bool, err error) {
 	live, err := c.namespaces.CoreV1().Namespaces().Get(ctx, ns.name, metav1.GetOptions{})
 	if err != nil || live.UID != ns.uid || live.DeletionTimestamp == nil {
@@ -31,7 +30,7 @@ func (c *Collector) empty(ctx context.Context, ns *object) (again bool, err erro
 	return false, c.finalize(ctx, live)
 }
 
-// deleteAll deletes the objects of a kind in a namespace and says whether there were any.
+// deleteAll deletes the objects of a kind in a namespace, and returns whether there were any.
 func (c *Collector) deleteAll(ctx context.Context, kind servedKind, namespace string) (bool, error) {
 	client := c.metadata.Resource(kind.gvr).Namespace(namespace)
 	found, err := client.List(ctx, metav1.ListOptions{})

@@ -12,8 +12,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// A changed CRD makes the collector ask for the served kinds at once and a few times more, since
-// discovery follows a CRD after a moment; otherwise it asks now and then, for API services.
+// After a change of a CRD, the collector runs discovery immediately and a few more times, because discovery
+// follows a CRD with a delay. Otherwise it runs discovery periodically, for API services.
 const (
 	askEvery     = 10 * time.Second
 	askSoon      = 50 * time.Millisecond
@@ -45,12 +45,11 @@ func (c *Collector) followKinds(ctx context.Context) {
 	}
 }
 
-// refresh asks what is served, starts and stops informers accordingly, and waits until new ones know
-// what exists.
+// refresh runs discovery, starts and stops informers accordingly, and waits until new ones have synced.
 func (c *Collector) refresh(ctx context.Context) {
 	lists, err := c.resources.ServerPreferredResources()
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
-		klog.V(2).InfoS("Cannot tell what is served", "err", err)
+		klog.V(2).InfoS("Discovery failed", "err", err)
 		return
 	}
 	served := c.kinds.replace(lists, err == nil)
@@ -78,7 +77,7 @@ func (c *Collector) startInformers(ctx context.Context, served map[schema.GroupV
 	return started
 }
 
-// stopInformers ends the watches of what is no longer served, and says whether there was any.
+// stopInformers stops the watches of resources that are no longer served, and returns whether there were any.
 func (c *Collector) stopInformers(served map[schema.GroupVersionResource]bool) bool {
 	stopped := false
 	for gvr, stop := range c.informers {
@@ -94,7 +93,7 @@ func (c *Collector) stopInformers(served map[schema.GroupVersionResource]bool) b
 
 func (c *Collector) start(ctx context.Context, gvr schema.GroupVersionResource) cache.InformerSynced {
 	informer := metadatainformer.NewFilteredMetadataInformer(c.metadata, gvr, metav1.NamespaceAll, 0, cache.Indexers{}, nil).Informer()
-	// Neither can fail on an informer that has not started.
+	// Neither call fails for an informer that has not started.
 	_ = informer.SetTransform(trim)
 	_ = informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
 		klog.V(2).InfoS("Watch ended", "resource", gvr, "err", err)
@@ -140,7 +139,7 @@ func (c *Collector) noticeKinds(gvr schema.GroupVersionResource) {
 	}
 }
 
-// trim keeps in memory only what the collector reads.
+// trim removes the fields that the collector does not need, to save memory.
 func trim(obj any) (any, error) {
 	if m, ok := obj.(*metav1.PartialObjectMetadata); ok {
 		m.ManagedFields, m.Annotations, m.Labels = nil, nil, nil

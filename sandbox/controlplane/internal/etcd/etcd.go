@@ -11,20 +11,20 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// Config says where an etcd keeps its data and which ports of the loopback address it takes.
+// Config contains etcd's data directory and its ports on the loopback address.
 type Config struct {
 	Dir        string
 	ClientPort int
 	PeerPort   int
 }
 
-// Endpoint is the URL at which clients reach it.
+// Endpoint is the URL for clients.
 func (c Config) Endpoint() string {
 	u := loopback(c.ClientPort)
 	return u.String()
 }
 
-// Start runs etcd and returns when it serves. The result's Close ends it.
+// Start starts etcd and returns when it is ready. Close stops it.
 func Start(ctx context.Context, c Config) (*embed.Etcd, error) {
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
@@ -38,7 +38,7 @@ func Start(ctx context.Context, c Config) (*embed.Etcd, error) {
 		return e, nil
 	case err = <-e.Err():
 	case <-e.Server.StopNotify():
-		err = errors.New("stopped while starting")
+		err = errors.New("stopped during the start")
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
@@ -53,11 +53,11 @@ func settings(c Config) *embed.Config {
 	s.ListenClientUrls, s.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
 	s.ListenPeerUrls, s.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
 	s.InitialCluster = s.InitialClusterFromName(s.Name)
-	s.LogLevel = "fatal" // what matters is returned; what it calls errors includes an empty data directory
-	// A sandbox's data need not survive a power cut, and syncing costs more than all else here.
+	s.LogLevel = "fatal" // real errors are returned; its error log includes an empty data directory
+	// A sandbox's data need not survive a power failure, and syncing is the most expensive operation here.
 	s.UnsafeNoFsync = true
-	// The only member waits for an election timeout before it leads: the default second would be most
-	// of the start. Shorter, a busy machine logs warnings of late heartbeats that nobody listens to.
+	// The only member waits for an election timeout before it becomes leader. The default of one second would be
+	// most of the start. With a short timeout, a busy machine logs irrelevant warnings about late heartbeats.
 	s.TickMs, s.ElectionMs = 20, 100
 	return s
 }

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// Column is one column of `kubectl get`; Wide ones are shown with -o wide only.
+// Column is a column of `kubectl get`. Wide columns are only shown with -o wide.
 type Column struct {
 	Name string
 	Cell func(obj runtime.Object) any
@@ -98,7 +98,7 @@ var policyBindingColumns = []Column{
 	}},
 }
 
-// eventColumns stand in for NAME and AGE: an event is read, not addressed.
+// eventColumns replace NAME and AGE, because events are not addressed by name.
 var eventColumns = []Column{
 	{Name: "Last Seen", Cell: func(o runtime.Object) any { return since(lastSeen(o.(*corev1.Event))) }},
 	{Name: "Type", Cell: func(o runtime.Object) any { return o.(*corev1.Event).Type }},
@@ -114,7 +114,7 @@ var eventColumns = []Column{
 	{Name: "Name", Wide: true, Cell: func(o runtime.Object) any { return o.(*corev1.Event).Name }},
 }
 
-// lastSeen is the newest of the times that the two generations of event recorders write.
+// lastSeen is the newest of the times that the old and new event recorders write.
 func lastSeen(e *corev1.Event) time.Time {
 	if e.Series != nil {
 		return e.Series.LastObservedTime.Time

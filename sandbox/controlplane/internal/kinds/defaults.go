@@ -28,7 +28,7 @@ func addDefault[T any, P object[T]](scheme *runtime.Scheme, fill func(P)) {
 	scheme.AddTypeDefaultingFunc(P(new(T)), func(obj any) { fill(obj.(P)) })
 }
 
-// fallback sets what is unset.
+// fallback sets a default value.
 func fallback[T comparable](to *T, value T) {
 	var zero T
 	if *to == zero {

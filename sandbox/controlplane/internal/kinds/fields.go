@@ -17,7 +17,7 @@ type Field struct {
 	Value func(obj runtime.Object) string
 }
 
-// eventFields is what `kubectl describe` and client libraries select an object's events by.
+// eventFields are the field selectors with which `kubectl describe` and client libraries select events.
 var eventFields = []Field{
 	{"involvedObject.kind", func(o runtime.Object) string { return o.(*corev1.Event).InvolvedObject.Kind }},
 	{"involvedObject.namespace", func(o runtime.Object) string { return o.(*corev1.Event).InvolvedObject.Namespace }},
@@ -48,7 +48,7 @@ func eventSource(e *corev1.Event) string {
 	return e.ReportingController
 }
 
-// acceptFields answers which field selectors a request may carry.
+// acceptFields returns a check of the field selectors in a request.
 func acceptFields(k Kind) runtime.FieldLabelConversionFunc {
 	known := map[string]bool{"metadata.name": true, "metadata.namespace": true}
 	for _, f := range k.Fields {
@@ -62,7 +62,7 @@ func acceptFields(k Kind) runtime.FieldLabelConversionFunc {
 	}
 }
 
-// attributes reads what selectors compare: labels, names and the kind's own fields.
+// attributes returns what selectors compare: labels, names and the kind's own fields.
 func attributes(k Kind) storage.AttrFunc {
 	return func(obj runtime.Object) (labels.Set, fields.Set, error) {
 		m, ok := obj.(metav1.Object)

@@ -1,9 +1,8 @@
-// Package kinds serves the built-in kinds that Crossplane, its packages and the people who use them
-// need: a table of kinds over the published external types, and the storage made from that table.
+// Package kinds serves the built-in kinds that Crossplane, its packages and their users need: a table of kinds
+// with the published external types, and their storage.
 //
-// kube-apiserver has an internal type for each kind and conversions to it. Those are not published,
-// and one version of each kind needs none: here every external type is registered a second time as
-// its own internal version.
+// kube-apiserver has an internal type for each kind, with conversions. Those are not published, and are not
+// needed with one version per kind: here, every external type is also registered as its own internal version.
 package kinds
 
 import (
@@ -19,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Kind is all that is particular to one built-in kind.
+// Kind is the definition of one built-in kind.
 type Kind struct {
 	Resource   string
 	Singular   string
@@ -28,42 +27,42 @@ type Kind struct {
 	Namespaced bool
 	New        func() runtime.Object
 	NewList    func() runtime.Object
-	// ValidName says what names are allowed; nil allows every path segment.
+	// ValidName checks names; nil allows every path segment.
 	ValidName apivalidation.ValidateNameFunc
-	// Prepare changes what is about to be stored; old is nil when the object is new.
+	// Prepare modifies an object before it is stored; old is nil for a new object.
 	Prepare func(obj, old runtime.Object)
-	// Validate checks what is about to be stored; old is nil when the object is new.
+	// Validate checks an object before it is stored; old is nil for a new object.
 	Validate func(obj, old runtime.Object) field.ErrorList
 	// CopyStatus copies the status from one object to another; nil means no status subresource.
 	CopyStatus func(to, from runtime.Object)
-	// Spec is set where metadata.generation counts changes of the specification.
+	// Spec is set if metadata.generation counts changes of the specification.
 	Spec func(obj runtime.Object) any
-	// Fields are the field selectors beside metadata.name and metadata.namespace.
+	// Fields are the field selectors in addition to metadata.name and metadata.namespace.
 	Fields []Field
 	// Columns follow NAME in `kubectl get`.
 	Columns []Column
-	// TTLSeconds is the life of an object in the storage; 0 means for ever.
+	// TTLSeconds is the time after which an object expires; 0 means never.
 	TTLSeconds uint64
 }
 
-// Group is one API group in the one version that is served.
+// Group is an API group in its served version.
 type Group struct {
 	Version schema.GroupVersion
 	Kinds   []Kind
 }
 
-// object is satisfied by the pointer to each API type.
+// object is implemented by the pointer to each API type.
 type object[T any] interface {
 	*T
 	runtime.Object
 }
 
-// of makes the constructor of one API type.
+// of returns the constructor of an API type.
 func of[T any, P object[T]]() func() runtime.Object {
 	return func() runtime.Object { return P(new(T)) }
 }
 
-// kind starts a table entry from the type of the object and of its list.
+// kind creates a table entry from the types of the object and its list.
 func kind[T, L any, P object[T], PL object[L]](resource, singular string, namespaced bool, shortNames ...string) Kind {
 	return Kind{
 		Resource: resource, Singular: singular, Namespaced: namespaced, ShortNames: shortNames,

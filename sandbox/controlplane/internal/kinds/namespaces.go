@@ -13,16 +13,15 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 )
 
-// namespaceREST deletes a namespace in two steps, as every Kubernetes does: the first request only marks
-// it Terminating; it goes when a controller has removed the content and, through the finalize
-// subresource, the entry in spec.finalizers. So the collector needs one way for this API server and for
-// kube-apiserver.
+// namespaceREST deletes a namespace in two steps, like kube-apiserver: the first request only marks it
+// Terminating. It is deleted after a controller has removed the content and, through the finalize subresource,
+// the entry in spec.finalizers. So the collector works the same with this API server and with kube-apiserver.
 type namespaceREST struct {
 	namespaceVerbs
 	store *registry.Store
 }
 
-// namespaceVerbs leaves out the deletion of a whole collection, as kube-apiserver does for namespaces.
+// namespaceVerbs omits deletecollection, which kube-apiserver does not support for namespaces either.
 type namespaceVerbs interface {
 	rest.Storage
 	rest.Scoper
@@ -61,7 +60,7 @@ func (r *namespaceREST) Delete(ctx context.Context, name string, valid rest.Vali
 	return marked, false, err
 }
 
-// mark writes the deletion time and the phase past the update strategy, which lets nobody set either.
+// mark writes the deletion time and the phase directly, because the update strategy does not allow to set them.
 func (r *namespaceREST) mark(ctx context.Context, ns *corev1.Namespace) (runtime.Object, error) {
 	key, err := r.store.KeyFunc(ctx, ns.Name)
 	if err != nil {
@@ -94,7 +93,7 @@ func matches(ns *corev1.Namespace, wanted *metav1.Preconditions) error {
 	return nil
 }
 
-// finalizeStrategy writes spec.finalizers and nothing else.
+// finalizeStrategy writes only spec.finalizers.
 type finalizeStrategy struct{ strategy }
 
 // PrepareForUpdate implements rest.RESTUpdateStrategy.
@@ -106,4 +105,4 @@ func (s finalizeStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.O
 	*sent = *kept
 }
 
-var errPrecondition = errors.New("the namespace is not the one that the preconditions name")
+var errPrecondition = errors.New("the namespace does not match the preconditions")

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// prepareNamespace gives a new namespace the finalizer that the collector takes away when the content is
-// gone, and the label that webhooks and policies select namespaces by. Neither can be edited away.
+// prepareNamespace sets the finalizer of a new namespace, which the collector removes after the content, and the
+// label with which webhooks and policies select namespaces. Updates cannot remove them.
 func prepareNamespace(obj, old runtime.Object) {
 	ns := obj.(*corev1.Namespace)
 	if old != nil {
@@ -20,7 +20,7 @@ func prepareNamespace(obj, old runtime.Object) {
 		}
 	}
 	if ns.Name == "" {
-		return // generateName: the label follows with the first update
+		return // generateName: the first update sets the label
 	}
 	if ns.Labels == nil {
 		ns.Labels = map[string]string{}

@@ -39,7 +39,7 @@ func NewScheme() *runtime.Scheme {
 	return scheme
 }
 
-// Codecs makes the serializers of a scheme.
+// Codecs returns the serializers of a scheme.
 func Codecs(scheme *runtime.Scheme) serializer.CodecFactory {
 	return serializer.NewCodecFactory(scheme)
 }
@@ -48,7 +48,7 @@ func registerInternal(scheme *runtime.Scheme, group string, types ...runtime.Obj
 	scheme.AddKnownTypes(schema.GroupVersion{Group: group, Version: runtime.APIVersionInternal}, types...)
 }
 
-// registerFields makes the API server accept the kind's field selectors and name the ones that it refuses.
+// registerFields lets the API server accept the kind's field selectors, and report unsupported ones.
 func registerFields(scheme *runtime.Scheme, version schema.GroupVersion, k Kind) {
 	gvks, _, err := scheme.ObjectKinds(k.New())
 	utilruntime.Must(err)

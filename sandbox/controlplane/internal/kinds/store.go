@@ -14,7 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 )
 
-// Storage makes the REST storage of a group's kinds and their subresources, by resource path.
+// Storage creates the REST storage of a group's kinds and their subresources, by resource path.
 func Storage(scheme *runtime.Scheme, g Group, options generic.RESTOptionsGetter) (map[string]rest.Storage, error) {
 	all := map[string]rest.Storage{}
 	for _, k := range g.Kinds {
@@ -56,7 +56,7 @@ func newStore(scheme *runtime.Scheme, version schema.GroupVersion, k Kind, optio
 	return store, store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: options, AttrFunc: attrs})
 }
 
-// kindREST adds the names that kubectl knows a kind by.
+// kindREST adds a kind's short names and categories for kubectl.
 type kindREST struct {
 	*registry.Store
 	kind Kind
@@ -68,7 +68,7 @@ func (r *kindREST) ShortNames() []string { return r.kind.ShortNames }
 // Categories implements rest.CategoriesProvider.
 func (r *kindREST) Categories() []string { return r.kind.Categories }
 
-// subresourceREST reads and updates one part of an object; it shares the storage of the whole.
+// subresourceREST reads and updates a part of an object, in the storage of the main resource.
 type subresourceREST struct{ store *registry.Store }
 
 func newSubresource(store *registry.Store, rules rest.RESTUpdateStrategy) *subresourceREST {
@@ -80,7 +80,7 @@ func newSubresource(store *registry.Store, rules rest.RESTUpdateStrategy) *subre
 // New implements rest.Storage.
 func (r *subresourceREST) New() runtime.Object { return r.store.New() }
 
-// Destroy implements rest.Storage; the storage is the main resource's to close.
+// Destroy implements rest.Storage. The main resource closes the storage.
 func (r *subresourceREST) Destroy() {}
 
 // Get implements rest.Getter.
@@ -88,7 +88,7 @@ func (r *subresourceREST) Get(ctx context.Context, name string, options *metav1.
 	return r.store.Get(ctx, name, options)
 }
 
-// Update implements rest.Updater; an update of a part never creates the whole.
+// Update implements rest.Updater. An update of a subresource never creates the object.
 func (r *subresourceREST) Update(ctx context.Context, name string, obj rest.UpdatedObjectInfo, create rest.ValidateObjectFunc,
 	update rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	return r.store.Update(ctx, name, obj, create, update, false, options)

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/names"
 )
 
-// strategy is the registry's view of a kind: what happens to an object on its way into the storage.
+// strategy defines how the registry prepares and validates the objects of a kind before it stores them.
 type strategy struct {
 	runtime.ObjectTyper
 	names.NameGenerator
@@ -26,7 +26,7 @@ func newStrategy(scheme *runtime.Scheme, k Kind) strategy {
 
 func (s strategy) NamespaceScoped() bool { return s.kind.Namespaced }
 
-// PrepareForCreate drops a status that the user sent: it is the controllers' to write.
+// PrepareForCreate drops the status, which only controllers write.
 func (s strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
 	if s.kind.CopyStatus != nil {
 		s.kind.CopyStatus(obj, s.kind.New())
@@ -45,7 +45,7 @@ func (s strategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	}
 	if s.kind.Spec != nil {
 		if !equality.Semantic.DeepEqual(s.kind.Spec(obj), s.kind.Spec(old)) {
-			metaOf(obj).Generation++ // the registry has just set it to the old one's
+			metaOf(obj).Generation++ // the registry has just set it to the old value
 		}
 	}
 	if s.kind.Prepare != nil {
@@ -84,7 +84,7 @@ func (strategy) Canonicalize(runtime.Object)    {}
 func (strategy) AllowCreateOnUpdate() bool      { return false }
 func (strategy) AllowUnconditionalUpdate() bool { return true }
 
-// statusStrategy writes the status and nothing else.
+// statusStrategy writes only the status.
 type statusStrategy struct{ strategy }
 
 func (s statusStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {

@@ -11,7 +11,7 @@ import (
 // table prints objects the way `kubectl get` shows them.
 type table struct{ columns []Column }
 
-// newTable puts a kind's columns between NAME and AGE; events have columns of their own only.
+// newTable puts a kind's columns between NAME and AGE. Events have only their own columns.
 func newTable(k Kind) table {
 	if k.Resource == "events" {
 		return table{k.Columns}

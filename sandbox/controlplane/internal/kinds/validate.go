@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// What is validated here is what a wrong manifest would otherwise only show as a strange failure later.
-// The full validation of kube-apiserver is not published.
+// This file validates what would otherwise cause obscure failures later. kube-apiserver's full validation is not
+// published.
 
 const immutable = "field is immutable"
 

@@ -1,7 +1,7 @@
 // Package rbac authorizes from the stored Roles and Bindings, as Kubernetes' RBAC authorizer does.
 //
-// That authorizer is not published; the comparison of rules is (k8s.io/component-helpers), and so are
-// the listers. What follows from the documentation of RBAC is here: subjects, scopes, aggregation.
+// That authorizer is not published, but the comparison of rules (k8s.io/component-helpers) and the listers are.
+// This package implements the rest from RBAC's documentation: subjects, scopes, aggregation.
 package rbac
 
 import (
@@ -22,7 +22,7 @@ import (
 	"k8s.io/component-helpers/auth/rbac/validation"
 )
 
-// Authorizer decides who may do what. Members of system:masters may do everything.
+// Authorizer authorizes requests. Members of system:masters have all permissions.
 type Authorizer struct {
 	clusterRoles        rbaclisters.ClusterRoleLister
 	clusterRoleBindings rbaclisters.ClusterRoleBindingLister
@@ -30,7 +30,7 @@ type Authorizer struct {
 	roleBindings        rbaclisters.RoleBindingLister
 }
 
-// New makes an authorizer over the informers of a factory that somebody else starts.
+// New creates an authorizer with the informers of a factory. The caller starts the factory.
 func New(factory informers.SharedInformerFactory) *Authorizer {
 	r := factory.Rbac().V1()
 	return &Authorizer{r.ClusterRoles().Lister(), r.ClusterRoleBindings().Lister(), r.Roles().Lister(), r.RoleBindings().Lister()}
@@ -51,7 +51,7 @@ func (a *Authorizer) Authorize(_ context.Context, asked authorizer.Attributes) (
 	return authorizer.DecisionNoOpinion, "", nil
 }
 
-// RulesFor implements authorizer.RuleResolver, which `kubectl auth can-i --list` asks.
+// RulesFor implements authorizer.RuleResolver, for `kubectl auth can-i --list`.
 func (a *Authorizer) RulesFor(_ context.Context, who user.Info, namespace string) ([]authorizer.ResourceRuleInfo, []authorizer.NonResourceRuleInfo, bool, error) {
 	rules, _ := a.rulesFor(who, namespace)
 	if isMaster(who) {
@@ -75,7 +75,7 @@ func isMaster(who user.Info) bool {
 	return slices.Contains(who.GetGroups(), user.SystemPrivilegedGroup)
 }
 
-// ruleFor says what a rule must cover for the request to be allowed.
+// ruleFor returns the rule that must be covered to allow the request.
 func ruleFor(asked authorizer.Attributes) rbacv1.PolicyRule {
 	rule := rbacv1.PolicyRule{Verbs: []string{asked.GetVerb()}}
 	if !asked.IsResourceRequest() {
@@ -93,8 +93,8 @@ func ruleFor(asked authorizer.Attributes) rbacv1.PolicyRule {
 	return rule
 }
 
-// rulesFor collects what a user was granted for one namespace, or cluster-wide where it is empty. The
-// second result names bindings' roles that do not exist: often the reason for a surprising refusal.
+// rulesFor collects the rules of a user in a namespace, or cluster-wide if it is empty. The second result
+// contains the roles of bindings that do not exist, a common cause of unexpected refusals.
 func (a *Authorizer) rulesFor(who user.Info, namespace string) (rules []rbacv1.PolicyRule, missing []string) {
 	collect := func(ref rbacv1.RoleRef, namespace string) {
 		found, err := a.RulesOf(ref, namespace)
@@ -137,8 +137,8 @@ func (a *Authorizer) RulesOf(ref rbacv1.RoleRef, namespace string) ([]rbacv1.Pol
 	return role.Rules, nil
 }
 
-// aggregated resolves aggregation when asked: no controller writes it into the roles here. Roles may
-// aggregate each other (admin takes edit, edit takes view), and a circle must end.
+// aggregated resolves aggregation on demand, because no controller writes the aggregated rules into the roles.
+// Roles may aggregate each other (admin includes edit, edit includes view), so cycles must be detected.
 func (a *Authorizer) aggregated(role *rbacv1.ClusterRole, seen sets.Set[string]) []rbacv1.PolicyRule {
 	seen.Insert(role.Name)
 	rules := slices.Clone(role.Rules)
@@ -160,7 +160,7 @@ func (a *Authorizer) aggregated(role *rbacv1.ClusterRole, seen sets.Set[string])
 	return rules
 }
 
-// appliesTo compares subjects with a user; a ServiceAccount without namespace is in the binding's own.
+// appliesTo compares subjects with a user. A ServiceAccount without a namespace is in the binding's namespace.
 func appliesTo(subjects []rbacv1.Subject, who user.Info, namespace string) bool {
 	return slices.ContainsFunc(subjects, func(s rbacv1.Subject) bool {
 		switch s.Kind {

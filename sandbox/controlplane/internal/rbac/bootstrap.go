@@ -14,8 +14,8 @@ import (
 
 const aggregateTo = "rbac.authorization.k8s.io/aggregate-to-"
 
-// Bootstrap stores the default roles and bindings of every Kubernetes cluster, as far as there are kinds
-// for them here. What exists is left as it is, so that somebody may narrow a default.
+// Bootstrap stores Kubernetes' default roles and bindings for the kinds that this server has. Existing objects
+// are not changed, so that an administrator can restrict a default.
 func Bootstrap(ctx context.Context, client kubernetes.Interface) error {
 	for _, role := range defaultRoles() {
 		_, err := client.RbacV1().ClusterRoles().Create(ctx, &role, metav1.CreateOptions{})
@@ -99,7 +99,7 @@ func role(name, aggregatedInto string, rules ...rbacv1.PolicyRule) rbacv1.Cluste
 	return rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}, Rules: rules}
 }
 
-// aggregating takes the rules of every role that is labelled for one of the names, now or later.
+// aggregating creates a role that aggregates the rules of every role with the label of one of the names.
 func aggregating(name string, from ...string) rbacv1.ClusterRole {
 	out := role(name, "")
 	out.AggregationRule = &rbacv1.AggregationRule{}

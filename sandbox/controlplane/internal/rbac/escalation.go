@@ -16,15 +16,15 @@ import (
 	"k8s.io/component-helpers/auth/rbac/validation"
 )
 
-// EscalationGuard refuses to store a Role that grants, or a Binding that hands out, more than its writer
-// may do, unless the writer has the verb escalate or bind. kube-apiserver has this in its storage of
-// these kinds; Crossplane's RBAC manager carries both verbs for that reason.
+// EscalationGuard refuses a Role or a Binding that grants permissions that its writer does not have, unless the
+// writer has the verb escalate or bind. kube-apiserver implements this in the storage of these kinds, which is
+// why Crossplane's RBAC manager has both verbs.
 type EscalationGuard struct {
 	*admission.Handler
 	authorizer *Authorizer
 }
 
-// NewEscalationGuard makes the guard over what an authorizer knows.
+// NewEscalationGuard creates a guard that uses an authorizer.
 func NewEscalationGuard(a *Authorizer) *EscalationGuard {
 	return &EscalationGuard{admission.NewHandler(admission.Create, admission.Update), a}
 }
@@ -47,7 +47,7 @@ func (g *EscalationGuard) Validate(ctx context.Context, a admission.Attributes, 
 	return nil
 }
 
-// granted is what the write hands out, with the verb, resource and name that would allow it regardless.
+// granted returns the rules that a write grants, with the verb, resource and name that allow it regardless.
 func (g *EscalationGuard) granted(a admission.Attributes) (rules []rbacv1.PolicyRule, verb, resource, name string) {
 	if old := a.GetOldObject(); old != nil && sameGrant(a.GetObject(), old) {
 		return nil, "", "", ""
@@ -69,7 +69,7 @@ func (g *EscalationGuard) bound(ref rbacv1.RoleRef, namespace string) (rules []r
 	rules, err := g.authorizer.RulesOf(ref, namespace)
 	if err != nil {
 		all := []string{rbacv1.VerbAll}
-		// A role that is not there yet may become any role.
+		// A missing role may be created later with any rules.
 		rules = []rbacv1.PolicyRule{{Verbs: all, APIGroups: all, Resources: all}}
 	}
 	resource = "roles"
@@ -79,7 +79,7 @@ func (g *EscalationGuard) bound(ref rbacv1.RoleRef, namespace string) (rules []r
 	return rules, "bind", resource, ref.Name
 }
 
-// sameGrant lets labels, annotations and finalizers be written by whoever may update the object.
+// sameGrant allows anyone who may update the object to change labels, annotations and finalizers.
 func sameGrant(obj, old runtime.Object) bool {
 	switch o := obj.(type) {
 	case *rbacv1.Role:

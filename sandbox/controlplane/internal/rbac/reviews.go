@@ -15,7 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// AccessReviews serves the kinds that answer "may I?", by resource name.
+// AccessReviews returns the storage of the access review kinds, by resource name.
 func AccessReviews(a *Authorizer) map[string]rest.Storage {
 	return map[string]rest.Storage{
 		"selfsubjectaccessreviews":  review[authorizationv1.SelfSubjectAccessReview]("selfsubjectaccessreview", false, a.selfReview),
@@ -25,14 +25,14 @@ func AccessReviews(a *Authorizer) map[string]rest.Storage {
 	}
 }
 
-// IdentityReviews serves the kind that answers "who am I?", by resource name.
+// IdentityReviews returns the storage of SelfSubjectReview, by resource name.
 func IdentityReviews() map[string]rest.Storage {
 	return map[string]rest.Storage{
 		"selfsubjectreviews": review[authenticationv1.SelfSubjectReview]("selfsubjectreview", false, identify),
 	}
 }
 
-// reviewREST is a kind that is created, answered and never stored.
+// reviewREST is the storage of a kind that is never stored: a create returns the result.
 type reviewREST struct {
 	singular   string
 	namespaced bool

@@ -1,4 +1,4 @@
-// Package webhooks leads admission and conversion webhooks to processes on this machine.
+// Package webhooks routes admission and conversion webhooks to processes on this machine.
 package webhooks
 
 import (
@@ -10,16 +10,16 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 )
 
-// PortAnnotation names, on a Service, the loopback port of the process that stands for the Service's
-// pods. Packages may only carry webhooks that name a Service, and here are no pods behind any.
+// PortAnnotation is the annotation of a Service with the loopback port of the process that replaces its pods.
+// Webhooks in packages must refer to a Service, and there are no pods in a sandbox.
 const PortAnnotation = "sandbox.edgetenants.io/loopback-port"
 
-// LoopbackServices resolves a Service to the loopback port that its annotation names. The serving
-// certificate is still checked against <name>.<namespace>.svc, as in a cluster.
+// LoopbackServices resolves a Service to the loopback port in its annotation. The serving certificate is still
+// verified for <name>.<namespace>.svc, as in a cluster.
 type LoopbackServices struct{ Services corelisters.ServiceLister }
 
-// ResolveEndpoint implements the service resolver of the webhook clients. The Service's own port is of
-// no matter: one Service stands for one process.
+// ResolveEndpoint implements the service resolver of the webhook clients. The port of the Service is ignored,
+// because one Service corresponds to one process.
 func (s LoopbackServices) ResolveEndpoint(namespace, name string, _ int32) (*url.URL, error) {
 	service, err := s.Services.Services(namespace).Get(name)
 	if err != nil {
