@@ -302,7 +302,7 @@ def test_the_command_tells_what_stops_it(aws, config_file):
     assert "owner=cluster-1/DistributionTenant/shop/shop.acme" in result.stderr, "the log names it"
     assert row["calls"] == []
     unknown = managed(providerConfigRef={"kind": "ProviderConfig", "name": "other"})
-    assert "ProviderConfig shop/other is not there" in plan(config_file, unknown).output
+    assert "ProviderConfig shop/other is not in the files" in plan(config_file, unknown).output
 
 
 def test_a_deletion_is_planned_too(aws, config_file):

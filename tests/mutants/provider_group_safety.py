@@ -261,9 +261,17 @@ _TAKING = (
     Mutation(
         "whose tenants are in a group is asked of AWS alone",
         "cloudfront/group/use.py",
-        "            unknown += [each] if holder is None else []\n",
-        "            unknown += [each]\n",
+        "            (unknown if holder is None else held).append(each)\n",
+        "            unknown.append(each)\n",
         "a group with many tenants of its own is never disabled",
+        (_SAFETY,),
+    ),
+    Mutation(
+        "a record is believed of a tenant that was handed over",
+        "cloudfront/group/use.py",
+        "        if _handed_over(mr, group, held, having):\n            return True\n",
+        "",
+        "a former owner takes a tenant from the air by its connection group",
         (_SAFETY,),
     ),
     Mutation(

@@ -14,11 +14,14 @@ namespace, only what AWS says about its tenant counts.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from functools import partial
 from typing import Any, Final
 
 import structlog
 
 from apis.conditions import TenantReadyReason as Reason
+from edgetenants_runtime import deadline
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.errors import AwsError, ErrorClass, explain, not_ready
@@ -50,6 +53,8 @@ _TENANT: Final = "DistributionTenant"
 _TOLD: Final = 5
 _MOST_LOOKS: Final = 20
 _HELD_SECONDS: Final = 60.0
+_READING_SECONDS: Final = 20.0
+"""Of a reconcile, left for other work after the owner tags of a large group."""
 _NAME: Final = re.compile(r"[A-Za-z0-9][\w.:/-]{1,255}", re.ASCII)
 """A tenant's name or id. Anything else would make a different request, or one that always fails."""
 
@@ -146,10 +151,18 @@ def disables(state: GroupState) -> bool:
 def has_others(mr: Managed, group: ObservedGroup, having: Context, when: str = "before adopting it") -> bool:
     """Whether the group has tenants that this namespace does not own.
 
-    The records of names answer that without a call; for a few tenants the provider reads their tags. A list
-    may lag behind a new tenant, so it also reads the tenants of cached resources that name the group. It is
-    always False for cluster-scoped resources: they belong to the platform team, which decides for all."""
-    own, unknown = identity.namespace_of(mr), []
+    A record of a name for another namespace answers that without a call. For all other tenants the owner tag
+    decides: an administrator may have handed over a tenant that this namespace had. A list may lag behind a
+    new tenant, so the provider also reads the tenants of cached resources that name the group. It is always
+    False for cluster-scoped resources: they belong to the platform team, which decides for all.
+
+    Raises:
+        NotYet: the group has many tenants, and the next reconcile reads on.
+        ExternalError: AWS does not say.
+    """
+    own = identity.namespace_of(mr)
+    held: list[ObservedTenant] = []
+    unknown: list[ObservedTenant] = []
     if not own:
         return False
     try:
@@ -157,8 +170,10 @@ def has_others(mr: Managed, group: ObservedGroup, having: Context, when: str = "
             holder = _kept_for(each, having)
             if holder not in (None, own):
                 return True
-            unknown += [each] if holder is None else []
+            (unknown if holder is None else held).append(each)
         if len(unknown) > _MOST_LOOKS or any(_is_others(mr, each, having) for each in unknown):
+            return True
+        if _handed_over(mr, group, held, having):
             return True
         _, others = _askers(mr, group, having)
         unlisted = (_in_group(mr, each, group, having) for each in others)
@@ -166,6 +181,32 @@ def has_others(mr: Managed, group: ObservedGroup, having: Context, when: str = "
     except AwsError as error:
         what = f"read the owners of the tenants in connection group {group.name} {when}"
         raise explain(error, what, serving=conditions.was_ready(mr)) from error
+
+
+def _handed_over(
+    mr: Managed, group: ObservedGroup, tenants: Iterable[ObservedTenant], having: Context
+) -> bool:
+    """Whether one of the tenants that this namespace had is another owner's by now. Of a large group each
+    reconcile reads some tags; those are good for as long as it takes to read the others.
+
+    Raises:
+        NotYet: other tags are left to the next reconcile.
+    """
+    for number, tenant in enumerate(tenants):
+        if number < _MOST_LOOKS:
+            others = _is_others(mr, tenant, having)
+        elif deadline.remaining() < _READING_SECONDS:
+            words = f"reading the owner tags of the tenants in connection group {group.name}"
+            raise NotYet(words, after=1.0)
+        else:
+            others = having.memory.holder(
+                ("group", mr.uid, mr.generation, tenant.arn),
+                partial(_is_others, mr, tenant, having),
+                free=lambda _: False,
+            )
+        if others:
+            return True
+    return False
 
 
 def _kept_for(tenant: ObservedTenant, having: Context) -> str | None:

@@ -34,12 +34,9 @@ def held_back(mr: Managed, going: Managed) -> str:
     if going.paused:
         return f"Its deletion waits while it is paused. Remove the annotation {PAUSED} of {it}"
     ready, synced = going.condition(ConditionType.READY), going.condition(ConditionType.SYNCED)
+    # Its message is not quoted: what it says to do with that resource would be done with this one.
     if ready is not None and ready.reason in _HELD:
-        return (
-            f"Its deletion is on hold: {ready.message}"
-            if here
-            else "Its deletion is on hold until its owner acts"
-        )
+        return f"The deletion of {it} is on hold{'; its Ready condition says how to proceed' if here else ''}"
     if synced is not None and synced.status is ConditionStatus.FALSE:
-        return f"Its deletion fails: {synced.message}" if here else "Its deletion currently fails"
+        return f"The deletion of {it} fails{'; its Synced condition says why' if here else ''}"
     return ""

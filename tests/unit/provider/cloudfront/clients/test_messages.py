@@ -274,7 +274,7 @@ def test_a_requested_reconcile_looks_where_dns_leads_at_once():
             None,
             "while it is paused. Remove the annotation crossplane.io/paused of DistributionTenant acme",
         ),
-        ({}, "DeletionHeld", "Its deletion is on hold: confirm it"),
+        ({}, "DeletionHeld", "is on hold; its Ready condition says how to proceed"),
     ],
 )
 def test_who_waits_for_a_predecessor_says_what_that_one_waits_for(annotations, ready, says):

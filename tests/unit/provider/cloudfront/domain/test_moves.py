@@ -92,12 +92,12 @@ def condition(type_: str, reason: str, message: str) -> dict[str, str]:
     [
         pytest.param(
             {"conditions": [condition("Ready", "DeletionHeld", "To delete it, set X")]},
-            "which frees the domain. Its deletion is on hold: To delete it, set X",
+            "The deletion of DistributionTenant acme is on hold; its Ready condition says how to proceed",
             id="its deletion is held",
         ),
         pytest.param(
             {"conditions": [condition("Synced", "ReconcileError", "no ProviderConfig default")]},
-            "which frees the domain. Its deletion fails: no ProviderConfig default",
+            "The deletion of DistributionTenant acme fails; its Synced condition says why",
             id="its deletion fails",
         ),
         pytest.param(

@@ -603,15 +603,28 @@ def test_what_others_have_of_a_group_may_become_more() -> None:
     assert (world.group.enabled, world.group.ipv6_enabled) == (True, True)
 
 
-def test_whose_tenants_are_in_a_group_is_known_by_the_records_of_names() -> None:
-    api = FakeObjects(Journal())
-    world = serving(api, *[OURS] * 50)
+def test_the_owner_tags_of_a_large_group_are_read_for_the_most_part_once() -> None:
+    world = serving(FakeObjects(Journal()), *[OURS] * 50)
     known = world.context["kept"]
     known.hold([key_of("DistributionTenant", ACCOUNT, f"t{number}") for number in range(50)], "shop")
     world.edit(enabled=False)
     calls = [*world.reconcile(), *after_a_pause(world)]
     assert "UpdateConnectionGroup" in calls
-    assert calls.count("ListTagsForResource") <= 1
+    assert 50 <= calls.count("ListTagsForResource") <= 50 + 20 + 1
+
+
+@pytest.mark.parametrize("less", [{"enabled": False}, {"ipv6Enabled": False}], ids=str)
+def test_a_former_owner_takes_nothing_from_a_tenant_that_was_handed_over(less: dict[str, Any]) -> None:
+    """Its name may still be recorded for him."""
+    world = serving(FakeObjects(Journal()), OTHERS)
+    world.context["kept"].hold([key_of("DistributionTenant", ACCOUNT, "t0")], "shop")
+    world.edit(**less)
+    assert "UpdateConnectionGroup" not in [*world.reconcile(), *after_a_pause(world)]
+    assert (world.group.enabled, world.group.ipv6_enabled) == (True, True)
+
+
+def test_a_record_for_another_namespace_is_enough() -> None:
+    api = FakeObjects(Journal())
     other = serving(api, "")
     other.context["kept"].hold([key_of("DistributionTenant", ACCOUNT, "t0")], "rogue")
     other.edit(enabled=False)
