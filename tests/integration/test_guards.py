@@ -140,7 +140,7 @@ def test_frozen(stage: Stage) -> None:
         stage.make("new")
         stage.patch_spec("old", {"forProvider": {"tags": {"a": "b"}, "parameters": {"tenantName": "b"}}})
         [message] = stage.reach("new", (READY, TenantReadyReason.FROZEN))
-        assert "spec.writes Frozen" in message
+        assert "spec.writes of" in message
         stage.reach("old", (IN_SYNC, InSyncReason.FROZEN))
         assert stage.tenants("new") == []
         assert is_true(stage.get("old", "edt"), "Ready")

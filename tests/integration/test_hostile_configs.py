@@ -99,7 +99,7 @@ def test_a_config_named_like_the_clusters_is_another(teams: Teams) -> None:
             secret(red, "aws", credentials("red")), red.config("default", {"credentials": OWN_SECRET, **slow})
         )
         red.apply(red.tenant("frozen", providerConfigRef=using("default")))
-        red.told("frozen", "spec.writes Frozen", type_="Ready")
+        red.told("frozen", "is Frozen", type_="Ready")
     blue.change("steady", {"spec": {"forProvider": {"tags": {"after": "1"}}}})
     blue.serve("steady")
     assert blue.tenants("steady")[0]["Tags"]["after"] == "1"
@@ -181,7 +181,7 @@ def test_connection_details_are_written_over_no_other_secret(teams: Teams, type_
     content = {"tls.crt": "a", "tls.key": "b"}
     red.apply({**secret(red, name, "kept", type=type_), "stringData": content})
     red.apply(red.tenant(name, writeConnectionSecretToRef={"name": name}))
-    red.told(name, f"Secret {red.namespace}/{name} exists", "left alone")
+    red.told(name, f"Secret {red.namespace}/{name} already exists", "is not overwritten")
     assert set(red.get(name, "secret")["data"]) == set(content)
 
 
