@@ -106,7 +106,7 @@ DISABLED = (
     Case(
         "suspended",
         (
-            waits("Disabled", "Deployed=True/Deployed", "InSync=True/InSync", says="spec.forProvider.enabled is false"),
+            waits("Disabled", "Deployed=True/Deployed", "InSync=True/InSync", says="enabled is false"),
             change(enabled=True),
             SERVED,
             change(enabled=False),
