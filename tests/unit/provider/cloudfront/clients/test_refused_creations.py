@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from edgetenants_runtime.clock import FakeClock
@@ -51,8 +53,19 @@ def there(world: World) -> set[str]:
 
 
 def lose(world: World) -> None:
+    del world.cloudfront.tenants[own_id(world)]
+
+
+def leave(world: World, **changes: Any) -> str:
+    """The world's tenant goes on under another name, as a former one that is being deleted does; its id."""
+    id_ = own_id(world)
+    world.cloudfront.edit(id_, name="shop.going", **changes)
+    return id_
+
+
+def own_id(world: World) -> str:
     [id_] = [t.id for t in world.cloudfront.tenants.values() if t.name == world.mr.external_name]
-    del world.cloudfront.tenants[id_]
+    return id_
 
 
 def test_a_tenant_that_is_gone_comes_back_without_the_domain_that_is_refused(cloudfront):
@@ -115,8 +128,7 @@ def test_what_came_back_without_a_domain_of_its_own_gets_it_later(cloudfront, ke
     """Its former tenant is still going when the new one is made, and another domain is refused by itself."""
     before = tenant(cloudfront, *OURS, kept=kept)
     before.settle()
-    [id_] = [t.id for t in cloudfront.tenants.values() if t.name == "shop.acme"]
-    cloudfront.edit(id_, name="shop.going", domains={OURS[1]: "active"})
+    id_ = leave(before, domains={OURS[1]: "active"})
     again = tenant(cloudfront, *OURS, "not-covered.example.net", kept=kept, uid="second")
     passes(again)
     assert there(again) == {OURS[0]}
@@ -130,8 +142,7 @@ def test_a_former_tenant_that_is_gone_is_not_remembered_as_the_holder(cloudfront
     kept.hold([TAKEN], "others")
     before = tenant(cloudfront, *OURS, kept=kept)
     before.settle()
-    [id_] = [t.id for t in cloudfront.tenants.values() if t.name == "shop.acme"]
-    cloudfront.edit(id_, name="shop.going")
+    leave(before)
     again = tenant(cloudfront, *OURS, TAKEN, kept=kept, uid="second")
     again.reconcile()
     assert there(again) == set()
@@ -145,8 +156,7 @@ def test_it_is_tried_again_soon_though_less_was_refused_as_well(cloudfront, kept
     before = tenant(cloudfront, *OURS, kept=kept)
     before.settle()
     before.delete()
-    [id_] = [t.id for t in cloudfront.tenants.values() if t.name == "shop.acme"]
-    cloudfront.edit(id_, name="shop.going")
+    leave(before)
     again = tenant(cloudfront, *OURS, TAKEN, kept=kept, uid="second")
     again.context["everyone"] = lambda: [before.mr]
     # AWS frees a domain later than its look-up says.
@@ -158,8 +168,7 @@ def test_it_is_tried_again_soon_though_less_was_refused_as_well(cloudfront, kept
 def test_a_creation_is_tried_again_soon_while_the_former_tenant_is_going(cloudfront, kept):
     before = tenant(cloudfront, *OURS, kept=kept)
     before.settle()
-    [id_] = [t.id for t in cloudfront.tenants.values() if t.name == "shop.acme"]
-    cloudfront.edit(id_, name="shop.going")
+    leave(before)
     again = tenant(cloudfront, *OURS, TAKEN, kept=kept, uid="second")
     again.reconcile()
     assert again.error.retry.mode == "Poll"
