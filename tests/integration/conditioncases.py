@@ -185,7 +185,7 @@ REFUSED = (
     ),
     Case(
         "in-disabled-group",
-        (waits("ConnectionGroupDisabled", says="Enable it"),),
+        (waits("ConnectionGroupDisabled", says="To enable it"),),
         fields={"connectionGroupIdRef": {"name": "group-suspended"}},
     ),
     Case("quota", (refused("QuotaExceeded", "limit of 10000"),), account="quota"),

@@ -224,7 +224,7 @@ def test_a_claim_leaves_no_tenants_behind_but_as_its_plan_allows(green: Team) ->
         return False
 
     green.wait("the policy", policy_holds, 30)
-    assert 'does not have the finalizer "orphan"' in green.refused(*patch)
+    assert 'cannot have the finalizer "orphan"' in green.refused(*patch)
     deletion = ("delete", "tenantclaim", "leaves", "-n", green.namespace)
     assert "--cascade=orphan" in green.refused(*deletion, "--cascade=orphan")
     everything = ("delete", "tenantclaim", "--all", "-n", green.namespace, "--cascade=orphan")

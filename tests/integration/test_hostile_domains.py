@@ -99,14 +99,14 @@ def test_a_tenant_that_is_left_in_aws_is_not_adopted_by_another_namespace(teams:
     resource has to come back."""
     blue, red = teams.blue, teams.red
     keeping = ["Observe", "Create", "Update", "LateInitialize"]
-    left = blue.served("left", managementPolicies=keeping, forProvider={"domains": ["left.example.com"]})
+    left = blue.served("left", managementPolicies=keeping, forProvider={"domains": ["left-in-aws.example.com"]})
     blue.remove("left")
     blue.wait("the resource to go", lambda: not blue.get("left", "edt"), 30)
     adopting = {EXTERNAL_NAME: left["Name"], ADOPT: left["Id"]}
     red.apply(red.tenant("finder", annotations=adopting, forProvider={"domains": ["found.example.com"]}))
-    blue.wait("two rounds over the records", lambda: idle_seconds(blue, "left.example.com") > 22, 60)
+    blue.wait("two rounds over the records", lambda: idle_seconds(blue, "left-in-aws.example.com") > 22, 60)
     red.looked_at("finder")
-    red.told("finder", "kept for another namespace")
+    red.told("finder", "belongs to another namespace")
     assert blue.tenants("left") == [left]
 
 

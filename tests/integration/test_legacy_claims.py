@@ -50,7 +50,7 @@ def test_a_claims_whole_life(claims: LegacyClaims, world: World) -> None:
         claims.apply(claim)
         told = claims.wait_ready("acme")
 
-        assert condition(told, "Live")["message"].startswith("CloudFront serves every domain.")
+        assert condition(told, "Live")["message"].startswith("CloudFront serves every domain")
         assert condition(told, "Reconciling")["reason"] == "Stable"
         managed = claims.managed("acme")
         assert managed["apiVersion"].startswith("cloudfront.edgetenants.io/")
