@@ -61,7 +61,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "a domain that is kept for another namespace is free",
         "cloudfront/checks/refusals.py",
-        "        return replace(result, problems=(*result.problems, *kept))\n",
+        "        return replace(result, problems=tuple(dict.fromkeys((*result.problems, *kept))))\n",
         "        return result\n",
         "whoever waits for a domain gets it between two tenants of its holder",
         _KEPT,

@@ -116,8 +116,9 @@ class Checks:
         if self.keeper is None:
             return result
         refusals = self.keeper.refusals(mr, frozenset(domains) - result.moves.keys())
-        kept = tuple(self._kept(mr, name, refusals))
-        return replace(result, problems=(*result.problems, *kept))
+        kept = self._kept(mr, name, refusals)
+        # A domain that the checks refused already may be kept for another namespace, too.
+        return replace(result, problems=tuple(dict.fromkeys((*result.problems, *kept))))
 
     def _kept(self, mr: Managed, name: str, refusals: Mapping[str, str]) -> Iterator[Problem]:
         """The problems of kept domains. If a tenant has the domain now, the message describes that tenant."""

@@ -210,6 +210,15 @@ def test_a_squatter_does_not_get_a_domain_in_the_gap(api):
     assert world.ready() == ("True", "Available")
 
 
+def test_a_domain_that_is_refused_for_two_reasons_is_told_once(api):
+    world = serving(api)
+    [holder] = world.cloudfront.tenants
+    wants = squatter(api, world.cloudfront, annotations={TAKE_ANNOTATION: holder})
+    wants.reconcile()
+    message = refused(wants)
+    assert message.count(f"domains: {DOMAINS[0]} is served by") == 1
+
+
 def test_nor_adds_it_to_a_tenant_that_it_has(api):
     world = serving(api)
     has = squatter(api, world.cloudfront, "rogue.example.com")
