@@ -99,7 +99,9 @@ def test_a_tenant_that_is_left_in_aws_is_not_adopted_by_another_namespace(teams:
     resource has to come back."""
     blue, red = teams.blue, teams.red
     keeping = ["Observe", "Create", "Update", "LateInitialize"]
-    left = blue.served("left", managementPolicies=keeping, forProvider={"domains": ["left-in-aws.example.com"]})
+    left = blue.served(
+        "left", managementPolicies=keeping, forProvider={"domains": ["left-in-aws.example.com"]}
+    )
     blue.remove("left")
     blue.wait("the resource to go", lambda: not blue.get("left", "edt"), 30)
     adopting = {EXTERNAL_NAME: left["Name"], ADOPT: left["Id"]}

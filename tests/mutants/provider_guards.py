@@ -173,9 +173,25 @@ PROVIDER_GUARDS = (
     Mutation(
         "two take each other's domains for ever",
         "cloudfront/domain/moves.py",
-        'if any(self.mr.at_provider.get("id") in taken_from',
-        'if any(False and self.mr.at_provider.get("id") in taken_from',
+        "        if self._comes_back(sources):\n",
+        "        if False:\n",
         "a domain goes to and fro at each look",
+        _MOVES,
+    ),
+    Mutation(
+        "three take each other's domains for ever",
+        "cloudfront/domain/moves.py",
+        "            ahead += [mr for id_ in further for mr in takers.get(id_, ())]\n",
+        "            break\n",
+        "a ring of tenants moves a domain at each look, and its calls slow everybody down",
+        _MOVES,
+    ),
+    Mutation(
+        "anybody says that a domain would come back",
+        "cloudfront/domain/moves.py",
+        "if TAKE_ANNOTATION in mr.annotations and identity.namespace_of(mr) in spaces:",
+        "if TAKE_ANNOTATION in mr.annotations:",
+        "another team's resource with a forged status stops a move between two tenants",
         _MOVES,
     ),
     Mutation(

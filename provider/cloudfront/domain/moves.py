@@ -72,8 +72,11 @@ class Mover:
                 "Release the domain there, remove it here, or move it: set the annotation "
                 f"{TAKE_ANNOTATION} to {holder.id}"
             )
-        if any(self.mr.at_provider.get("id") in taken_from(source) for source in sources):
-            return f"Each tenant would take it from the other: remove the annotation {TAKE_ANNOTATION} there"
+        if self._comes_back(sources):
+            return (
+                "The tenants would take it from each other without end: remove the annotation "
+                f"{TAKE_ANNOTATION} from one of them"
+            )
         return ""
 
     def _sources(self, holder: ObservedTenant, owner: str) -> tuple[Managed, ...]:
@@ -86,6 +89,23 @@ class Mover:
             and identity.owner_of(mr, self.installation, holder.name) == owner
             and judgement.writes(mr)
         )
+
+    def _comes_back(self, sources: Iterable[Managed]) -> bool:
+        """Whether the domain would move on from here and back again: the giving resource takes domains from
+        this one, or from one that does, and so on. Only resources of the two namespaces count. Others could
+        state any id, to keep a domain from moving."""
+        spaces = {identity.namespace_of(self.mr), *map(identity.namespace_of, sources)}
+        takers: dict[str, list[Managed]] = {}
+        for mr in self.everyone():
+            if TAKE_ANNOTATION in mr.annotations and identity.namespace_of(mr) in spaces:
+                takers.setdefault(str(mr.at_provider.get("id")), []).append(mr)
+        reached: set[str] = set()
+        ahead = list(sources)
+        while ahead:
+            further = taken_from(ahead.pop()) - reached
+            reached |= further
+            ahead += [mr for id_ in further for mr in takers.get(id_, ())]
+        return self.mr.at_provider.get("id") in reached
 
     @property
     def _receiver(self) -> str:

@@ -142,7 +142,7 @@ def test_a_former_tenant_that_is_gone_is_not_remembered_as_the_holder(cloudfront
     kept.hold([TAKEN], "others")
     before = tenant(cloudfront, *OURS, kept=kept)
     before.settle()
-    leave(before)
+    id_ = leave(before)
     again = tenant(cloudfront, *OURS, TAKEN, kept=kept, uid="second")
     again.reconcile()
     assert there(again) == set()

@@ -50,6 +50,16 @@ def source_mr(namespace: str = "other", spec: dict | None = None, **annotations:
     return obj
 
 
+def between(namespace: str) -> dict:
+    """A third resource, which takes domains from the receiving tenant."""
+    third = source_mr(
+        namespace, **{TAKE_ANNOTATION: "dt_1,dt_2", "crossplane.io/external-name": "shop.third"}
+    )
+    third["metadata"] |= {"uid": "third", "name": "third"}
+    third["status"]["atProvider"]["id"] = "dt_3"
+    return third
+
+
 def holders(world: World) -> list[str]:
     return [t.name for t in world.cloudfront.tenants.values() if MOVED in t.domains]
 
@@ -184,8 +194,15 @@ def test_what_else_changed_is_updated_after_the_move():
             OURS,
             "dt_1",
             (source_mr("shop", **{TAKE_ANNOTATION: "dt_2"}),),
-            "Each tenant would take it from the other",
+            "The tenants would take it from each other",
             id="both would take the other's",
+        ),
+        pytest.param(
+            OURS,
+            "dt_1",
+            (source_mr("shop", **{TAKE_ANNOTATION: "dt_7,dt_3"}), between("shop")),
+            "The tenants would take it from each other",
+            id="it would come back by a third",
         ),
     ],
 )
@@ -194,9 +211,17 @@ def test_it_stays_where_it_is_and_the_message_says_how(owner, take, sources, wor
     world.edit(domains=[OWN, MOVED])
     world.reconcile()
     assert words in world.error.message
-    assert "Release the domain there" in world.error.message or "Each tenant" in world.error.message
+    assert "Release the domain there" in world.error.message or "The tenants" in world.error.message
     assert MOVE not in world.cloudfront.journal
     assert holders(world) == ["shop.source"]
+
+
+def test_another_team_stops_no_move_by_what_its_status_says():
+    world = receiving(sources=(source_mr("shop", **{TAKE_ANNOTATION: "dt_3"}), between("rogue")))
+    world.edit(domains=[OWN, MOVED])
+    world.reconcile()
+    assert MOVE in world.cloudfront.journal
+    assert holders(world) == ["shop.acme"]
 
 
 @pytest.mark.parametrize("owner", [None, THEIRS])
