@@ -93,7 +93,13 @@ class Looked:
 
 
 def derive(
-    tenants: Sequence[Looked], live: Finding, waiting: Sequence[Move], *, suspended: bool, reached: bool
+    tenants: Sequence[Looked],
+    live: Finding,
+    waiting: Sequence[Move],
+    left: Finding | None = None,
+    *,
+    suspended: bool,
+    reached: bool,
 ) -> tuple[Told, ...]:
     """The conditions of a claim that the function composes.
 
@@ -101,13 +107,14 @@ def derive(
         tenants: the claim's tenants, each with its finding.
         live: the finding of the condition Live; the other conditions do not repeat it.
         waiting: the steps that wait for confirmation.
+        left: the finding of a former tenant that still serves.
         suspended: whether the claim requests suspension.
         reached: whether DNS has led visitors to every domain before.
     """
     return (
         _reconciling(tenants),
         _degraded(tenants, live, reached=reached),
-        _suspended([each.seen for each in tenants], ClaimConditionType.LIVE, suspended=suspended),
+        _suspended([each.seen for each in tenants], left, live, suspended=suspended),
         _blocked(tenants, waiting),
     )
 
@@ -168,7 +175,12 @@ REVIEWED: Final = Told(
 
 
 def of_refused(
-    refusal: Refused, live: Finding, tenants: Sequence[ObservedTenant], *, suspended: bool
+    refusal: Refused,
+    live: Finding,
+    tenants: Sequence[ObservedTenant],
+    left: Finding | None = None,
+    *,
+    suspended: bool,
 ) -> tuple[Told, ...]:
     """The conditions of a claim that the function refuses. Crossplane sets every condition that is missing
     from a response with a FATAL result to Unknown.
@@ -177,6 +189,7 @@ def of_refused(
         refusal: why the function refuses the claim.
         live: the finding of the condition Live; it has the refusal only if the claim is not served.
         tenants: those that exist.
+        left: the finding of a former tenant that still serves, if the claim requests suspension.
         suspended: whether the claim requests suspension.
     """
     why = refusal.message if live.live else "Live says why."
@@ -190,7 +203,7 @@ def of_refused(
     return (
         _stable(),
         degraded,
-        _suspended(tenants, teller, suspended=suspended),
+        _suspended(tenants, left, live, teller, suspended=suspended),
         _blocked_by(refusal, teller),
     )
 
@@ -327,7 +340,12 @@ def _trouble(tenant: Looked) -> tuple[DegradedReason, str] | None:
 
 
 def _suspended(
-    tenants: Sequence[ObservedTenant | None], teller: ClaimConditionType, *, suspended: bool
+    tenants: Sequence[ObservedTenant | None],
+    left: Finding | None,
+    live: Finding,
+    teller: ClaimConditionType = ClaimConditionType.LIVE,
+    *,
+    suspended: bool,
 ) -> Told:
     """The condition Suspended. It reports the state in AWS, so that it shows whether a site has really
     stopped."""
@@ -340,6 +358,10 @@ def _suspended(
             "spec.suspended is true, but these tenants are not disabled yet: "
             f"{_names(serving)}. {teller} says why."
         )
+        return Told(ClaimConditionType.SUSPENDED, False, SuspendedReason.ACTIVE, message)
+    if left is not None:
+        told = left.message in live.message
+        message = "A former tenant of the claim still serves. Live says why." if told else left.message
         return Told(ClaimConditionType.SUSPENDED, False, SuspendedReason.ACTIVE, message)
     message = "The tenants are disabled and kept, as requested. To serve again, set spec.suspended to false."
     if not tenants or not all(map(_is_there, tenants)):

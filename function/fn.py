@@ -14,6 +14,7 @@ from function import (
     compose,
     conditions,
     fieldnames,
+    formertenants,
     live,
     moves,
     observed,
@@ -74,6 +75,7 @@ def run(req: fnv1.RunFunctionRequest) -> Answer:
         asked = plans.read(req.input)
         response.set_ttl(rsp, asked.ttl)
         plansources.require(req, rsp, asked)
+        formertenants.require(req, rsp, composite)
         offered = plansources.gather(req, asked)
         if offered is None:
             return _await_sources(req, rsp, composite)
@@ -132,11 +134,14 @@ def _refuse(
     req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, composite: Composite, refusal: Refused
 ) -> Answer:
     asked = req.observed.composite.resource
-    suspended = structs.flag(asked, "spec", "suspended") or False
+    suspended = formertenants.is_suspended(req)
     seen = _observed(req)
     finding = live.refused(refusal, claim.asked_domains(asked), seen.values())
     tenants = [each for name, each in seen.items() if name != compose.CONNECTION_GROUP]
-    told = conditions.of_refused(refusal, finding, tenants, suspended=suspended)
+    left = live.left_behind(formertenants.gather(req))
+    told = conditions.of_refused(refusal, finding, tenants, left, suspended=suspended)
+    if left:
+        response.set_ttl(rsp, _UNDER_WAY_TTL)
     response.refuse(rsp, composite, refusal, conditions.pointing(finding, told), told)
     return _answer(rsp, composite, finding.reason, refusal.message, refused=True)
 
@@ -186,6 +191,8 @@ class Composed:
     finding: Finding
     told: tuple[Told, ...]
     conditions: tuple[fnv1.Condition, ...]
+    left: Finding | None
+    """Of a former tenant that still serves, although the claim requests suspension."""
 
     @property
     def ttl(self) -> float:
@@ -193,6 +200,9 @@ class Composed:
         Crossplane's circuit breaker drops their events, and the claim is reconciled only after this time."""
         waits = self.finding.reason in _FOR_SOMEBODY
         if not waits and any(each.holds and each.type is _RECONCILING for each in self.told):
+            return _UNDER_WAY_TTL
+        if self.left:
+            # Crossplane before v2.4 does not watch former tenants.
             return _UNDER_WAY_TTL
         return float("inf") if self.finding.satisfied else _WAITING_TTL
 
@@ -208,7 +218,8 @@ def _compose(
     req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, composite: Composite, order: Order
 ) -> Composed:
     # All checks come before the first write, so that nothing is composed in part.
-    composed = _derive(order, _observed(req), reached=conditions.was_reached(composite))
+    left = live.left_behind(formertenants.gather(req))
+    composed = _derive(order, _observed(req), left, reached=conditions.was_reached(composite))
     _check_names(req, composed.resources)
     response.want(rsp, composed.resources, composed.status)
     if composed.held_up:
@@ -240,7 +251,9 @@ def _check_names(req: fnv1.RunFunctionRequest, resources: bytes) -> None:
             raise Refused(LiveReason.FAILED, message)
 
 
-def _derive(order: Order, seen: Mapping[str, ObservedTenant], *, reached: bool) -> Composed:
+def _derive(
+    order: Order, seen: Mapping[str, ObservedTenant], left: Finding | None, *, reached: bool
+) -> Composed:
     wanted = moves.wanted(order, seen)
     group = seen.get(compose.CONNECTION_GROUP) if wanted.dedicated else None
     looked = [_looked(each, seen.get(each.resource_name), order) for each in wanted.tenants]
@@ -265,10 +278,17 @@ def _derive(order: Order, seen: Mapping[str, ObservedTenant], *, reached: bool) 
     waiting = wanted.unserved(order.claim.domains) if finding.live else []
     if waiting:
         finding = live.held_up(waiting)
+    if left and finding.satisfied:
+        finding = left
     present = [each.seen for each in looked if each.seen is not None]
     told = (
         *conditions.derive(
-            looked, finding, wanted.waiting, suspended=order.claim.spec.suspended, reached=reached
+            looked,
+            finding,
+            wanted.waiting,
+            left,
+            suspended=order.claim.spec.suspended,
+            reached=reached,
         ),
         *conditions.review(order),
     )
@@ -280,10 +300,11 @@ def _derive(order: Order, seen: Mapping[str, ObservedTenant], *, reached: bool) 
         tenants=wanted.tenants,
         resources=b"".join(resources),
         status=status.derive(order.claim.domains, present, finding, wanted.parked),
-        held_up=bool(waiting),
+        held_up=bool(waiting or left),
         finding=finding,
         told=told,
         conditions=response.conditions(order.composite, finding, told),
+        left=left,
     )
 
 

@@ -225,16 +225,34 @@ def _urgency(reason: Reason) -> int:
 # The checks, in order: a later one assumes that the earlier ones found nothing.
 
 
-def _deleting(view: View) -> Finding | None:
-    if not view.seen.deleted:
+def left_behind(former: Iterable[ObservedTenant]) -> Finding | None:
+    """The finding of the first former tenant of a suspended claim that still serves; None if none does."""
+    held = TenantReadyReason.RECREATION_HELD
+    serving = (each for each in former if each.exists and each.enabled is not False)
+    seen = next((each for each in serving if each.ready.reason != held), None)
+    if seen is None:
         return None
-    ready, synced, name = view.seen.ready, view.seen.synced, f"DistributionTenant {view.seen.name}"
-    if paused(view.seen):
-        return Finding(LiveReason.FAILED, _unpause(view.seen))
+    name = f"DistributionTenant {seen.name}"
+    what = f"spec.suspended is true, but {name}, a former tenant of the claim, still serves."
+    if not seen.deleted:
+        return Finding(LiveReason.FAILED, f"{what} Delete it, or set its spec.forProvider.enabled to false.")
+    found = deletion(seen)
+    return replace(found, message=f"{what} {found.message}")
+
+
+def _deleting(view: View) -> Finding | None:
+    return deletion(view.seen) if view.seen.deleted else None
+
+
+def deletion(seen: ObservedTenant) -> Finding:
+    """The finding of a tenant that is being deleted: what holds the deletion, if anything does."""
+    ready, synced, name = seen.ready, seen.synced, f"DistributionTenant {seen.name}"
+    if paused(seen):
+        return Finding(LiveReason.FAILED, _unpause(seen))
     if ready.reason == TenantReadyReason.DELETION_HELD:
-        return Finding(TenantReadyReason.DELETION_HELD, f"{name}: {_said(view.seen, ready)}")
+        return Finding(TenantReadyReason.DELETION_HELD, f"{name}: {_said(seen, ready)}")
     if synced.denied:
-        return Finding(LiveReason.FAILED, f"{name} is being deleted: {_said(view.seen, synced)}")
+        return Finding(LiveReason.FAILED, f"{name} is being deleted: {_said(seen, synced)}")
     return Finding(LiveReason.DELETING, f"The tenant is being deleted. {_NOTHING}")
 
 

@@ -1,10 +1,4 @@
-"""Plans from EnvironmentConfigs, which Crossplane reads for the function. A function must return the same
-requirements in every call, until Crossplane calls it with the required resources.
-
-Versions of Crossplane that support `requirements.resources` (from v2.0) also support `extra_resources` (from
-v1.15) and read a resource twice if both require it. So the function sets both only if Crossplane does not
-list its capabilities (before v2.2).
-"""
+"""Plans from EnvironmentConfigs, which Crossplane reads for the function."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -14,7 +8,7 @@ from google.protobuf.struct_pb2 import Value
 
 from apis.conditions import LiveReason
 from apis.tenantplans import PlanSource
-from function import structs
+from function import requirements, structs
 from function.errors import Refused
 from function.plans import PARSED, Plans
 
@@ -30,9 +24,7 @@ def require(req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, offered
             selector.match_name = source.environment_config.name
         else:
             selector.match_labels.labels.update(source.environment_config.match_labels or {})
-        rsp.requirements.resources[name].CopyFrom(selector)
-        if not req.meta.capabilities:
-            rsp.requirements.extra_resources[name].CopyFrom(selector)
+        requirements.require(req, rsp, name, selector)
 
 
 def gather(req: fnv1.RunFunctionRequest, offered: Plans) -> Plans | None:
@@ -44,7 +36,7 @@ def gather(req: fnv1.RunFunctionRequest, offered: Plans) -> Plans | None:
     """
     found: list[tuple[str, bytes]] = []
     for name, source in _named(offered):
-        answer = _answer(req, name)
+        answer = requirements.answer(req, name)
         if answer is None:
             return None
         wanted = source.environment_config.name
@@ -64,13 +56,6 @@ def gather(req: fnv1.RunFunctionRequest, offered: Plans) -> Plans | None:
 def _named(offered: Plans) -> Iterator[tuple[str, PlanSource]]:
     for number, source in enumerate(offered.sources):
         yield f"plans-{number}", source
-
-
-def _answer(req: fnv1.RunFunctionRequest, name: str) -> fnv1.Resources | None:
-    for answers in (req.required_resources, req.extra_resources):
-        if name in answers:
-            return answers[name]
-    return None
 
 
 def _contents(answer: fnv1.Resources) -> Iterator[tuple[str, bytes]]:

@@ -2,6 +2,7 @@
 
 from sandbox.world import World
 from tests.integration.claims import Claims
+from tests.integration.test_bad_claims import added_plans
 from tests.integration.watching import condition, is_true
 
 
@@ -147,6 +148,46 @@ def test_two_claims_swap_domains(claims: Claims) -> None:
     claims.wait("the swap", swapped)
     for name in names:
         claims.wait_ready(name)
+
+
+def test_a_claim_is_not_suspended_while_its_former_tenant_serves(claims: Claims, world: World) -> None:
+    """The claim is made again, and its former tenant's deletion is held by the plan."""
+    with added_plans(world, {"guarded": {"distributionId": "E1EDGETENANTS", "deletionProtection": True}}):
+        claims.apply(claims.claim("twice", plan="guarded"))
+        claims.wait_ready("twice")
+        former = claims.managed("twice")["metadata"]["name"]
+        claims.delete("twice")
+        claims.wait("the claim to go", lambda: not claims.get("twice"))
+        claims.apply(claims.claim("twice", plan="guarded", suspended=True))
+
+        def told(type_: str, status: str, *words: str) -> bool:
+            found = condition(claims.get("twice"), type_)
+            return found.get("status") == status and all(word in found["message"] for word in words)
+
+        says = f"DistributionTenant {former}, a former tenant of the claim, still serves"
+        confirm = f"confirm of DistributionTenant {former} to {token(claims, former)}"
+        claims.wait("Suspended to name it", lambda: told("Suspended", "False", says, confirm))
+        assert claims.tenants("twice")[0]["Enabled"]
+        confirm_deletion(claims, former)
+        claims.wait("it to be suspended", lambda: told("Suspended", "True"), seconds=150)
+        assert not any(tenant["Enabled"] for tenant in claims.tenants("twice"))
+
+        present = claims.managed("twice")["metadata"]["name"]
+        claims.delete("twice")
+        confirm_deletion(claims, present)
+        claims.wait_gone(["twice"])
+
+
+def token(claims: Claims, name: str) -> str:
+    """The token that confirms the deletion of a managed resource, once its deletion is held."""
+    ready = lambda: condition(claims.get(name, "edt"), "Ready")  # noqa: E731
+    claims.wait(f"the deletion of {name} to be held", lambda: ready()["reason"] == "DeletionHeld")
+    return str(ready()["message"]).rpartition(" ")[2]
+
+
+def confirm_deletion(claims: Claims, name: str) -> None:
+    annotation = f"edgetenants.io/confirm={token(claims, name)}"
+    claims.world.kubectl("annotate", "edt", name, "-n", claims.namespace, annotation)
 
 
 def test_a_tenant_comes_back_though_a_domain_that_was_added_is_refused(claims: Claims, world: World) -> None:

@@ -206,12 +206,51 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
     Mutation(
         "a paused deletion clears by itself",
         "live.py",
-        "    if paused(view.seen):\n"
-        "        return Finding(LiveReason.FAILED, _unpause(view.seen))\n"
+        "    if paused(seen):\n        return Finding(LiveReason.FAILED, _unpause(seen))\n"
         "    if ready.reason == TenantReadyReason.DELETION_HELD:\n",
         "    if ready.reason == TenantReadyReason.DELETION_HELD:\n",
         "nobody needs to act, and the tenant stays for ever",
         ("unit/function/test_cases.py",),
+    ),
+    Mutation(
+        "a claim is suspended while a former tenant serves",
+        "fn.py",
+        "    left = live.left_behind(formertenants.gather(req))\n    composed =",
+        "    left = None\n    composed =",
+        "Suspended is True while visitors still see the site",
+        ("unit/function/test_former_tenants.py",),
+    ),
+    Mutation(
+        "a refused claim is suspended while a former tenant serves",
+        "fn.py",
+        "    left = live.left_behind(formertenants.gather(req))\n    told =",
+        "    left = None\n    told =",
+        "the same for a claim that the function refuses",
+        ("unit/function/test_former_tenants.py",),
+    ),
+    Mutation(
+        "the claim's own tenants are former ones",
+        "formertenants.py",
+        "if each.name not in present",
+        "if each.name",
+        "a tenant that is being disabled would be told as a former one",
+        ("unit/function/test_former_tenants.py",),
+    ),
+    Mutation(
+        "former tenants are looked for in all namespaces",
+        "formertenants.py",
+        "        selector.namespace = composite.namespace\n",
+        "        pass\n",
+        "a namespaced selector without a namespace finds nothing, or the tenants of others",
+        ("unit/function/test_former_tenants.py",),
+    ),
+    Mutation(
+        "Crossplane watches former tenants",
+        "fn.py",
+        "            return _UNDER_WAY_TTL\n        return float",
+        "            return _WAITING_TTL\n        return float",
+        "Crossplane before v2.4 does not call again when a former tenant goes",
+        ("unit/function/test_former_tenants.py",),
     ),
     Mutation(
         "a name used twice is replaced",

@@ -8,7 +8,9 @@ import multiprocessing
 import os
 import re
 import sys
+import threading
 from collections.abc import Sequence
+from multiprocessing.connection import wait
 from pathlib import Path
 
 __all__ = ["NotFound", "failed", "passes", "preload"]
@@ -33,6 +35,9 @@ _NOT_FOUND = (4, 5)
 _FAILURE = re.compile(r"^(?:FAILED|ERROR) (\S+::.*?)(?: - .*)?$", re.MULTILINE)
 
 _forked = multiprocessing.get_context("forkserver")
+_asked = threading.Lock()
+"""A process that starts reads the exit codes of all others, too (multiprocessing.process._cleanup). Of two
+threads that read one exit code at the same time, one would get 255."""
 
 
 def preload(ours: Sequence[str]) -> None:
@@ -65,16 +70,18 @@ def passes(
     arguments = ["-x", "-q", "-rfE", "--tb=line", "-p", "no:cacheprovider", "-p", "pytest_timeout"]
     arguments += [f"--timeout={seconds}", "-c", str(settings), *map(str, tests)]
     run = _forked.Process(target=_run, args=(folder, told, arguments, keep_bytecode))
-    run.start()
-    run.join(_SECONDS)
-    if run.is_alive():
+    with _asked:
+        run.start()
+    if not wait([run.sentinel], _SECONDS):
         run.kill()
-        run.join()
+        wait([run.sentinel])
+    with _asked:
+        exitcode = run.exitcode
     said = told.read_text() if told.exists() else ""
-    if run.exitcode not in (0, _FAILED):
-        failure = NotFound if run.exitcode in _NOT_FOUND else RuntimeError
-        raise failure(f"pytest could not run (exit code {run.exitcode}):\n{said}")
-    return said if run.exitcode else ""
+    if exitcode not in (0, _FAILED):
+        failure = NotFound if exitcode in _NOT_FOUND else RuntimeError
+        raise failure(f"pytest could not run (exit code {exitcode}):\n{said}")
+    return said if exitcode else ""
 
 
 def failed(said: str) -> str:

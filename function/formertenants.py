@@ -1,0 +1,57 @@
+"""The former tenants of a suspended claim: DistributionTenants that it composed before, and that still exist
+because their deletion is held or fails. An isolation change leaves such tenants behind, or a claim that is
+deleted and created again. Crossplane no longer observes them for the function, so the function requires them.
+
+Only a suspension needs them, because it says whether anything is still served.
+"""
+
+from typing import Final
+
+from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+
+from apis import kinds
+from function import observed, requirements, structs
+from function.claim import Composite
+from function.observed import ObservedTenant
+
+REQUIREMENT: Final = "former-tenants"
+_COMPOSITE: Final = "crossplane.io/composite"
+_CLAIM: Final = ("crossplane.io/claim-namespace", "crossplane.io/claim-name")
+"""Labels that Crossplane sets on composed resources (internal/controller/apiextensions/composite)."""
+_LONGEST_LABEL: Final = 63
+"""Characters of a label's value. A claim with a longer name has no composed resources."""
+
+
+def require(req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, composite: Composite) -> None:
+    """Require all DistributionTenants of the claim, if it requests suspension."""
+    labels = _labels(composite)
+    if not is_suspended(req) or any(not 0 < len(value) <= _LONGEST_LABEL for value in labels.values()):
+        return
+    kind = kinds.DISTRIBUTION_TENANT if composite.namespaced else kinds.LEGACY_DISTRIBUTION_TENANT
+    selector = fnv1.ResourceSelector(api_version=kind.api_version, kind=kind.kind)
+    selector.match_labels.labels.update(labels)
+    if composite.namespaced:
+        selector.namespace = composite.namespace
+    requirements.require(req, rsp, REQUIREMENT, selector)
+
+
+def gather(req: fnv1.RunFunctionRequest) -> tuple[ObservedTenant, ...]:
+    """The former tenants, by name; empty if Crossplane has not read them yet, or the claim is served."""
+    if not is_suspended(req):
+        return ()
+    answer = requirements.answer(req, REQUIREMENT)
+    present = {structs.text(each.resource, "metadata", "name") for each in req.observed.resources.values()}
+    found = [observed.read(item.resource) for item in (answer.items if answer else ())]
+    return tuple(sorted((each for each in found if each.name not in present), key=lambda each: each.name))
+
+
+def is_suspended(req: fnv1.RunFunctionRequest) -> bool:
+    """Whether the claim requests suspension, even if other fields are invalid."""
+    return structs.flag(req.observed.composite.resource, "spec", "suspended") or False
+
+
+def _labels(composite: Composite) -> dict[str, str]:
+    if composite.claim is None:
+        return {_COMPOSITE: composite.name}
+    # A legacy composite's name has random characters: a claim that is created again gets another composite.
+    return dict(zip(_CLAIM, composite.claim, strict=True))

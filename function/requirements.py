@@ -1,0 +1,26 @@
+"""Resources that the function requires, and that Crossplane reads for it. A function must return the same
+requirements in every call, until Crossplane calls it with the required resources.
+
+Versions of Crossplane that support `requirements.resources` (from v2.0) also support `extra_resources` (from
+v1.15) and read a resource twice if both require it. So the function sets both only if Crossplane does not
+list its capabilities (before v2.2).
+"""
+
+from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+
+
+def require(
+    req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, name: str, selector: fnv1.ResourceSelector
+) -> None:
+    """Require the resources of the selector, under a name of the function's own."""
+    rsp.requirements.resources[name].CopyFrom(selector)
+    if not req.meta.capabilities:
+        rsp.requirements.extra_resources[name].CopyFrom(selector)
+
+
+def answer(req: fnv1.RunFunctionRequest, name: str) -> fnv1.Resources | None:
+    """The required resources of this name; None if Crossplane has not read them yet."""
+    for answers in (req.required_resources, req.extra_resources):
+        if name in answers:
+            return answers[name]
+    return None
