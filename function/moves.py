@@ -122,7 +122,9 @@ def _moving(switch: Switch) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...]]
 
 
 def _with_gap(switch: Switch) -> Move:
+    protected = ""
     if switch.unparkable:
+        protected = _protected(switch.order)
         how_long = (
             "for some minutes, until CloudFront has disabled the old tenants and rolled out the new ones"
         )
@@ -131,7 +133,7 @@ def _with_gap(switch: Switch) -> Move:
     return Move(
         f"The change of spec.isolation from {switch.former} to {switch.asked} cannot continue without a gap. "
         f"{switch.refused} It resumes once that is fixed. With a gap, these domains are not "
-        f"served {how_long}: {_names(tuple(switch.holders))}.",
+        f"served {how_long}: {_names(tuple(switch.holders))}.{protected}",
         _token(switch.asked),
         needs=_allowed(switch.order),
     )
@@ -166,9 +168,22 @@ def _replacement(switch: Switch) -> Move:
     return Move(
         f"The change of spec.isolation from {switch.former} to {asked} replaces the tenants in CloudFront"
         f"{because}. These domains are not served for some minutes: {_names(tuple(switch.holders))}. The gap "
-        f"lasts until CloudFront has disabled the old tenants and rolled out the new ones{pace}.",
+        f"lasts until CloudFront has disabled the old tenants and rolled out the new ones{pace}."
+        f"{_protected(order)}",
         _token(asked),
         needs=_freed(order) or _allowed(order),
+    )
+
+
+def _protected(order: Order) -> str:
+    """What the plan's deletionProtection means for old tenants that have to be deleted first."""
+    if not order.chosen.plan.deletion_protection:
+        return ""
+    return (
+        f" {order.chosen.path('deletionProtection')} is on, so the provider holds the deletion of each old tenant "
+        "until it is confirmed: the Ready condition of its DistributionTenant says how. Until then, the "
+        "old tenant keeps its domains and serves them. If no such confirmation is needed, set the field to "
+        "false first."
     )
 
 

@@ -6,6 +6,14 @@ _SWITCHES = "unit/function/test_switches.py"
 
 FUNCTION_MOVES: tuple[Mutation, ...] = (
     Mutation(
+        "a replacement does not tell of protected tenants",
+        "moves.py",
+        '    if not order.chosen.plan.deletion_protection:\n        return ""\n',
+        '    return ""\n',
+        "the claim's author confirms a gap, and the change gets stuck at held deletions",
+        ("unit/function/test_switches.py",),
+    ),
+    Mutation(
         "a new tenant asks for its domains before it is rolled out",
         "switches.py",
         "(gives and self._open(target))",

@@ -61,9 +61,17 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "a domain that is kept for another namespace is free",
         "cloudfront/checks/refusals.py",
-        "        return replace(result, problems=tuple(dict.fromkeys((*result.problems, *kept))))\n",
+        "        return replace(result, problems=tuple(dict.fromkeys((*result.problems, *kept, *had))))\n",
         "        return result\n",
         "whoever waits for a domain gets it between two tenants of its holder",
+        _KEPT,
+    ),
+    Mutation(
+        "beside a kept domain no other is told",
+        "cloudfront/checks/refusals.py",
+        "(*result.problems, *kept, *had)",
+        "(*result.problems, *kept)",
+        "a domain that a tenant of the own namespace has is refused without a word",
         _KEPT,
     ),
     Mutation(

@@ -115,14 +115,20 @@ class Checks:
         exempt: AWS confirms the tenant that has them."""
         if self.keeper is None:
             return result
-        refusals = self.keeper.refusals(mr, frozenset(domains) - result.moves.keys())
-        kept = self._kept(mr, name, refusals)
-        # A domain that the checks refused already may be kept for another namespace, too.
-        return replace(result, problems=tuple(dict.fromkeys((*result.problems, *kept))))
-
-    def _kept(self, mr: Managed, name: str, refusals: Mapping[str, str]) -> Iterator[Problem]:
-        """The problems of kept domains. If a tenant has the domain now, the message describes that tenant."""
+        asked = frozenset(domains) - result.moves.keys()
+        refusals = self.keeper.refusals(mr, asked)
+        if not refusals:
+            return result
         holders = Holders(self.cloudfront, self.memory, self._mover(mr))
+        kept = self._kept(holders, name, refusals)
+        others = sorted(asked - refusals.keys())[: max(0, _MOST_LOOKED_FOR - len(refusals))]
+        # CloudFront will not be asked, so it cannot refuse the other domains.
+        had = (problem for domain in others for problem in self._served(holders, name, domain))
+        # A domain that the checks refused already may be kept for another namespace, too.
+        return replace(result, problems=tuple(dict.fromkeys((*result.problems, *kept, *had))))
+
+    def _kept(self, holders: Holders, name: str, refusals: Mapping[str, str]) -> Iterator[Problem]:
+        """The problems of kept domains. If a tenant has the domain now, the message describes that tenant."""
         for number, (domain, words) in enumerate(refusals.items()):
             served = self._served(holders, name, domain) if number < _MOST_LOOKED_FOR else ()
             yield from served or (Problem(Reason.DOMAIN_CONFLICT, words),)

@@ -306,6 +306,17 @@ def test_where_no_domain_can_move_the_claim_is_told_what_goes_dark_and_why(
     assert cloud.served == {A, B, C}
 
 
+def test_a_replacement_says_that_the_deletions_of_protected_tenants_wait() -> None:
+    told = []
+    for plan in ({"deletionProtection": True}, {}):
+        cloud = running()
+        cloud.isolation, cloud.plan = "PerDomain", plan
+        told.append(
+            "plans.standard.deletionProtection is on" in building.conditions(cloud.round())["Blocked"][2]
+        )
+    assert told == [True, False]
+
+
 @pytest.mark.parametrize("parking", [{}, {"parkingDomain": "*.parking.example.com"}])
 def test_no_gap_for_a_domain_that_the_plan_would_not_allow_anew(parking: dict[str, Any]) -> None:
     cloud = running(gives=False)

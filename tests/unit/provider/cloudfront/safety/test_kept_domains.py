@@ -219,6 +219,22 @@ def test_a_domain_that_is_refused_for_two_reasons_is_told_once(api):
     assert message.count(f"domains: {DOMAINS[0]} is served by") == 1
 
 
+@pytest.mark.parametrize("adds", [True, False], ids=["update", "creation"])
+def test_beside_a_kept_domain_one_that_the_own_namespace_serves_is_told_too(api, adds):
+    world = serving(api)
+    squatter(api, world.cloudfront, "other.example.com", name="rogue.other").settle()
+    own = [] if adds else ["other.example.com", DOMAINS[0]]
+    wants = squatter(api, world.cloudfront, "rogue.example.com", *own)
+    if adds:
+        wants.settle()
+        wants.edit(domains=["rogue.example.com", "other.example.com", DOMAINS[0]])
+    assert not WRITES & set(wants.reconcile())
+    message = str(wants.error)
+    assert f"domains: {DOMAINS[0]} is served by" in message
+    assert message.count("domains: other.example.com is served by tenant rogue.other") == 1
+    assert "rogue.example.com is served" not in message
+
+
 def test_nor_adds_it_to_a_tenant_that_it_has(api):
     world = serving(api)
     has = squatter(api, world.cloudfront, "rogue.example.com")
