@@ -180,10 +180,10 @@ def _protected(order: Order) -> str:
     if not order.chosen.plan.deletion_protection:
         return ""
     return (
-        f" {order.chosen.path('deletionProtection')} is on, so the provider holds the deletion of each old tenant "
-        "until it is confirmed: the Ready condition of its DistributionTenant says how. Until then, the "
-        "old tenant keeps its domains and serves them. If no such confirmation is needed, set the field to "
-        "false first."
+        f" {order.chosen.path('deletionProtection')} is on, so the provider holds the deletion of each old "
+        "tenant until it is confirmed: the Ready condition of its DistributionTenant says how. Until then, "
+        "the old tenant keeps its domains and serves them. If no such confirmation is needed, set the field "
+        "to false first."
     )
 
 
