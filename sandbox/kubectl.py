@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -12,9 +14,12 @@ from typing import Any
 
 from sandbox.errors import WorldError
 
-__all__ = ["PLURALS", "Kubectl", "KubernetesObject"]
+__all__ = ["PLURALS", "Kubectl", "KubernetesObject", "on_path"]
 
 JsonObject = dict[str, Any]
+_SKEW = 1
+"""Kubernetes supports a kubectl one minor version older or newer than the API server:
+https://kubernetes.io/releases/version-skew-policy/#kubectl"""
 
 FIELD_MANAGER = "edgetenants-sandbox"
 
@@ -161,6 +166,37 @@ class Kubectl:
         places = [f"--filename={f}" for f in files] + (["--filename=-"] if manifests else [])
         out = self.run(verb, *options, *places, "-o", f"go-template={_IDENTITIES}", input=manifests or None)
         return tuple(_identity(line.split()) for line in out.splitlines() if line.strip())
+
+
+def on_path(server: str, *, outside: Path) -> Path | None:
+    """The kubectl on PATH, if it supports an API server of version `server`, such as v1.35.7.
+
+    Programs in the folder `outside` do not count: they are removed with a sandbox.
+    """
+    found = shutil.which("kubectl")
+    if found is None or Path(found).absolute().is_relative_to(outside):
+        return None
+    program = Path(found).absolute()
+    client, wanted = _minor(_client_version(program)), _minor(server)
+    supported = client and wanted and client[0] == wanted[0] and abs(client[1] - wanted[1]) <= _SKEW
+    return program if supported else None
+
+
+def _client_version(program: Path) -> str:
+    """The version of a kubectl, or "" if it does not say."""
+    command = [str(program), "version", "--client", "-o", "json"]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=20, env=_environment(), check=False
+        )
+        return str(json.loads(done.stdout)["clientVersion"]["gitVersion"])
+    except (OSError, subprocess.TimeoutExpired, ValueError, KeyError, TypeError):
+        return ""
+
+
+def _minor(version: str) -> tuple[int, int] | None:
+    found = re.match(r"v(\d+)\.(\d+)", version)
+    return (int(found[1]), int(found[2])) if found else None
 
 
 def _identity(words: list[str]) -> KubernetesObject:

@@ -35,7 +35,7 @@ FAKE_GO = """#!{python} -IS
 import json, os, pathlib, sys, time
 args = sys.argv[1:]
 state = pathlib.Path({state!r})
-keep = {{name: os.environ.get(name, "") for name in ("GOTOOLCHAIN", "CGO_ENABLED", "GOPROXY")}}
+keep = {{name: os.environ.get(name, "") for name in ("GOTOOLCHAIN", "CGO_ENABLED", "GOPROXY", "GOGC")}}
 with (state / "calls").open("a") as log:
     log.write(json.dumps({{"args": args, "env": keep}}) + "\\n")
 if (state / "fail").exists() and any((state / "fail").read_text().strip() in arg for arg in args):

@@ -28,8 +28,15 @@ def test_builds_everything_and_says_so(machine: Machine) -> None:
     assert binaries.crossplane.read_text() == "github.com/crossplane/crossplane/v2/cmd/crossplane"
     assert all(path.exists() for path in vars(binaries).values())
     assert [file.name for file in binaries.crossplane_crds.iterdir()] == ["xrds.yaml"]
-    assert "from the published Kubernetes libraries with go1.26.8" in machine.said[0]
-    assert any("4/4 Crossplane core v2.3.4: built in" in line for line in machine.said)
+    assert machine.said[0] == (
+        "control plane: building API server from v1.35.7's libraries, collector, Crossplane core v2.3.4, "
+        "kubectl v1.35.7 with go1.26.8 (once; 5 steps, about 2 min on two cores)"
+    )
+    assert "control plane: 1/5 OpenAPI of the built-in kinds (openapi-gen)" in machine.said
+    assert any(
+        line.startswith("control plane: 4/5 Crossplane core v2.3.4: built in") for line in machine.said
+    )
+    assert any(line.startswith("kubectl: 5/5 kubectl v1.35.7: built in") for line in machine.said)
 
 
 def test_the_versions_are_linked_in(machine: Machine) -> None:
@@ -67,6 +74,16 @@ def test_go_runs_alone_and_fetches_as_the_user_wants(
     assert {env["GOTOOLCHAIN"] for env in environments} == {"local"}
     assert {env["GOPROXY"] for env in environments} == {"off"}
     assert {env["CGO_ENABLED"] for env in environments} == {"0"}
+    assert {env["GOGC"] for env in environments} == {"off"}
+
+
+def test_the_users_own_setting_of_the_compilers_memory_wins(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOGC", "50")
+    machine.build()
+    calls = [json.loads(line) for line in (machine.root / "calls").read_text().splitlines()]
+    assert {call["env"]["GOGC"] for call in calls} == {"50"}
 
 
 def test_what_is_fresh_is_left_alone(machine: Machine) -> None:
@@ -123,24 +140,26 @@ def break_the_stamp(m: Machine) -> None:
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "built"),
     [
-        change_source,
-        add_source,
-        change_modules,
-        change_crossplane,
-        change_go,
-        lose_a_program,
-        lose_the_crds,
-        break_the_stamp,
+        (change_source, 3),
+        (add_source, 3),
+        (change_modules, 4),
+        (change_crossplane, 4),
+        (change_go, 4),
+        (lose_a_program, 1),
+        (lose_the_crds, 3),
+        (break_the_stamp, 3),
     ],
 )
-def test_what_is_stale_is_built_anew(machine: Machine, change: Callable[[Machine], None]) -> None:
+def test_what_is_stale_is_built_again(
+    machine: Machine, change: Callable[[Machine], None], built: int
+) -> None:
     machine.build()
     machine.forget()
     change(machine)
     machine.build()
-    assert len(machine.calls(of="build")) == 4
+    assert len(machine.calls(of="build")) == built
 
 
 def test_tests_and_generated_code_make_nothing_stale(machine: Machine) -> None:
@@ -168,7 +187,8 @@ def test_a_failure_names_the_tool_and_shows_its_last_lines(machine: Machine, fai
     (machine.root / "fail").unlink()
     machine.forget()
     machine.build()
-    assert len(machine.calls(of="build")) == 4, "a failed build must not count as done"
+    built = {flag(call, "-o").rsplit("/", 1)[-1] for call in machine.calls(of="build")}
+    assert ".kubectl.new" in built, "a failed build must not count as done"
 
 
 def test_a_core_without_crds_is_refused(machine: Machine) -> None:
@@ -249,6 +269,74 @@ def test_the_command_reports_failure(machine: Machine, capsys: pytest.CaptureFix
     (machine.root / "fail").write_text("vet")
     assert build.main(["--cache", str(machine.cache), "--test"]) == 1
     assert "go vet failed" in capsys.readouterr().err
+
+
+def test_the_command_does_nothing_without_go_if_asked(machine: Machine) -> None:
+    (machine.root / "path" / "go").unlink()
+    assert build.main(["--cache", str(machine.cache), "--only-with-go"]) == 0
+    assert not machine.cache.exists()
+
+
+# kubectl
+
+
+def put_kubectl(folder: Path, says: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    program = folder / "kubectl"
+    program.write_text(f"#!/bin/sh\n{says}\n")
+    program.chmod(0o755)
+    return program
+
+
+def version(number: str) -> str:
+    return f"""echo '{{"clientVersion": {{"gitVersion": "{number}"}}}}'"""
+
+
+@pytest.mark.parametrize("number", ["v1.34.0", "v1.35.7", "v1.36.2", "v1.34.3-eks-ba24e9c"])
+def test_a_kubectl_on_path_is_used(machine: Machine, number: str) -> None:
+    program = put_kubectl(machine.root / "path", version(number))
+    assert machine.build().kubectl == program
+    assert len(machine.calls(of="build")) == 3
+    machine.forget()
+    assert machine.build().kubectl == program
+    assert machine.said == machine.calls() == []
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        version("v1.33.9"),
+        version("v1.37.0"),
+        version("v2.35.7"),
+        version("latest"),
+        "exit 1",
+        "echo []",
+        "echo '{}'",
+    ],
+)
+def test_a_kubectl_that_does_not_support_the_api_server_is_not_used(machine: Machine, says: str) -> None:
+    put_kubectl(machine.root / "path", says)
+    assert machine.build().kubectl == machine.cache / "bin" / "kubectl"
+
+
+def test_a_kubectl_of_a_sandbox_is_not_used(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = put_kubectl(machine.cache / "sandbox" / "default" / "bin", version("v1.35.7"))
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    assert machine.build().kubectl == machine.cache / "bin" / "kubectl"
+
+
+def test_what_is_built_comes_before_what_is_on_path(machine: Machine) -> None:
+    put_kubectl(machine.root / "path", version("v1.35.7"))
+    assert build.main(["--cache", str(machine.cache)]) == 0
+    assert machine.build().kubectl == machine.cache / "bin" / "kubectl"
+
+
+def test_the_command_uses_the_kubectl_on_path_if_asked(
+    machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = put_kubectl(machine.root / "path", version("v1.35.7"))
+    assert build.main(["--cache", str(machine.cache), "--kubectl-on-path"]) == 0
+    assert f"kubectl: {program}" in capsys.readouterr().out
 
 
 # The modules themselves
