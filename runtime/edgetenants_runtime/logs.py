@@ -16,10 +16,11 @@ __all__ = ["LogFormat", "configure", "hide_secrets"]
 _SECRET_WORDS = ("secret", "password", "token", "credential", "authorization", "private")
 _HIDDEN = "[hidden]"
 _SECRETS = re.compile(
+    # Each takes time in proportion to the text, which may quote what a user wrote.
     # Private keys in PEM, including truncated ones.
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
     # JSON Web Tokens, such as those of ServiceAccounts.
-    r"|\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*"
+    r"|(?<![\w-])eyJ[\w-]{8,}+\.eyJ[\w-]{8,}\.[\w-]*"
     # The value after a name that is common for secrets.
     r"|(?<=bearer )[\w.~+/=-]{8,}"
     r"|(?:secret_?access_?key|session_?token|security[_-]token|password|x-amz-signature)"

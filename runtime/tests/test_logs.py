@@ -61,6 +61,13 @@ def test_secrets_are_hidden_wherever_they_stand(
     assert secret not in text
 
 
+@pytest.mark.timeout(5)
+@pytest.mark.parametrize("word", ["eyJ", "-eyJ", "-eyJaaaaaaa", "password", "-----BEGIN "])
+def test_a_text_of_others_takes_no_time(word: str) -> None:
+    text = word * (500_000 // len(word))
+    assert logs.hide_secrets(None, "info", {"error": text})["error"] == text
+
+
 @pytest.mark.parametrize("format_", LogFormat)
 def test_secrets_are_hidden_in_tracebacks(said: Any, format_: LogFormat) -> None:
     written = said(format_)

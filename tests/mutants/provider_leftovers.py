@@ -8,7 +8,60 @@ OFFERS = ("unit/provider/cloudfront/adoption/test_offers.py",)
 PACE = ("contract/test_pace.py",)
 FIELD_NAMES = ("unit/function/test_field_names.py",)
 
+WEAK = ("unit/provider/cloudfront/account/test_weak_credentials.py",)
+ANSWERS = ("unit/provider/cloudfront/account/test_answers.py",)
+SESSIONS = ("unit/provider/cloudfront/account/test_sessions.py",)
+HOLDERS = ("unit/provider/cloudfront/checks/test_holders.py",)
+
 PROVIDER_LEFTOVERS = (
+    Mutation(
+        "blanks of a credentials file reach its parser",
+        "cloudfront/account/sessions.py",
+        'return _BLANKS.sub(" ", content.decode())',
+        "return content.decode()",
+        "one Secret of a namespace stops the provider, again after each restart",
+        SESSIONS,
+    ),
+    Mutation(
+        "a credentials file of any length is parsed",
+        "cloudfront/account/sessions.py",
+        "    if len(content) > _LONGEST_FILE:\n",
+        "    if False:\n",
+        "one Secret of a namespace keeps a worker for long",
+        SESSIONS,
+    ),
+    Mutation(
+        "a group that one config may not read is unread for all",
+        "cloudfront/account/memory.py",
+        "self._unread_groups.note((config, group), look, _GROUP_SECONDS)",
+        "self._groups.note(group, look, _GROUP_SECONDS)",
+        "a disabled group is told as serving, and one namespace reads another's credentials' name",
+        WEAK,
+    ),
+    Mutation(
+        "a look at a group that was refused is repeated at each reconcile",
+        "cloudfront/account/memory.py",
+        "self._unread_groups.note((config, group), look, _GROUP_SECONDS)",
+        "pass",
+        "a config without the permission uses up the account's rate",
+        WEAK,
+    ),
+    Mutation(
+        "what one worker's credentials are refused, all are that wait",
+        "cloudfront/account/answers.py",
+        "    if question.failure is not None and question.failure.verdict.class_ in _OF_THE_ACCOUNT:\n",
+        "    if question.failure is not None:\n",
+        "a namespace fails for another one's permissions, and reads its credentials' name",
+        ANSWERS,
+    ),
+    Mutation(
+        "what one resource found about a domain holds for all",
+        "cloudfront/checks/holders.py",
+        'return ("domain", domain, self.mover.mr.uid)',
+        'return ("domain", domain)',
+        "a message says for half an hour that a domain is free, though another tenant has it",
+        HOLDERS,
+    ),
     Mutation(
         "a claim that adopts is told of its metadata.name",
         "cloudfront/safety/advice.py",

@@ -25,6 +25,22 @@ RUNTIME_BOUNDS = (
         BOUNDS,
     ),
     Mutation(
+        "a run of blanks in a message is searched from each of its places",
+        "rules/status.py",
+        r'(r"(?<!\s)\s*\(request',
+        r'(r"\s*\(request',
+        "one forged status stops all workers for seconds",
+        ("rules/test_pure.py",),
+    ),
+    Mutation(
+        "a JSON Web Token is searched from each of its places",
+        "logs.py",
+        r'r"|(?<![\w-])eyJ',
+        r'r"|\beyJ',
+        "one text that is logged stops all workers for seconds",
+        ("test_logs.py",),
+    ),
+    Mutation(
         "the poll interval is not bounded",
         "rules/meta.py",
         "max(shortest, wait(seconds))",

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 
 from edgetenants_runtime import deadline
 from edgetenants_runtime.clock import Clock
-from provider.cloudfront.aws.errors import PAUSED, AwsError
+from provider.cloudfront.aws.errors import PAUSED, AwsError, ErrorClass
 
 __all__ = ["MOST", "Answers"]
 
@@ -26,6 +26,8 @@ _PATIENCE: Final = 5.0
 """Seconds that a worker waits for another worker's call; real time, because it is the connection that
 hangs."""
 _AGAIN: Final = 2.0
+_OF_THE_ACCOUNT: Final = frozenset({ErrorClass.THROTTLED, ErrorClass.WAIT})
+"""Failures that all workers would get. Others may be due to one worker's credentials, and name them."""
 
 T = TypeVar("T")
 
@@ -63,8 +65,8 @@ class Answers:
             lasts: returns for how many seconds a response is valid.
 
         Raises:
-            AwsError: `ask` raised it, here or in the worker that made the call for all; or, with code Paused,
-                another worker's call hangs.
+            AwsError: `ask` raised it; or AWS throttled the worker that made the call for all; or, with code
+                Paused, another worker's call hangs.
         """
         while True:
             with self._lock:
@@ -80,7 +82,7 @@ class Answers:
             if question.answer is not None:
                 told: T = question.answer.answer
                 return told
-            # If it failed for a reason of the other worker, such as its deadline, make the call again.
+            # It failed for a reason of the other worker, such as its credentials or its deadline.
 
     def note(self, what: Hashable, answer: object, seconds: float) -> None:
         """Cache a response that came with another call."""
@@ -91,6 +93,12 @@ class Answers:
         """Return the last cached response, however old; None if there is none."""
         with self._lock:
             known = self._kept.get(what)
+            return known.answer if known else None
+
+    def fresh(self, what: Hashable) -> Any | None:
+        """Return the cached response while it is valid; None if there is none."""
+        with self._lock:
+            known = self._fresh(what)
             return known.answer if known else None
 
     def is_old(self, what: Hashable) -> bool:
@@ -138,6 +146,6 @@ def _wait(what: Hashable, question: _Question) -> None:
     if not question.over.wait(min(_PATIENCE, deadline.remaining())):
         words = "another worker made the same request and has no response yet"
         raise AwsError(f"look up {what}", PAUSED, words, after=_AGAIN)
-    if question.failure is not None:
+    if question.failure is not None and question.failure.verdict.class_ in _OF_THE_ACCOUNT:
         # Each worker raises its own copy, because raising adds a traceback.
         raise question.failure.copied() from question.failure

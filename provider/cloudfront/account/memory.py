@@ -16,11 +16,12 @@ from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
 from edgetenants_runtime.clock import Clock, utc_now
+from provider.cloudfront.account import group_look
 from provider.cloudfront.account.answers import Answers
 from provider.cloudfront.account.group_look import UNKNOWN, GroupLook
 from provider.cloudfront.account.vanishing import Vanished
 from provider.cloudfront.aws.disabling import Said
-from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.aws.errors import PAUSED, AwsError
 from provider.cloudfront.aws.pace import DEFAULT_RATE
 from provider.cloudfront.ownership.proofs import OwnerProofs
 
@@ -95,6 +96,7 @@ class Memory:
         self.proofs = OwnerProofs(clock)
         self._lock = threading.Lock()
         self._groups = Answers(clock)
+        self._unread_groups = Answers(clock)
         self._shared = Answers(clock)
         self._holders = Answers(clock)
         self._deep_checks: dict[str, float] = {}
@@ -118,16 +120,20 @@ class Memory:
         self._contentions: dict[str, list[float]] = {}
         self._proofs: dict[str, tuple[Hashable, bool, float]] = {}
 
-    def group(self, group: str, read: Callable[[str, GroupLook], GroupLook]) -> GroupLook:
+    def group(self, group: str, read: Callable[[str], GroupLook], *, config: str) -> GroupLook:
         """Return a connection group that many tenants share. Read it once a minute for all of them, and every
-        five seconds while it is being deployed. `read` gets the previous state and decides what of it still
-        holds."""
-        before: GroupLook = self._groups.last(group) or UNKNOWN
+        five seconds while it is being deployed. A failure counts for a minute too, but only for the provider
+        config whose credentials were used: others may be permitted to read the group."""
+        known: GroupLook | None = self._groups.fresh(group) or self._unread_groups.fresh((config, group))
+        if known is not None:
+            return known
         try:
-            return self._groups.get(group, lambda: read(group, before), lambda look: _look_lasts(group, look))
-        except AwsError:
-            # Another worker's call hangs.
-            return before
+            return self._groups.get(group, lambda: read(group), lambda look: _look_lasts(group, look))
+        except AwsError as error:
+            look = group_look.failed(self._groups.last(group) or UNKNOWN, error)
+            if error.code != PAUSED:
+                self._unread_groups.note((config, group), look, _GROUP_SECONDS)
+            return look
 
     def note_group(self, group: str, look: GroupLook) -> None:
         """Note the state of a connection group, which may come from another call."""

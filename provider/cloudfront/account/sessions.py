@@ -69,6 +69,11 @@ REGION: Final = "us-east-1"
 """The region for signing requests to CloudFront from anywhere; its certificates are in it, too."""
 _SESSION_NAME: Final = "edgetenants"
 _PRINTABLE: Final = re.compile("[!-~]+")
+_LONGEST_FILE: Final = 64 * 1024
+"""Bytes of a credentials file."""
+_BLANKS: Final = re.compile(r"[^\S\n]{2,}")
+"""The time that configparser takes for a line grows with the square of a run of blanks in it, and it stops
+all threads meanwhile."""
 _FAILURE_SECONDS: Final = 30.0
 """How often the provider retries a config whose credentials AWS refuses, however many resources use it."""
 _UNTOLD_SECONDS: Final = 60.0
@@ -504,20 +509,28 @@ def _base(config: ResolvedConfig, spec: ProviderConfigSpec, core: botocore.sessi
 def _static(config: ResolvedConfig, spec: ProviderConfigSpec) -> Credentials:
     reader = configparser.ConfigParser(interpolation=None, default_section="edgetenants-no-defaults")
     try:
-        reader.read_string((config.credentials or b"").decode())
+        reader.read_string(_readable(config.credentials or b""))
         profile = reader["default"]
         key_id, secret = profile["aws_access_key_id"], profile["aws_secret_access_key"]
         token = profile.get("aws_session_token")
-    except (configparser.Error, KeyError, UnicodeDecodeError):
+    except (configparser.Error, KeyError, ValueError):
         # Not chained: the parser's message contains the line that it cannot parse.
         where = credential_origins.place(config, spec)
         raise ExternalError(
-            f"{config.key}: spec.credentials: expected an AWS credentials file with aws_access_key_id and "
-            f"aws_secret_access_key under [default]{where and f' in {where}'}, got something else",
+            f"{config.key}: spec.credentials: expected an AWS credentials file of at most 64 KiB with "
+            f"aws_access_key_id and aws_secret_access_key under [default]{where and f' in {where}'}, "
+            "got something else",
             retry=Retry.poll(),
         ) from None
     _check(config, aws_access_key_id=key_id, aws_secret_access_key=secret, aws_session_token=token or "-")
     return Credentials(key_id, secret, token, method="edgetenants")
+
+
+def _readable(content: bytes) -> str:
+    """The text of a credentials file, in a form that takes little time to parse. Raises ValueError."""
+    if len(content) > _LONGEST_FILE:
+        raise ValueError("too long")
+    return _BLANKS.sub(" ", content.decode())
 
 
 def _check(config: ResolvedConfig, **values: str) -> None:

@@ -12,7 +12,7 @@ whatever the resource asks for, as all resources share the account's call rate a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
@@ -208,7 +208,7 @@ class Holders:
     def _here(self, name: str, tenant: str | None, domain: str) -> Iterator[Problem]:
         _, holder = self.permitted.ask(
             lambda: self.memory.holder(
-                ("domain", domain), partial(self._of_domain, domain), free=lambda found: found is None
+                self._asked(domain), partial(self._of_domain, domain), free=lambda found: found is None
             )
         )
         if holder is None or (tenant is not None and holder.id == tenant):
@@ -219,6 +219,16 @@ class Holders:
         # The domain may not have been visible yet when this tenant was read as a source.
         self.memory.forget_holder(("tenant", holder.id))
         yield from self._held([domain], holder, self._owner(holder.arn, fresh=False))
+
+    def _asked(self, domain: str) -> Hashable:
+        """What the memory calls this search. Each resource searches for itself: that a domain was free when
+        another one searched says nothing of who has it when CloudFront refuses it to this one."""
+        return ("domain", domain, self.mover.mr.uid)
+
+    def forget(self, domains: Iterable[str]) -> None:
+        """Forget who has these domains, as far as this resource has searched."""
+        for domain in domains:
+            self.memory.forget_holder(self._asked(domain))
 
     def _of_domain(self, domain: str) -> ObservedTenant | None:
         self._search()

@@ -181,8 +181,8 @@ class Checks:
         kept for another namespace, as far as a few calls can find. The search for domains that this namespace
         had ignores earlier answers: a tenant of its own that had one may be gone since."""
         domains = sorted(domains)
-        for domain in self.keeper.held(mr, domains) if self.keeper else ():
-            self.memory.forget_holder(("domain", domain))
+        holders = Holders(self.cloudfront, self.memory, self._mover(mr))
+        holders.forget(self.keeper.held(mr, domains) if self.keeper else ())
         try:
             kept = self.keeper.refusals(mr, domains).keys() if self.keeper else set()
         except NotYet as error:
@@ -190,7 +190,6 @@ class Checks:
                 "cannot read which namespace a domain is kept for", tenant=asked.name, error=str(error)
             )
             kept = set()
-        holders = Holders(self.cloudfront, self.memory, self._mover(mr))
         own, parent = (seen.id, None) if seen else (None, _inherited(asked))
         try:
             found = {d for d in domains if tuple(holders.conflicts(asked.name, (d,), own, parent))}

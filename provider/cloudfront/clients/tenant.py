@@ -73,7 +73,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context, _KIND)
-        self._dns = DnsLook(context.cloudfront, context.memory)
+        self._dns = DnsLook(context.cloudfront, context.memory, context.config)
         self._checks = Checks(
             context.cloudfront, context.memory, context.installation, context.everyone, self._keeper
         )

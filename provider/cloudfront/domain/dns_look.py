@@ -54,11 +54,13 @@ class DnsLook:
 
     cloudfront: CloudFront
     memory: Memory
+    config: str = ""
+    """The provider config whose credentials are used."""
 
     def group(self, mr: Managed, group: str | None) -> GroupLook:
         """The connection group of a tenant. If the tenant names none, it is the account's default group, with
         the routing endpoint only."""
-        look = self.memory.group(group or "", self._read)
+        look = self.memory.group(group or "", self._read, config=self.config)
         if group is None:
             return GroupLook(endpoint=look.endpoint, refused=look.refused)
         same = mr.at_provider.get("connectionGroupId") == group
@@ -93,14 +95,14 @@ class DnsLook:
         longest = DEEP_CHECK_SECONDS if dns_instructions.all_present(mr.status) else _MISSING
         return self.memory.dns_look_due(mr.uid, longest, never=never)
 
-    def _read(self, group: str, before: GroupLook) -> GroupLook:
+    def _read(self, group: str) -> GroupLook:
         try:
             seen = self.cloudfront.get_group(group) if group else self.cloudfront.default_group()
         except AwsError as error:
             _log.warning("cannot read the connection group", connection_group=group, error=str(error))
-            return group_look.failed(before, error)
+            raise
         if seen is None:
-            return before
+            return group_look.UNKNOWN
         look = group_look.of(seen)
         if seen.id != group:
             # Tenants refer to it by its id.

@@ -191,6 +191,20 @@ def test_the_request_id_is_no_news() -> None:
     assert patch(old, report(conditions.reconcile_error("gone (request id: 2)"))) != {}
 
 
+def test_the_request_id_goes_with_the_blanks_before_it() -> None:
+    assert status.without_request_id("denied  (request id: 1)") == "denied"
+    assert status.without_request_id("a (request id: 1) b (request id: 2)") == "a b"
+    assert status.without_request_id("(request id: (request id: 2)") == "(request id:"
+
+
+@pytest.mark.timeout(5)
+@pytest.mark.parametrize("word", [" ", "\t\n", "(request id: ", " (request id: "])
+def test_a_message_of_others_takes_no_time(word: str) -> None:
+    """A worker reads 32,768 characters of each condition; quadratic time would show in these."""
+    message = word * (1_000_000 // len(word))
+    assert status.without_request_id(message) == message
+
+
 @pytest.mark.parametrize(
     ("obj", "expected"),
     [

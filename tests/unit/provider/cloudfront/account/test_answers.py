@@ -106,13 +106,25 @@ def test_who_asked_may_fail_for_a_reason_of_its_own(workers):
     assert sorted(map(str, told)) == ["mine", "told"]
 
 
+@pytest.mark.parametrize(("code", "shared"), [("AccessDenied", False), ("Throttling", True)])
+def test_a_refusal_of_one_workers_credentials_is_not_anothers(workers, code, shared):
+    of, refused = Answers(FakeClock()), AwsError("GetDistribution", code, "user/weak", status=403)
+    slow = Slow(refused, "told")
+    asking = [workers.submit(of.get, "x", slow, kept) for _ in range(2)]
+    assert slow.begun.wait(10)
+    _await_follower(of)
+    slow.go_on.set()
+    failures = [each.exception(10) for each in asking]
+    assert failures.count(None) == (0 if shared else 1)
+
+
 def test_a_call_that_hangs_stops_nobody_else(workers, monkeypatch):
     monkeypatch.setattr(answers, "_PATIENCE", 0.05)
     memory, slow = Memory(FakeClock()), Slow("told")
     hanging = workers.submit(memory.shared, "distribution E1", slow)
     assert slow.begun.wait(10)
     assert memory.shared("distribution E2", lambda: "two") == "two"
-    assert memory.group("cg_1", lambda *_: LOOK) == LOOK
+    assert memory.group("cg_1", lambda _: LOOK, config="c") == LOOK
     memory.note_group("cg_2", LOOK)
     with pytest.raises(AwsError, match="no response yet") as waited:
         memory.shared("distribution E1", slow)
@@ -127,9 +139,9 @@ def test_a_group_whose_look_hangs_is_as_it_was_before(workers, monkeypatch):
     memory = Memory(clock)
     memory.note_group("cg_1", LOOK)
     clock.advance(3600)
-    hanging = workers.submit(memory.group, "cg_1", lambda *_: slow())
+    hanging = workers.submit(memory.group, "cg_1", lambda _: slow(), config="c")
     assert slow.begun.wait(10)
-    assert memory.group("cg_1", lambda *_: UNKNOWN) == LOOK
+    assert memory.group("cg_1", lambda _: UNKNOWN, config="c") == LOOK
     slow.go_on.set()
     assert hanging.result(10) == UNKNOWN
 

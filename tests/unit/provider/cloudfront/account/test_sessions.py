@@ -211,7 +211,14 @@ def test_the_secret_is_an_aws_credentials_file(accounts):
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"[other]\naws_access_key_id = x\n", SECRET.encode(), b"\xff\xfe", b"[default]\nx\n" + FILE],
+    [
+        FILE + b"\n" * 65_536,
+        b"",
+        b"[other]\naws_access_key_id = x\n",
+        SECRET.encode(),
+        b"\xff\xfe",
+        b"[default]\nx\n" + FILE,
+    ],
 )
 def test_what_is_no_credentials_file_is_told_without_its_content(accounts, content):
     with pytest.raises(ExternalError) as caught:
@@ -221,6 +228,21 @@ def test_what_is_no_credentials_file_is_told_without_its_content(accounts, conte
     assert "under [default] in Secret " in told
     assert SECRET not in str(caught.value)
     assert caught.value.__cause__ is None
+
+
+@pytest.mark.timeout(5)
+@pytest.mark.parametrize("blank", [" ", "\t", "\r", "\x0b", "\u00a0", " \t"])
+def test_blanks_in_a_credentials_file_stop_no_worker(accounts, blank):
+    """configparser alone takes a minute or more for these, and lets no other thread run."""
+    line = "a" + blank * (60_000 // len(blank.encode()))
+    with pytest.raises(ExternalError, match="expected an AWS credentials file"):
+        accounts.of(config(f"[default]\n{line}b".encode()))
+
+
+def test_blanks_around_the_values_of_a_credentials_file_do_not_count(accounts):
+    content = f"[default]\naws_access_key_id   =   {KEY_ID}\t\t\r\naws_secret_access_key\t=\t{SECRET}  \n"
+    credentials = client_of(accounts.of(config(content.encode())))._request_signer._credentials
+    assert (credentials.access_key, credentials.secret_key) == (KEY_ID, SECRET)
 
 
 @pytest.mark.parametrize("field", ["aws_access_key_id", "aws_secret_access_key", "aws_session_token"])

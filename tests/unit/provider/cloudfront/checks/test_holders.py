@@ -23,6 +23,31 @@ MOST_CALLS = 12
 """Ten tenants to take from, and the resource's own with its second look."""
 
 
+def test_a_domain_that_was_free_when_another_searched_is_searched_again() -> None:
+    """A domain beside one that someone elsewhere has is searched, too; later, another tenant gets it."""
+    first, elsewhere = "next.example.com", "taken.example.com"
+    earlier = of_domains("early", first, elsewhere)
+    earlier.cloudfront.elsewhere[elsewhere] = Conflict(elsewhere, "distribution", "E1OTHER", "******999999")
+    earlier.reconcile()
+    holder = of_domains("first", first, like=earlier)
+    holder.settle()
+    assert holder.ready() == ("True", "Available")
+    earlier.clock.advance(600)
+    refused = of_domains("second", first, like=earlier)
+    refused.reconcile()
+    assert "is served by tenant shop.first" in str(refused.error)
+
+
+def of_domains(name: str, *domains: str, like: World | None = None) -> World:
+    obj = managed({**FOR_PROVIDER, "domains": list(domains)}, uid=name)
+    obj["metadata"]["name"] = name
+    obj["metadata"]["annotations"]["crossplane.io/external-name"] = f"shop.{name}"
+    world = World(obj, like.cloudfront if like else None)
+    if like:
+        world.clock, world.memory = like.clock, like.memory
+    return world
+
+
 def names(number: int) -> list[str]:
     return [f"{letter}.example.com" for letter in "abcdefghijklmnopqrstuvwxyz"[:number]]
 
