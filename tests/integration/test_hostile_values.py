@@ -73,3 +73,19 @@ def test_words_of_the_user_are_no_more_than_words(teams: Teams) -> None:
     red.apply(red.tenant("odd", forProvider={"parameters": {"tenantName": odd}}))
     red.looked_at("odd")
     assert "\u009b" not in red.admin.log("provider")
+
+
+def test_a_secret_full_of_blanks_stops_no_worker(teams: Teams) -> None:
+    """The parser of a credentials file takes quadratic time for a run of blanks, and stops all threads."""
+    blue, red = teams.blue, teams.red
+    blue.served("beside-blanks")
+    data = {"credentials": "[default]\na" + " " * 900_000 + "b\n"}
+    metadata = {"name": "blanks", "namespace": red.namespace}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data}
+    red.world.kubectl("create", "-f", "-", input=json.dumps(secret))
+    source = {"source": "Secret", "secretRef": {"name": "blanks", "key": "credentials"}}
+    red.apply(red.config("blanks", {"credentials": source}))
+    with unharmed(blue, "beside-blanks"):
+        red.apply(red.tenant("blanks", providerConfigRef={"kind": "ProviderConfig", "name": "blanks"}))
+        red.told("blanks", "expected an AWS credentials file of at most 64 KiB")
+        blue.looked_at("beside-blanks", seconds=30)
