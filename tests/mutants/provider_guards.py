@@ -2,7 +2,7 @@
 
 from tests.mutants.mutation import Mutation
 
-_VANISHING = ("unit/provider/cloudfront/account/test_vanishing.py",)
+_VANISHING = ("unit/provider/cloudfront/memory/test_vanishing.py",)
 _OWNERSHIP = ("unit/provider/cloudfront/ownership/test_judgement.py",)
 _GUARDS = ("unit/provider/cloudfront/safety/test_guards.py",)
 _MOVES = ("unit/provider/cloudfront/domain/test_moves.py",)
@@ -13,8 +13,8 @@ PROVIDER_GUARDS = (
     Mutation(
         "one answer ends a deletion",
         "cloudfront/safety/guards.py",
-        "    if left := having.memory.gone(mr.uid, id_):\n",
-        "    if (left := having.memory.gone(mr.uid, id_)) and False:\n",
+        "    if left := having.memory.gone.left(mr.uid, id_):\n",
+        "    if (left := having.memory.gone.left(mr.uid, id_)) and False:\n",
         "a replica that lags behind leaves a live tenant with nobody to delete it",
         ("unit/provider/cloudfront/safety/test_gone.py",),
     ),
@@ -28,9 +28,9 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "a first look counts though it was there since",
-        "cloudfront/account/memory.py",
-        "            self._missed.pop(uid, None)\n            self._seen[uid] = now\n",
-        "            self._seen[uid] = now\n",
+        "cloudfront/memory/account_memory.py",
+        "        self.gone.forget(uid)\n        for idle",
+        "        for idle",
         "two stray answers, days apart, leave a live tenant with nobody to delete it",
         ("unit/provider/cloudfront/safety/test_gone.py",),
     ),
@@ -52,7 +52,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "the share of a slow look is not taken",
-        "cloudfront/account/vanishing.py",
+        "cloudfront/memory/vanishing.py",
         "limit(min(known, looked_at))",
         "limit(known)",
         "where AWS's rate is low, thousands are made anew before the limit is seen",
@@ -60,7 +60,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "a look at none that is there is enough",
-        "cloudfront/account/vanishing.py",
+        "cloudfront/memory/vanishing.py",
         "if unseen and waited < _PATIENCE",
         "if False",
         "a provider that is behind makes a whole account anew, five by five",
@@ -76,7 +76,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "a confirmation lasts",
-        "cloudfront/account/vanishing.py",
+        "cloudfront/memory/vanishing.py",
         "hashlib.sha256(id_.encode())",
         'hashlib.sha256(b"")',
         "an annotation that was forgotten confirms the next accident",
@@ -293,7 +293,7 @@ PROVIDER_GUARDS = (
     Mutation(
         "an alarm that AWS confirmed is asked for again",
         "cloudfront/certificate/look.py",
-        "    if alarms:\n        _is_news(mr, now, memory)\n",
+        "        if alarms:\n            self._is_new(mr, now)\n",
         "",
         "the second forgery of the same end is believed",
         ("unit/provider/cloudfront/certificate/test_certificates.py",),

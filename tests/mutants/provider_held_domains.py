@@ -152,7 +152,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "tags are read at each look of a tenant that is not ours",
         "cloudfront/safety/kept_domains.py",
-        "        self._memory.note_proof(mr.uid, about, proven=proven)\n",
+        "        self._memory.tag_checks.note(mr.uid, about, proven=proven)\n",
         "",
         "a call more for each poll",
         _KEPT,
@@ -275,7 +275,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
         "    if verdict is not Verdict.MAKE:\n        having.kept.on_hold(mr)\n",
         "",
         "after a long weekend others have the domains of an account that was emptied",
-        ("unit/provider/cloudfront/account/test_vanishing.py",),
+        ("unit/provider/cloudfront/memory/test_vanishing.py",),
     ),
     Mutation(
         "the time runs while writes are frozen",
@@ -283,7 +283,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
         "            having.kept.on_hold(mr)\n        return\n",
         "            pass\n        return\n",
         "others have the domains of a tenant that nobody may make anew",
-        ("unit/provider/cloudfront/account/test_vanishing.py",),
+        ("unit/provider/cloudfront/memory/test_vanishing.py",),
     ),
     Mutation(
         "what the provider deleted vouches for a status",

@@ -85,7 +85,7 @@ PROVIDER_LEFTOVERS = (
     Mutation(
         "the tenants of a group are listed at each look",
         "cloudfront/adoption/offers.py",
-        "having.memory.shared(what, lambda: group_use.has_others(mr, group, having))",
+        "having.memory.shared.get(what, lambda: group_use.has_others(mr, group, having))",
         "group_use.has_others(mr, group, having)",
         "a group that nobody may take costs a list a minute for each who wants it",
         OFFERS,
@@ -109,23 +109,23 @@ PROVIDER_LEFTOVERS = (
     # Looks at the DNS of what is served.
     Mutation(
         "the DNS of many tenants is looked at whatever the pace",
-        "cloudfront/account/memory.py",
-        "max(earliest, self._last_dns_turn + between)",
+        "cloudfront/memory/schedules.py",
+        "max(earliest, self._last_turn + between)",
         "earliest",
         "a thousand tenants take a third of the account's pace",
         DNS_LOOKS,
     ),
     Mutation(
         "what is gone keeps its turn",
-        "cloudfront/account/memory.py",
-        "            self._dns_turns,\n",
+        "cloudfront/memory/schedules.py",
+        "            self._turns.pop(uid, None)\n",
         "",
         "memory grows with each tenant that ever was",
         DNS_LOOKS,
     ),
     Mutation(
         "a record that is not in place waits behind all others",
-        "cloudfront/account/memory.py",
+        "cloudfront/memory/schedules.py",
         "now < min(turn, self._verified.get(uid, now) + longest)",
         "now < turn",
         "with many tenants a repaired record is told hours later",
@@ -134,17 +134,17 @@ PROVIDER_LEFTOVERS = (
     Mutation(
         "the DNS of what is served is looked at once a day",
         "cloudfront/domain/dns_look.py",
-        "return self.memory.dns_look_due(mr.uid, longest, never=never)",
-        "return self.memory.verification_due(mr.uid, longest, never=never)",
+        "return self.turns.is_due(mr.uid, longest, never=never)",
+        "return self.turns.is_due_every(mr.uid, longest, never=never)",
         "a lost record is told a day later",
         ("contract/test_reached_by_visitors.py",),
     ),
     Mutation(
         "a restart looks at the DNS of every tenant",
-        "cloudfront/account/memory.py",
-        "                self._dns_turns[uid] = self._dns_turn(now + _share(uid) * _DNS_SECONDS, between)\n"
+        "cloudfront/memory/schedules.py",
+        "                self._turns[uid] = self._turn(now + _share(uid) * _DNS_SECONDS, between)\n"
         "                return False\n",
-        "                self._dns_turns[uid] = self._dns_turn(now + _share(uid) * _DNS_SECONDS, between)\n"
+        "                self._turns[uid] = self._turn(now + _share(uid) * _DNS_SECONDS, between)\n"
         "                return True\n",
         "ten thousand calls at each restart",
         DNS_LOOKS,
@@ -152,8 +152,8 @@ PROVIDER_LEFTOVERS = (
     Mutation(
         "a rehearsal changes what the guards remember",
         "cloudfront/account/sessions.py",
-        "            rehearsals = Memory(clock, second_look=0.0)\n",
-        "            rehearsals = Memory(clock, second_look=0.0)\n"
+        "            rehearsals = AccountMemory(clock, second_check=0.0)\n",
+        "            rehearsals = AccountMemory(clock, second_check=0.0)\n"
         "            rehearsals.vanished = memory.vanished\n",
         "an accident after a rehearsed deletion is taken for the provider's own deletion",
         ("contract/test_rehearsal.py",),

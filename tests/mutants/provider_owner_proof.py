@@ -196,12 +196,12 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     ),
     Mutation(
         "what the provider deleted counts as lost",
-        "cloudfront/account/vanishing.py",
+        "cloudfront/memory/vanishing.py",
         "            if id_ in self._removed:\n                return\n",
         "",
         "whoever deletes some resources holds up the recreation of everybody's",
         (
-            "unit/provider/cloudfront/account/test_vanishing.py::test_what_the_provider_deleted_itself_counts_for_nobody",
+            "unit/provider/cloudfront/memory/test_vanishing.py::test_what_the_provider_deleted_itself_counts_for_nobody",
         ),
     ),
     Mutation(

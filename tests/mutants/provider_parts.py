@@ -21,7 +21,7 @@ PROVIDER_PARTS = (
     Mutation(
         "a former tenant is remembered as the holder of its domains",
         "cloudfront/checks/refusals.py",
-        '            self.memory.forget_holder(("domain", domain))\n',
+        '            self.memory.holders.forget(("domain", domain))\n',
         "            pass\n",
         "a change of isolation is dark until what was looked up is forgotten",
         _CREATIONS,
@@ -149,7 +149,7 @@ PROVIDER_PARTS = (
     Mutation(
         "a part that AWS takes without effect is made again and again",
         "cloudfront/clients/skeleton.py",
-        "        self._memory.note_part(mr.uid, (part.todo.all, effects.there.etag))\n",
+        "        self._memory.parts.note(mr.uid, (part.todo.all, effects.there.etag))\n",
         "",
         "a write every five seconds, for ever",
         _PARTS,

@@ -57,6 +57,6 @@ def _has_others(mr: Managed, group: ObservedGroup, having: Context) -> bool:
     # Once a minute for all resources that are refused, as each check lists tenants.
     what = f"others in {group.id} than {identity.namespace_of(mr)}"
     try:
-        return having.memory.shared(what, lambda: group_use.has_others(mr, group, having))
+        return having.memory.shared.get(what, lambda: group_use.has_others(mr, group, having))
     except (ExternalError, NotYet):
         return False

@@ -249,7 +249,7 @@ def _accepted(mr: Managed, seen: Seen, having: Context) -> Ownership:
     if verdict in (Ownership.OURS, Ownership.GIVEN, Ownership.LOST):
         return verdict
     having.memory.proofs.drop(mr.uid)
-    if having.memory.is_news(mr.uid, "owner", (seen.id, owner)):
+    if having.memory.log_changes.is_new(mr.uid, "owner", (seen.id, owner)):
         _log.warning("it exists and is not ours", resource=seen.name, resource_id=seen.id, owner=owner)
     if verdict in _FREE:
         _check_offer(mr, seen, having)

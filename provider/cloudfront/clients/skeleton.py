@@ -150,7 +150,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         return Observation(exists=False, conditions=self._kind.absent())
 
     def _observation(self, mr: Managed, state: State) -> Observation:
-        ineffective = is_ineffective(state, self._memory.attempt(mr.uid))
+        ineffective = is_ineffective(state, self._memory.attempts.last(mr.uid))
         shown = self._shown(mr, state, served=conditions.was_ready(mr), ineffective=ineffective)
         return Observation(
             exists=True,
@@ -196,7 +196,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
 
     def _deep_look_due(self, mr: Managed) -> bool:
         """Whether this reconcile also reads what the Get does not show, such as tags."""
-        return self._memory.deep_check_due(mr.uid)
+        return self._memory.deep_checks.is_due(mr.uid)
 
     @abstractmethod
     def _compare(self, mr: Managed, asked: Wanted, seen: Seen) -> State:
@@ -294,7 +294,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
 
     def _made_meanwhile(self, mr: Managed) -> NotYet:
         words = f"{noun(mr)} {mr.external_name} already exists; checking its owner tag"
-        return NotYet(words, after=self._memory.unseen(mr.uid), made_nothing=False)
+        return NotYet(words, after=self._memory.unseen.next(mr.uid), made_nothing=False)
 
     def _made(self, mr: Managed, asked: Wanted, seen: Seen) -> State:
         """Its state right after a creation with `asked`."""
@@ -322,10 +322,10 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         except ActionFailed as failure:
             raise self._update_failed(mr, state, failure, serving=serving) from failure
         after = self._after(mr, state, effects)
-        self._memory.note_attempt(mr.uid, attempt(after))
+        self._memory.attempts.note(mr.uid, attempt(after))
         drift = "repaired drift: " if state.drift and not state.pending else ""
         if drift:
-            self._memory.note_contention(mr.uid)
+            self._memory.contentions.note(mr.uid)
         # `serving` is from this observation, not from the stored status: a disabled one does not serve yet.
         shown = self._shown(mr, after, served=serving, written=True)
         change = _change(shown, f"{drift}{effects.message}{unchecked}")
@@ -371,7 +371,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
 
     def _look_again(self, mr: Managed, before: State) -> State:
         """Get it again after a conflict: someone else changed it at the same moment."""
-        self._memory.note_contention(mr.uid)
+        self._memory.contentions.note(mr.uid)
         try:
             seen = self._get(before.seen.id)
         except AwsError as error:
@@ -449,13 +449,13 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             ExternalError, NotYet: a check refuses it, or its domains cannot be recorded.
             ActionFailed: AWS refuses it.
         """
-        if self._memory.part(mr.uid) == (part.todo.all, part.seen.etag):
+        if self._memory.parts.last(mr.uid) == (part.todo.all, part.seen.etag):
             return None
         self._check_change(mr, part, serving=conditions.was_ready(mr))
         self._before_writing(mr, part)
         effects: Effects[Seen] = run(self._plan(part), part.seen, self._cloudfront)
         self._wrote(mr, part, effects)
-        self._memory.note_part(mr.uid, (part.todo.all, effects.there.etag))
+        self._memory.parts.note(mr.uid, (part.todo.all, effects.there.etag))
         return effects
 
     # Delete.
@@ -472,8 +472,8 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         looked: Looked[Seen] = seen.state
         there = looked.seen
         self._check_unused(mr, looked)
-        refused = self._memory.refused(mr.uid, there.id, there.etag)
-        actions = self._kind.remove(there, refused=refused, said=self._memory.said(mr.kind))
+        refused = self._memory.refused_deletions.has(mr.uid, there.id, there.etag)
+        actions = self._kind.remove(there, refused=refused, said=self._memory.accepted.of(mr.kind))
         waits = next((each for each in actions if isinstance(each, Wait)), None)
         if not waits and not owner_look.before_deletion(mr, looked, self._with):
             return _gone_already(mr)
@@ -482,13 +482,13 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             raise _waiting(mr, there, waits.reason)
         if there.enabled:
             # Note this before sending it: the answer may be lost.
-            self._memory.note_disabled(mr.uid, there.id)
+            self._memory.disablings.note(mr.uid, there.id)
         try:
             effects = run(actions, there, self._cloudfront)
         except ActionFailed as failure:
-            self._memory.note_said(mr.kind, failure.effects.said)
+            self._memory.accepted.note(mr.kind, failure.effects.said)
             return self._deletion_failed(mr, failure)
-        self._memory.note_said(mr.kind, effects.said)
+        self._memory.accepted.note(mr.kind, effects.said)
         self._memory.forget(mr.uid)
         self._memory.vanished.removed(there.id)
         self._keeper.deleted(mr, there)
@@ -506,7 +506,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         if error.code != "ResourceNotDisabled" and not error.conflict:
             what, still = f"delete {noun(mr)} {there.name}", conditions.removing(noun(mr), there)
             raise explain(error, what, serving=False, meanwhile=still) from failure
-        self._memory.note_refusal(mr.uid, there.id, there.etag)
+        self._memory.refused_deletions.note(mr.uid, there.id, there.etag)
         # No Change, even if it was just disabled: no event may say that it is deleted.
         words = f"{story}; waiting for CloudFront before deleting it" if story else self._awaiting(mr, there)
         raise _waiting(mr, there, words) from failure

@@ -17,11 +17,10 @@ from edgetenants_runtime.api.conditions import ConditionType
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import Observation
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront.account import group_look
 from provider.cloudfront.aws.errors import AwsError, explain
 from provider.cloudfront.certificate import conditions as certificate_conditions
-from provider.cloudfront.certificate import look as certificate_look
 from provider.cloudfront.certificate import requests as certificate_requests
+from provider.cloudfront.certificate.look import CertificateLook
 from provider.cloudfront.checks import preflight
 from provider.cloudfront.checks.refusals import Checks
 from provider.cloudfront.clients.skeleton import Kind, Skeleton
@@ -29,6 +28,7 @@ from provider.cloudfront.domain import dns_instructions
 from provider.cloudfront.domain.dns_look import DnsLook, unseen
 from provider.cloudfront.lifecycle.actions import Action, ActionFailed, Effects
 from provider.cloudfront.lifecycle.report import Shown
+from provider.cloudfront.memory import group_look
 from provider.cloudfront.safety.context import Context
 from provider.cloudfront.state import certificates, desired, leaving, observed
 from provider.cloudfront.state.certificates import Certificate, Request
@@ -73,9 +73,11 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context, _KIND)
-        self._dns = DnsLook(context.cloudfront, context.memory)
+        memory = context.memory
+        self._dns = DnsLook(context.cloudfront, memory.groups, memory.dns_turns)
+        self._certificates = CertificateLook(context.cloudfront, memory.log_changes, memory.today)
         self._checks = Checks(
-            context.cloudfront, context.memory, context.installation, context.everyone, self._keeper
+            context.cloudfront, memory, context.installation, context.everyone, self._keeper
         )
 
     # Observe.
@@ -105,7 +107,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
     def _held(self, mr: Managed, asked: Tenant, seen: ObservedTenant) -> Tenant:
         """If the spec does not set `enabled`, the tenant keeps its value. An exception is a tenant that the
         provider disabled for a deletion whose resource was then applied again: it is enabled."""
-        if asked.enabled is None and not seen.enabled and self._memory.disabled_by_any(seen.id):
+        if asked.enabled is None and not seen.enabled and self._memory.disablings.by_any(seen.id):
             return replace(asked, enabled=True)
         return asked
 
@@ -122,7 +124,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         self, mr: Managed, asked: Tenant, seen: ObservedTenant, certificate: Certificate | None = None
     ) -> Assessment:
         wanted = asked.certificate_request is not None
-        may_request = wanted and certificate_requests.may_request(mr, certificate, self._memory)
+        may_request = wanted and certificate_requests.may_request(mr, certificate, self._memory.requests)
         return assessment.assess(
             mr,
             asked,
@@ -130,14 +132,14 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             self._with.drift_policy,
             certificate,
             may_request=may_request,
-            not_before=certificate_requests.too_often_until(mr, self._memory) if wanted else None,
+            not_before=certificate_requests.too_often_until(mr, self._memory.requests) if wanted else None,
         )
 
     def _look_at_certificate(
         self, mr: Managed, asked: Tenant, seen: ObservedTenant, *, deep: bool
     ) -> Certificate | None:
         try:
-            return certificate_look.look(mr, asked, seen, self._cloudfront, self._memory, deep=deep)
+            return self._certificates.look(mr, asked, seen, deep=deep)
         except AwsError as error:
             raise self._explained(mr, error, f"get the certificate of tenant {seen.name}") from error
 
@@ -237,7 +239,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             self._note_request(mr, 1 + (state.certificate.requests if state.certificate else 0))
 
     def _note_request(self, mr: Managed, requests: int) -> None:
-        self._memory.note_request(mr.uid, mr.generation, certificates.delay(requests))
+        self._memory.requests.note(mr.uid, mr.generation, certificates.delay(requests))
 
     def _look_again(self, mr: Managed, before: Assessment) -> Assessment:
         again = super()._look_again(mr, before)
@@ -252,7 +254,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         if effects.requested and request:
             certificate = certificates.requested(certificate, request)
             self._note_request(mr, certificate.requests)
-        not_before = certificate_requests.too_often_until(mr, self._memory) if request else None
+        not_before = certificate_requests.too_often_until(mr, self._memory.requests) if request else None
         return assessment.assess(
             mr, before.asked, effects.there, self._with.drift_policy, certificate, not_before=not_before
         )

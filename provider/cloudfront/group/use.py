@@ -81,7 +81,8 @@ def check_known(mr: Managed, group: ObservedGroup, having: Context, *, used: boo
     Raises:
         NotYet: a second check is due later.
     """
-    left = having.memory.unused(mr.uid, group.id, used=used)
+    unused = having.memory.unused
+    left = unused.start_over(mr.uid) if used else unused.left(mr.uid, group.id)
     if not used and group.enabled and left:
         raise waiting(group, "for a second check of its tenants", left)
 
@@ -130,7 +131,9 @@ def check_change(mr: Managed, state: GroupState, having: Context) -> None:
     taken = ", ".join(f"spec.forProvider.{field}" for field, goes in less.items() if goes)
     others = bool(taken) and has_others(mr, group, having, f"before changing {taken}")
     second_look = less["enabled"] and identity.namespace_of(mr)
-    left = having.memory.unused(mr.uid, group.id, used=others or not second_look)
+    unused = having.memory.unused
+    used = others or not second_look
+    left = unused.start_over(mr.uid) if used else unused.left(mr.uid, group.id)
     if others:
         raise guards.invalid(
             f"{taken} of connection group {group.name} ({group.id}) cannot be changed: "
@@ -199,7 +202,7 @@ def _handed_over(
             words = f"reading the owner tags of the tenants in connection group {group.name}"
             raise NotYet(words, after=1.0)
         else:
-            others = having.memory.holder(
+            others = having.memory.holders.get(
                 ("group", mr.uid, mr.generation, tenant.arn),
                 partial(_is_others, mr, tenant, having),
                 free=lambda _: False,
@@ -259,7 +262,7 @@ def _held(mr: Managed, group: ObservedGroup, error: AwsError) -> NotYet:
 
 
 def _told(mr: Managed, names: set[str], having: Context) -> str:
-    if having.memory.is_news(mr.uid, "tenants", frozenset(names)):
+    if having.memory.log_changes.is_new(mr.uid, "tenants", frozenset(names)):
         _log.info(
             "deletion waits for the tenants of the connection group",
             connection_group=mr.external_name,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from apis.drift import DriftPolicy
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront.account.memory import Memory
 from provider.cloudfront.aws.calls import CloudFront
+from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.safety.kept_domains import NOTHING, KeptDomains
 
 __all__ = ["Context", "Peers"]
@@ -22,7 +22,7 @@ class Context:
     """The dependencies and settings of one managed resource's client."""
 
     cloudfront: CloudFront
-    memory: Memory
+    memory: AccountMemory
     installation: str
     """The provider's installation id; part of each tenant's owner tag."""
     account: str | None

@@ -14,9 +14,9 @@ from edgetenants_runtime.api.conditions import Condition, ConditionStatus
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.rules.policies import UnsupportedPolicies, permissions
-from provider.cloudfront.account.vanishing import Census, Verdict, limit, take_census
 from provider.cloudfront.aws.errors import AwsError, explain, not_ready
 from provider.cloudfront.lifecycle.conditions import was_ready
+from provider.cloudfront.memory.vanishing import Census, Verdict, limit, take_census
 from provider.cloudfront.ownership import disclosure, judgement
 from provider.cloudfront.ownership.judgement import Ownership, Resource
 from provider.cloudfront.safety import advice, name_keys
@@ -308,7 +308,7 @@ def check_gone(mr: Managed, having: Context) -> None:
         return
     if words := _maybe_elsewhere(mr, having, "this resource is deleted"):
         raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.DELETION_HELD, words),))
-    if left := having.memory.gone(mr.uid, id_):
+    if left := having.memory.gone.left(mr.uid, id_):
         missing = f"AWS does not find {noun(mr)} {mr.external_name} ({id_})"
         words = f"{missing}; this resource is deleted after a second check. No action is needed"
         raise NotYet(words, after=left)
@@ -373,7 +373,7 @@ def check_vanished(mr: Managed, having: Context) -> None:
         raise _recreation_held(words, min(_HELD_SECONDS, having.poll_seconds))
     if verdict is Verdict.HELD:
         # The numbers are not for namespaces to see: the log has them, for the platform team.
-        having.memory.shared(f"told that {home} is on hold", lambda: _tell_held(home, census))
+        having.memory.shared.get(f"told that {home} is on hold", lambda: _tell_held(home, census))
         many = "too many of the account's other tenants and connection groups"
         raise _recreation_held(f"{gone}, and so are {many}: {_confirmation(having)}", _HELD_SECONDS)
 
@@ -390,14 +390,14 @@ def _shared_census(having: Context, account: str | None) -> Census:
     """Return a count that all resources share for a minute: counting very many resources takes long."""
     what = f"known tenants {account}"
     try:
-        return having.memory.shared(what, lambda: _census(having, account))
+        return having.memory.shared.get(what, lambda: _census(having, account))
     except AwsError as error:
         raise explain(error, f"count the {what}", serving=True) from error
 
 
 def _census(having: Context, account: str | None) -> Census:
     recreated = (mr for mr in having.everyone() if _recreates(mr, having.drift_policy))
-    return take_census(recreated, account, having.memory.now())
+    return take_census(recreated, account, having.memory.vanished.now())
 
 
 def _tell_held(account: str | None, census: Census) -> bool:
@@ -452,7 +452,7 @@ def check_default_group(mr: Managed, *, disables: bool) -> None:
 
 def contended(mr: Managed, having: Context) -> str:
     """Return a message if another client keeps writing to the same external resource; "" if none does."""
-    if not having.memory.contended(mr.uid):
+    if not having.memory.contentions.are_many(mr.uid):
         return ""
     return (
         f"Another client changed {noun(mr)} {mr.external_name} three times within ten minutes: another "

@@ -44,7 +44,7 @@ def check_creation(mr: Managed, having: Context) -> None:
     if holder == identity.namespace_of(mr):
         return
     if key and holder is not None:
-        if having.memory.is_news(mr.uid, f"kept {key}", holder):
+        if having.memory.log_changes.is_new(mr.uid, f"kept {key}", holder):
             # For the platform team.
             _log.warning("a name is kept for another namespace", name=mr.external_name, kept_for=holder)
         raise _refused(mr, f", or have an administrator release it: {having.kept.place(key)}")

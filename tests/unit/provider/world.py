@@ -10,8 +10,8 @@ from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.rules.status import plain
-from provider.cloudfront.account.memory import Memory
 from provider.cloudfront.clients.tenant import TenantClient
+from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.safety.context import Context
 from tests.unit.provider.fake_cloudfront import ACCOUNT, DISTRIBUTION, FakeCloudFront
 
@@ -73,7 +73,7 @@ class World:
     def restart(self):
         """A new process: nothing is remembered."""
         self.cloudfront.die = None
-        self.memory = Memory(self.clock, today=lambda: TODAY)
+        self.memory = AccountMemory(self.clock, today=lambda: TODAY)
 
     @property
     def mr(self) -> Managed:

@@ -13,8 +13,8 @@ from edgetenants_runtime import testing
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.rules.references import asks
-from provider.cloudfront.account.memory import Memory
 from provider.cloudfront.clients.tenant import TenantClient
+from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.safety.context import Context
 from provider.cloudfront.state.certificates import Certificate
 from provider.cloudfront.state.customizations import GeoRestrictions, WebAcl
@@ -38,7 +38,7 @@ class Provider:
         self.restart()
 
     def restart(self) -> None:
-        self.memory = Memory(FakeClock())
+        self.memory = AccountMemory(FakeClock())
 
     def connect(self, mr: Managed) -> TenantClient:
         del mr

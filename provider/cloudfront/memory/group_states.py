@@ -1,0 +1,45 @@
+"""The states of connection groups that many tenants share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from edgetenants_runtime.clock import Clock
+from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.memory.answers import Answers
+from provider.cloudfront.memory.group_look import UNKNOWN, GroupLook
+
+__all__ = ["GroupStates"]
+
+_GROUP_SECONDS: Final = 60.0
+_DEFAULT_GROUP_SECONDS: Final = 3600.0
+"""How long it is known which group is the account's default one; it is stored under the name ""."""
+_ROLL_OUT_SECONDS: Final = 5.0
+
+
+class GroupStates:
+    """The connection groups of an account. Thread-safe."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._answers = Answers(clock)
+
+    def get(self, group: str, read: Callable[[str, GroupLook], GroupLook]) -> GroupLook:
+        """Return a connection group. Read it once a minute for all tenants, and every five seconds while it
+        is being deployed. `read` gets the previous state and decides what of it still holds."""
+        before: GroupLook = self._answers.last(group) or UNKNOWN
+        try:
+            return self._answers.get(group, lambda: read(group, before), lambda look: _lasts(group, look))
+        except AwsError:
+            # Another worker's call hangs.
+            return before
+
+    def note(self, group: str, look: GroupLook) -> None:
+        """Note the state of a connection group, which may come from another call."""
+        self._answers.note(group, look, _lasts(group, look))
+
+
+def _lasts(group: str, look: GroupLook) -> float:
+    if not group and look.id:
+        return _DEFAULT_GROUP_SECONDS
+    return _ROLL_OUT_SECONDS if look.rolling_out else _GROUP_SECONDS
