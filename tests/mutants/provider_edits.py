@@ -199,8 +199,8 @@ PROVIDER_EDITS = (
     Mutation(
         "what is not recorded counts for nobody, also where nothing is",
         "cloudfront/safety/guards.py",
-        "if not having.account or not having.kept.known:\n        return True",
-        "if not having.kept.known or not having.account:\n        return False",
+        "if not account.id or not kept.known:\n        return True",
+        "if not kept.known or not account.id:\n        return False",
         "a provider that restarts amid an accident makes everything anew",
         _VANISHING,
     ),

@@ -97,7 +97,7 @@ _DELETION = (
     Mutation(
         "the log keeps to itself what messages may not tell",
         "cloudfront/group/use.py",
-        '    if having.memory.log_changes.is_new(mr.uid, "tenants", frozenset(names)):',
+        '    if log_changes.is_new(mr.uid, "tenants", frozenset(names)):',
         "    if False:",
         "nobody learns which tenants hold up a deletion",
         (f"{_SAFETY}::test_names_of_other_namespaces_are_not_told",),
@@ -253,7 +253,7 @@ _TAKING = (
     Mutation(
         "a group is disabled under the tenants of others",
         "cloudfront/clients/connection_group.py",
-        "        use.check_change(mr, state, self._with)\n",
+        "        use.check_change(mr, state, self._account, self._cluster)\n",
         "",
         "who takes over the group of a plan before anybody uses it takes everybody down later",
         (_SAFETY,),
@@ -269,7 +269,7 @@ _TAKING = (
     Mutation(
         "a record is believed of a tenant that was handed over",
         "cloudfront/group/use.py",
-        "        if _handed_over(mr, group, held, having):\n            return True\n",
+        "        if _handed_over(mr, group, held, account):\n            return True\n",
         "",
         "a former owner takes a tenant from the air by its connection group",
         (_SAFETY,),
@@ -277,7 +277,7 @@ _TAKING = (
     Mutation(
         "a group is taken over from under the tenants of others",
         "cloudfront/group/use.py",
-        "    if has_others(mr, group, having):\n",
+        "    if has_others(mr, group, account, cluster):\n",
         "    if False:\n",
         "whoever may write managed resources disables the group of the platform's plan",
         (_SAFETY,),
@@ -285,7 +285,7 @@ _TAKING = (
     Mutation(
         "what others have of a group is asked of a list that may lag",
         "cloudfront/group/use.py",
-        "        return any(_is_others(mr, each, having) for each in unlisted if each is not None)\n",
+        "        return any(_is_others(mr, each, account) for each in unlisted if each is not None)\n",
         "        return False\n",
         "a group is disabled under another team's new tenant",
         (_SAFETY,),
@@ -293,7 +293,7 @@ _TAKING = (
     Mutation(
         "who names a group keeps its owner from changing it",
         "cloudfront/group/use.py",
-        "any(_is_others(mr, each, having) for each in unlisted if each is not None)",
+        "any(_is_others(mr, each, account) for each in unlisted if each is not None)",
         "any(each is not None for each in unlisted)",
         "another team writes the owner's own tenant into a resource, and the group can never be changed",
         (_SAFETY,),

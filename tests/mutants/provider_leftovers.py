@@ -37,7 +37,7 @@ PROVIDER_LEFTOVERS = (
     Mutation(
         "an adoption is offered whatever stands against it",
         "cloudfront/adoption/owner_look.py",
-        "    offers.check(mr, seen, having)\n",
+        "    offers.check(mr, seen, account, cluster)\n",
         "",
         "somebody follows the advice, and is refused for another reason",
         OFFERS,
@@ -61,7 +61,7 @@ PROVIDER_LEFTOVERS = (
     Mutation(
         "an adoption is offered of a tenant with a domain that is kept for others",
         "cloudfront/adoption/offers.py",
-        "    if kept:\n",
+        "    if refusals:\n",
         "    if False:\n",
         "somebody follows the advice, and is refused for another reason",
         OFFERS,
@@ -69,7 +69,7 @@ PROVIDER_LEFTOVERS = (
     Mutation(
         "an adoption is offered of what is kept by its name",
         "cloudfront/adoption/offers.py",
-        "raise guards.invalid(kept[name], Reason.ADOPTION_REFUSED)",
+        "raise guards.invalid(refusals[name], Reason.ADOPTION_REFUSED)",
         "return",
         "somebody follows the advice, and is refused for another reason",
         OFFERS,
@@ -77,7 +77,7 @@ PROVIDER_LEFTOVERS = (
     Mutation(
         "a group with tenants of others is offered",
         "cloudfront/adoption/offers.py",
-        "isinstance(seen, ObservedGroup) and _has_others(mr, seen, having)",
+        "isinstance(seen, ObservedGroup) and _has_others(mr, seen, account, cluster)",
         "False",
         "somebody follows the advice, and is refused for another reason",
         OFFERS,
@@ -85,8 +85,8 @@ PROVIDER_LEFTOVERS = (
     Mutation(
         "the tenants of a group are listed at each look",
         "cloudfront/adoption/offers.py",
-        "having.memory.shared.get(what, lambda: group_use.has_others(mr, group, having))",
-        "group_use.has_others(mr, group, having)",
+        "account.memory.shared.get(what, lambda: group_use.has_others(mr, group, account, cluster))",
+        "group_use.has_others(mr, group, account, cluster)",
         "a group that nobody may take costs a list a minute for each who wants it",
         OFFERS,
     ),

@@ -173,7 +173,7 @@ PROVIDER_MESSAGES = (
     Mutation(
         "a fight over a tenant is told in the story of an update alone",
         "cloudfront/clients/skeleton.py",
-        'drifted=guards.contended(mr, self._with) if drift else ""',
+        'drifted=guards.contended(mr, self._account) if drift else ""',
         'drifted=""',
         "it is a Normal event, which nobody looks for",
         (_MESSAGES,),

@@ -27,7 +27,7 @@ from provider.cloudfront.lifecycle.actions import Action, ActionFailed, run
 from provider.cloudfront.lifecycle.report import Shown
 from provider.cloudfront.memory import group_look
 from provider.cloudfront.safety import guards
-from provider.cloudfront.safety.context import Context
+from provider.cloudfront.safety.dependencies import Dependencies
 from provider.cloudfront.state import group
 from provider.cloudfront.state.group import Group, ObservedGroup
 from provider.cloudfront.state.identity import noun
@@ -52,8 +52,8 @@ _KIND: Final = Kind[Group, ObservedGroup](
 class GroupClient(Skeleton[Group, ObservedGroup, GroupState]):
     """Implements edgetenants_runtime.external.ExternalClient."""
 
-    def __init__(self, context: Context) -> None:
-        super().__init__(context, _KIND)
+    def __init__(self, deps: Dependencies) -> None:
+        super().__init__(deps, _KIND)
 
     # Observe.
 
@@ -76,23 +76,23 @@ class GroupClient(Skeleton[Group, ObservedGroup, GroupState]):
         return asked
 
     def _compare(self, mr: Managed, asked: Group, seen: ObservedGroup) -> GroupState:
-        return plan.assess(mr, asked, seen, self._with.drift_policy)
+        return plan.assess(mr, asked, seen, self._policy.drift_policy)
 
     def _show(
         self, mr: Managed, state: GroupState, *, served: bool, written: bool, ineffective: bool
     ) -> Shown:
-        frozen = self._with.frozen
+        frozen = self._policy.frozen
         return report.show(state, served=served, written=written, ineffective=ineffective, frozen=frozen)
 
     # Update.
 
     def _check_taking(self, mr: Managed, seen: ObservedGroup) -> None:
         super()._check_taking(mr, seen)
-        use.check_taking(mr, seen, self._with)
+        use.check_taking(mr, seen, self._account, self._cluster)
 
     def _before_writing(self, mr: Managed, state: GroupState) -> None:
         super()._before_writing(mr, state)
-        use.check_change(mr, state, self._with)
+        use.check_change(mr, state, self._account, self._cluster)
 
     def _plan(self, state: GroupState) -> tuple[Action, ...]:
         return plan.converge(state.todo, state.seen)
@@ -104,11 +104,11 @@ class GroupClient(Skeleton[Group, ObservedGroup, GroupState]):
 
     def _check_unused(self, mr: Managed, looked: Looked[ObservedGroup]) -> None:
         seen = looked.seen
-        found = use.users(mr, seen, self._with)
-        use.check_known(mr, seen, self._with, used=bool(found))
+        found = use.users(mr, seen, self._account, self._cluster)
+        use.check_known(mr, seen, self._memory.unused, used=bool(found))
         if found:
             if self._disabled_here(mr, seen):
-                owner_look.before_deletion(mr, looked, self._with)
+                owner_look.before_deletion(mr, looked, self._account, self._cluster)
             self._enable_again(mr, seen)
             raise use.waiting(seen, f"{_ITS_TENANTS}: {found}", self._memory.used.next(mr.uid))
 

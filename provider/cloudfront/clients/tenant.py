@@ -29,7 +29,7 @@ from provider.cloudfront.domain.dns_look import DnsLook, unseen
 from provider.cloudfront.lifecycle.actions import Action, ActionFailed, Effects
 from provider.cloudfront.lifecycle.report import Shown
 from provider.cloudfront.memory import group_look
-from provider.cloudfront.safety.context import Context
+from provider.cloudfront.safety.dependencies import Dependencies
 from provider.cloudfront.state import certificates, desired, leaving, observed
 from provider.cloudfront.state.certificates import Certificate, Request
 from provider.cloudfront.state.desired import Tenant
@@ -71,13 +71,13 @@ _OF_DOMAINS: Final = frozenset(
 class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
     """Implements edgetenants_runtime.external.ExternalClient."""
 
-    def __init__(self, context: Context) -> None:
-        super().__init__(context, _KIND)
-        memory = context.memory
-        self._dns = DnsLook(context.cloudfront, memory.groups, memory.dns_turns)
-        self._certificates = CertificateLook(context.cloudfront, memory.log_changes, memory.today)
+    def __init__(self, deps: Dependencies) -> None:
+        super().__init__(deps, _KIND)
+        memory = self._memory
+        self._dns = DnsLook(self._cloudfront, memory.groups, memory.dns_turns)
+        self._certificates = CertificateLook(self._cloudfront, memory.log_changes, memory.today)
         self._checks = Checks(
-            context.cloudfront, memory, context.installation, context.everyone, self._keeper
+            self._cloudfront, memory, deps.account.installation, deps.cluster.everyone, self._keeper
         )
 
     # Observe.
@@ -129,7 +129,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             mr,
             asked,
             seen,
-            self._with.drift_policy,
+            self._policy.drift_policy,
             certificate,
             may_request=may_request,
             not_before=certificate_requests.too_often_until(mr, self._memory.requests) if wanted else None,
@@ -152,7 +152,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             served=served,
             written=written,
             ineffective=ineffective,
-            frozen=self._with.frozen,
+            frozen=self._policy.frozen,
         )
 
     def _where(self, mr: Managed, seen: ObservedTenant, *, moving: bool) -> Dns:
@@ -201,7 +201,9 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         it. After a deletion that was on hold, waiting.py wakes the resources that wait for its domains."""
         lacking = (asked.domains or frozenset()) - (seen.domains.keys() if seen else set())
         namespace = namespace_of(mr)
-        going = (each for each in self._with.everyone() if each.deleted and namespace_of(each) == namespace)
+        going = (
+            each for each in self._cluster.everyone() if each.deleted and namespace_of(each) == namespace
+        )
         with_one = (each for each in going if lacking & observed.domains_in(each.at_provider))
         return any(leaving.deletes(each) and not leaving.held_back(mr, each) for each in with_one)
 
@@ -209,7 +211,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         request = asked.certificate_request
         certificate = certificates.requested(None, request) if request else None
         held = self._asked(mr, desired.held, str(mr.external_name))
-        return assessment.assess(mr, held, seen, self._with.drift_policy, certificate)
+        return assessment.assess(mr, held, seen, self._policy.drift_policy, certificate)
 
     # Update.
 
@@ -256,7 +258,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             self._note_request(mr, certificate.requests)
         not_before = certificate_requests.too_often_until(mr, self._memory.requests) if request else None
         return assessment.assess(
-            mr, before.asked, effects.there, self._with.drift_policy, certificate, not_before=not_before
+            mr, before.asked, effects.there, self._policy.drift_policy, certificate, not_before=not_before
         )
 
     def _change_refused(

@@ -15,12 +15,11 @@ from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.rules.references import asks
 from provider.cloudfront.clients.tenant import TenantClient
 from provider.cloudfront.memory.account_memory import AccountMemory
-from provider.cloudfront.safety.context import Context
 from provider.cloudfront.state.certificates import Certificate
 from provider.cloudfront.state.customizations import GeoRestrictions, WebAcl
 from provider.main import managed_kind, resource_kind
 from tests.unit.provider.fake_cloudfront import ACCOUNT, DISTRIBUTION, FakeCloudFront
-from tests.unit.provider.world import FOR_PROVIDER, INSTALLATION, managed
+from tests.unit.provider.world import FOR_PROVIDER, INSTALLATION, dependencies, managed
 
 KIND = managed_kind(kinds.DISTRIBUTION_TENANT)
 GROUPS = resource_kind(kinds.CONNECTION_GROUP)
@@ -42,7 +41,7 @@ class Provider:
 
     def connect(self, mr: Managed) -> TenantClient:
         del mr
-        return TenantClient(Context(self.cloudfront, self.memory, INSTALLATION, ACCOUNT))
+        return TenantClient(dependencies(self.cloudfront, self.memory, INSTALLATION, ACCOUNT))
 
 
 class World(testing.World):
