@@ -32,13 +32,13 @@ from provider.cloudfront.clients.connection_group import GroupClient
 from provider.cloudfront.clients.tenant import TenantClient
 from provider.cloudfront.rehearsal.recorder import Recorder, Rehearsal, rehearse
 from provider.cloudfront.rehearsal.sight import Sight
-from provider.cloudfront.safety.context import Context
+from provider.cloudfront.safety.dependencies import AccountAccess, ClusterView, Dependencies, Policy
 from provider.cloudfront.state import identity
 from provider.cloudfront.state.identity import OWNER_TAG
 
 __all__ = ["plan"]
 
-_CLIENTS: Final[Mapping[str, Callable[[Context], ExternalClient]]] = {
+_CLIENTS: Final[Mapping[str, Callable[[Dependencies], ExternalClient]]] = {
     "DistributionTenant": TenantClient,
     "ConnectionGroup": GroupClient,
 }
@@ -198,18 +198,18 @@ class _Plans:
         try:
             config, account = self.reach.account(mr.provider_config_ref)
             recorder = Recorder(account.cloudfront)
-            context = Context(
-                cloudfront=recorder.as_cloudfront,
-                memory=account.rehearsals,
-                installation=self.installation or _installation(mr, account),
-                account=account.id,
-                config=str(config.key),
-                drift_policy=self.policy,
-                peers=sight.peers,
-                everyone=sight.everyone,
-                rehearsing=True,
+            deps = Dependencies(
+                AccountAccess(
+                    recorder.as_cloudfront,
+                    account.rehearsals,
+                    self.installation or _installation(mr, account),
+                    account.id,
+                    str(config.key),
+                ),
+                ClusterView(sight.peers, sight.everyone),
+                Policy(drift_policy=self.policy, rehearsing=True),
             )
-            found = rehearse(_CLIENTS[document.kind](context), mr, recorder)
+            found = rehearse(_CLIENTS[document.kind](deps), mr, recorder)
             return _Row(document, account.id or "", found, unseen=sight.rests_on)
         except (NoConfig, ExternalError, NotYet, UnsupportedPolicies) as error:
             return _Row(document, "", Rehearsal(), str(error))

@@ -33,7 +33,7 @@ from provider.cloudfront.account.sessions import Accounts
 from provider.cloudfront.aws.metrics import Gauges, Instruments
 from provider.cloudfront.clients.connector import GroupConnector, TenantConnector
 from provider.cloudfront.rehearsal import sight
-from provider.cloudfront.safety.context import Peers
+from provider.cloudfront.safety.dependencies import Peers
 from provider.cloudfront.safety.kept_domains import NOTHING, KeptDomains
 from provider.options import Policy
 from provider.records.config_maps import DomainRecords

@@ -12,7 +12,8 @@ Each package imports only those below it (import-linter, in pyproject.toml):
     certificate   reads, requests, conditions
     domain        DNS, moves
     lifecycle     shared by all kinds: actions, assessment, report, conditions
-    account       sessions, credentials, memory
+    account       sessions, credentials
+    memory        what the provider remembers of an account between reconciles
     aws           calls, pace, errors; besides account, the only package that uses boto3
     ownership     who owns a tenant (pure)
     state         desired, observed, applied → diff    (pure)

@@ -193,14 +193,14 @@ class Manager:
         )
         resources = self.metrics.managed(kind)
         guarded = GuardedConnector(connector, self._may_act, resources)
-        having = self._collaborators(kind, guarded, informer, own)
-        leftovers = Leftovers(guarded, partial(_has_another, informer), having.deletion_held)
+        deps = self._collaborators(kind, guarded, informer, own)
+        leftovers = Leftovers(guarded, partial(_has_another, informer), deps.deletion_held)
         self.repeat(f"leftovers of {kind.plural}", leftovers.round)
         controller = Controller(
             kind,
             informer,
             queue,
-            Reconciler(kind, replace(having, left=leftovers.note)),
+            Reconciler(kind, replace(deps, left=leftovers.note)),
             limits=limits,
             instruments=Instruments(self.metrics.controller(name, limits.workers), resources),
         )

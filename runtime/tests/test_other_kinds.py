@@ -59,12 +59,12 @@ def test_a_kind_has_settings_of_its_own(client: KubeClient) -> None:
     own = manager.manage(BUCKETS, World(toy()).external, settings=OWN)
     assert (common._limits.workers, common._limits.timeout) == (16, 60.0)
     assert (own._limits.workers, own._limits.timeout) == (2, 20.0)
-    pace = own._reconciler._with.pace
+    pace = own._reconciler._deps.pace
     assert (pace.poll_interval, pace.shortest_poll, pace.creation_grace) == (300.0, 30.0, 5.0)
     assert pace.uncertain_grace == 20.0 + 60.0, "follows the time-out"
-    assert common._reconciler._with.pace.poll_interval == 60.0
-    held: Any = own._reconciler._with.deletion_held
-    free: Any = common._reconciler._with.deletion_held
+    assert common._reconciler._deps.pace.poll_interval == 60.0
+    held: Any = own._reconciler._deps.deletion_held
+    free: Any = common._reconciler._deps.deletion_held
     assert (held.everything, free.everything) == (True, False)
 
 

@@ -15,9 +15,8 @@ from edgetenants_emulator.certificates import acm
 from edgetenants_emulator.settings import Settings
 from provider.cloudfront.aws.calls import CloudFrontCalls
 from provider.cloudfront.clients.connection_group import GroupClient
-from provider.cloudfront.safety.context import Context
 from tests.unit.provider.cloudfront.clients.test_connection_group import manifest
-from tests.unit.provider.world import World, managed
+from tests.unit.provider.world import World, dependencies, managed
 
 ACCOUNT = "123456789012"
 DISTRIBUTION = "E1OPEN"
@@ -111,7 +110,7 @@ class Life(World):
 class GroupLife(Life):
     @property
     def client(self) -> GroupClient:
-        return GroupClient(Context(self.cloudfront, self.memory, "cluster-1", ACCOUNT))
+        return GroupClient(dependencies(self.cloudfront, self.memory, "cluster-1", ACCOUNT))
 
 
 def with_managed_certificate(aws: Recorded) -> None:

@@ -11,11 +11,10 @@ import pytest
 from edgetenants_emulator import EmulatorServer
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.clients.connection_group import GroupClient
-from provider.cloudfront.safety.context import Context
 from tests.contract import readings
 from tests.contract.lives import ACCOUNT, DISTRIBUTION, GroupLife, Life, Recorded
 from tests.unit.provider.cloudfront.clients.test_connection_group import manifest
-from tests.unit.provider.world import managed
+from tests.unit.provider.world import dependencies, managed
 
 ONLY_WHOLE = {"tenant_update_needs"}
 """Readings under which AWS checks the parameters at each update, whatever it changes."""
@@ -97,7 +96,7 @@ class SharedGroup(GroupLife):
     @property
     def client(self) -> GroupClient:
         return GroupClient(
-            Context(self.cloudfront, self.memory, "cluster-1", ACCOUNT, everyone=lambda: self.cached)
+            dependencies(self.cloudfront, self.memory, "cluster-1", ACCOUNT, everyone=lambda: self.cached)
         )
 
 

@@ -13,10 +13,9 @@ import pytest
 
 from provider.cloudfront.aws.calls import CloudFrontCalls
 from provider.cloudfront.clients.connection_group import GroupClient
-from provider.cloudfront.safety.context import Context
 from tests.contract.account import Account
 from tests.unit.provider.cloudfront.clients.test_connection_group import manifest
-from tests.unit.provider.world import INSTALLATION, World, managed
+from tests.unit.provider.world import INSTALLATION, World, dependencies, managed
 
 NUMBER = "123456789012"
 DOMAIN = "www.customer.test"
@@ -74,7 +73,7 @@ class Life(World):
 class GroupLife(Life):
     @property
     def client(self) -> GroupClient:
-        return GroupClient(Context(self.cloudfront, self.memory, INSTALLATION, NUMBER))
+        return GroupClient(dependencies(self.cloudfront, self.memory, INSTALLATION, NUMBER))
 
 
 def life(account: Account, validate: Callable[[Account], None]) -> dict[str, Any]:

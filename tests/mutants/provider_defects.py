@@ -262,7 +262,7 @@ LISTS = (
     ),
     Mutation(
         "a parent is read for each of its tenants",
-        "cloudfront/account/answers.py",
+        "cloudfront/memory/answers.py",
         "return known if known and self._clock.now() < known.until else None",
         "return None",
         "a thousand new tenants read one distribution a thousand times",

@@ -3,8 +3,8 @@
 from tests.mutants.mutation import Mutation
 
 _HOLDERS = ("unit/provider/cloudfront/checks/test_holders.py",)
-_ANSWERS = ("unit/provider/cloudfront/account/test_answers.py",)
-_VANISHING = ("unit/provider/cloudfront/account/test_vanishing.py",)
+_ANSWERS = ("unit/provider/cloudfront/memory/test_answers.py",)
+_VANISHING = ("unit/provider/cloudfront/memory/test_vanishing.py",)
 _CERTIFICATES = ("unit/provider/cloudfront/certificate/test_certificates.py",)
 _ERRORS = ("unit/provider/cloudfront/aws/test_errors.py",)
 _EDITS = ("unit/provider/cloudfront/tenant/test_combined_plans.py",)
@@ -60,7 +60,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "who has a domain is forgotten at the end of a reconcile",
-        "cloudfront/account/memory.py",
+        "cloudfront/memory/domain_holders.py",
         "_FREE_SECONDS if free(found) else _HELD_SECONDS)",
         "0.0)",
         "the holder of one of many domains is never found",
@@ -68,7 +68,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "that somebody has a domain is believed for ever",
-        "cloudfront/account/memory.py",
+        "cloudfront/memory/domain_holders.py",
         "_HELD_SECONDS: Final = 300.0",
         '_HELD_SECONDS: Final = float("inf")',
         "the message names a tenant that released the domain",
@@ -85,7 +85,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "a lock is held while AWS is asked",
-        "cloudfront/account/answers.py",
+        "cloudfront/memory/answers.py",
         "            if mine:\n                return self._ask(what, question, ask, lasts)\n",
         "            if mine:\n                with self._lock:\n                    ask()\n"
         "                return self._ask(what, question, ask, lasts)\n",
@@ -94,7 +94,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "who waits for another's call waits for ever",
-        "cloudfront/account/answers.py",
+        "cloudfront/memory/answers.py",
         "    if not question.over.wait(min(_PATIENCE, deadline.remaining())):\n",
         "    if not question.over.wait():\n",
         "one call that hangs stops every worker that wants the same",
@@ -102,7 +102,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "what was learnt is kept without end",
-        "cloudfront/account/answers.py",
+        "cloudfront/memory/answers.py",
         "        while len(self._kept) > self._most:\n            self._kept.popitem(last=False)\n",
         "",
         "the provider runs out of memory",
@@ -135,16 +135,16 @@ PROVIDER_EDITS = (
     Mutation(
         "a request beside an old certificate is repeated at each look",
         "cloudfront/certificate/requests.py",
-        "memory.requested_lately(mr.uid, mr.generation)",
+        "requests.requested_lately(mr.uid, mr.generation)",
         "False",
         "a request every five seconds, each of which may open another",
         _CERTIFICATES,
     ),
     Mutation(
         "what does not show is looked for each second",
-        "cloudfront/account/memory.py",
-        "_LONGEST_LOOK: Final = 60.0",
-        "_LONGEST_LOOK: Final = 1.0",
+        "cloudfront/memory/pauses.py",
+        "_LONGEST_CHECK: Final = 60.0",
+        "_LONGEST_CHECK: Final = 1.0",
         "calls without back-off",
         ("unit/provider/cloudfront/clients/test_lagging_views.py",),
     ),
@@ -158,7 +158,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "status is believed for everybody",
-        "cloudfront/account/vanishing.py",
+        "cloudfront/memory/vanishing.py",
         " if gone.proven or gone.namespace == namespace]",
         "]",
         "whoever writes status in one namespace holds up all others",
@@ -166,9 +166,9 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "who went without a last look is remembered for ever",
-        "cloudfront/account/memory.py",
-        "            self.vanished.let_go(each)\n            self.forget(each)\n",
-        "            del each\n",
+        "cloudfront/memory/account_memory.py",
+        "            self.vanished.let_go(idle)\n            self.forget(idle)\n",
+        "            del idle\n",
         "whoever makes and deletes resources that leave their tenants takes the provider's memory",
         _VANISHING,
     ),
@@ -182,7 +182,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "who looked at a tenant counts as its owner",
-        "cloudfront/account/memory.py",
+        "cloudfront/memory/account_memory.py",
         "proven=self.proofs.held(uid, id_)",
         "proven=True",
         "resources that only looked at others' tenants are led elsewhere and hold up everybody",
@@ -190,7 +190,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "a status that nothing vouches for counts for others",
-        "cloudfront/account/vanishing.py",
+        "cloudfront/memory/vanishing.py",
         "if gone.recorded and not gone.proven}",
         "if not gone.proven}",
         "who has five namespaces holds up the recreation of everybody's tenants",
@@ -199,14 +199,14 @@ PROVIDER_EDITS = (
     Mutation(
         "what is not recorded counts for nobody, also where nothing is",
         "cloudfront/safety/guards.py",
-        "if not having.account or not having.kept.known:\n        return True",
-        "if not having.kept.known or not having.account:\n        return False",
+        "if not account.id or not kept.known:\n        return True",
+        "if not kept.known or not account.id:\n        return False",
         "a provider that restarts amid an accident makes everything anew",
         _VANISHING,
     ),
     Mutation(
         "only what this process saw counts",
-        "cloudfront/account/vanishing.py",
+        "cloudfront/memory/vanishing.py",
         "        return len(believed) + len(others - {namespace})\n",
         "        return len(believed)\n",
         "a provider that restarts amid an accident makes everything anew",
@@ -214,7 +214,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "resources that are gone count as vanished",
-        "cloudfront/account/vanishing.py",
+        "cloudfront/memory/vanishing.py",
         "            self._keep(census)\n",
         "",
         "those that were let go hold up the others until a restart",
@@ -222,7 +222,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "a confirmation holds for one token alone",
-        "cloudfront/account/vanishing.py",
+        "cloudfront/memory/vanishing.py",
         "            return any(_token(gone.id) == token for",
         "            return _token(min(gone.id for gone in self._gone.values())) == token and any(gone for",
         "whoever writes status takes the confirmation away",
@@ -255,7 +255,7 @@ PROVIDER_EDITS = (
     Mutation(
         "a refusal forgets which ids do not exist",
         "cloudfront/checks/holders.py",
-        '            if self.memory.last_holder(("tenant", id_)) is not None:\n',
+        '            if self.known.last(("tenant", id_)) is not None:\n',
         "            if True:\n",
         "ids that do not exist are asked for at each try",
         _HOLDERS,
@@ -263,7 +263,7 @@ PROVIDER_EDITS = (
     Mutation(
         "a tenant that showed late stays unknown",
         "cloudfront/checks/holders.py",
-        '        self.memory.forget_holder(("tenant", holder.id))\n',
+        '        self.known.forget(("tenant", holder.id))\n',
         "",
         "its domains are not moved for half an hour",
         _HOLDERS,

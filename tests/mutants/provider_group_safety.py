@@ -97,7 +97,7 @@ _DELETION = (
     Mutation(
         "the log keeps to itself what messages may not tell",
         "cloudfront/group/use.py",
-        '    if having.memory.is_news(mr.uid, "tenants", frozenset(names)):',
+        '    if log_changes.is_new(mr.uid, "tenants", frozenset(names)):',
         "    if False:",
         "nobody learns which tenants hold up a deletion",
         (f"{_SAFETY}::test_names_of_other_namespaces_are_not_told",),
@@ -120,24 +120,24 @@ _DELETION = (
     ),
     Mutation(
         "groups that wait for their tenants are looked at all the time",
-        "cloudfront/account/memory.py",
-        "min(_FIRST_LOOK_AT_TENANTS * 2.0 ** min(times - 1, 30), _LONGEST_LOOK)",
-        "_FIRST_LOOK_AT_TENANTS",
+        "cloudfront/memory/pauses.py",
+        "min(self._first * 2.0 ** min(times - 1, 30), _LONGEST_CHECK)",
+        "self._first",
         "a dozen of them use up the account's rate for everybody",
         (f"{_SAFETY}::test_a_group_that_waits_for_its_tenants_leaves_the_rate_to_others",),
     ),
     Mutation(
         "what the process before disabled stays so",
         "cloudfront/clients/connection_group.py",
-        "(there or self._memory.disabled(mr.uid, seen.id))",
-        "self._memory.disabled(mr.uid, seen.id)",
+        "(there or self._memory.disablings.by(mr.uid, seen.id))",
+        "self._memory.disablings.by(mr.uid, seen.id)",
         "a tenant that turns up while the provider is started again is served by nobody",
         (f"{_SAFETY}::test_so_does_one_that_turns_up_while_the_provider_is_started_again",),
     ),
     Mutation(
         "what may have been disabled is forgotten",
         "cloudfront/clients/skeleton.py",
-        "            self._memory.note_disabled(mr.uid, there.id)",
+        "            self._memory.disablings.note(mr.uid, there.id)",
         "            pass",
         "a group whose disabling was not answered stays disabled under its tenants",
         (f"{_SAFETY}::test_a_group_whose_disabling_was_not_answered_is_enabled_again",),
@@ -174,7 +174,7 @@ _DISABLED = (
     ),
     Mutation(
         "a group is looked at once an hour",
-        "cloudfront/account/memory.py",
+        "cloudfront/memory/group_states.py",
         "_GROUP_SECONDS: Final = 60.0\n_DEFAULT",
         "_GROUP_SECONDS: Final = 3600.0\n_DEFAULT",
         "an outage is told an hour late",
@@ -182,7 +182,7 @@ _DISABLED = (
     ),
     Mutation(
         "each tenant looks at its group",
-        "cloudfront/account/memory.py",
+        "cloudfront/memory/group_states.py",
         "return _ROLL_OUT_SECONDS if look.rolling_out else _GROUP_SECONDS",
         "return 0.0",
         "ten thousand tenants make twice the calls",
@@ -190,7 +190,7 @@ _DISABLED = (
     ),
     Mutation(
         "a group that may not be read is taken for disabled",
-        "cloudfront/account/group_look.py",
+        "cloudfront/memory/group_look.py",
         "return replace(before, disabled=False, rolling_out=False, refused=refused)",
         "return replace(before, disabled=True, rolling_out=False, refused=refused)",
         "a missing permission turns healthy tenants unready",
@@ -233,7 +233,7 @@ _SAID = (
     ),
     Mutation(
         "what AWS took is forgotten",
-        "cloudfront/account/memory.py",
+        "cloudfront/memory/deletions.py",
         "                self._said[kind] = said",
         "                pass",
         "each deletion makes the refused calls again",
@@ -253,7 +253,7 @@ _TAKING = (
     Mutation(
         "a group is disabled under the tenants of others",
         "cloudfront/clients/connection_group.py",
-        "        use.check_change(mr, state, self._with)\n",
+        "        use.check_change(mr, state, self._account, self._cluster)\n",
         "",
         "who takes over the group of a plan before anybody uses it takes everybody down later",
         (_SAFETY,),
@@ -269,7 +269,7 @@ _TAKING = (
     Mutation(
         "a record is believed of a tenant that was handed over",
         "cloudfront/group/use.py",
-        "        if _handed_over(mr, group, held, having):\n            return True\n",
+        "        if _handed_over(mr, group, held, account):\n            return True\n",
         "",
         "a former owner takes a tenant from the air by its connection group",
         (_SAFETY,),
@@ -277,7 +277,7 @@ _TAKING = (
     Mutation(
         "a group is taken over from under the tenants of others",
         "cloudfront/group/use.py",
-        "    if has_others(mr, group, having):\n",
+        "    if has_others(mr, group, account, cluster):\n",
         "    if False:\n",
         "whoever may write managed resources disables the group of the platform's plan",
         (_SAFETY,),
@@ -285,7 +285,7 @@ _TAKING = (
     Mutation(
         "what others have of a group is asked of a list that may lag",
         "cloudfront/group/use.py",
-        "        return any(_is_others(mr, each, having) for each in unlisted if each is not None)\n",
+        "        return any(_is_others(mr, each, account) for each in unlisted if each is not None)\n",
         "        return False\n",
         "a group is disabled under another team's new tenant",
         (_SAFETY,),
@@ -293,7 +293,7 @@ _TAKING = (
     Mutation(
         "who names a group keeps its owner from changing it",
         "cloudfront/group/use.py",
-        "any(_is_others(mr, each, having) for each in unlisted if each is not None)",
+        "any(_is_others(mr, each, account) for each in unlisted if each is not None)",
         "any(each is not None for each in unlisted)",
         "another team writes the owner's own tenant into a resource, and the group can never be changed",
         (_SAFETY,),

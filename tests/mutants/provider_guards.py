@@ -2,7 +2,7 @@
 
 from tests.mutants.mutation import Mutation
 
-_VANISHING = ("unit/provider/cloudfront/account/test_vanishing.py",)
+_VANISHING = ("unit/provider/cloudfront/memory/test_vanishing.py",)
 _OWNERSHIP = ("unit/provider/cloudfront/ownership/test_judgement.py",)
 _GUARDS = ("unit/provider/cloudfront/safety/test_guards.py",)
 _MOVES = ("unit/provider/cloudfront/domain/test_moves.py",)
@@ -13,24 +13,24 @@ PROVIDER_GUARDS = (
     Mutation(
         "one answer ends a deletion",
         "cloudfront/safety/guards.py",
-        "    if left := having.memory.gone(mr.uid, id_):\n",
-        "    if (left := having.memory.gone(mr.uid, id_)) and False:\n",
+        "    if left := account.memory.gone.left(mr.uid, id_):\n",
+        "    if (left := account.memory.gone.left(mr.uid, id_)) and False:\n",
         "a replica that lags behind leaves a live tenant with nobody to delete it",
         ("unit/provider/cloudfront/safety/test_gone.py",),
     ),
     Mutation(
         "credentials whose account nobody knows tell what is gone",
         "cloudfront/safety/guards.py",
-        "    if not home or having.account is not None or is_confirmed(mr):\n",
+        "    if not home or account.id is not None or is_confirmed(mr):\n",
         "    if True:\n",
         "after a wrong rotation deletions end, and their tenants stay live",
         ("unit/provider/cloudfront/safety/test_gone.py",),
     ),
     Mutation(
         "a first look counts though it was there since",
-        "cloudfront/account/memory.py",
-        "            self._missed.pop(uid, None)\n            self._seen[uid] = now\n",
-        "            self._seen[uid] = now\n",
+        "cloudfront/memory/account_memory.py",
+        "        self.gone.forget(uid)\n        for idle",
+        "        for idle",
         "two stray answers, days apart, leave a live tenant with nobody to delete it",
         ("unit/provider/cloudfront/safety/test_gone.py",),
     ),
@@ -52,7 +52,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "the share of a slow look is not taken",
-        "cloudfront/account/vanishing.py",
+        "cloudfront/memory/vanishing.py",
         "limit(min(known, looked_at))",
         "limit(known)",
         "where AWS's rate is low, thousands are made anew before the limit is seen",
@@ -60,7 +60,7 @@ PROVIDER_GUARDS = (
     ),
     Mutation(
         "a look at none that is there is enough",
-        "cloudfront/account/vanishing.py",
+        "cloudfront/memory/vanishing.py",
         "if unseen and waited < _PATIENCE",
         "if False",
         "a provider that is behind makes a whole account anew, five by five",
@@ -69,14 +69,14 @@ PROVIDER_GUARDS = (
     Mutation(
         "any word confirms",
         "cloudfront/safety/guards.py",
-        "vanished.confirms(having.config, having.confirmed)",
-        "having.confirmed",
+        "vanished.confirms(account.config, policy.confirmed)",
+        "policy.confirmed",
         "an annotation that was forgotten confirms the next accident",
         _VANISHING,
     ),
     Mutation(
         "a confirmation lasts",
-        "cloudfront/account/vanishing.py",
+        "cloudfront/memory/vanishing.py",
         "hashlib.sha256(id_.encode())",
         'hashlib.sha256(b"")',
         "an annotation that was forgotten confirms the next accident",
@@ -93,15 +93,15 @@ PROVIDER_GUARDS = (
     Mutation(
         "a connection group is made anew at once",
         "cloudfront/clients/skeleton.py",
-        "            guards.check_vanished(mr, self._with)\n",
-        '            if noun(mr) == "tenant":\n                guards.check_vanished(mr, self._with)\n',
+        "            guards.check_vanished(mr, self._deps)\n",
+        '            if noun(mr) == "tenant":\n                guards.check_vanished(mr, self._deps)\n',
         "in an emptied account it gets another endpoint, and DNS leads to the old one",
         _VANISHING,
     ),
     Mutation(
         "those that nobody wants still count",
         "cloudfront/safety/guards.py",
-        "    having.memory.let_go(mr.uid)\n",
+        "    account.memory.let_go(mr.uid)\n",
         "    pass\n",
         "a fleet that was deleted holds up what stays",
         _VANISHING,
@@ -293,7 +293,7 @@ PROVIDER_GUARDS = (
     Mutation(
         "an alarm that AWS confirmed is asked for again",
         "cloudfront/certificate/look.py",
-        "    if alarms:\n        _is_news(mr, now, memory)\n",
+        "        if alarms:\n            self._is_new(mr, now)\n",
         "",
         "the second forgery of the same end is believed",
         ("unit/provider/cloudfront/certificate/test_certificates.py",),

@@ -152,7 +152,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "tags are read at each look of a tenant that is not ours",
         "cloudfront/safety/kept_domains.py",
-        "        self._memory.note_proof(mr.uid, about, proven=proven)\n",
+        "        self._memory.tag_checks.note(mr.uid, about, proven=proven)\n",
         "",
         "a call more for each poll",
         _KEPT,
@@ -160,7 +160,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "a rehearsal records",
         "cloudfront/clients/connector.py",
-        ", kept=OnlyLooks(context.kept))",
+        ", cluster=replace(deps.cluster, kept=OnlyLooks(kept)))",
         ")",
         "a dry run writes",
         ("unit/provider/cloudfront/clients/test_connector.py",),
@@ -272,18 +272,18 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "the time runs while recreation is on hold",
         "cloudfront/safety/guards.py",
-        "    if verdict is not Verdict.MAKE:\n        having.kept.on_hold(mr)\n",
+        "    if verdict is not Verdict.MAKE:\n        kept.on_hold(mr)\n",
         "",
         "after a long weekend others have the domains of an account that was emptied",
-        ("unit/provider/cloudfront/account/test_vanishing.py",),
+        ("unit/provider/cloudfront/memory/test_vanishing.py",),
     ),
     Mutation(
         "the time runs while writes are frozen",
         "cloudfront/safety/guards.py",
-        "            having.kept.on_hold(mr)\n        return\n",
+        "            kept.on_hold(mr)\n        return\n",
         "            pass\n        return\n",
         "others have the domains of a tenant that nobody may make anew",
-        ("unit/provider/cloudfront/account/test_vanishing.py",),
+        ("unit/provider/cloudfront/memory/test_vanishing.py",),
     ),
     Mutation(
         "what the provider deleted vouches for a status",
@@ -328,7 +328,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "a name that begins with another namespace is free",
         "cloudfront/safety/kept_names.py",
-        "    return any(identity.namespace_of(other) == prefix for other in having.everyone())\n",
+        "    return any(identity.namespace_of(other) == prefix for other in everyone())\n",
         "    return False\n",
         "whoever computes the names of a claim's next tenants has them first",
         _NAMES,
@@ -336,8 +336,9 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "a connection group's name is not looked at",
         "cloudfront/clients/skeleton.py",
-        "            kept_names.check_creation(mr, self._with)\n",
-        '            if noun(mr) == "tenant":\n                kept_names.check_creation(mr, self._with)\n',
+        "            kept_names.check_creation(mr, self._account, self._cluster)\n",
+        '            if noun(mr) == "tenant":\n'
+        "                kept_names.check_creation(mr, self._account, self._cluster)\n",
         "a claim's connection group is another's",
         _NAMES,
     ),
@@ -352,7 +353,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "a refused name is not read anew",
         "cloudfront/safety/kept_names.py",
-        "            having.kept.reread((key,))\n",
+        "            kept.reread((key,))\n",
         "",
         "a name that an administrator released stays refused until a restart",
         _NAMES,
@@ -403,7 +404,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "what begins with another namespace is adopted",
         "cloudfront/safety/kept_names.py",
-        "    if not _is_anothers_prefix(mr, seen.name, having):\n",
+        "    if not _is_anothers_prefix(mr, seen.name, cluster.everyone):\n",
         "    if True:\n",
         "what an administrator made for a team is another's before it takes it over",
         _NAMES,
@@ -527,16 +528,16 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "the looks of a dry run are not noted",
         "cloudfront/clients/connector.py",
-        "kept=OnlyLooks(context.kept))",
-        "kept=OnlyRead(context.kept))",
+        "kept=OnlyLooks(kept))",
+        "kept=OnlyRead(kept))",
         "the domains of a tenant that serves are free after four days of a dry run",
         ("unit/provider/cloudfront/clients/test_connector.py",),
     ),
     Mutation(
         "what is rehearsed counts as seen",
         "cloudfront/clients/connector.py",
-        "watching, kept=OnlyRead(context.kept), memory",
-        "watching, memory",
+        "cluster=replace(deps.cluster, kept=OnlyRead(kept))",
+        "cluster=watching.cluster",
         "a dry run of a deletion frees a domain",
         ("unit/provider/cloudfront/clients/test_connector.py",),
     ),

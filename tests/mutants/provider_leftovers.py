@@ -9,7 +9,7 @@ PACE = ("contract/test_pace.py",)
 FIELD_NAMES = ("unit/function/test_field_names.py",)
 
 WEAK = ("unit/provider/cloudfront/account/test_weak_credentials.py",)
-ANSWERS = ("unit/provider/cloudfront/account/test_answers.py",)
+ANSWERS = ("unit/provider/cloudfront/memory/test_answers.py",)
 SESSIONS = ("unit/provider/cloudfront/account/test_sessions.py",)
 HOLDERS = ("unit/provider/cloudfront/checks/test_holders.py",)
 
@@ -32,23 +32,23 @@ PROVIDER_LEFTOVERS = (
     ),
     Mutation(
         "a group that one config may not read is unread for all",
-        "cloudfront/account/memory.py",
-        "self._unread_groups.note((config, group), look, _GROUP_SECONDS)",
-        "self._groups.note(group, look, _GROUP_SECONDS)",
+        "cloudfront/memory/group_states.py",
+        "self._failures.note((config, group), look, _GROUP_SECONDS)",
+        "self._answers.note(group, look, _GROUP_SECONDS)",
         "a disabled group is told as serving, and one namespace reads another's credentials' name",
         WEAK,
     ),
     Mutation(
         "a look at a group that was refused is repeated at each reconcile",
-        "cloudfront/account/memory.py",
-        "self._unread_groups.note((config, group), look, _GROUP_SECONDS)",
+        "cloudfront/memory/group_states.py",
+        "self._failures.note((config, group), look, _GROUP_SECONDS)",
         "pass",
         "a config without the permission uses up the account's rate",
         WEAK,
     ),
     Mutation(
         "what one worker's credentials are refused, all are that wait",
-        "cloudfront/account/answers.py",
+        "cloudfront/memory/answers.py",
         "    if question.failure is not None and question.failure.verdict.class_ in _OF_THE_ACCOUNT:\n",
         "    if question.failure is not None:\n",
         "a namespace fails for another one's permissions, and reads its credentials' name",
@@ -90,7 +90,7 @@ PROVIDER_LEFTOVERS = (
     Mutation(
         "an adoption is offered whatever stands against it",
         "cloudfront/adoption/owner_look.py",
-        "    offers.check(mr, seen, having)\n",
+        "    offers.check(mr, seen, account, cluster)\n",
         "",
         "somebody follows the advice, and is refused for another reason",
         OFFERS,
@@ -114,7 +114,7 @@ PROVIDER_LEFTOVERS = (
     Mutation(
         "an adoption is offered of a tenant with a domain that is kept for others",
         "cloudfront/adoption/offers.py",
-        "    if kept:\n",
+        "    if refusals:\n",
         "    if False:\n",
         "somebody follows the advice, and is refused for another reason",
         OFFERS,
@@ -122,7 +122,7 @@ PROVIDER_LEFTOVERS = (
     Mutation(
         "an adoption is offered of what is kept by its name",
         "cloudfront/adoption/offers.py",
-        "raise guards.invalid(kept[name], Reason.ADOPTION_REFUSED)",
+        "raise guards.invalid(refusals[name], Reason.ADOPTION_REFUSED)",
         "return",
         "somebody follows the advice, and is refused for another reason",
         OFFERS,
@@ -130,7 +130,7 @@ PROVIDER_LEFTOVERS = (
     Mutation(
         "a group with tenants of others is offered",
         "cloudfront/adoption/offers.py",
-        "isinstance(seen, ObservedGroup) and _has_others(mr, seen, having)",
+        "isinstance(seen, ObservedGroup) and _has_others(mr, seen, account, cluster)",
         "False",
         "somebody follows the advice, and is refused for another reason",
         OFFERS,
@@ -138,8 +138,8 @@ PROVIDER_LEFTOVERS = (
     Mutation(
         "the tenants of a group are listed at each look",
         "cloudfront/adoption/offers.py",
-        "having.memory.shared(what, lambda: group_use.has_others(mr, group, having))",
-        "group_use.has_others(mr, group, having)",
+        "account.memory.shared.get(what, lambda: group_use.has_others(mr, group, account, cluster))",
+        "group_use.has_others(mr, group, account, cluster)",
         "a group that nobody may take costs a list a minute for each who wants it",
         OFFERS,
     ),
@@ -162,23 +162,23 @@ PROVIDER_LEFTOVERS = (
     # Looks at the DNS of what is served.
     Mutation(
         "the DNS of many tenants is looked at whatever the pace",
-        "cloudfront/account/memory.py",
-        "max(earliest, self._last_dns_turn + between)",
+        "cloudfront/memory/schedules.py",
+        "max(earliest, self._last_turn + between)",
         "earliest",
         "a thousand tenants take a third of the account's pace",
         DNS_LOOKS,
     ),
     Mutation(
         "what is gone keeps its turn",
-        "cloudfront/account/memory.py",
-        "            self._dns_turns,\n",
+        "cloudfront/memory/schedules.py",
+        "            self._turns.pop(uid, None)\n",
         "",
         "memory grows with each tenant that ever was",
         DNS_LOOKS,
     ),
     Mutation(
         "a record that is not in place waits behind all others",
-        "cloudfront/account/memory.py",
+        "cloudfront/memory/schedules.py",
         "now < min(turn, self._verified.get(uid, now) + longest)",
         "now < turn",
         "with many tenants a repaired record is told hours later",
@@ -187,17 +187,17 @@ PROVIDER_LEFTOVERS = (
     Mutation(
         "the DNS of what is served is looked at once a day",
         "cloudfront/domain/dns_look.py",
-        "return self.memory.dns_look_due(mr.uid, longest, never=never)",
-        "return self.memory.verification_due(mr.uid, longest, never=never)",
+        "return self.turns.is_due(mr.uid, longest, never=never)",
+        "return self.turns.is_due_every(mr.uid, longest, never=never)",
         "a lost record is told a day later",
         ("contract/test_reached_by_visitors.py",),
     ),
     Mutation(
         "a restart looks at the DNS of every tenant",
-        "cloudfront/account/memory.py",
-        "                self._dns_turns[uid] = self._dns_turn(now + _share(uid) * _DNS_SECONDS, between)\n"
+        "cloudfront/memory/schedules.py",
+        "                self._turns[uid] = self._turn(now + _share(uid) * _DNS_SECONDS, between)\n"
         "                return False\n",
-        "                self._dns_turns[uid] = self._dns_turn(now + _share(uid) * _DNS_SECONDS, between)\n"
+        "                self._turns[uid] = self._turn(now + _share(uid) * _DNS_SECONDS, between)\n"
         "                return True\n",
         "ten thousand calls at each restart",
         DNS_LOOKS,
@@ -205,8 +205,8 @@ PROVIDER_LEFTOVERS = (
     Mutation(
         "a rehearsal changes what the guards remember",
         "cloudfront/account/sessions.py",
-        "            rehearsals = Memory(clock, second_look=0.0)\n",
-        "            rehearsals = Memory(clock, second_look=0.0)\n"
+        "            rehearsals = AccountMemory(clock, second_check=0.0)\n",
+        "            rehearsals = AccountMemory(clock, second_check=0.0)\n"
         "            rehearsals.vanished = memory.vanished\n",
         "an accident after a rehearsed deletion is taken for the provider's own deletion",
         ("contract/test_rehearsal.py",),

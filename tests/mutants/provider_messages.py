@@ -105,7 +105,7 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "who fought once fights for ever",
-        "cloudfront/account/memory.py",
+        "cloudfront/memory/contention.py",
         " and times[0] > self._clock.now() - _CONTENTION_SECONDS",
         "",
         "a second writer is suspected for ever",
@@ -173,7 +173,7 @@ PROVIDER_MESSAGES = (
     Mutation(
         "a fight over a tenant is told in the story of an update alone",
         "cloudfront/clients/skeleton.py",
-        'drifted=guards.contended(mr, self._with) if drift else ""',
+        'drifted=guards.contended(mr, self._account) if drift else ""',
         'drifted=""',
         "it is a Normal event, which nobody looks for",
         (_MESSAGES,),
@@ -197,7 +197,7 @@ PROVIDER_MESSAGES = (
     Mutation(
         "what was disabled for a deletion stays so",
         "cloudfront/clients/tenant.py",
-        "not seen.enabled and self._memory.disabled_by_any(seen.id)",
+        "not seen.enabled and self._memory.disablings.by_any(seen.id)",
         "False",
         "a resource that is applied again while its tenant goes is dark for good",
         ("unit/provider/test_defects.py",),
@@ -245,7 +245,7 @@ PROVIDER_MESSAGES = (
     Mutation(
         "each touch asks for another certificate",
         "cloudfront/certificate/requests.py",
-        "(waited or is_requested(mr)) and too_often_until(mr, memory) is None",
+        "(waited or is_requested(mr)) and too_often_until(mr, requests) is None",
         "waited or is_requested(mr)",
         "one resource uses up ACM's quota, and no team gets a managed certificate",
         ("unit/provider/cloudfront/certificate/test_certificates.py",),

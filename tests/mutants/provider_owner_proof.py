@@ -17,7 +17,7 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     Mutation(
         "a write is made by status",
         "cloudfront/adoption/owner_look.py",
-        "        if not afresh and _proven(mr, seen, having):\n",
+        "        if not afresh and _proven(mr, seen, account.memory.proofs):\n",
         "        if not afresh:\n",
         "whoever may write status has another team's tenant changed",
         (f"{_PROOF}::test_a_forged_status_changes_and_retags_nothing",),
@@ -33,8 +33,8 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     Mutation(
         "a deletion is made by what was proven before",
         "cloudfront/adoption/owner_look.py",
-        "    if looked.fresh or _leaves_with(mr, replace(seen, tags=tags), having):\n",
-        "    if looked or _leaves_with(mr, replace(seen, tags=tags), having):\n",
+        "    if looked.fresh or _leaves_with(mr, replace(seen, tags=tags), account, cluster):\n",
+        "    if looked or _leaves_with(mr, replace(seen, tags=tags), account, cluster):\n",
         "a tenant that was handed over is deleted with its former owner",
         (f"{_PROOF}::test_what_was_handed_over_is_not_deleted",),
     ),
@@ -42,7 +42,7 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
         "what has no owner is deleted because status says so",
         "cloudfront/adoption/owner_look.py",
         "    if known and verdict is Ownership.NOBODYS:\n"
-        "        raise guards.adoption_refused(mr, seen, verdict, None, having.installation)\n"
+        "        raise guards.adoption_refused(mr, seen, verdict, None, account.installation)\n"
         "    if verdict is",
         "    if (known and verdict is Ownership.NOBODYS) or verdict is",
         "a forged status deletes a tenant without an owner tag",
@@ -108,7 +108,7 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     Mutation(
         "an adoption writes everything at once",
         "cloudfront/adoption/owner_look.py",
-        "    if having.rehearsing or _marked(mr, seen, having):\n        return seen\n",
+        "    if deps.policy.rehearsing or _marked(mr, seen, account.installation):\n        return seen\n",
         "    if mr:\n        return seen\n",
         "the provider that loses a race has written to the other's tenant",
         (f"{_PROOF}::test_of_two_installations_the_one_whose_tag_was_written_over_is_refused",),
@@ -116,7 +116,7 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     Mutation(
         "a refused adoption keeps others out",
         "cloudfront/adoption/owner_look.py",
-        "        if error.made_nothing:\n            having.memory.proofs.release(seen.id, mr.uid)\n",
+        "        if error.made_nothing:\n            proofs.release(seen.id, mr.uid)\n",
         "",
         "a resource that may not tag keeps others from a tenant",
         (f"{_PROOF}::test_a_reservation_ends_with_a_refusal_and_lasts_while_nobody_knows",),
@@ -124,8 +124,8 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     Mutation(
         "an adoption that may have been made lets the next one in",
         "cloudfront/adoption/owner_look.py",
-        "        if error.made_nothing:\n            having.memory",
-        "        if error:\n            having.memory",
+        "        if error.made_nothing:\n            proofs",
+        "        if error:\n            proofs",
         "after a time-out two resources set the owner tag at once",
         (f"{_PROOF}::test_a_reservation_ends_with_a_refusal_and_lasts_while_nobody_knows",),
     ),
@@ -196,19 +196,19 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     ),
     Mutation(
         "what the provider deleted counts as lost",
-        "cloudfront/account/vanishing.py",
+        "cloudfront/memory/vanishing.py",
         "            if id_ in self._removed:\n                return\n",
         "",
         "whoever deletes some resources holds up the recreation of everybody's",
         (
-            "unit/provider/cloudfront/account/test_vanishing.py::test_what_the_provider_deleted_itself_counts_for_nobody",
+            "unit/provider/cloudfront/memory/test_vanishing.py::test_what_the_provider_deleted_itself_counts_for_nobody",
         ),
     ),
     Mutation(
         "a rehearsed creation is taken for a real one",
         "cloudfront/adoption/owner_look.py",
-        "    if not having.rehearsing:\n        having.memory",
-        "    if having:\n        having.memory",
+        "    if not rehearsing:\n        proofs",
+        "    if proofs:\n        proofs",
         "a dry run refuses a changed name because of what it never made",
         (f"{_PROOF}::test_a_rehearsed_creation_proves_nothing",),
     ),
@@ -281,7 +281,7 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     Mutation(
         "what lost its tags is anybody's although somebody has it",
         "cloudfront/adoption/owner_look.py",
-        "    if verdict in _FREE and _is_held(mr, seen, having):\n",
+        "    if verdict in _FREE and _is_held(mr, seen, account.memory.proofs, cluster.peers):\n",
         "    if verdict is None:\n",
         "after a clean-up of tags another team takes a live tenant",
         (f"{_PROOF}::test_what_lost_its_tags_is_not_adopted_from_under_who_has_it",),

@@ -149,7 +149,7 @@ PROVIDER_PARTS = (
     Mutation(
         "a part that AWS takes without effect is made again and again",
         "cloudfront/clients/skeleton.py",
-        "        self._memory.note_part(mr.uid, (part.todo.all, effects.there.etag))\n",
+        "        self._memory.parts.note(mr.uid, (part.todo.all, effects.there.etag))\n",
         "",
         "a write every five seconds, for ever",
         _PARTS,

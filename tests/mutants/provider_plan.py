@@ -83,8 +83,8 @@ PROVIDER_PLAN: tuple[Mutation, ...] = (
     ),
     Mutation(
         "the log tells of others at each look",
-        "cloudfront/account/memory.py",
-        "            self._told[uid, topic] = what\n",
+        "cloudfront/memory/log_changes.py",
+        "            self._logged[uid, topic] = what\n",
         "",
         "the log has a line for each poll",
         (_DISCLOSURE,),

@@ -44,7 +44,7 @@ RECONCILER = (
         "created before the finalizer",
         "reconcile/reconciler.py",
         "        self.save(annotations)\n",
-        "        self.mr = self.having.writer.patch_metadata(\n"
+        "        self.mr = self.deps.writer.patch_metadata(\n"
         "            self.mr, annotations=annotations, finalizers=self.mr.finalizers)\n",
         "a deletion right after the creation would leave an orphan",
         CHANGES,
@@ -52,7 +52,7 @@ RECONCILER = (
     Mutation(
         "created before the pending annotation",
         "reconcile/reconciler.py",
-        "            annotations |= meta.creation_pending(creation.begins(self.having.now()))\n",
+        "            annotations |= meta.creation_pending(creation.begins(self.deps.now()))\n",
         "            pass\n",
         "after a death nothing says that an external resource may exist",
         CHANGES,
@@ -76,7 +76,7 @@ RECONCILER = (
     Mutation(
         "a failed creation is not noted",
         "reconcile/reconciler.py",
-        "            self.set_critical(meta.creation_failed(creation.ends(self.having.now())))\n",
+        "            self.set_critical(meta.creation_failed(creation.ends(self.deps.now())))\n",
         "            pass\n",
         "a generated name that was refused once would never be created",
         DEATH,
@@ -196,7 +196,7 @@ RECONCILER = (
     Mutation(
         "polls without jitter",
         "reconcile/reconciler.py",
-        "interval * self.having.rng.uniform(1 - pace.jitter, 1 + pace.jitter)",
+        "interval * self.deps.rng.uniform(1 - pace.jitter, 1 + pace.jitter)",
         "interval",
         "ten thousand resources would be looked at in the same second",
         WRITES,
@@ -220,7 +220,7 @@ RECONCILER = (
     Mutation(
         "details of a creation are not published",
         "reconcile/reconciler.py",
-        "            self.having.connections.publish(self.mr, change.connection_details)\n"
+        "            self.deps.connections.publish(self.mr, change.connection_details)\n"
         "        self.tell(EventReason.CREATED",
         "            pass\n        self.tell(EventReason.CREATED",
         "a password that is told only once would be lost",

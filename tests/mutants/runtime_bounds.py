@@ -241,7 +241,7 @@ RUNTIME_BOUNDS = (
         "a process that stands down amid a creation forgets it",
         "reconcile/reconciler.py",
         "            # The call may have been sent.\n"
-        "            self.known.unanswered(self.mr.uid, self.having.now())\n",
+        "            self.known.unanswered(self.mr.uid, self.deps.now())\n",
         "            self.known.refused(self.mr.uid)\n",
         "a tenant is left behind",
         OPEN,
@@ -250,7 +250,7 @@ RUNTIME_BOUNDS = (
     Mutation(
         "what a creation tells is not kept",
         "reconcile/reconciler.py",
-        "        self.having.connections.keep(self.mr, change.connection_details)\n",
+        "        self.deps.connections.keep(self.mr, change.connection_details)\n",
         "",
         "a password that is told once is lost with one error of the API server",
         KEPT,

@@ -261,7 +261,7 @@ RUNTIME_CONTRACT = (
     Mutation(
         "what went while it was made is left",
         "reconcile/reconciler.py",
-        "            self.having.left(self.mr, external_name)\n",
+        "            self.deps.left(self.mr, external_name)\n",
         "            pass\n",
         "a tenant that nobody has serves on",
         ENDS,

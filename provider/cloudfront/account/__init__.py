@@ -1,3 +1,3 @@
-"""One AWS account: its sessions and credentials, and what the provider remembers of it between reconciles.
+"""One AWS account: its sessions and credentials.
 
 Decisions about one managed resource are not here."""

@@ -49,12 +49,12 @@ from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.config.resolved import ResolvedConfig
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from provider.cloudfront.account import credential_origins, web_identity
-from provider.cloudfront.account.memory import Memory
 from provider.cloudfront.aws.calls import Caller, CloudFrontCalls
 from provider.cloudfront.aws.errors import AwsError, explain
 from provider.cloudfront.aws.hooks import UNKNOWN_ACCOUNT, Hooks
 from provider.cloudfront.aws.metrics import Instruments
 from provider.cloudfront.aws.pace import Pace
+from provider.cloudfront.memory.account_memory import AccountMemory
 
 if TYPE_CHECKING:
     from mypy_boto3_acm import ACMClient
@@ -112,7 +112,7 @@ class Account:
     """An AWS account, as accessed by one provider config."""
 
     cloudfront: CloudFrontCalls
-    memory: Memory
+    memory: AccountMemory
     """Shared by all configs of the account."""
     id: str | None
     """None if the credentials may not read it, and nothing in the account shows it."""
@@ -121,7 +121,7 @@ class Account:
     frozen: bool
     pace: Pace
     """Shared by all configs of the account."""
-    rehearsals: Memory
+    rehearsals: AccountMemory
     """What rehearsals remember, separate from what really happened; also shared."""
     hooks: Hooks = field(repr=False)
     """The hooks around the requests of this config."""
@@ -137,8 +137,8 @@ class Account:
 class _Shared:
     """What all configs of an account share."""
 
-    memory: Memory
-    rehearsals: Memory
+    memory: AccountMemory
+    rehearsals: AccountMemory
     pace: Pace
     account: str
     """UNKNOWN_ACCOUNT if the credentials may not read it."""
@@ -347,9 +347,9 @@ class Accounts:
                 other.pace.forget(config.uid)
             clock = self.clock
             pace = Pace(clock)
-            memory = Memory(clock, rate=lambda: pace.rate("cloudfront"))
+            memory = AccountMemory(clock, rate=lambda: pace.rate("cloudfront"))
             # With its own guards: what a rehearsal deletes still exists, and must not excuse an accident.
-            rehearsals = Memory(clock, second_look=0.0)
+            rehearsals = AccountMemory(clock, second_check=0.0)
             name = caller.account if caller else UNKNOWN_ACCOUNT
             made = _Shared(memory, rehearsals, pace, name, left_at=clock.now())
             shared = self._shared.setdefault(key, made)

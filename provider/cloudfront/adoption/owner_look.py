@@ -20,13 +20,14 @@ import structlog
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.adoption import offers
+from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.aws.errors import AwsError, explain
 from provider.cloudfront.lifecycle import conditions
 from provider.cloudfront.ownership import judgement
 from provider.cloudfront.ownership.judgement import Ownership
-from provider.cloudfront.ownership.proofs import CONFIRM_SECONDS
+from provider.cloudfront.ownership.proofs import CONFIRM_SECONDS, OwnerProofs
 from provider.cloudfront.safety import guards
-from provider.cloudfront.safety.context import Context
+from provider.cloudfront.safety.dependencies import AccountAccess, ClusterView, Dependencies, Peers
 from provider.cloudfront.state import identity
 from provider.cloudfront.state.observed import Observed
 
@@ -54,7 +55,7 @@ def with_known_tags(mr: Managed, seen: Seen) -> Seen:
     return replace(seen, tags=mr.at_provider.get("tags")) if seen.id == mr.at_provider.get("id") else seen
 
 
-def look(mr: Managed, seen: Seen, having: Context) -> Looked[Seen] | None:
+def look(mr: Managed, seen: Seen, account: AccountAccess, cluster: ClusterView) -> Looked[Seen] | None:
     """The observed external resource, if it is ours or only observed. None if it is not ours and the managed
     resource is being deleted: it stays in AWS.
 
@@ -62,42 +63,42 @@ def look(mr: Managed, seen: Seen, having: Context) -> Looked[Seen] | None:
         NotYet: another resource that has it is being deleted, or its owner tag was just set.
         ExternalError: it is not ours (AdoptionRefused), or its tags cannot be read.
     """
-    if not judgement.writes(mr) or _proven(mr, seen, having):
+    if not judgement.writes(mr) or _proven(mr, seen, account.memory.proofs):
         return Looked(seen)
-    contested = having.memory.proofs.contested(mr.uid, seen.id)
+    contested = account.memory.proofs.contested(mr.uid, seen.id)
     if not mr.deleted and not contested and judgement.believed(mr, seen):
         return Looked(seen)
-    tagged = replace(seen, tags=_read_tags(mr, seen, having))
+    tagged = replace(seen, tags=_read_tags(mr, seen, account.cloudfront))
     if mr.deleted:
-        return Looked(tagged, fresh=True) if _leaves_with(mr, tagged, having) else None
-    return Looked(verified(mr, tagged, having), fresh=True)
+        return Looked(tagged, fresh=True) if _leaves_with(mr, tagged, account, cluster) else None
+    return Looked(verified(mr, tagged, account, cluster), fresh=True)
 
 
-def verified(mr: Managed, seen: Seen, having: Context) -> Seen:
+def verified(mr: Managed, seen: Seen, account: AccountAccess, cluster: ClusterView) -> Seen:
     """Return `seen`, if its tags, which were just read, show that it is ours or that we may adopt it.
 
     Raises:
         NotYet: another resource that has it is being deleted, or its owner tag was just set.
         ExternalError: it is not ours (AdoptionRefused).
     """
-    verdict = _accepted(mr, seen, having)
+    verdict = _accepted(mr, seen, account, cluster)
     if verdict is not Ownership.LOST:
-        _check_rival(mr, seen, having)
+        _check_rival(mr, seen, account.memory.proofs, cluster.peers)
     if verdict is Ownership.OURS:
-        _confirm(mr, seen, having)
+        _confirm(mr, seen, account.memory.proofs)
     return seen
 
 
-def made(mr: Managed, seen: Seen, having: Context) -> None:
+def made(mr: Managed, seen: Seen, proofs: OwnerProofs, *, rehearsing: bool) -> None:
     """Note a proof: it was just created with its owner tag."""
-    if not having.rehearsing:
-        having.memory.proofs.note(mr.uid, seen)
+    if not rehearsing:
+        proofs.note(mr.uid, seen)
 
 
 def before_writing(
     mr: Managed,
     seen: Seen,
-    having: Context,
+    deps: Dependencies,
     *,
     afresh: bool = False,
     taking: Callable[[], None] = lambda: None,
@@ -107,7 +108,7 @@ def before_writing(
     Args:
         mr: the managed resource.
         seen: its external resource.
-        having: the context of its client.
+        deps: the dependencies of its client.
         afresh: read the tag, whatever was proven before.
         taking: is called before an adoption that a user requested; raises if it is not allowed.
 
@@ -115,16 +116,18 @@ def before_writing(
         NotYet: its owner tag was just set. It is read again before any other write.
         ExternalError: it is not ours (AdoptionRefused), or its tags cannot be read.
     """
-    if seen.tags is None or _marked(mr, seen, having):
-        if not afresh and _proven(mr, seen, having):
+    account, cluster = deps.account, deps.cluster
+    if seen.tags is None or _marked(mr, seen, account.installation):
+        if not afresh and _proven(mr, seen, account.memory.proofs):
             return seen
-        seen = verified(mr, replace(seen, tags=_read_tags(mr, seen, having)), having)
-    if having.rehearsing or _marked(mr, seen, having):
+        tags = _read_tags(mr, seen, account.cloudfront)
+        seen = verified(mr, replace(seen, tags=tags), account, cluster)
+    if deps.policy.rehearsing or _marked(mr, seen, account.installation):
         return seen
-    raise _claimed(mr, seen, having, taking)
+    raise _claimed(mr, seen, account, cluster, taking)
 
 
-def before_deletion(mr: Managed, looked: Looked[Seen], having: Context) -> bool:
+def before_deletion(mr: Managed, looked: Looked[Seen], account: AccountAccess, cluster: ClusterView) -> bool:
     """Check by the owner tag that it is ours, reading the tag unless this reconcile has; False if it is gone.
 
     Raises:
@@ -133,98 +136,99 @@ def before_deletion(mr: Managed, looked: Looked[Seen], having: Context) -> bool:
     """
     seen = looked.seen
     try:
-        tags = seen.tags if looked.fresh else having.cloudfront.tags(seen.arn)
+        tags = seen.tags if looked.fresh else account.cloudfront.tags(seen.arn)
     except AwsError as error:
         if error.absent:
             return False
         raise _unreadable(mr, seen, error) from error
-    if looked.fresh or _leaves_with(mr, replace(seen, tags=tags), having):
+    if looked.fresh or _leaves_with(mr, replace(seen, tags=tags), account, cluster):
         return True
     words = f"{identity.noun(mr)} {seen.name} ({seen.id}) now has another owner and is not deleted"
     raise NotYet(words, after=1.0)
 
 
-def _claimed(mr: Managed, seen: Seen, having: Context, taking: Callable[[], None]) -> NotYet:
+def _claimed(
+    mr: Managed, seen: Seen, account: AccountAccess, cluster: ClusterView, taking: Callable[[], None]
+) -> NotYet:
     """Set the owner tag and nothing else, for one resource at a time. Returns the error to wait with."""
+    proofs, owner = account.memory.proofs, _owner(mr, seen, account.installation)
     it = f"{identity.noun(mr)} {seen.name} ({seen.id})"
-    if not having.memory.proofs.reserve(seen.id, mr.uid):
+    if not proofs.reserve(seen.id, mr.uid):
         return NotYet(f"{it} is being adopted by another resource", after=CONFIRM_SECONDS)
-    with _reserved(mr, seen, having):
-        now = replace(seen, tags=having.cloudfront.tags(seen.arn))
-        verdict = _accepted(mr, now, having)
+    with _reserved(mr, seen, proofs):
+        now = replace(seen, tags=account.cloudfront.tags(seen.arn))
+        verdict = _accepted(mr, now, account, cluster)
         if verdict is Ownership.GIVEN:
             taking()
         if verdict is not Ownership.OURS:
-            having.cloudfront.tag(seen.arn, {identity.OWNER_TAG: _owner(mr, seen, having)})
+            account.cloudfront.tag(seen.arn, {identity.OWNER_TAG: owner})
     # The pause starts now, as setting the tag may have taken long.
-    having.memory.proofs.reserve(seen.id, mr.uid)
-    _log.info("set the owner tag", resource=it, owner=_owner(mr, seen, having))
+    proofs.reserve(seen.id, mr.uid)
+    _log.info("set the owner tag", resource=it, owner=owner)
     words = f"{it} is being adopted: its owner tag is set, and is read again before any other write"
     return NotYet(words, after=CONFIRM_SECONDS)
 
 
 @contextmanager
-def _reserved(mr: Managed, seen: Seen, having: Context) -> Iterator[None]:
+def _reserved(mr: Managed, seen: Seen, proofs: OwnerProofs) -> Iterator[None]:
     """If the owner tag was certainly not set, release the reservation, so that others may try."""
     try:
         yield
     except AwsError as error:
         if error.made_nothing:
-            having.memory.proofs.release(seen.id, mr.uid)
+            proofs.release(seen.id, mr.uid)
         raise _explained(mr, error, f"set the owner tag of {identity.noun(mr)} {seen.name}") from error
     except ExternalError:
-        having.memory.proofs.release(seen.id, mr.uid)
+        proofs.release(seen.id, mr.uid)
         raise
 
 
-def _confirm(mr: Managed, seen: Seen, having: Context) -> None:
+def _confirm(mr: Managed, seen: Seen, proofs: OwnerProofs) -> None:
     """Note a proof, as the owner tag is ours. If we just set it, wait: someone else may be setting it too."""
-    seconds = having.memory.proofs.unconfirmed(mr.uid, seen.id)
+    seconds = proofs.unconfirmed(mr.uid, seen.id)
     if seconds:
         it = f"{identity.noun(mr)} {seen.name} ({seen.id})"
         words = f"{it} is being adopted: its owner tag is read again before any other write"
         raise NotYet(words, after=seconds)
-    having.memory.proofs.note(mr.uid, seen)
+    proofs.note(mr.uid, seen)
 
 
-def _leaves_with(mr: Managed, seen: Seen, having: Context) -> bool:
+def _leaves_with(mr: Managed, seen: Seen, account: AccountAccess, cluster: ClusterView) -> bool:
     """Whether it is deleted with its managed resource. Without an owner tag, it is deleted only if this
     process, its other tags or a user's annotation show that it was ours. In doubt, the provider neither
     deletes it nor removes the managed resource."""
-    verdict, known = _judge(mr, seen, having), judgement.recorded(mr, seen)
+    verdict, known = _judge(mr, seen, account), judgement.recorded(mr, seen)
     if verdict is Ownership.OURS:
-        if _rival(mr, seen, having) is not None:
+        if _rival(mr, seen, account.memory.proofs, cluster.peers) is not None:
             return False
-        _confirm(mr, seen, having)
+        _confirm(mr, seen, account.memory.proofs)
         return True
     if known and verdict is Ownership.NOBODYS:
-        raise guards.adoption_refused(mr, seen, verdict, None, having.installation)
+        raise guards.adoption_refused(mr, seen, verdict, None, account.installation)
     if verdict is Ownership.LOST or (known and verdict is Ownership.GIVEN):
         return True
     if known:
         guards.check_leaving(mr, seen, (seen.tags or {}).get(identity.OWNER_TAG, ""))
-    having.memory.proofs.drop(mr.uid)
+    account.memory.proofs.drop(mr.uid)
     return False
 
 
-def _proven(mr: Managed, seen: Seen, having: Context) -> bool:
+def _proven(mr: Managed, seen: Seen, proofs: OwnerProofs) -> bool:
     """A recent proof shows that it is ours, and no other resource has one."""
-    proofs = having.memory.proofs
     return proofs.holds(mr.uid, seen.id) and not proofs.contested(mr.uid, seen.id)
 
 
-def _check_rival(mr: Managed, seen: Seen, having: Context) -> None:
-    other = _rival(mr, seen, having)
+def _check_rival(mr: Managed, seen: Seen, proofs: OwnerProofs, peers: Peers) -> None:
+    other = _rival(mr, seen, proofs, peers)
     if other is not None:
-        having.memory.proofs.drop(mr.uid)
+        proofs.drop(mr.uid)
         guards.refuse_beside(mr, seen, other)
 
 
-def _rival(mr: Managed, seen: Seen, having: Context) -> Managed | None:
+def _rival(mr: Managed, seen: Seen, proofs: OwnerProofs, find_peers: Peers) -> Managed | None:
     """The other resource with the same identity that has it. A proof takes precedence over status; of two
     proofs from the same moment, that of the older resource does."""
-    proofs = having.memory.proofs
-    peers: tuple[Managed, ...] = tuple(having.peers(mr, judgement.names(seen)))
+    peers: tuple[Managed, ...] = tuple(find_peers(mr, judgement.names(seen)))
     # A peer that only observes now renews no proof, so its old one would contest the others forever.
     writing = frozenset(peer.uid for peer in peers if judgement.writes(peer))
     proofs.keep_only(seen.id, writing | {mr.uid})
@@ -236,54 +240,54 @@ def _rival(mr: Managed, seen: Seen, having: Context) -> Managed | None:
     return judgement.rival(mr, seen, peers)
 
 
-def _judge(mr: Managed, seen: Seen, having: Context) -> Ownership:
-    held = having.memory.proofs.held(mr.uid, seen.id)
-    return judgement.judge(mr, seen, seen.tags or {}, having.installation, held=held)
+def _judge(mr: Managed, seen: Seen, account: AccountAccess) -> Ownership:
+    held = account.memory.proofs.held(mr.uid, seen.id)
+    return judgement.judge(mr, seen, seen.tags or {}, account.installation, held=held)
 
 
-def _accepted(mr: Managed, seen: Seen, having: Context) -> Ownership:
+def _accepted(mr: Managed, seen: Seen, account: AccountAccess, cluster: ClusterView) -> Ownership:
     """Who owns it by its tags, which were just read. Raises unless it may be written to."""
-    verdict, owner = _judge(mr, seen, having), (seen.tags or {}).get(identity.OWNER_TAG)
-    if verdict in _FREE and _is_held(mr, seen, having):
+    verdict, owner = _judge(mr, seen, account), (seen.tags or {}).get(identity.OWNER_TAG)
+    if verdict in _FREE and _is_held(mr, seen, account.memory.proofs, cluster.peers):
         verdict = Ownership.HELD
     if verdict in (Ownership.OURS, Ownership.GIVEN, Ownership.LOST):
         return verdict
-    having.memory.proofs.drop(mr.uid)
-    if having.memory.is_news(mr.uid, "owner", (seen.id, owner)):
+    account.memory.proofs.drop(mr.uid)
+    if account.memory.log_changes.is_new(mr.uid, "owner", (seen.id, owner)):
         _log.warning("it exists and is not ours", resource=seen.name, resource_id=seen.id, owner=owner)
     if verdict in _FREE:
-        _check_offer(mr, seen, having)
-    raise guards.adoption_refused(mr, seen, verdict, owner, having.installation)
+        _check_offer(mr, seen, account, cluster)
+    raise guards.adoption_refused(mr, seen, verdict, owner, account.installation)
 
 
-def _check_offer(mr: Managed, seen: Seen, having: Context) -> None:
+def _check_offer(mr: Managed, seen: Seen, account: AccountAccess, cluster: ClusterView) -> None:
     """Check whether to offer its adoption; raises if not."""
-    other = _rival(mr, seen, having)
+    other = _rival(mr, seen, account.memory.proofs, cluster.peers)
     if other is not None and not other.deleted:
         guards.refuse_beside(mr, seen, other)
-    offers.check(mr, seen, having)
+    offers.check(mr, seen, account, cluster)
 
 
-def _is_held(mr: Managed, seen: Seen, having: Context) -> bool:
+def _is_held(mr: Managed, seen: Seen, proofs: OwnerProofs, find_peers: Peers) -> bool:
     """Another existing resource has a proof, and only the tags were removed. In the same namespace, a
     resource that only observes now has given it up; in another namespace, that does not count."""
-    own, proofs = identity.namespace_of(mr), having.memory.proofs
-    peers = having.peers(mr, judgement.names(seen))
+    own = identity.namespace_of(mr)
+    peers = find_peers(mr, judgement.names(seen))
     keeping = (peer for peer in peers if judgement.writes(peer) or identity.namespace_of(peer) != own)
     return any(proofs.held(peer.uid, seen.id) for peer in keeping)
 
 
-def _marked(mr: Managed, seen: Seen, having: Context) -> bool:
-    return (seen.tags or {}).get(identity.OWNER_TAG) == _owner(mr, seen, having)
+def _marked(mr: Managed, seen: Seen, installation: str) -> bool:
+    return (seen.tags or {}).get(identity.OWNER_TAG) == _owner(mr, seen, installation)
 
 
-def _owner(mr: Managed, seen: Seen, having: Context) -> str:
-    return identity.owner_of(mr, having.installation, seen.name)
+def _owner(mr: Managed, seen: Seen, installation: str) -> str:
+    return identity.owner_of(mr, installation, seen.name)
 
 
-def _read_tags(mr: Managed, seen: Seen, having: Context) -> dict[str, str]:
+def _read_tags(mr: Managed, seen: Seen, cloudfront: CloudFront) -> dict[str, str]:
     try:
-        return having.cloudfront.tags(seen.arn)
+        return cloudfront.tags(seen.arn)
     except AwsError as error:
         raise _unreadable(mr, seen, error) from error
 

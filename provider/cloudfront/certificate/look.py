@@ -3,46 +3,54 @@ show."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 import structlog
 
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront.account.memory import Memory
 from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.memory.log_changes import LogChanges
 from provider.cloudfront.state import applied, certificates
 from provider.cloudfront.state.certificates import Certificate
 from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.observed import ObservedTenant
 
-__all__ = ["look"]
+__all__ = ["CertificateLook"]
 
 _log = structlog.get_logger("provider.cloudfront.certificatelook")
 
 
-def look(
-    mr: Managed, asked: Tenant, seen: ObservedTenant, cloudfront: CloudFront, memory: Memory, *, deep: bool
-) -> Certificate | None:
-    """Return the tenant's certificate: from status while it is attached and serves, otherwise from AWS.
+@dataclass(frozen=True)
+class CertificateLook:
+    """Reads the certificates of tenants."""
 
-    `deep` is for the daily check. The provider notices a revoked managed certificate sooner if the revocation
-    changes the tenant's ETag. A certificate that expires soon according to status raises an alarm, so the
-    provider reads it from AWS once.
+    cloudfront: CloudFront
+    log_changes: LogChanges
+    today: Callable[[], datetime]
 
-    Raises:
-        AwsError: CloudFront does not return it.
-    """
-    before = certificates.known(mr.at_provider)
-    alarms = certificates.ends_soon(before, memory.today()) and _is_news(mr, before, memory)
-    now = _look(mr, asked, seen, cloudfront, before, deep=deep or alarms)
-    if alarms:
-        _is_news(mr, now, memory)
-    return now
+    def look(self, mr: Managed, asked: Tenant, seen: ObservedTenant, *, deep: bool) -> Certificate | None:
+        """Return the tenant's certificate: from status while it is attached and serves, otherwise from AWS.
 
+        `deep` is for the daily check. The provider notices a revoked managed certificate sooner if the
+        revocation changes the tenant's ETag. A certificate that expires soon according to status raises an
+        alarm, so the provider reads it from AWS once.
 
-def _is_news(mr: Managed, certificate: Certificate | None, memory: Memory) -> bool:
-    return memory.is_news(mr.uid, "end of the certificate", certificate and certificate.not_after)
+        Raises:
+            AwsError: CloudFront does not return it.
+        """
+        before = certificates.known(mr.at_provider)
+        alarms = certificates.ends_soon(before, self.today()) and self._is_new(mr, before)
+        now = _look(mr, asked, seen, self.cloudfront, before, deep=deep or alarms)
+        if alarms:
+            self._is_new(mr, now)
+        return now
+
+    def _is_new(self, mr: Managed, certificate: Certificate | None) -> bool:
+        ends = certificate and certificate.not_after
+        return self.log_changes.is_new(mr.uid, "end of the certificate", ends)
 
 
 def _look(

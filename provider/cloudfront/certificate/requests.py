@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront.account.memory import Memory
+from provider.cloudfront.memory.certificate_requests import CertificateRequests
 from provider.cloudfront.state import certificates
 from provider.cloudfront.state.certificates import Certificate
 from provider.cloudfront.state.look_requested import is_requested
@@ -18,20 +18,20 @@ MOST_IN_AN_HOUR: Final = 3
 """Maximum number of certificate requests per hour for one resource, after its creation."""
 
 
-def may_request(mr: Managed, certificate: Certificate | None, memory: Memory) -> bool:
+def may_request(mr: Managed, certificate: Certificate | None, requests: CertificateRequests) -> bool:
     """Whether enough time has passed since the last failed request, or a user requested a reconcile because
     the cause is gone."""
-    if certificate and certificate.issued and memory.requested_lately(mr.uid, mr.generation):
+    if certificate and certificate.issued and requests.requested_lately(mr.uid, mr.generation):
         # This is the previous certificate; the next one is not visible yet.
         return False
-    requests = certificate.requests if certificate else 0
-    what = (certificate.arn, certificate.status, requests) if certificate else None
-    waited = memory.waited(mr.uid, what, mr.generation, certificates.delay(requests))
-    return (waited or is_requested(mr)) and too_often_until(mr, memory) is None
+    made = certificate.requests if certificate else 0
+    what = (certificate.arn, certificate.status, made) if certificate else None
+    waited = requests.waited(mr.uid, what, mr.generation, certificates.delay(made))
+    return (waited or is_requested(mr)) and too_often_until(mr, requests) is None
 
 
-def too_often_until(mr: Managed, memory: Memory) -> datetime | None:
+def too_often_until(mr: Managed, requests: CertificateRequests) -> datetime | None:
     """Return the time before which the provider requests no certificate, not even for new domains or at a
     user's request: ACM keeps failed certificates, and counts all of the account. None if it may request
     one."""
-    return memory.too_often_until(mr.uid, MOST_IN_AN_HOUR, _HOUR)
+    return requests.too_often_until(mr.uid, MOST_IN_AN_HOUR, _HOUR)

@@ -22,12 +22,13 @@ import structlog
 from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime import deadline
 from edgetenants_runtime.errors import ExternalError
-from provider.cloudfront.account.memory import Memory
 from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.aws.domain_calls import Conflict
 from provider.cloudfront.aws.errors import AwsError, ErrorClass
 from provider.cloudfront.checks.problems import Permitted, Problem
 from provider.cloudfront.domain.moves import TAKE_ANNOTATION, Mover, taken_from
+from provider.cloudfront.memory.domain_holders import DomainHolders
+from provider.cloudfront.memory.log_changes import LogChanges
 from provider.cloudfront.ownership import disclosure
 from provider.cloudfront.state.identity import OWNER_TAG
 from provider.cloudfront.state.observed import ObservedTenant
@@ -64,7 +65,9 @@ class Holders:
     """The search for one managed resource in one reconcile."""
 
     cloudfront: CloudFront
-    memory: Memory
+    known: DomainHolders
+    """The results of earlier searches."""
+    log_changes: LogChanges
     mover: Mover
     permitted: Permitted = field(default_factory=Permitted)
     moves: dict[str, str] = field(default_factory=dict)
@@ -125,12 +128,12 @@ class Holders:
     def _worth_another_look(self, ids: list[str], *, always: bool) -> list[str]:
         """Choose tenants with old answers to read again, as many as this reconcile may still read, and forget
         those answers. `always`: after them also tenants with recent answers."""
-        known = [id_ for id_ in ids if id_ not in self._read and self.memory.last_holder(("tenant", id_))]
-        old = [id_ for id_ in known if self.memory.is_old_holder(("tenant", id_))]
+        known = [id_ for id_ in ids if id_ not in self._read and self.known.last(("tenant", id_))]
+        old = [id_ for id_ in known if self.known.is_old(("tenant", id_))]
         others = [id_ for id_ in known if id_ not in old] if always else []
         looked_at = [*old, *others][: _READS_OF_SOURCES - len(self._read)]
         for id_ in looked_at:
-            self.memory.forget_holder(("tenant", id_))
+            self.known.forget(("tenant", id_))
         return looked_at
 
     def _enough_moves(self) -> bool:
@@ -139,15 +142,15 @@ class Holders:
     def _source(self, id_: str, wanted: set[str], *, fresh: bool) -> ObservedTenant | None:
         """`fresh`: its domains are moved at once, for which an older answer does not suffice."""
         what, read = ("tenant", id_), partial(self._get, id_)
-        last: ObservedTenant | None = self.memory.last_holder(what)
+        last: ObservedTenant | None = self.known.last(what)
         if last is not None and (not fresh or wanted.isdisjoint(last.domains)):
             # An answer of any age: reading all of these again first would leave no calls for the others.
             return last
-        _, source = self.permitted.ask(lambda: self.memory.holder(what, read, free=lambda seen: seen is None))
+        _, source = self.permitted.ask(lambda: self.known.get(what, read, free=lambda seen: seen is None))
         if fresh and id_ not in self._read and source and not wanted.isdisjoint(source.domains):
             known, source = self.permitted.ask(read)
             if known:
-                self.memory.note_holder(what, source, free=source is None)
+                self.known.note(what, source, free=source is None)
         return source
 
     def _get(self, id_: str) -> ObservedTenant | None:
@@ -160,15 +163,15 @@ class Holders:
             if error.absent:
                 return None
             raise
-        self.memory.forget_holder(("owner", source.arn))
+        self.known.forget(("owner", source.arn))
         return source
 
     def forget_sources(self) -> None:
         """Forget the source tenants after CloudFront refused a domain: their domains may have changed. Known
         missing ids are not read again: AWS assigns ids, and no one can create a tenant with that id."""
         for id_ in taken_from(self.mover.mr):
-            if self.memory.last_holder(("tenant", id_)) is not None:
-                self.memory.forget_holder(("tenant", id_))
+            if self.known.last(("tenant", id_)) is not None:
+                self.known.forget(("tenant", id_))
 
     def conflicts(
         self, name: str, domains: Iterable[str], tenant: str | None, parent: str | None = None
@@ -207,7 +210,7 @@ class Holders:
 
     def _here(self, name: str, tenant: str | None, domain: str) -> Iterator[Problem]:
         _, holder = self.permitted.ask(
-            lambda: self.memory.holder(
+            lambda: self.known.get(
                 self._asked(domain), partial(self._of_domain, domain), free=lambda found: found is None
             )
         )
@@ -217,7 +220,7 @@ class Holders:
             self.ours = True
             return
         # The domain may not have been visible yet when this tenant was read as a source.
-        self.memory.forget_holder(("tenant", holder.id))
+        self.known.forget(("tenant", holder.id))
         yield from self._held([domain], holder, self._owner(holder.arn, fresh=False))
 
     def _asked(self, domain: str) -> Hashable:
@@ -228,7 +231,7 @@ class Holders:
     def forget(self, domains: Iterable[str]) -> None:
         """Forget who has these domains, as far as this resource has searched."""
         for domain in domains:
-            self.memory.forget_holder(self._asked(domain))
+            self.known.forget(self._asked(domain))
 
     def _of_domain(self, domain: str) -> ObservedTenant | None:
         self._search()
@@ -254,7 +257,7 @@ class Holders:
 
     def _note(self, domain: str, **found: str | None) -> None:
         """Log for the platform team what the message may not name."""
-        if self.memory.is_news(self.mover.mr.uid, f"domain {domain}", tuple(found.items())):
+        if self.log_changes.is_new(self.mover.mr.uid, f"domain {domain}", tuple(found.items())):
             _log.warning("a domain is served by another tenant", domain=domain, **found)
 
     def _owner(self, arn: str, *, fresh: bool) -> str | None:
@@ -263,13 +266,13 @@ class Holders:
             return self.cloudfront.tags(arn).get(OWNER_TAG) or ""
 
         def kept() -> str:
-            return self.memory.holder(("owner", arn), look, free=lambda _: False)
+            return self.known.get(("owner", arn), look, free=lambda _: False)
 
         return self.permitted.ask(look if fresh else kept)[1] or None
 
     def _known_owner(self, arn: str) -> str | None:
         """The owner as of the last read of the tenant: _get forgets it, so that it is read again too."""
-        last: str | None = self.memory.last_holder(("owner", arn))
+        last: str | None = self.known.last(("owner", arn))
         return self._owner(arn, fresh=False) if last is None else last or None
 
     def _elsewhere(self, covering: str, domain: str) -> Iterator[Problem]:
@@ -281,7 +284,7 @@ class Holders:
             )
 
         _, found = self.permitted.ask(
-            lambda: self.memory.holder(("elsewhere", covering, domain), look, free=lambda found: not found)
+            lambda: self.known.get(("elsewhere", covering, domain), look, free=lambda found: not found)
         )
         for conflict in found or ():
             yield Problem(Reason.DOMAIN_CONFLICT, self._in_the_way(conflict))

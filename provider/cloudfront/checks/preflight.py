@@ -18,13 +18,13 @@ from typing import Final
 from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront.account import group_look
-from provider.cloudfront.account.memory import Memory
 from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.aws.errors import AwsError, explain, not_ready
 from provider.cloudfront.checks.holders import Holders
 from provider.cloudfront.checks.problems import Permitted, Problem, Result
 from provider.cloudfront.domain.moves import Mover
+from provider.cloudfront.memory import group_look
+from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.safety import advice
 from provider.cloudfront.state import certificates
 from provider.cloudfront.state.certificates import Certificate
@@ -52,7 +52,7 @@ _ONLY_MOVED: Final = (
 
 
 def of_creation(
-    asked: Tenant, mover: Mover, cloudfront: CloudFront, memory: Memory, *, rehearsed: bool = False
+    asked: Tenant, mover: Mover, cloudfront: CloudFront, memory: AccountMemory, *, rehearsed: bool = False
 ) -> Result:
     """Check a tenant before its creation, without calls to AWS if the request itself is incomplete.
     `rehearsed`: in a dry run, no write follows that would show whether someone else has a domain.
@@ -82,7 +82,7 @@ def of_update(  # noqa: PLR0913 - what is checked, and with what
     changed: Iterable[str],
     mover: Mover,
     cloudfront: CloudFront,
-    memory: Memory,
+    memory: AccountMemory,
     *,
     rehearsed: bool = False,
 ) -> Result:
@@ -174,14 +174,15 @@ class Preflight:
     """The checks that call AWS."""
 
     cloudfront: CloudFront
-    memory: Memory
+    memory: AccountMemory
     mover: Mover
     permitted: Permitted = field(default_factory=Permitted)
     covered_later: bool = False
     """As in Result."""
 
     def __post_init__(self) -> None:
-        self.holders = Holders(self.cloudfront, self.memory, self.mover, self.permitted)
+        known, log_changes = self.memory.holders, self.memory.log_changes
+        self.holders = Holders(self.cloudfront, known, log_changes, self.mover, self.permitted)
 
     def result(self, found: Iterable[Problem]) -> Result:
         """The result, from the problems and what the calls found."""
@@ -232,7 +233,7 @@ class Preflight:
             yield Problem(Reason.CONNECTION_GROUP_NOT_FOUND, words)
             return
         if group is not None:
-            self.memory.note_group(group.id, group_look.of(group))
+            self.memory.groups.note(group.id, group_look.of(group))
 
     def moved(self, asked: Tenant, seen: ObservedTenant | None = None) -> Iterator[Problem]:
         """Check that a certificate of the tenant covers the domains to move, now or after the update:
@@ -283,11 +284,11 @@ class Preflight:
     def _distribution(self, id_: str) -> tuple[bool, Distribution | None]:
         """Whether the call is permitted, and the distribution. Concurrent reconciles share one call."""
         read = partial(self.cloudfront.distribution, id_)
-        return self.permitted.ask(lambda: self.memory.shared(f"distribution {id_}", read))
+        return self.permitted.ask(lambda: self.memory.shared.get(f"distribution {id_}", read))
 
     def _certificate(self, arn: str) -> tuple[bool, Certificate | None]:
         read = partial(self.cloudfront.certificate, arn)
-        return self.permitted.ask(lambda: self.memory.shared(f"certificate {arn}", read))
+        return self.permitted.ask(lambda: self.memory.shared.get(f"certificate {arn}", read))
 
 
 def _parameters(mr: Managed, asked: Tenant, distribution: Distribution) -> Iterator[Problem]:

@@ -11,7 +11,6 @@ import structlog
 from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront.account.memory import Memory
 from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.aws.errors import AwsError, explain, not_ready
 from provider.cloudfront.aws.hooks import reads_only
@@ -19,6 +18,7 @@ from provider.cloudfront.checks import preflight
 from provider.cloudfront.checks.holders import Holders
 from provider.cloudfront.checks.problems import Problem, Result
 from provider.cloudfront.domain.moves import Mover
+from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.safety import advice, guards
 from provider.cloudfront.safety.kept_domains import Keeper
 from provider.cloudfront.state.desired import Tenant
@@ -52,7 +52,7 @@ class Checks:
     """Runs the checks."""
 
     cloudfront: CloudFront
-    memory: Memory
+    memory: AccountMemory
     installation: str = ""
     everyone: Callable[[], Iterable[Managed]] = lambda: ()
     """All managed resources of the kind."""
@@ -119,7 +119,7 @@ class Checks:
         refusals = self.keeper.refusals(mr, asked)
         if not refusals:
             return result
-        holders = Holders(self.cloudfront, self.memory, self._mover(mr))
+        holders = self._holders(mr)
         kept = self._kept(holders, name, refusals)
         others = sorted(asked - refusals.keys())[: max(0, _MOST_LOOKED_FOR - len(refusals))]
         # CloudFront will not be asked, so it cannot refuse the other domains.
@@ -153,7 +153,7 @@ class Checks:
             serving: the tenant still serves.
         """
         what = f"{'update' if seen else 'create'} tenant {asked.name}"
-        holders = Holders(self.cloudfront, self.memory, self._mover(mr))
+        holders = self._holders(mr)
         added = (asked.domains or frozenset()) - set(seen.domains if seen else ())
         holders.forget_sources()
         try:
@@ -181,7 +181,7 @@ class Checks:
         kept for another namespace, as far as a few calls can find. The search for domains that this namespace
         had ignores earlier answers: a tenant of its own that had one may be gone since."""
         domains = sorted(domains)
-        holders = Holders(self.cloudfront, self.memory, self._mover(mr))
+        holders = self._holders(mr)
         holders.forget(self.keeper.held(mr, domains) if self.keeper else ())
         try:
             kept = self.keeper.refusals(mr, domains).keys() if self.keeper else set()
@@ -197,6 +197,9 @@ class Checks:
             _log.warning("cannot find who has a domain", tenant=asked.name, error=str(error))
             found = set()
         return frozenset(found | kept)
+
+    def _holders(self, mr: Managed) -> Holders:
+        return Holders(self.cloudfront, self.memory.holders, self.memory.log_changes, self._mover(mr))
 
     def _mover(self, mr: Managed) -> Mover:
         return Mover(mr, self.installation, self.everyone)

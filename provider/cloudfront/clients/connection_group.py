@@ -15,7 +15,6 @@ import structlog
 
 from edgetenants_runtime.external import Observation
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront.account import group_look
 from provider.cloudfront.adoption import owner_look
 from provider.cloudfront.adoption.owner_look import Looked
 from provider.cloudfront.aws.errors import AwsError, explain
@@ -26,8 +25,9 @@ from provider.cloudfront.group.plan import GroupState
 from provider.cloudfront.lifecycle import conditions
 from provider.cloudfront.lifecycle.actions import Action, ActionFailed, run
 from provider.cloudfront.lifecycle.report import Shown
+from provider.cloudfront.memory import group_look
 from provider.cloudfront.safety import guards
-from provider.cloudfront.safety.context import Context
+from provider.cloudfront.safety.dependencies import Dependencies
 from provider.cloudfront.state import group
 from provider.cloudfront.state.group import Group, ObservedGroup
 from provider.cloudfront.state.identity import noun
@@ -52,20 +52,20 @@ _KIND: Final = Kind[Group, ObservedGroup](
 class GroupClient(Skeleton[Group, ObservedGroup, GroupState]):
     """Implements edgetenants_runtime.external.ExternalClient."""
 
-    def __init__(self, context: Context) -> None:
-        super().__init__(context, _KIND)
+    def __init__(self, deps: Dependencies) -> None:
+        super().__init__(deps, _KIND)
 
     # Observe.
 
     def _own(self, mr: Managed, seen: ObservedGroup) -> Looked[ObservedGroup] | None:
-        self._memory.note_group(seen.id, group_look.of(seen))
+        self._memory.groups.note(seen.id, group_look.of(seen))
         # The default group belongs to the account, and CloudFront does not allow its deletion.
         return None if mr.deleted and seen.is_default else super()._own(mr, seen)
 
     def _observation(self, mr: Managed, state: GroupState) -> Observation:
         if not use.disables(state):
             # If the spec disabled the group and undid that, a later disabling needs both checks again.
-            self._memory.unused(mr.uid, state.seen.id, used=True)
+            self._memory.unused.start_over(mr.uid)
         return super()._observation(mr, state)
 
     # Desired state.
@@ -76,23 +76,23 @@ class GroupClient(Skeleton[Group, ObservedGroup, GroupState]):
         return asked
 
     def _compare(self, mr: Managed, asked: Group, seen: ObservedGroup) -> GroupState:
-        return plan.assess(mr, asked, seen, self._with.drift_policy)
+        return plan.assess(mr, asked, seen, self._policy.drift_policy)
 
     def _show(
         self, mr: Managed, state: GroupState, *, served: bool, written: bool, ineffective: bool
     ) -> Shown:
-        frozen = self._with.frozen
+        frozen = self._policy.frozen
         return report.show(state, served=served, written=written, ineffective=ineffective, frozen=frozen)
 
     # Update.
 
     def _check_taking(self, mr: Managed, seen: ObservedGroup) -> None:
         super()._check_taking(mr, seen)
-        use.check_taking(mr, seen, self._with)
+        use.check_taking(mr, seen, self._account, self._cluster)
 
     def _before_writing(self, mr: Managed, state: GroupState) -> None:
         super()._before_writing(mr, state)
-        use.check_change(mr, state, self._with)
+        use.check_change(mr, state, self._account, self._cluster)
 
     def _plan(self, state: GroupState) -> tuple[Action, ...]:
         return plan.converge(state.todo, state.seen)
@@ -104,13 +104,13 @@ class GroupClient(Skeleton[Group, ObservedGroup, GroupState]):
 
     def _check_unused(self, mr: Managed, looked: Looked[ObservedGroup]) -> None:
         seen = looked.seen
-        found = use.users(mr, seen, self._with)
-        use.check_known(mr, seen, self._with, used=bool(found))
+        found = use.users(mr, seen, self._account, self._cluster)
+        use.check_known(mr, seen, self._memory.unused, used=bool(found))
         if found:
             if self._disabled_here(mr, seen):
-                owner_look.before_deletion(mr, looked, self._with)
+                owner_look.before_deletion(mr, looked, self._account, self._cluster)
             self._enable_again(mr, seen)
-            raise use.waiting(seen, f"{_ITS_TENANTS}: {found}", self._memory.used(mr.uid))
+            raise use.waiting(seen, f"{_ITS_TENANTS}: {found}", self._memory.used.next(mr.uid))
 
     def _enable_again(self, mr: Managed, seen: ObservedGroup) -> None:
         """Enable the group again at once if a tenant has appeared in it since the provider disabled it."""
@@ -118,7 +118,7 @@ class GroupClient(Skeleton[Group, ObservedGroup, GroupState]):
             return
         _log.warning("enabling the connection group again because it has tenants", connection_group=seen.name)
         try:
-            run(plan.enable_again(seen, self._memory.said(mr.kind)), seen, self._cloudfront)
+            run(plan.enable_again(seen, self._memory.accepted.of(mr.kind)), seen, self._cloudfront)
         except ActionFailed as failure:
             what, still = f"enable connection group {seen.name} again", conditions.removing(noun(mr), seen)
             raise explain(failure.cause, what, serving=False, meanwhile=still) from failure
@@ -126,13 +126,13 @@ class GroupClient(Skeleton[Group, ObservedGroup, GroupState]):
     def _disabled_here(self, mr: Managed, seen: ObservedGroup) -> bool:
         """The provider disabled it for its deletion: this process did, or the stored status says enabled."""
         there = mr.at_provider.get("id") == seen.id and mr.at_provider.get("enabled") is True
-        return not seen.enabled and (there or self._memory.disabled(mr.uid, seen.id))
+        return not seen.enabled and (there or self._memory.disablings.by(mr.uid, seen.id))
 
     def _check_refused_deletion(self, mr: Managed, seen: ObservedGroup, error: AwsError) -> None:
         if error.code in _IN_USE:
-            self._memory.unused(mr.uid, seen.id, used=True)
+            self._memory.unused.start_over(mr.uid)
             self._enable_again(mr, seen)
-            raise use.waiting(seen, _ITS_TENANTS, self._memory.used(mr.uid)) from error
+            raise use.waiting(seen, _ITS_TENANTS, self._memory.used.next(mr.uid)) from error
 
     def _awaiting(self, mr: Managed, seen: ObservedGroup) -> str:
         return plan.waiting(seen)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 
 from apis.drift import DriftPolicy
@@ -20,7 +20,14 @@ from provider.cloudfront.clients.tenant import TenantClient
 from provider.cloudfront.lifecycle.conditions import was_ready
 from provider.cloudfront.rehearsal.dry_run import DryRunClient
 from provider.cloudfront.rehearsal.recorder import Recorder
-from provider.cloudfront.safety.context import Context, Peers
+from provider.cloudfront.safety.dependencies import (
+    AccountAccess,
+    ClusterView,
+    Dependencies,
+    Everyone,
+    Peers,
+    Policy,
+)
 from provider.cloudfront.safety.guards import CONFIRM_ANNOTATION, DRY_RUN_ANNOTATION, is_dry_run
 from provider.cloudfront.safety.kept_domains import NOTHING, KeptDomains, OnlyLooks, OnlyRead
 from provider.cloudfront.safety.patience import Patience, PatientClient
@@ -40,7 +47,7 @@ class _Connector:
         drift_policy: DriftPolicy = DriftPolicy.ENFORCE,
         read_only: bool = False,
         peers: Peers = lambda *_: (),
-        everyone: Callable[[], Iterable[Managed]] = lambda: (),
+        everyone: Everyone = lambda: (),
         poll_seconds: float = 60.0,
         kept: KeptDomains = NOTHING,
     ) -> None:
@@ -61,13 +68,13 @@ class _Connector:
         """See edgetenants_runtime.external.TellsOfWaiting."""
         return waiting(mr, cause)
 
-    def _connected(self, mr: Managed, made: Callable[[Context], ExternalClient]) -> ExternalClient:
+    def _connected(self, mr: Managed, made: Callable[[Dependencies], ExternalClient]) -> ExternalClient:
         """The client that `made` creates, with its wrappers."""
         with held_up(mr):
             config = self._configs.resolve(mr)
             account = self._account(mr, config)
         self._configs.report(config, {"accountId": account.id, "callerArn": account.caller_arn})
-        client = self._client(self._context(mr, config, account), mr, account, made)
+        client = self._client(self._deps(mr, config, account), mr, account, made)
         measured = ProgressClient(self._measured(client, account))
         return PatientClient(measured, self._patience, f"{config.uid} {config.generation}")
 
@@ -78,31 +85,36 @@ class _Connector:
             # Expired credentials do not mean that a tenant stopped serving.
             raise error.but(conditions=() if was_ready(mr) else None) from error
 
-    def _context(self, mr: Managed, config: ResolvedConfig, account: Account) -> Context:
-        return Context(
-            cloudfront=account.cloudfront,
-            memory=account.memory,
-            installation=self._installation,
-            account=account.id,
-            config=str(config.key),
-            frozen=self._frozen(mr, account, str(config.key)),
-            drift_policy=self._drift_policy,
-            peers=self._peers,
-            everyone=self._everyone,
-            confirmed=config.annotations.get(CONFIRM_ANNOTATION, ""),
-            poll_seconds=self._poll_seconds,
-            kept=OnlyRead(self._kept) if _elsewhere(config) else self._kept,
+    def _deps(self, mr: Managed, config: ResolvedConfig, account: Account) -> Dependencies:
+        key = str(config.key)
+        kept = OnlyRead(self._kept) if _elsewhere(config) else self._kept
+        return Dependencies(
+            AccountAccess(account.cloudfront, account.memory, self._installation, account.id, key),
+            ClusterView(self._peers, self._everyone, kept),
+            Policy(
+                drift_policy=self._drift_policy,
+                poll_seconds=self._poll_seconds,
+                confirmed=config.annotations.get(CONFIRM_ANNOTATION, ""),
+                frozen=self._frozen(mr, account, key),
+            ),
         )
 
     def _client(
-        self, context: Context, mr: Managed, account: Account, made: Callable[[Context], ExternalClient]
+        self,
+        deps: Dependencies,
+        mr: Managed,
+        account: Account,
+        made: Callable[[Dependencies], ExternalClient],
     ) -> ExternalClient:
         if not is_dry_run(mr):
-            return made(context)
-        recorder = Recorder(account.cloudfront)
-        watching = replace(context, cloudfront=recorder.as_cloudfront, kept=OnlyLooks(context.kept))
-        acting = replace(
-            watching, kept=OnlyRead(context.kept), memory=account.rehearsals, frozen="", rehearsing=True
+            return made(deps)
+        recorder, kept = Recorder(account.cloudfront), deps.cluster.kept
+        recorded = replace(deps.account, cloudfront=recorder.as_cloudfront)
+        watching = replace(deps, account=recorded, cluster=replace(deps.cluster, kept=OnlyLooks(kept)))
+        acting = Dependencies(
+            account=replace(recorded, memory=account.rehearsals),
+            cluster=replace(deps.cluster, kept=OnlyRead(kept)),
+            policy=replace(deps.policy, frozen="", rehearsing=True),
         )
         return DryRunClient(made(watching), made(acting), recorder)
 

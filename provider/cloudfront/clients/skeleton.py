@@ -37,7 +37,7 @@ from provider.cloudfront.lifecycle.assessment import Assessed, attempt, is_ineff
 from provider.cloudfront.lifecycle.report import Shown, offered
 from provider.cloudfront.ownership import judgement
 from provider.cloudfront.safety import advice, guards, kept_names
-from provider.cloudfront.safety.context import Context
+from provider.cloudfront.safety.dependencies import Dependencies
 from provider.cloudfront.safety.kept_domains import Keeper
 from provider.cloudfront.state.applied import Asked
 from provider.cloudfront.state.identity import noun
@@ -94,14 +94,14 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
     """Implements edgetenants_runtime.external.ExternalClient. Each kind implements `_compare`, `_plan` and
     `_show`, and may override the other private methods that have a docstring."""
 
-    def __init__(self, context: Context, kind: Kind[Wanted, Seen]) -> None:
-        self._with = context
+    def __init__(self, deps: Dependencies, kind: Kind[Wanted, Seen]) -> None:
+        self._deps = deps
+        self._account, self._cluster, self._policy = deps.account, deps.cluster, deps.policy
         self._kind = kind
-        self._cloudfront = context.cloudfront
-        self._memory = context.memory
-        self._get = kind.get(context.cloudfront)
+        self._cloudfront, self._memory = deps.account.cloudfront, deps.account.memory
+        self._get = kind.get(self._cloudfront)
         self._keeper = Keeper(
-            context.kept, context.cloudfront, context.memory, context.installation, context.account
+            deps.cluster.kept, self._cloudfront, self._memory, deps.account.installation, deps.account.id
         )
 
     # Observe.
@@ -112,13 +112,13 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         Raises:
             ExternalError: it is not ours, or AWS refused the call, or the spec is invalid.
         """
-        guards.check_identity(mr, self._with)
+        guards.check_identity(mr, self._account)
         seen = self._look(mr)
         owned = self._own(mr, seen) if seen else None
         if owned is None:
             self._memory.forget(mr.uid)
             self._keeper.gone(mr)
-            guards.check_vanished(mr, self._with)
+            guards.check_vanished(mr, self._deps)
             return Observation(exists=False) if mr.deleted else self._absent(mr)
         self._memory.note_seen(mr.uid, owned.seen.id)
         if mr.deleted:
@@ -138,23 +138,23 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         # It is gone, whatever follows: the retention time of its records starts now.
         self._keeper.gone(mr)
         guards.check_import(mr)
-        guards.check_gone(mr, self._with)
+        guards.check_gone(mr, self._account)
         return None
 
     def _own(self, mr: Managed, seen: Seen) -> Looked[Seen] | None:
         """The external resource, if it is ours; None if it stays in AWS after the deletion of `mr`."""
-        return owner_look.look(mr, seen, self._with)
+        return owner_look.look(mr, seen, self._account, self._cluster)
 
     def _absent(self, mr: Managed) -> Observation:
         """The observation before it is created."""
         return Observation(exists=False, conditions=self._kind.absent())
 
     def _observation(self, mr: Managed, state: State) -> Observation:
-        ineffective = is_ineffective(state, self._memory.attempt(mr.uid))
+        ineffective = is_ineffective(state, self._memory.attempts.last(mr.uid))
         shown = self._shown(mr, state, served=conditions.was_ready(mr), ineffective=ineffective)
         return Observation(
             exists=True,
-            up_to_date=not state.differs or ineffective or bool(self._with.frozen),
+            up_to_date=not state.differs or ineffective or bool(self._policy.frozen),
             diff=state.todo.all,
             drifted=self._news(mr, shown),
             conditions=shown.conditions,
@@ -188,7 +188,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             # desired tags from those that are known, once ownership is proven; else it would be lost.
             self._kind.log.warning("cannot read tags", **_named(mr, seen), error=str(error))
             return state
-        return self._assess_again(mr, state, owner_look.verified(mr, tagged, self._with))
+        return self._assess_again(mr, state, owner_look.verified(mr, tagged, self._account, self._cluster))
 
     def _held(self, mr: Managed, asked: Wanted, seen: Seen) -> Wanted:
         """The desired state, adapted to the observed one. Raises ExternalError if it is not allowed."""
@@ -196,7 +196,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
 
     def _deep_look_due(self, mr: Managed) -> bool:
         """Whether this reconcile also reads what the Get does not show, such as tags."""
-        return self._memory.deep_check_due(mr.uid)
+        return self._memory.deep_checks.is_due(mr.uid)
 
     @abstractmethod
     def _compare(self, mr: Managed, asked: Wanted, seen: Seen) -> State:
@@ -220,11 +220,11 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         shown = self._show(mr, state, served=served, written=written, ineffective=ineffective)
         if state.differs and not written:
             return shown
-        return replace(shown, conditions=guards.with_contention(mr, shown.conditions, self._with))
+        return replace(shown, conditions=guards.with_contention(mr, shown.conditions, self._account))
 
     def _asked(self, mr: Managed, read: Reads[Wanted], name: str) -> Wanted:
         try:
-            return read(mr, installation=self._with.installation, name=name)
+            return read(mr, installation=self._account.installation, name=name)
         except InvalidInput as error:
             raise guards.invalid(str(error)) from error
 
@@ -238,10 +238,10 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             ExternalError: a check finds the spec wrong, its name is kept for another namespace, or AWS
                 refuses it.
         """
-        guards.check_frozen(mr, self._with.frozen)
+        guards.check_frozen(mr, self._policy.frozen)
         with before_creation():
             asked = self._asked(mr, self._kind.at_creation, str(mr.external_name))
-            kept_names.check_creation(mr, self._with)
+            kept_names.check_creation(mr, self._account, self._cluster)
         try:
             return self._create(mr, asked)
         except (ExternalError, NotYet) as refusal:
@@ -259,7 +259,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         except ActionFailed as failure:
             raise self._creation_failed(mr, asked, failure.cause) from failure
         made = effects.there
-        owner_look.made(mr, made, self._with)
+        owner_look.made(mr, made, self._memory.proofs, rehearsing=self._policy.rehearsing)
         self._keeper.made(mr, made)
         shown = self._shown(mr, self._made(mr, asked, made), served=False, written=True)
         return _change(shown, f"{effects.message} ({made.id}){unchecked}")
@@ -294,7 +294,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
 
     def _made_meanwhile(self, mr: Managed) -> NotYet:
         words = f"{noun(mr)} {mr.external_name} already exists; checking its owner tag"
-        return NotYet(words, after=self._memory.unseen(mr.uid), made_nothing=False)
+        return NotYet(words, after=self._memory.unseen.next(mr.uid), made_nothing=False)
 
     def _made(self, mr: Managed, asked: Wanted, seen: Seen) -> State:
         """Its state right after a creation with `asked`."""
@@ -322,14 +322,14 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         except ActionFailed as failure:
             raise self._update_failed(mr, state, failure, serving=serving) from failure
         after = self._after(mr, state, effects)
-        self._memory.note_attempt(mr.uid, attempt(after))
+        self._memory.attempts.note(mr.uid, attempt(after))
         drift = "repaired drift: " if state.drift and not state.pending else ""
         if drift:
-            self._memory.note_contention(mr.uid)
+            self._memory.contentions.note(mr.uid)
         # `serving` is from this observation, not from the stored status: a disabled one does not serve yet.
         shown = self._shown(mr, after, served=serving, written=True)
         change = _change(shown, f"{drift}{effects.message}{unchecked}")
-        return replace(change, drifted=guards.contended(mr, self._with) if drift else "")
+        return replace(change, drifted=guards.contended(mr, self._account) if drift else "")
 
     def _check_change(self, mr: Managed, state: State, *, serving: bool) -> tuple[State, str]:
         """The state with the findings of the checks, and the checks that were skipped, for the event. Raises
@@ -340,12 +340,12 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         if not self._memory.proofs.held(mr.uid, state.seen.id):
             self._keeper.before_taking(mr, state.seen)
         taking = partial(self._check_taking, mr, state.seen)
-        seen = owner_look.before_writing(mr, state.seen, self._with, afresh=afresh, taking=taking)
+        seen = owner_look.before_writing(mr, state.seen, self._deps, afresh=afresh, taking=taking)
         return state if seen is state.seen else self._assess_again(mr, state, seen)
 
     def _check_taking(self, mr: Managed, seen: Seen) -> None:
         """Called before adopting what has no owner. Raises ExternalError or NotYet if that is not allowed."""
-        kept_names.check_taking(mr, seen, self._with)
+        kept_names.check_taking(mr, seen, self._account, self._cluster)
 
     def _before_writing(self, mr: Managed, state: State) -> None:
         """Called before changing what is ours. Raises ExternalError or NotYet if that is not allowed."""
@@ -371,7 +371,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
 
     def _look_again(self, mr: Managed, before: State) -> State:
         """Get it again after a conflict: someone else changed it at the same moment."""
-        self._memory.note_contention(mr.uid)
+        self._memory.contentions.note(mr.uid)
         try:
             seen = self._get(before.seen.id)
         except AwsError as error:
@@ -449,13 +449,13 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             ExternalError, NotYet: a check refuses it, or its domains cannot be recorded.
             ActionFailed: AWS refuses it.
         """
-        if self._memory.part(mr.uid) == (part.todo.all, part.seen.etag):
+        if self._memory.parts.last(mr.uid) == (part.todo.all, part.seen.etag):
             return None
         self._check_change(mr, part, serving=conditions.was_ready(mr))
         self._before_writing(mr, part)
         effects: Effects[Seen] = run(self._plan(part), part.seen, self._cloudfront)
         self._wrote(mr, part, effects)
-        self._memory.note_part(mr.uid, (part.todo.all, effects.there.etag))
+        self._memory.parts.note(mr.uid, (part.todo.all, effects.there.etag))
         return effects
 
     # Delete.
@@ -467,28 +467,28 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             NotYet: the deletion waits for CloudFront, for a resource that uses this one, or for confirmation.
             ExternalError: AWS refuses the deletion.
         """
-        guards.check_frozen(mr, self._with.frozen)
+        guards.check_frozen(mr, self._policy.frozen)
         guards.check_protection(mr)
         looked: Looked[Seen] = seen.state
         there = looked.seen
         self._check_unused(mr, looked)
-        refused = self._memory.refused(mr.uid, there.id, there.etag)
-        actions = self._kind.remove(there, refused=refused, said=self._memory.said(mr.kind))
+        refused = self._memory.refused_deletions.has(mr.uid, there.id, there.etag)
+        actions = self._kind.remove(there, refused=refused, said=self._memory.accepted.of(mr.kind))
         waits = next((each for each in actions if isinstance(each, Wait)), None)
-        if not waits and not owner_look.before_deletion(mr, looked, self._with):
+        if not waits and not owner_look.before_deletion(mr, looked, self._account, self._cluster):
             return _gone_already(mr)
         self._keeper.before_loss(mr, there, there.domains)
         if waits:
             raise _waiting(mr, there, waits.reason)
         if there.enabled:
             # Note this before sending it: the answer may be lost.
-            self._memory.note_disabled(mr.uid, there.id)
+            self._memory.disablings.note(mr.uid, there.id)
         try:
             effects = run(actions, there, self._cloudfront)
         except ActionFailed as failure:
-            self._memory.note_said(mr.kind, failure.effects.said)
+            self._memory.accepted.note(mr.kind, failure.effects.said)
             return self._deletion_failed(mr, failure)
-        self._memory.note_said(mr.kind, effects.said)
+        self._memory.accepted.note(mr.kind, effects.said)
         self._memory.forget(mr.uid)
         self._memory.vanished.removed(there.id)
         self._keeper.deleted(mr, there)
@@ -506,7 +506,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         if error.code != "ResourceNotDisabled" and not error.conflict:
             what, still = f"delete {noun(mr)} {there.name}", conditions.removing(noun(mr), there)
             raise explain(error, what, serving=False, meanwhile=still) from failure
-        self._memory.note_refusal(mr.uid, there.id, there.etag)
+        self._memory.refused_deletions.note(mr.uid, there.id, there.etag)
         # No Change, even if it was just disabled: no event may say that it is deleted.
         words = f"{story}; waiting for CloudFront before deleting it" if story else self._awaiting(mr, there)
         raise _waiting(mr, there, words) from failure

@@ -17,11 +17,10 @@ from edgetenants_runtime.api.conditions import ConditionType
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import Observation
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront.account import group_look
 from provider.cloudfront.aws.errors import AwsError, explain
 from provider.cloudfront.certificate import conditions as certificate_conditions
-from provider.cloudfront.certificate import look as certificate_look
 from provider.cloudfront.certificate import requests as certificate_requests
+from provider.cloudfront.certificate.look import CertificateLook
 from provider.cloudfront.checks import preflight
 from provider.cloudfront.checks.refusals import Checks
 from provider.cloudfront.clients.skeleton import Kind, Skeleton
@@ -29,7 +28,8 @@ from provider.cloudfront.domain import dns_instructions
 from provider.cloudfront.domain.dns_look import DnsLook, unseen
 from provider.cloudfront.lifecycle.actions import Action, ActionFailed, Effects
 from provider.cloudfront.lifecycle.report import Shown
-from provider.cloudfront.safety.context import Context
+from provider.cloudfront.memory import group_look
+from provider.cloudfront.safety.dependencies import Dependencies
 from provider.cloudfront.state import certificates, desired, leaving, observed
 from provider.cloudfront.state.certificates import Certificate, Request
 from provider.cloudfront.state.desired import Tenant
@@ -71,11 +71,13 @@ _OF_DOMAINS: Final = frozenset(
 class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
     """Implements edgetenants_runtime.external.ExternalClient."""
 
-    def __init__(self, context: Context) -> None:
-        super().__init__(context, _KIND)
-        self._dns = DnsLook(context.cloudfront, context.memory, context.config)
+    def __init__(self, deps: Dependencies) -> None:
+        super().__init__(deps, _KIND)
+        memory = self._memory
+        self._dns = DnsLook(self._cloudfront, memory.groups, memory.dns_turns, deps.account.config)
+        self._certificates = CertificateLook(self._cloudfront, memory.log_changes, memory.today)
         self._checks = Checks(
-            context.cloudfront, context.memory, context.installation, context.everyone, self._keeper
+            self._cloudfront, memory, deps.account.installation, deps.cluster.everyone, self._keeper
         )
 
     # Observe.
@@ -105,7 +107,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
     def _held(self, mr: Managed, asked: Tenant, seen: ObservedTenant) -> Tenant:
         """If the spec does not set `enabled`, the tenant keeps its value. An exception is a tenant that the
         provider disabled for a deletion whose resource was then applied again: it is enabled."""
-        if asked.enabled is None and not seen.enabled and self._memory.disabled_by_any(seen.id):
+        if asked.enabled is None and not seen.enabled and self._memory.disablings.by_any(seen.id):
             return replace(asked, enabled=True)
         return asked
 
@@ -122,22 +124,22 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         self, mr: Managed, asked: Tenant, seen: ObservedTenant, certificate: Certificate | None = None
     ) -> Assessment:
         wanted = asked.certificate_request is not None
-        may_request = wanted and certificate_requests.may_request(mr, certificate, self._memory)
+        may_request = wanted and certificate_requests.may_request(mr, certificate, self._memory.requests)
         return assessment.assess(
             mr,
             asked,
             seen,
-            self._with.drift_policy,
+            self._policy.drift_policy,
             certificate,
             may_request=may_request,
-            not_before=certificate_requests.too_often_until(mr, self._memory) if wanted else None,
+            not_before=certificate_requests.too_often_until(mr, self._memory.requests) if wanted else None,
         )
 
     def _look_at_certificate(
         self, mr: Managed, asked: Tenant, seen: ObservedTenant, *, deep: bool
     ) -> Certificate | None:
         try:
-            return certificate_look.look(mr, asked, seen, self._cloudfront, self._memory, deep=deep)
+            return self._certificates.look(mr, asked, seen, deep=deep)
         except AwsError as error:
             raise self._explained(mr, error, f"get the certificate of tenant {seen.name}") from error
 
@@ -150,7 +152,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             served=served,
             written=written,
             ineffective=ineffective,
-            frozen=self._with.frozen,
+            frozen=self._policy.frozen,
         )
 
     def _where(self, mr: Managed, seen: ObservedTenant, *, moving: bool) -> Dns:
@@ -199,7 +201,9 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         it. After a deletion that was on hold, waiting.py wakes the resources that wait for its domains."""
         lacking = (asked.domains or frozenset()) - (seen.domains.keys() if seen else set())
         namespace = namespace_of(mr)
-        going = (each for each in self._with.everyone() if each.deleted and namespace_of(each) == namespace)
+        going = (
+            each for each in self._cluster.everyone() if each.deleted and namespace_of(each) == namespace
+        )
         with_one = (each for each in going if lacking & observed.domains_in(each.at_provider))
         return any(leaving.deletes(each) and not leaving.held_back(mr, each) for each in with_one)
 
@@ -207,7 +211,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         request = asked.certificate_request
         certificate = certificates.requested(None, request) if request else None
         held = self._asked(mr, desired.held, str(mr.external_name))
-        return assessment.assess(mr, held, seen, self._with.drift_policy, certificate)
+        return assessment.assess(mr, held, seen, self._policy.drift_policy, certificate)
 
     # Update.
 
@@ -237,7 +241,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             self._note_request(mr, 1 + (state.certificate.requests if state.certificate else 0))
 
     def _note_request(self, mr: Managed, requests: int) -> None:
-        self._memory.note_request(mr.uid, mr.generation, certificates.delay(requests))
+        self._memory.requests.note(mr.uid, mr.generation, certificates.delay(requests))
 
     def _look_again(self, mr: Managed, before: Assessment) -> Assessment:
         again = super()._look_again(mr, before)
@@ -252,9 +256,9 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         if effects.requested and request:
             certificate = certificates.requested(certificate, request)
             self._note_request(mr, certificate.requests)
-        not_before = certificate_requests.too_often_until(mr, self._memory) if request else None
+        not_before = certificate_requests.too_often_until(mr, self._memory.requests) if request else None
         return assessment.assess(
-            mr, before.asked, effects.there, self._with.drift_policy, certificate, not_before=not_before
+            mr, before.asked, effects.there, self._policy.drift_policy, certificate, not_before=not_before
         )
 
     def _change_refused(

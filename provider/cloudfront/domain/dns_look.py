@@ -9,13 +9,14 @@ import structlog
 
 from apis.conditions import TenantConditionType
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront.account import group_look
-from provider.cloudfront.account.group_look import GroupLook
-from provider.cloudfront.account.memory import DEEP_CHECK_SECONDS, Memory
 from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.domain import dns_instructions
 from provider.cloudfront.domain.dns_instructions import State
+from provider.cloudfront.memory import group_look
+from provider.cloudfront.memory.group_look import GroupLook
+from provider.cloudfront.memory.group_states import GroupStates
+from provider.cloudfront.memory.schedules import DEEP_CHECK_SECONDS, DnsTurns
 from provider.cloudfront.state.look_requested import is_requested
 from provider.cloudfront.state.observed import ObservedTenant
 
@@ -53,14 +54,15 @@ class DnsLook:
     and shows a missing permission in the condition DNSReady."""
 
     cloudfront: CloudFront
-    memory: Memory
+    groups: GroupStates
+    turns: DnsTurns
     config: str = ""
     """The provider config whose credentials are used."""
 
     def group(self, mr: Managed, group: str | None) -> GroupLook:
         """The connection group of a tenant. If the tenant names none, it is the account's default group, with
         the routing endpoint only."""
-        look = self.memory.group(group or "", self._read, config=self.config)
+        look = self.groups.get(group or "", self._read, config=self.config)
         if group is None:
             return GroupLook(endpoint=look.endpoint, refused=look.refused)
         same = mr.at_provider.get("connectionGroupId") == group
@@ -89,11 +91,11 @@ class DnsLook:
         # A refusal is an answer too: after a restart, the provider need not ask for all tenants at once.
         never = not refused and all(item.get("state") == "Unknown" for item in instructions)
         if is_requested(mr):
-            return self.memory.verification_due(mr.uid, 0.0, never=never)
+            return self.turns.is_due_every(mr.uid, 0.0, never=never)
         if seen.inactive_domains:
-            return self.memory.verification_due(mr.uid, _WAITED_FOR, never=never)
+            return self.turns.is_due_every(mr.uid, _WAITED_FOR, never=never)
         longest = DEEP_CHECK_SECONDS if dns_instructions.all_present(mr.status) else _MISSING
-        return self.memory.dns_look_due(mr.uid, longest, never=never)
+        return self.turns.is_due(mr.uid, longest, never=never)
 
     def _read(self, group: str) -> GroupLook:
         try:
@@ -106,7 +108,7 @@ class DnsLook:
         look = group_look.of(seen)
         if seen.id != group:
             # Tenants refer to it by its id.
-            self.memory.note_group(seen.id, look)
+            self.groups.note(seen.id, look)
         return look
 
 

@@ -24,14 +24,17 @@ from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime import deadline
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
+from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.aws.errors import AwsError, ErrorClass, explain, not_ready
 from provider.cloudfront.group.plan import GroupState
 from provider.cloudfront.lifecycle import conditions
 from provider.cloudfront.lifecycle.actions import LOOK_AGAIN
+from provider.cloudfront.memory.log_changes import LogChanges
+from provider.cloudfront.memory.pauses import SecondChecks
 from provider.cloudfront.ownership import disclosure
 from provider.cloudfront.safety import guards, name_keys
-from provider.cloudfront.safety.context import Context
-from provider.cloudfront.safety.kept_domains import RecordsFailed
+from provider.cloudfront.safety.dependencies import AccountAccess, ClusterView, Everyone
+from provider.cloudfront.safety.kept_domains import KeptDomains, RecordsFailed
 from provider.cloudfront.state import identity
 from provider.cloudfront.state.group import ObservedGroup
 from provider.cloudfront.state.observed import ObservedTenant
@@ -59,34 +62,36 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][\w.:/-]{1,255}", re.ASCII)
 """A tenant's name or id. Anything else would make a different request, or one that always fails."""
 
 
-def users(mr: Managed, group: ObservedGroup, having: Context) -> str:
+def users(mr: Managed, group: ObservedGroup, account: AccountAccess, cluster: ClusterView) -> str:
     """The tenants that use the group, for a message; empty if none is known.
 
     Raises:
         NotYet: AWS does not list the tenants, and no user has confirmed the deletion.
         ExternalError: AWS is throttling requests.
     """
-    if listed := _listed(mr, group, having):
-        return _told(mr, {each.name for each in listed}, having)
-    mine, others = _askers(mr, group, having)
+    if listed := _listed(mr, group, account.cloudfront):
+        return _told(mr, {each.name for each in listed}, account.memory.log_changes, cluster.everyone)
+    mine, others = _askers(mr, group, cluster.everyone)
     if mine:
         return ", ".join(sorted(f"{each.kind} {each.name}" for each in mine)[:_TOLD])
-    there = next((tenant for each in others if (tenant := _in_group(mr, each, group, having))), None)
-    return _told(mr, {there.name}, having) if there else ""
+    there = next(
+        (tenant for each in others if (tenant := _in_group(mr, each, group, account.cloudfront))), None
+    )
+    return _told(mr, {there.name}, account.memory.log_changes, cluster.everyone) if there else ""
 
 
-def check_known(mr: Managed, group: ObservedGroup, having: Context, *, used: bool) -> None:
+def check_known(mr: Managed, group: ObservedGroup, unused: SecondChecks, *, used: bool) -> None:
     """Check that an enabled group has had no tenants for a while, before it is disabled.
 
     Raises:
         NotYet: a second check is due later.
     """
-    left = having.memory.unused(mr.uid, group.id, used=used)
+    left = unused.start_over(mr.uid) if used else unused.left(mr.uid, group.id)
     if not used and group.enabled and left:
         raise waiting(group, "for a second check of its tenants", left)
 
 
-def check_taking(mr: Managed, group: ObservedGroup, having: Context) -> None:
+def check_taking(mr: Managed, group: ObservedGroup, account: AccountAccess, cluster: ClusterView) -> None:
     """Check that a resource may adopt a group without an owner, which it could disable afterwards.
 
     A namespaced resource may not adopt a group with tenants of other namespaces or of unknown owners.
@@ -95,13 +100,13 @@ def check_taking(mr: Managed, group: ObservedGroup, having: Context) -> None:
     Raises:
         NotYet, ExternalError: the group has such tenants, or AWS does not list them.
     """
-    if has_others(mr, group, having):
-        raise not_taken(mr, group, having)
+    if has_others(mr, group, account, cluster):
+        raise not_taken(mr, group, account.installation)
 
 
-def not_taken(mr: Managed, group: ObservedGroup, having: Context) -> ExternalError:
+def not_taken(mr: Managed, group: ObservedGroup, installation: str) -> ExternalError:
     """The error for a group that cannot be adopted because others have tenants in it."""
-    tag = f"tag {identity.OWNER_TAG} to {identity.owner_of(mr, having.installation, group.name)}"
+    tag = f"tag {identity.OWNER_TAG} to {identity.owner_of(mr, installation, group.name)}"
     return guards.invalid(
         f"connection group {group.name} ({group.id}) cannot be adopted: it has tenants that do not "
         "belong to this namespace. Use the group by its id without a ConnectionGroup, or ask an "
@@ -110,7 +115,7 @@ def not_taken(mr: Managed, group: ObservedGroup, having: Context) -> ExternalErr
     )
 
 
-def check_change(mr: Managed, state: GroupState, having: Context) -> None:
+def check_change(mr: Managed, state: GroupState, account: AccountAccess, cluster: ClusterView) -> None:
     """Check that an update takes nothing from tenants of other owners.
 
     Such tenants may have joined the group after it was adopted. What status says was written before does not
@@ -128,9 +133,11 @@ def check_change(mr: Managed, state: GroupState, having: Context) -> None:
         "anycastIpListId": group.anycast_ip_list_id != target.anycast_ip_list_id,
     }
     taken = ", ".join(f"spec.forProvider.{field}" for field, goes in less.items() if goes)
-    others = bool(taken) and has_others(mr, group, having, f"before changing {taken}")
+    others = bool(taken) and has_others(mr, group, account, cluster, f"before changing {taken}")
     second_look = less["enabled"] and identity.namespace_of(mr)
-    left = having.memory.unused(mr.uid, group.id, used=others or not second_look)
+    unused = account.memory.unused
+    used = others or not second_look
+    left = unused.start_over(mr.uid) if used else unused.left(mr.uid, group.id)
     if others:
         raise guards.invalid(
             f"{taken} of connection group {group.name} ({group.id}) cannot be changed: "
@@ -148,7 +155,13 @@ def disables(state: GroupState) -> bool:
     return state.seen.enabled and not state.todo.target.enabled
 
 
-def has_others(mr: Managed, group: ObservedGroup, having: Context, when: str = "before adopting it") -> bool:
+def has_others(
+    mr: Managed,
+    group: ObservedGroup,
+    account: AccountAccess,
+    cluster: ClusterView,
+    when: str = "before adopting it",
+) -> bool:
     """Whether the group has tenants that this namespace does not own.
 
     A record of a name for another namespace answers that without a call. For all other tenants the owner tag
@@ -166,25 +179,25 @@ def has_others(mr: Managed, group: ObservedGroup, having: Context, when: str = "
     if not own:
         return False
     try:
-        for each in having.cloudfront.tenants_of_group(group.id):
-            holder = _kept_for(each, having)
+        for each in account.cloudfront.tenants_of_group(group.id):
+            holder = _kept_for(each, account.id, cluster.kept)
             if holder not in (None, own):
                 return True
             (unknown if holder is None else held).append(each)
-        if len(unknown) > _MOST_LOOKS or any(_is_others(mr, each, having) for each in unknown):
+        if len(unknown) > _MOST_LOOKS or any(_is_others(mr, each, account) for each in unknown):
             return True
-        if _handed_over(mr, group, held, having):
+        if _handed_over(mr, group, held, account):
             return True
-        _, others = _askers(mr, group, having)
-        unlisted = (_in_group(mr, each, group, having) for each in others)
-        return any(_is_others(mr, each, having) for each in unlisted if each is not None)
+        _, others = _askers(mr, group, cluster.everyone)
+        unlisted = (_in_group(mr, each, group, account.cloudfront) for each in others)
+        return any(_is_others(mr, each, account) for each in unlisted if each is not None)
     except AwsError as error:
         what = f"read the owners of the tenants in connection group {group.name} {when}"
         raise explain(error, what, serving=conditions.was_ready(mr)) from error
 
 
 def _handed_over(
-    mr: Managed, group: ObservedGroup, tenants: Iterable[ObservedTenant], having: Context
+    mr: Managed, group: ObservedGroup, tenants: Iterable[ObservedTenant], account: AccountAccess
 ) -> bool:
     """Whether one of the tenants that this namespace had is another owner's by now. Of a large group each
     reconcile reads some tags; those are good for as long as it takes to read the others.
@@ -194,14 +207,14 @@ def _handed_over(
     """
     for number, tenant in enumerate(tenants):
         if number < _MOST_LOOKS:
-            others = _is_others(mr, tenant, having)
+            others = _is_others(mr, tenant, account)
         elif deadline.remaining() < _READING_SECONDS:
             words = f"reading the owner tags of the tenants in connection group {group.name}"
             raise NotYet(words, after=1.0)
         else:
-            others = having.memory.holder(
+            others = account.memory.holders.get(
                 ("group", mr.uid, mr.generation, tenant.arn),
-                partial(_is_others, mr, tenant, having),
+                partial(_is_others, mr, tenant, account),
                 free=lambda _: False,
             )
         if others:
@@ -209,18 +222,18 @@ def _handed_over(
     return False
 
 
-def _kept_for(tenant: ObservedTenant, having: Context) -> str | None:
-    if having.account is None:
+def _kept_for(tenant: ObservedTenant, account: str | None, kept: KeptDomains) -> str | None:
+    if account is None:
         return None
     try:
-        return having.kept.holder(name_keys.key_of(_TENANT, having.account, tenant.name))
+        return kept.holder(name_keys.key_of(_TENANT, account, tenant.name))
     except RecordsFailed:
         return None
 
 
-def _is_others(mr: Managed, tenant: ObservedTenant, having: Context) -> bool:
-    owner = having.cloudfront.tags(tenant.arn).get(identity.OWNER_TAG)
-    return not disclosure.may_know(mr, having.installation, owner)
+def _is_others(mr: Managed, tenant: ObservedTenant, account: AccountAccess) -> bool:
+    owner = account.cloudfront.tags(tenant.arn).get(identity.OWNER_TAG)
+    return not disclosure.may_know(mr, account.installation, owner)
 
 
 def waiting(group: ObservedGroup, what: str, seconds: float = LOOK_AGAIN) -> NotYet:
@@ -229,9 +242,9 @@ def waiting(group: ObservedGroup, what: str, seconds: float = LOOK_AGAIN) -> Not
     return NotYet(words, after=seconds, conditions=conditions.removing("connection group", group))
 
 
-def _listed(mr: Managed, group: ObservedGroup, having: Context) -> tuple[ObservedTenant, ...]:
+def _listed(mr: Managed, group: ObservedGroup, cloudfront: CloudFront) -> tuple[ObservedTenant, ...]:
     try:
-        return having.cloudfront.tenants_of_group(group.id)
+        return cloudfront.tenants_of_group(group.id)
     except AwsError as error:
         if error.verdict.class_ in (ErrorClass.THROTTLED, ErrorClass.WAIT):
             what = f"list the tenants of connection group {group.name}"
@@ -258,21 +271,21 @@ def _held(mr: Managed, group: ObservedGroup, error: AwsError) -> NotYet:
     return NotYet(words, after=after, conditions=(*conditions.removing("connection group", group), held))
 
 
-def _told(mr: Managed, names: set[str], having: Context) -> str:
-    if having.memory.is_news(mr.uid, "tenants", frozenset(names)):
+def _told(mr: Managed, names: set[str], log_changes: LogChanges, everyone: Everyone) -> str:
+    if log_changes.is_new(mr.uid, "tenants", frozenset(names)):
         _log.info(
             "deletion waits for the tenants of the connection group",
             connection_group=mr.external_name,
             tenants=sorted(names),
         )
-    return disclosure.named_tenants(mr, names, having.everyone())
+    return disclosure.named_tenants(mr, names, everyone())
 
 
-def _askers(mr: Managed, group: ObservedGroup, having: Context) -> tuple[list[Managed], list[Managed]]:
+def _askers(mr: Managed, group: ObservedGroup, everyone: Everyone) -> tuple[list[Managed], list[Managed]]:
     """The cached resources that name the group: those of its own namespace whose spec names it, and others.
     The others are the newest ones, which a list may not show yet; at most as many as the provider reads."""
     mine, others = [], []
-    for each in having.everyone():
+    for each in everyone():
         asks = _asked(each) in (group.id, group.arn, group.name)
         if each.kind == _TENANT and asks and identity.namespace_of(each) == identity.namespace_of(mr):
             mine.append(each)
@@ -287,13 +300,15 @@ def _asked(mr: Managed) -> Any:
     return asked or (None if mr.at_provider.get("id") else mr.init_provider.get("connectionGroupId"))
 
 
-def _in_group(mr: Managed, other: Managed, group: ObservedGroup, having: Context) -> ObservedTenant | None:
+def _in_group(
+    mr: Managed, other: Managed, group: ObservedGroup, cloudfront: CloudFront
+) -> ObservedTenant | None:
     """The tenant of another resource, if AWS says that it is in the group."""
     name = str(other.at_provider.get("id") or other.external_name or other.name)
     if not _NAME.fullmatch(name):
         return None
     try:
-        seen = having.cloudfront.get_tenant(name)
+        seen = cloudfront.get_tenant(name)
     except AwsError as error:
         if error.verdict.class_ in (ErrorClass.THROTTLED, ErrorClass.WAIT):
             what = f"get a tenant that names connection group {group.name}"

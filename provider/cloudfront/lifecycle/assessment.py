@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from apis.drift import DriftPolicy
 from edgetenants_runtime.external import FieldDiff
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront.account.memory import Attempt
+from provider.cloudfront.memory.updates import Attempt
 from provider.cloudfront.state import applied as records
 from provider.cloudfront.state.applied import Applied
 from provider.cloudfront.state.diff import Diff, Wanted

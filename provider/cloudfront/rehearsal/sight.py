@@ -46,7 +46,7 @@ class Sight:
         return self.in_words if self.used else ""
 
     def peers(self, mr: Managed, names: frozenset[str]) -> Iterable[Managed]:
-        """See context.Peers."""
+        """See dependencies.Peers."""
         self.used = True
         return tuple(namesakes(mr, names, (each for each in self.resources if each.kind == mr.kind)))
 

@@ -14,13 +14,14 @@ from edgetenants_runtime.api.conditions import Condition, ConditionStatus
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.rules.policies import UnsupportedPolicies, permissions
-from provider.cloudfront.account.vanishing import Census, Verdict, limit, take_census
 from provider.cloudfront.aws.errors import AwsError, explain, not_ready
 from provider.cloudfront.lifecycle.conditions import was_ready
+from provider.cloudfront.memory.vanishing import Census, Verdict, limit, take_census
 from provider.cloudfront.ownership import disclosure, judgement
 from provider.cloudfront.ownership.judgement import Ownership, Resource
 from provider.cloudfront.safety import advice, name_keys
-from provider.cloudfront.safety.context import Context
+from provider.cloudfront.safety.dependencies import AccountAccess, Dependencies
+from provider.cloudfront.safety.kept_domains import KeptDomains
 from provider.cloudfront.state import identity, leaving
 from provider.cloudfront.state.identity import namespace_of, noun
 from provider.cloudfront.state.observed import account_of
@@ -58,13 +59,13 @@ _HELD_SECONDS: Final = 60.0
 _PREDECESSOR_SECONDS: Final = 5.0
 
 
-def check_identity(mr: Managed, having: Context) -> None:
+def check_identity(mr: Managed, account: AccountAccess) -> None:
     """Check that the managed resource still refers to the external resource that it was last seen to manage.
 
     Raises:
         ExternalError: its external name was changed, or its credentials belong to another account.
     """
-    proof, caller = having.memory.proofs.of(mr.uid), having.account
+    proof, caller = account.memory.proofs.of(mr.uid), account.id
     known = proof.id if proof else mr.at_provider.get("id")
     if (former := judgement.renamed(mr, proof)) is not None:
         raise _refused(
@@ -78,9 +79,9 @@ def check_identity(mr: Managed, having: Context) -> None:
     if home := judgement.foreign_account(mr, caller, proof):
         raise _refused(
             Reason.ACCOUNT_MISMATCH,
-            f"spec.providerConfigRef: the credentials of {having.config} belong to AWS account {caller}, but "
-            f"the {noun(mr)} is in account {home}; the provider changes nothing. Use credentials of account "
-            f"{home}",
+            f"spec.providerConfigRef: the credentials of {account.config} belong to AWS account {caller}, "
+            f"but the {noun(mr)} is in account {home}; the provider changes nothing. Use credentials of "
+            f"account {home}",
             serving=was_ready(mr),
         )
 
@@ -289,7 +290,7 @@ def _recreates(mr: Managed, default: DriftPolicy) -> bool:
         return False
 
 
-def check_gone(mr: Managed, having: Context) -> None:
+def check_gone(mr: Managed, account: AccountAccess) -> None:
     """Check that an external resource to delete is really gone.
 
     If it existed, one "not found" from AWS does not end the deletion: otherwise no resource would be left to
@@ -300,104 +301,105 @@ def check_gone(mr: Managed, having: Context) -> None:
     """
     if not mr.deleted:
         return
-    having.memory.let_go(mr.uid)
+    account.memory.let_go(mr.uid)
     id_ = mr.at_provider.get("id")
-    if not (isinstance(id_, str) and id_) or having.memory.vanished.was_removed(id_):
+    if not (isinstance(id_, str) and id_) or account.memory.vanished.was_removed(id_):
         return
     if not permissions(mr.management_policies, mr.deletion_policy).delete:
         return
-    if words := _maybe_elsewhere(mr, having, "this resource is deleted"):
+    if words := _maybe_elsewhere(mr, account, "this resource is deleted"):
         raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.DELETION_HELD, words),))
-    if left := having.memory.gone(mr.uid, id_):
+    if left := account.memory.gone.left(mr.uid, id_):
         missing = f"AWS does not find {noun(mr)} {mr.external_name} ({id_})"
         words = f"{missing}; this resource is deleted after a second check. No action is needed"
         raise NotYet(words, after=left)
 
 
-def _check_elsewhere(mr: Managed, having: Context) -> None:
-    if words := _maybe_elsewhere(mr, having, "the provider recreates it"):
-        having.kept.on_hold(mr)
+def _check_elsewhere(mr: Managed, account: AccountAccess, kept: KeptDomains) -> None:
+    if words := _maybe_elsewhere(mr, account, "the provider recreates it"):
+        kept.on_hold(mr)
         raise _recreation_held(words, _HELD_SECONDS)
 
 
-def _maybe_elsewhere(mr: Managed, having: Context, then: str) -> str:
+def _maybe_elsewhere(mr: Managed, account: AccountAccess, then: str) -> str:
     """Return how to proceed if the missing external resource may be in another account than that of the
     credentials; "" if it may not, or if a user confirmed that it is gone."""
     home = account_of(mr.at_provider.get("arn") or "")
-    if not home or having.account is not None or is_confirmed(mr):
+    if not home or account.id is not None or is_confirmed(mr):
         return ""
     return (
         f"AWS does not find {noun(mr)} {mr.external_name} ({mr.at_provider.get('id')}), and does not say "
-        f"whether the credentials of {having.config} belong to account {home}, where it was. Permit "
+        f"whether the credentials of {account.config} belong to account {home}, where it was. Permit "
         "sts:GetCallerIdentity in their IAM policy (docs/iam.md). If it is gone, set the annotation "
         f"{CONFIRM_ANNOTATION} to {token_of(mr)}, and {then}"
     )
 
 
-def check_vanished(mr: Managed, having: Context) -> None:
+def check_vanished(mr: Managed, deps: Dependencies) -> None:
     """Recreate a known external resource that is gone, unless many are gone; wait until that is known.
 
     Raises:
         NotYet: its drift policy does not recreate it, the provider has to check others first, or a user has
             to confirm.
     """
-    id_, vanished = mr.at_provider.get("id"), having.memory.vanished
+    account, policy, kept = deps.account, deps.policy, deps.cluster.kept
+    id_, vanished = mr.at_provider.get("id"), account.memory.vanished
     if mr.deleted or not id_:
         return
-    if _recreates(mr, having.drift_policy):
-        recorded = _is_recorded(mr, having)
-        vanished.found_gone(mr.uid, id_, having.config, namespace_of(mr), recorded=recorded)
+    if _recreates(mr, policy.drift_policy):
+        recorded = _is_recorded(mr, account, kept)
+        vanished.found_gone(mr.uid, id_, account.config, namespace_of(mr), recorded=recorded)
     else:
         vanished.forget(mr.uid)
-    if having.frozen or not permissions(mr.management_policies, mr.deletion_policy).create:
+    if policy.frozen or not permissions(mr.management_policies, mr.deletion_policy).create:
         # The provider creates nothing anyway, and the cause is reported elsewhere.
-        if having.frozen:
-            having.kept.on_hold(mr)
+        if policy.frozen:
+            kept.on_hold(mr)
         return
-    _check_left(mr, having.drift_policy)
-    _check_elsewhere(mr, having)
+    _check_left(mr, policy.drift_policy)
+    _check_elsewhere(mr, account, kept)
     home = account_of(mr.at_provider.get("arn") or "")
-    census = _shared_census(having, home)
-    verdict = vanished.verdict(mr.uid, census, having.poll_seconds)
-    if verdict is Verdict.HELD and vanished.confirms(having.config, having.confirmed):
-        vanished.confirm(having.config)
+    census = _shared_census(deps, home)
+    verdict = vanished.verdict(mr.uid, census, policy.poll_seconds)
+    if verdict is Verdict.HELD and vanished.confirms(account.config, policy.confirmed):
+        vanished.confirm(account.config)
         verdict = Verdict.MAKE
     if verdict is not Verdict.MAKE:
-        having.kept.on_hold(mr)
+        kept.on_hold(mr)
     gone = f"{noun(mr)} {mr.external_name} ({id_}) is gone from AWS"
     if verdict is Verdict.WAIT:
         words = (
-            f"{gone}; the provider recreates it in {having.poll_seconds:.0f} s unless many others are gone "
+            f"{gone}; the provider recreates it in {policy.poll_seconds:.0f} s unless many others are gone "
             "too. No action is needed"
         )
-        raise _recreation_held(words, min(_HELD_SECONDS, having.poll_seconds))
+        raise _recreation_held(words, min(_HELD_SECONDS, policy.poll_seconds))
     if verdict is Verdict.HELD:
         # The numbers are not for namespaces to see: the log has them, for the platform team.
-        having.memory.shared(f"told that {home} is on hold", lambda: _tell_held(home, census))
+        account.memory.shared.get(f"told that {home} is on hold", lambda: _tell_held(home, census))
         many = "too many of the account's other tenants and connection groups"
-        raise _recreation_held(f"{gone}, and so are {many}: {_confirmation(having)}", _HELD_SECONDS)
+        raise _recreation_held(f"{gone}, and so are {many}: {_confirmation(account)}", _HELD_SECONDS)
 
 
-def _is_recorded(mr: Managed, having: Context) -> bool:
+def _is_recorded(mr: Managed, account: AccountAccess, kept: KeptDomains) -> bool:
     """Whether its name is kept for its namespace; True also if that is unknown."""
-    if not having.account or not having.kept.known:
+    if not account.id or not kept.known:
         return True
     name = str(mr.at_provider.get("name") or mr.external_name)
-    return having.kept.vouches(name_keys.key_of(mr.kind, having.account, name), namespace_of(mr))
+    return kept.vouches(name_keys.key_of(mr.kind, account.id, name), namespace_of(mr))
 
 
-def _shared_census(having: Context, account: str | None) -> Census:
+def _shared_census(deps: Dependencies, home: str | None) -> Census:
     """Return a count that all resources share for a minute: counting very many resources takes long."""
-    what = f"known tenants {account}"
+    what = f"known tenants {home}"
     try:
-        return having.memory.shared(what, lambda: _census(having, account))
+        return deps.account.memory.shared.get(what, lambda: _census(deps, home))
     except AwsError as error:
         raise explain(error, f"count the {what}", serving=True) from error
 
 
-def _census(having: Context, account: str | None) -> Census:
-    recreated = (mr for mr in having.everyone() if _recreates(mr, having.drift_policy))
-    return take_census(recreated, account, having.memory.now())
+def _census(deps: Dependencies, home: str | None) -> Census:
+    recreated = (mr for mr in deps.cluster.everyone() if _recreates(mr, deps.policy.drift_policy))
+    return take_census(recreated, home, deps.account.memory.vanished.now())
 
 
 def _tell_held(account: str | None, census: Census) -> bool:
@@ -406,11 +408,11 @@ def _tell_held(account: str | None, census: Census) -> bool:
     return True
 
 
-def _confirmation(having: Context) -> str:
-    token = having.memory.vanished.token(having.config)
+def _confirmation(account: AccountAccess) -> str:
+    token = account.memory.vanished.token(account.config)
     return (
         "recreation is on hold. Check that the account and its endpoint are correct. To recreate them "
-        f"anyway, set the annotation {CONFIRM_ANNOTATION} of {having.config} to {token}"
+        f"anyway, set the annotation {CONFIRM_ANNOTATION} of {account.config} to {token}"
     )
 
 
@@ -450,20 +452,22 @@ def check_default_group(mr: Managed, *, disables: bool) -> None:
     )
 
 
-def contended(mr: Managed, having: Context) -> str:
+def contended(mr: Managed, account: AccountAccess) -> str:
     """Return a message if another client keeps writing to the same external resource; "" if none does."""
-    if not having.memory.contended(mr.uid):
+    if not account.memory.contentions.are_many(mr.uid):
         return ""
     return (
         f"Another client changed {noun(mr)} {mr.external_name} three times within ten minutes: another "
-        f"provider of installation {having.installation}, or another tool. Stop one of the two, or give the "
+        f"provider of installation {account.installation}, or another tool. Stop one of the two, or give the "
         "other cluster's provider its own --installation-id"
     )
 
 
-def with_contention(mr: Managed, said: tuple[Condition, ...], having: Context) -> tuple[Condition, ...]:
+def with_contention(
+    mr: Managed, said: tuple[Condition, ...], account: AccountAccess
+) -> tuple[Condition, ...]:
     """Set InSync to False while another client keeps writing: a repair does not last."""
-    words = contended(mr, having)
+    words = contended(mr, account)
     if not words or mr.deleted:
         return said
     fought = Condition(

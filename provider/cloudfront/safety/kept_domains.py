@@ -22,10 +22,10 @@ import structlog
 from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront.account.memory import Memory
 from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.aws.errors import AwsError, explain, not_ready
 from provider.cloudfront.lifecycle.conditions import was_ready
+from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.ownership import judgement
 from provider.cloudfront.ownership.judgement import Resource
 from provider.cloudfront.safety import name_keys
@@ -191,7 +191,7 @@ class Keeper:
         self,
         kept: KeptDomains,
         cloudfront: CloudFront,
-        memory: Memory,
+        memory: AccountMemory,
         installation: str,
         account: str | None = None,
     ) -> None:
@@ -345,11 +345,11 @@ class Keeper:
         # Ask again after the provider reads or sets the owner tag, as in an adoption.
         owned = self._memory.proofs.of(mr.uid)
         about = (what, owned and owned.at)
-        known = self._memory.proof(mr.uid, about)
+        known = self._memory.tag_checks.last(mr.uid, about)
         if known is not None:
             return known
         proven = self._proves(mr, seen)
-        self._memory.note_proof(mr.uid, about, proven=proven)
+        self._memory.tag_checks.note(mr.uid, about, proven=proven)
         return proven
 
     def _proves(self, mr: Managed, seen: Resource) -> bool:
@@ -367,7 +367,7 @@ class Keeper:
 
     def _refusal(self, mr: Managed, domain: str) -> str:
         holder = self._kept.holder(domain)
-        if self._memory.is_news(mr.uid, f"kept {domain}", holder):
+        if self._memory.log_changes.is_new(mr.uid, f"kept {domain}", holder):
             # For the platform team.
             _log.warning("a domain is kept for another namespace", domain=domain, kept_for=holder)
         if name_keys.is_name(domain):

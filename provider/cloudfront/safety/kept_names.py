@@ -21,8 +21,8 @@ from edgetenants_runtime.managed import Managed
 from provider.cloudfront.ownership import judgement
 from provider.cloudfront.ownership.judgement import Resource
 from provider.cloudfront.safety import advice, guards, name_keys
-from provider.cloudfront.safety.context import Context
-from provider.cloudfront.safety.kept_domains import RecordsFailed
+from provider.cloudfront.safety.dependencies import AccountAccess, ClusterView, Everyone
+from provider.cloudfront.safety.kept_domains import KeptDomains, RecordsFailed
 from provider.cloudfront.state import identity
 
 __all__ = ["check_creation", "check_taking"]
@@ -32,39 +32,39 @@ _log = structlog.get_logger("provider.cloudfront.keptnames")
 _AGAIN_SECONDS: Final = 5.0
 
 
-def check_creation(mr: Managed, having: Context) -> None:
+def check_creation(mr: Managed, account: AccountAccess, cluster: ClusterView) -> None:
     """Check that a tenant or connection group may be created with its name.
 
     Raises:
         NotYet: the records cannot be read at present; a name without a known record is not free.
         ExternalError: the name is kept for another namespace.
     """
-    key = having.account and name_keys.key_of(mr.kind, having.account, str(mr.external_name))
-    holder = _holder(mr, key, having) if key else None
+    key = account.id and name_keys.key_of(mr.kind, account.id, str(mr.external_name))
+    holder = _holder(mr, key, cluster.kept) if key else None
     if holder == identity.namespace_of(mr):
         return
     if key and holder is not None:
-        if having.memory.is_news(mr.uid, f"kept {key}", holder):
+        if account.memory.log_changes.is_new(mr.uid, f"kept {key}", holder):
             # For the platform team.
             _log.warning("a name is kept for another namespace", name=mr.external_name, kept_for=holder)
-        raise _refused(mr, f", or have an administrator release it: {having.kept.place(key)}")
-    if _is_anothers_prefix(mr, str(mr.external_name), having):
+        raise _refused(mr, f", or have an administrator release it: {cluster.kept.place(key)}")
+    if _is_anothers_prefix(mr, str(mr.external_name), cluster.everyone):
         raise _refused(mr, " that does not begin with another namespace")
 
 
-def check_taking(mr: Managed, seen: Resource, having: Context) -> None:
+def check_taking(mr: Managed, seen: Resource, account: AccountAccess, cluster: ClusterView) -> None:
     """Check that a tenant or connection group without an owner may be adopted, with its name.
 
     Raises:
         ExternalError: its name begins with another namespace.
     """
-    if not _is_anothers_prefix(mr, seen.name, having):
+    if not _is_anothers_prefix(mr, seen.name, cluster.everyone):
         return
     noun = identity.noun(mr)
     # The name in AWS begins with that namespace: a resource that refers to it by id may not know the name.
     name = str(mr.external_name)
     it = f"{noun} {name}" if name == seen.id else f"{noun} {name} ({seen.id})"
-    owner = identity.owner_of(mr, having.installation, "NAME" if judgement.names_by_id(mr) else name)
+    owner = identity.owner_of(mr, account.installation, "NAME" if judgement.names_by_id(mr) else name)
     tag = f"tag {identity.OWNER_TAG} to {owner}"
     raise guards.invalid(
         f"{it} is not adopted: its name begins with another namespace, and such names are kept for that "
@@ -73,14 +73,14 @@ def check_taking(mr: Managed, seen: Resource, having: Context) -> None:
     )
 
 
-def _holder(mr: Managed, key: str, having: Context) -> str | None:
+def _holder(mr: Managed, key: str, kept: KeptDomains) -> str | None:
     """Return the namespace for which the name is kept. Before a refusal, read the record again: an
     administrator may have released the name."""
     try:
-        holder = having.kept.holder(key)
+        holder = kept.holder(key)
         if holder not in (None, identity.namespace_of(mr)):
-            having.kept.reread((key,))
-            holder = having.kept.holder(key)
+            kept.reread((key,))
+            holder = kept.holder(key)
     except RecordsFailed as error:
         what = f"{identity.noun(mr)} {mr.external_name}"
         raise NotYet(
@@ -89,14 +89,14 @@ def _holder(mr: Managed, key: str, having: Context) -> str | None:
     return holder
 
 
-def _is_anothers_prefix(mr: Managed, name: str, having: Context) -> bool:
+def _is_anothers_prefix(mr: Managed, name: str, everyone: Everyone) -> bool:
     """Whether the name begins with another namespace. Checked at each such creation and not cached: a
     squatter could use the time in between."""
     # Namespaces are lower case. AWS does not document whether names in CloudFront are case-sensitive.
     prefix, dot, _ = name.lower().partition(".")
     if not dot or prefix == identity.namespace_of(mr):
         return False
-    return any(identity.namespace_of(other) == prefix for other in having.everyone())
+    return any(identity.namespace_of(other) == prefix for other in everyone())
 
 
 def _refused(mr: Managed, next_step: str) -> ExternalError:

@@ -18,7 +18,6 @@ from edgetenants_runtime.api.conditions import Condition, available
 from edgetenants_runtime.api.conditions import creating as ready_creating
 from edgetenants_runtime.clock import rfc3339
 from edgetenants_runtime.external import FieldDiff
-from provider.cloudfront.account.group_look import UNKNOWN, GroupLook
 from provider.cloudfront.aws.errors import not_ready
 from provider.cloudfront.certificate import conditions as certificate_conditions
 from provider.cloudfront.lifecycle.conditions import (
@@ -30,6 +29,7 @@ from provider.cloudfront.lifecycle.conditions import (
     in_sync,
     told,
 )
+from provider.cloudfront.memory.group_look import UNKNOWN, GroupLook
 from provider.cloudfront.state.certificates import Certificate
 from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.observed import ObservedTenant

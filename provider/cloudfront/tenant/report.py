@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront.account import group_look
-from provider.cloudfront.account.group_look import GroupLook
 from provider.cloudfront.domain import dns_instructions
 from provider.cloudfront.domain.dns_instructions import State
 from provider.cloudfront.lifecycle import report
 from provider.cloudfront.lifecycle.report import Shown
+from provider.cloudfront.memory import group_look
+from provider.cloudfront.memory.group_look import GroupLook
 from provider.cloudfront.state import certificates, observed
 from provider.cloudfront.tenant import conditions
 from provider.cloudfront.tenant.assessment import Assessment

@@ -49,18 +49,18 @@ class Reconciler:
 
     def __init__(self, kind: ManagedKind, collaborators: Collaborators) -> None:
         self._kind = kind
-        self._with = collaborators
+        self._deps = collaborators
         self._known = _Known()
 
     def reconcile(self, mr: Managed) -> Outcome:
         """Reconcile once. Raises only what ends the process."""
-        return _Pass(self._kind, self._with, self._known, mr).run()
+        return _Pass(self._kind, self._deps, self._known, mr).run()
 
     def forget(self, uid: str) -> None:
         """The managed resource was deleted: drop what is remembered about it."""
         self._known.forget(uid)
-        self._with.writer.forget(uid)
-        self._with.connections.forget(uid)
+        self._deps.writer.forget(uid)
+        self._deps.connections.forget(uid)
 
 
 @dataclass(frozen=True)
@@ -125,8 +125,8 @@ class _Known:
 class _Pass(Telling):
     """One reconcile of one managed resource."""
 
-    def __init__(self, kind: ManagedKind, having: Collaborators, known: _Known, mr: Managed) -> None:
-        super().__init__(kind, having, mr)
+    def __init__(self, kind: ManagedKind, deps: Collaborators, known: _Known, mr: Managed) -> None:
+        super().__init__(kind, deps, mr)
         self.known = known
         self.may = Permissions(create=False, update=False, delete=False, late_initialize=False)
         self.none_is_open = False
@@ -158,7 +158,7 @@ class _Pass(Telling):
         with step(Step.RESOLVE):
             self.resolve()
         with step(Step.CONNECT):
-            client = self.having.connector.connect(self.mr)
+            client = self.deps.connector.connect(self.mr)
         try:
             return self.connected(client)
         finally:
@@ -172,7 +172,7 @@ class _Pass(Telling):
         if self.mr.deleted:
             return self.delete(client)
         with step(Step.PUBLISH):
-            self.having.connections.publish(self.mr, self.seen.connection_details)
+            self.deps.connections.publish(self.mr, self.seen.connection_details)
         if not self.seen.exists and not self.seen.busy:
             return self.create(client)
         with step(Step.HOLD):
@@ -221,11 +221,11 @@ class _Pass(Telling):
         return Outcome(Next.NEVER)
 
     def initialize(self) -> None:
-        pace = self.having.pace
+        pace = self.deps.pace
         # A malformed poll interval must not block a deletion.
         annotations = {} if self.mr.deleted else self.mr.annotations
         interval = meta.poll_interval(annotations, default=pace.poll_interval, shortest=pace.shortest_poll)
-        self.poll_seconds = interval * self.having.rng.uniform(1 - pace.jitter, 1 + pace.jitter)
+        self.poll_seconds = interval * self.deps.rng.uniform(1 - pace.jitter, 1 + pace.jitter)
         if self.mr.external_name is None and self.kind.deterministic_name:
             # Written with the next write of metadata, so that a new resource needs one write instead of
             # three.
@@ -266,7 +266,7 @@ class _Pass(Telling):
         # Not during deletion: the referenced objects are likely being deleted too.
         if not self.mr.deleted:
             # Written with the next write of metadata, like the external name.
-            self.resolved = self.having.resolve(self.mr)
+            self.resolved = self.deps.resolve(self.mr)
             self.mr = self.mr.with_spec(self.resolved)
 
     def observe(self, client: ExternalClient) -> None:
@@ -291,12 +291,12 @@ class _Pass(Telling):
         creation, ready = meta.creation(self.mr.annotations), self.mr.condition(ConditionType.READY)
         if self.known.of(self.mr.uid).seen or creation.attempted_since_success or creation.seen_since(ready):
             return False
-        return creation.succeeded_within(self.having.pace.creation_grace, self.having.now())
+        return creation.succeeded_within(self.deps.pace.creation_grace, self.deps.now())
 
     def may_yet_be_made(self) -> bool:
         """The result of the last creation is unknown, and its call may still be running. If the managed
         resource were released now, the external resource would be orphaned."""
-        now, longest = self.having.now(), self.having.pace.uncertain_grace
+        now, longest = self.deps.now(), self.deps.pace.uncertain_grace
         known = self.known.of(self.mr.uid)
         if known.unanswered_at and meta.within(longest, known.unanswered_at, now):
             return True
@@ -315,7 +315,7 @@ class _Pass(Telling):
             self.report(
                 synced=conditions.reconcile_success(
                     f"{why}, so the external resource may still appear. This resource is deleted if it has "
-                    f"not appeared after {self.having.pace.uncertain_grace:.0f} s. No action is needed."
+                    f"not appeared after {self.deps.pace.uncertain_grace:.0f} s. No action is needed."
                 )
             )
         return Outcome(Next.REAL_BACKOFF)
@@ -328,7 +328,7 @@ class _Pass(Telling):
         if not self.seen.exists:
             return self.finish_deletion()
         with step(Step.JUDGE_DELETION):
-            held = self.having.deletion_held(self.mr)
+            held = self.deps.deletion_held(self.mr)
         if held:
             return self.hold_deletion(held)
         with step(Step.DELETE):
@@ -365,7 +365,7 @@ class _Pass(Telling):
             # The process may no longer act, or ends.
             self.cut_off(why)
             raise
-        self.having.connections.keep(self.mr, change.connection_details)
+        self.deps.connections.keep(self.mr, change.connection_details)
         try:
             with step(Step.ANNOTATE):
                 self.save_creation(change)
@@ -374,7 +374,7 @@ class _Pass(Telling):
                 self.leave(change)
             raise
         with step(Step.PUBLISH_CREATED):
-            self.having.connections.publish(self.mr, change.connection_details)
+            self.deps.connections.publish(self.mr, change.connection_details)
         self.tell(EventReason.CREATED, "Successfully requested creation of external resource", change.message)
         self.report(conditions.creating(), change=change)
         return self.look_soon(change)
@@ -390,7 +390,7 @@ class _Pass(Telling):
             external_name=external_name,
         )
         if self.may.delete:
-            self.having.left(self.mr, external_name)
+            self.deps.left(self.mr, external_name)
 
     def begin_creation(self) -> None:
         # Before the call, and it must fail on a conflict: if the process dies after the call, only the
@@ -401,14 +401,14 @@ class _Pass(Telling):
         self.known.begin_creation(self.mr.uid)
         annotations = dict(self.unsaved)
         if not (self.kind.deterministic_name and creation.attempted_since_success):
-            annotations |= meta.creation_pending(creation.begins(self.having.now()))
+            annotations |= meta.creation_pending(creation.begins(self.deps.now()))
         self.save(annotations)
 
     def creation_failed(self, cause: Exception) -> None:
         if not _nothing_was_made(cause):
             # Do not record a failure: it would be retried, and a generated name could get two external
             # resources.
-            self.known.unanswered(self.mr.uid, self.having.now())
+            self.known.unanswered(self.mr.uid, self.deps.now())
         elif self.none_is_open:
             self.known.refused(self.mr.uid)
             self.note_failed_creation()
@@ -419,7 +419,7 @@ class _Pass(Telling):
     def cut_off(self, why: BaseException) -> None:
         if not (isinstance(why, StandDown) and why.made_nothing):
             # The call may have been sent.
-            self.known.unanswered(self.mr.uid, self.having.now())
+            self.known.unanswered(self.mr.uid, self.deps.now())
             return
         if self.none_is_open:
             self.known.refused(self.mr.uid)
@@ -428,10 +428,10 @@ class _Pass(Telling):
 
     def take_back(self) -> None:
         """Record that the announced creation was not started: a generated name would wait for a user."""
-        failed = meta.creation_failed(meta.creation(self.mr.annotations).ends(self.having.now()))
+        failed = meta.creation_failed(meta.creation(self.mr.annotations).ends(self.deps.now()))
         with contextlib.suppress(KubeError):
             # Only at the version of the announcement: the new leader may have written its own.
-            self.having.writer.patch_metadata(self.mr, annotations=failed, finalizers=self.mr.finalizers)
+            self.deps.writer.patch_metadata(self.mr, annotations=failed, finalizers=self.mr.finalizers)
 
     def note_failed_creation(self) -> None:
         creation = meta.creation(self.mr.annotations)
@@ -439,14 +439,14 @@ class _Pass(Telling):
             # An earlier attempt recorded it; each further write would requeue the composite for nothing.
             return
         try:
-            self.set_critical(meta.creation_failed(creation.ends(self.having.now())))
+            self.set_critical(meta.creation_failed(creation.ends(self.deps.now())))
         except KubeError as error:
             # Emit an event and do not raise: the cause of the failed creation matters more.
             self.tell(Step.ANNOTATE.value.reason, str(error), type_=EventType.WARNING)
 
     def save_creation(self, change: Change) -> None:
         creation = meta.creation(self.mr.annotations)
-        annotations = meta.creation_succeeded(creation.ends(self.having.now()))
+        annotations = meta.creation_succeeded(creation.ends(self.deps.now()))
         if change.external_name and change.external_name != self.mr.external_name:
             annotations[names.EXTERNAL_NAME] = change.external_name
         self.set_critical(annotations)
@@ -454,7 +454,7 @@ class _Pass(Telling):
     def set_critical(self, annotations: Mapping[str, str]) -> None:
         # Remember it until it is written: otherwise a generated name would be lost.
         self.known.unwritten(self.mr.uid, annotations)
-        written = self.having.writer.set_critical_annotations(self.mr, annotations)
+        written = self.deps.writer.set_critical_annotations(self.mr, annotations)
         self.known.unwritten(self.mr.uid, {})
         self.wrote(written, over=self.mr.with_annotations(annotations))
 
@@ -464,7 +464,7 @@ class _Pass(Telling):
     def late_initialize(self) -> None:
         fields = late_init.permitted(self.kind, self.mr, self.seen.late_initialized)
         if fields and self.may.late_initialize:
-            self.mr = self.having.writer.fill_in(self.mr, fields)
+            self.mr = self.deps.writer.fill_in(self.mr, fields)
 
     def settle(self) -> Outcome:
         if not self.seen.up_to_date:
@@ -485,7 +485,7 @@ class _Pass(Telling):
             immutable.check(self.kind, self.seen.diff)
             change = client.update(self.mr, self.seen)
         with step(Step.PUBLISH):
-            self.having.connections.publish(self.mr, change.connection_details)
+            self.deps.connections.publish(self.mr, change.connection_details)
         self.tell(EventReason.UPDATED, "Successfully requested update of external resource", change.message)
         if change.drifted:
             self.tell(EventReason.DRIFT_DETECTED, change.drifted, type_=EventType.WARNING)

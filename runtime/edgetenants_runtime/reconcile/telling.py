@@ -43,14 +43,14 @@ class Telling:
     """The Kubernetes side of one reconcile of one managed resource. `mr` is always the newest version that
     was read or written."""
 
-    def __init__(self, kind: ManagedKind, having: Collaborators, mr: Managed) -> None:
-        self.kind, self.having, self.mr = kind, having, mr
+    def __init__(self, kind: ManagedKind, deps: Collaborators, mr: Managed) -> None:
+        self.kind, self.deps, self.mr = kind, deps, mr
         self.unsaved: dict[str, str] = {}
         self.resolved: Mapping[str, Any] = {}
         self.seen = Observation(exists=False)
         self.looked = False
         self.overtaken = False
-        self.poll_seconds = having.pace.poll_interval
+        self.poll_seconds = deps.pace.poll_interval
 
     # Writing and telling.
 
@@ -58,7 +58,7 @@ class Telling:
         """Set annotations and the finalizer in one write, or none if nothing is missing."""
         finalizers = meta.with_finalizer(self.mr.finalizers)
         if annotations or tuple(finalizers) != self.mr.finalizers or self.resolved:
-            self.mr = self.having.writer.patch_metadata(
+            self.mr = self.deps.writer.patch_metadata(
                 self.mr, annotations=annotations, finalizers=finalizers, spec=self.resolved
             )
         self.unsaved, self.resolved = {}, {}
@@ -67,7 +67,7 @@ class Telling:
         """Remove the finalizer of the managed resource."""
         finalizers = meta.without_finalizer(self.mr.finalizers)
         try:
-            self.having.writer.patch_metadata(self.mr, annotations={}, finalizers=finalizers)
+            self.deps.writer.patch_metadata(self.mr, annotations={}, finalizers=finalizers)
         except NotFound:
             # Another client removed the finalizer: the resource is already deleted.
             return
@@ -97,7 +97,7 @@ class Telling:
 
     def write(self, report: Report) -> None:
         """Write the report to the status."""
-        self.wrote(self.having.writer.write_status(self.mr, report), over=self.mr)
+        self.wrote(self.deps.writer.write_status(self.mr, report), over=self.mr)
 
     def wrote(self, written: Managed, *, over: Managed) -> None:
         """Continue with the stored version. A write without a version precondition returns the changes that
@@ -117,7 +117,7 @@ class Telling:
         self, reason: EventReason, message: str, detail: str = "", *, type_: EventType = EventType.NORMAL
     ) -> None:
         """Record an event."""
-        self.having.recorder.event(self.mr, type_, reason, f"{message}: {detail}" if detail else message)
+        self.deps.recorder.event(self.mr, type_, reason, f"{message}: {detail}" if detail else message)
 
     def told_before(self, message: str) -> bool:
         """The last reconcile failed with the same message."""
@@ -197,7 +197,7 @@ class Telling:
 
     def waiting(self, cause: str) -> tuple[Condition, ...]:
         """The connector's conditions for a change that waits, if the external resource was not observed."""
-        connector = self.having.connector
+        connector = self.deps.connector
         if self.looked or not isinstance(connector, TellsOfWaiting):
             return ()
         return connector.waiting(self.mr, cause)

@@ -475,7 +475,7 @@ def test_critical_annotations(name: str) -> None:
     answers, raised = UPDATES[name]
     world = World(toy())
     world.objects.failing = {"metadata": list(answers)}
-    mr, writer = world.mr, world.reconciler._with.writer
+    mr, writer = world.mr, world.reconciler._deps.writer
     assert mr is not None
     if raised is None:
         assert writer.set_critical_annotations(mr, NAMED).external_name == "acme"
@@ -496,7 +496,7 @@ def test_critical_annotations_that_can_never_be_written_are_told_at_once(answer:
     """Filled-up annotations of a few resources would keep all workers waiting."""
     world = World(toy())
     world.objects.failing = {"metadata": [answer] * 6}
-    mr, writer = world.mr, world.reconciler._with.writer
+    mr, writer = world.mr, world.reconciler._deps.writer
     assert mr is not None
     with pytest.raises(type(answer)):
         writer.set_critical_annotations(mr, NAMED)

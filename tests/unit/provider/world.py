@@ -10,9 +10,9 @@ from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.rules.status import plain
-from provider.cloudfront.account.memory import Memory
 from provider.cloudfront.clients.tenant import TenantClient
-from provider.cloudfront.safety.context import Context
+from provider.cloudfront.memory.account_memory import AccountMemory
+from provider.cloudfront.safety.dependencies import AccountAccess, ClusterView, Dependencies, Policy
 from tests.unit.provider.fake_cloudfront import ACCOUNT, DISTRIBUTION, FakeCloudFront
 
 TODAY = datetime(2026, 1, 1, tzinfo=UTC)
@@ -54,6 +54,20 @@ def managed(
     }
 
 
+def dependencies(
+    cloudfront: Any,
+    memory: AccountMemory,
+    installation: str = INSTALLATION,
+    account: str | None = ACCOUNT,
+    config: str = "",
+    **given: Any,
+) -> Dependencies:
+    """The dependencies of a client, from the fields of all their parts."""
+    cluster = {name: given.pop(name) for name in ("peers", "everyone", "kept") if name in given}
+    access = AccountAccess(cloudfront, memory, installation, account, config)
+    return Dependencies(access, ClusterView(**cluster), Policy(**given))
+
+
 class World:
     """One managed resource against one CloudFront."""
 
@@ -73,7 +87,7 @@ class World:
     def restart(self):
         """A new process: nothing is remembered."""
         self.cloudfront.die = None
-        self.memory = Memory(self.clock, today=lambda: TODAY)
+        self.memory = AccountMemory(self.clock, today=lambda: TODAY)
 
     @property
     def mr(self) -> Managed:
@@ -82,7 +96,7 @@ class World:
     @property
     def client(self) -> TenantClient:
         given = {"installation": INSTALLATION, "account": ACCOUNT, "config": "ClusterProviderConfig default"}
-        return TenantClient(Context(cloudfront=self.cloudfront, memory=self.memory, **(given | self.context)))
+        return TenantClient(dependencies(self.cloudfront, self.memory, **(given | self.context)))
 
     @property
     def status(self) -> dict[str, Any]:

@@ -66,13 +66,13 @@ def test_nothing_is_kept_for_a_resource_that_names_no_secret() -> None:
     world = World(toy(annotations=NAMED))
     world.external.change = Change(connection_details={"password": b"once"})
     world.reconcile()
-    assert world.reconciler._with.connections._unpublished == {}
+    assert world.reconciler._deps.connections._unpublished == {}
 
 
 def test_what_is_kept_goes_with_the_resource() -> None:
     world = creating(**{"create Secret": [DOWN]})
     world.reconcile()
-    connections = world.reconciler._with.connections
+    connections = world.reconciler._deps.connections
     assert connections._unpublished
     world.reconciler.forget("uid-acme")
     assert connections._unpublished == {}

@@ -145,7 +145,7 @@ def test_one_that_is_gone_is_not_tried_again() -> None:
     """Rule: managed.vanished"""
     world, left = creating(NotFound(ON, 404, "not found")), []
     note = lambda mr, external_name: left.append((mr.name, external_name))  # noqa: E731
-    world.reconciler._with = replace(world.reconciler._with, left=note)
+    world.reconciler._deps = replace(world.reconciler._deps, left=note)
     with capture_logs() as logged:
         assert world.reconcile() == NEVER
     assert left == [("acme", "toy-7")]

@@ -8,8 +8,8 @@ from datetime import timedelta
 
 import pytest
 
-from provider.cloudfront.account.memory import DEEP_CHECK_SECONDS
 from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.memory.schedules import DEEP_CHECK_SECONDS
 from provider.cloudfront.state import certificates
 from provider.cloudfront.state.certificates import Certificate, Token
 from provider.cloudfront.state.customizations import Customizations, GeoRestrictions
@@ -198,8 +198,8 @@ def test_nobody_has_it_asked_for_more_than_three_times_in_an_hour():
         world.obj["status"]["atProvider"]["certificate"]["requests"] = 0
         world.edit(tags={"team": f"other{number}"})
         world.settle()
-    assert world.memory.too_often_until(world.mr.uid, 3, 3600) == TODAY + timedelta(hours=1)
-    assert world.memory.too_often_until(world.mr.uid, 4, 3600) is None
+    assert world.memory.requests.too_often_until(world.mr.uid, 3, 3600) == TODAY + timedelta(hours=1)
+    assert world.memory.requests.too_often_until(world.mr.uid, 4, 3600) is None
     assert world.condition("CertificateReady")[1] == "CertificateFailed"
     words = "but not before 2026-01-01T01:00:00Z, because it requested three within an hour."
     assert words in world.condition("Ready")[2]

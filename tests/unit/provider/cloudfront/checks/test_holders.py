@@ -9,6 +9,7 @@ from provider.cloudfront.aws.domain_calls import Conflict
 from provider.cloudfront.aws.errors import PAUSED, AwsError
 from provider.cloudfront.checks.holders import Holders
 from provider.cloudfront.domain.moves import TAKE_ANNOTATION, Mover
+from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.rehearsal.recorder import Recorder, rehearse
 from provider.cloudfront.state.identity import OWNER_TAG
 from tests.unit.provider.fake_cloudfront import DISTRIBUTION, FakeCloudFront
@@ -46,6 +47,10 @@ def of_domains(name: str, *domains: str, like: World | None = None) -> World:
     if like:
         world.clock, world.memory = like.clock, like.memory
     return world
+
+
+def searching(cloudfront: FakeCloudFront, memory: AccountMemory, mover: Mover) -> Holders:
+    return Holders(cloudfront, memory.holders, memory.log_changes, mover)
 
 
 def names(number: int) -> list[str]:
@@ -359,7 +364,7 @@ def test_a_source_that_shows_late_is_met_by_the_refusal():
     cloudfront = sources(1)
     hidden = cloudfront.tenants.pop("dt_1")
     tried = taking(cloudfront, ["www.example.com", "d000.example.com"], "dt_1")
-    gone = Holders(cloudfront, tried.memory, Mover(tried.mr, "cluster-1"))
+    gone = searching(cloudfront, tried.memory, Mover(tried.mr, "cluster-1"))
     assert list(gone.sources({"d000.example.com"}, None)) == []
     cloudfront.tenants["dt_1"] = hidden
     tried.settle()
@@ -370,7 +375,7 @@ def test_a_domain_is_not_moved_by_what_was_found_a_while_ago():
     cloudfront = sources(1)
     tried = taking(cloudfront, ["www.example.com"], "dt_1")
     tried.settle()
-    looked = Holders(cloudfront, tried.memory, Mover(tried.mr, "cluster-1"))
+    looked = searching(cloudfront, tried.memory, Mover(tried.mr, "cluster-1"))
     list(looked.sources({"d000.example.com"}, None))
     cloudfront.edit("dt_1", domains={"another.example.com": "active"})
     cloudfront.add(name="sales.x", domains={"d000.example.com": "active"}, tags={OWNER_TAG: "someone"})
@@ -413,7 +418,7 @@ def test_all_sources_are_read_however_long_that_takes(seconds):
     cloudfront = sources(150)
     tried = taking(cloudfront, wanted, *cloudfront.tenants)
     for _ in range(16):
-        mover = Holders(cloudfront, tried.memory, Mover(tried.mr, "cluster-1"))
+        mover = searching(cloudfront, tried.memory, Mover(tried.mr, "cluster-1"))
         list(mover.sources(set(wanted), None))
         tried.clock.advance(seconds)
     assert (mover.unread, len(mover.moves)) == (False, 150)
@@ -426,7 +431,7 @@ def test_what_was_read_of_sources_a_while_ago_is_read_again_in_portions():
     reads = []
     for _ in range(12):
         before = len(cloudfront.journal)
-        mover = Holders(cloudfront, tried.memory, Mover(tried.mr, "cluster-1"))
+        mover = searching(cloudfront, tried.memory, Mover(tried.mr, "cluster-1"))
         list(mover.sources(set(wanted), None))
         tried.clock.advance(301)
         reads.append(sorted(cloudfront.journal[before:]))
@@ -451,7 +456,7 @@ def test_drained_sources_keep_no_move_from_the_others():
 def test_sources_that_may_not_be_read_hold_nothing_up():
     tried = taking(FakeCloudFront(), ["www.example.com"], *absent(35))
     tried.cloudfront.refuse[GET_TENANT] = AwsError(GET_TENANT, "AccessDenied", "no", status=403)
-    mover = Holders(tried.cloudfront, tried.memory, Mover(tried.mr, "cluster-1"))
+    mover = searching(tried.cloudfront, tried.memory, Mover(tried.mr, "cluster-1"))
     assert list(mover.sources({"www.example.com"}, None)) == []
     assert (mover.unread, mover.permitted.denied) == (False, (GET_TENANT,))
     assert tried.cloudfront.journal.count(GET_TENANT) == 10

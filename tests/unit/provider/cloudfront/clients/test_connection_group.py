@@ -7,10 +7,9 @@ import pytest
 from edgetenants_runtime.errors import NotYet
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.clients.connection_group import GroupClient
-from provider.cloudfront.safety.context import Context
 from provider.cloudfront.state.identity import OWNER_TAG
 from tests.unit.provider.fake_cloudfront import ACCOUNT, DEFAULT_GROUP, FakeCloudFront, Killed
-from tests.unit.provider.world import INSTALLATION, World
+from tests.unit.provider.world import INSTALLATION, World, dependencies
 
 OWNER = f"{INSTALLATION}/ConnectionGroup/shop/shop.front"
 
@@ -38,7 +37,7 @@ class Groups(World):
     @property
     def client(self):
         given = {"installation": INSTALLATION, "account": ACCOUNT} | self.context
-        return GroupClient(Context(cloudfront=self.cloudfront, memory=self.memory, **given))
+        return GroupClient(dependencies(self.cloudfront, self.memory, **given))
 
     def settle(self, passes=10):
         """Each pass as long after the one before as that asked for."""

@@ -47,8 +47,8 @@ def test_what_forbids_writing_is_said(monkeypatch, spec, flags, annotations, fro
     configs = Configs(**spec)
     connector = TenantConnector(configs, sessions.Accounts(FakeClock()), installation="i", **flags)
     client = inner(connector.connect(Managed(managed(annotations=annotations))))
-    assert client._with.frozen == frozen
-    assert client._with.account == CALLER.account
+    assert client._policy.frozen == frozen
+    assert client._account.id == CALLER.account
     assert configs.reported == {"accountId": CALLER.account, "callerArn": CALLER.arn}
 
 
@@ -124,7 +124,7 @@ def test_what_answers_at_an_endpoint_of_a_namespaces_choice_proves_nothing(
     kept = DomainRecords(FakeObjects(Journal()), "crossplane-system", Looks(FakeClock(), 60))
     connector = TenantConnector(configs, sessions.Accounts(FakeClock()), installation="i", kept=kept)
     client = inner(connector.connect(Managed(managed())))
-    assert client._with.kept.recording is recording
+    assert client._cluster.kept.recording is recording
 
 
 def test_a_dry_run_records_nothing(monkeypatch):
@@ -134,11 +134,11 @@ def test_a_dry_run_records_nothing(monkeypatch):
     dry = connector.connect(Managed(managed(annotations={"edgetenants.io/dry-run": "true"})))
     while not isinstance(dry, DryRunClient):
         dry = dry._client
-    assert [c._with.kept.recording for c in (dry._watching, dry._acting)] == [False, False]
+    assert [c._cluster.kept.recording for c in (dry._watching, dry._acting)] == [False, False]
     mr = Managed(managed(uid="looked at"))
-    dry._acting._with.kept.looked(mr, frozenset({"made.up.example.com"}))
+    dry._acting._cluster.kept.looked(mr, frozenset({"made.up.example.com"}))
     assert kept._looks._looks == {}, "what is rehearsed is not so"
-    dry._watching._with.kept.on_hold(mr)
+    dry._watching._cluster.kept.on_hold(mr)
     assert kept._looks._on_hold == {}, "an annotation keeps no domain for ever"
-    dry._watching._with.kept.looked(mr, frozenset({"acme.example.com"}))
+    dry._watching._cluster.kept.looked(mr, frozenset({"acme.example.com"}))
     assert kept._looks.uses([mr]).is_held("shop", "acme.example.com"), "for days, if it takes so long"

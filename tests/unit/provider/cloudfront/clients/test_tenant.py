@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from provider.cloudfront.account.memory import DEEP_CHECK_SECONDS
 from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.memory.schedules import DEEP_CHECK_SECONDS
 from provider.cloudfront.state.customizations import Customizations, GeoRestrictions, WebAcl
 from provider.cloudfront.state.identity import OWNER_TAG
 from tests.unit.provider.fake_cloudfront import DEFAULT_GROUP, ENDPOINT, FakeCloudFront

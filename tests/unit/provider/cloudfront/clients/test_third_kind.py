@@ -9,12 +9,11 @@ from edgetenants_runtime.errors import ExternalError
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.ownership import judgement
 from provider.cloudfront.safety import name_keys
-from provider.cloudfront.safety.context import Context
 from provider.cloudfront.state.identity import OWNER_TAG
 from tests.unit.provider.cloudfront.clients import third_kind
 from tests.unit.provider.cloudfront.clients.third_kind import ObservedStore, StoreClient
 from tests.unit.provider.fake_cloudfront import ACCOUNT
-from tests.unit.provider.world import INSTALLATION, World
+from tests.unit.provider.world import INSTALLATION, World, dependencies
 
 KIND = "KeyValueStore"
 
@@ -81,7 +80,7 @@ class Life(World):
     @property
     def client(self):
         given = {"installation": INSTALLATION, "account": ACCOUNT} | self.context
-        return StoreClient(Context(cloudfront=self.cloudfront, memory=self.memory, **given))
+        return StoreClient(dependencies(self.cloudfront, self.memory, **given))
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from provider.cloudfront.lifecycle import conditions, report
 from provider.cloudfront.lifecycle.actions import LOOK_AGAIN, Action, Effects, Wait, with_tags
 from provider.cloudfront.lifecycle.assessment import Assessed, told_apart
 from provider.cloudfront.lifecycle.report import Shown
-from provider.cloudfront.safety.context import Context
+from provider.cloudfront.safety.dependencies import Dependencies
 from provider.cloudfront.state import applied as records
 from provider.cloudfront.state import diff, identity
 from provider.cloudfront.state.diff import Diff
@@ -179,11 +179,11 @@ _KIND: Final = Kind[Store, ObservedStore](
 class StoreClient(Skeleton[Store, ObservedStore, StoreState]):
     """Implements edgetenants_runtime.external.ExternalClient."""
 
-    def __init__(self, context: Context) -> None:
-        super().__init__(context, _KIND)
+    def __init__(self, deps: Dependencies) -> None:
+        super().__init__(deps, _KIND)
 
     def _compare(self, mr: Managed, asked: Store, seen: ObservedStore) -> StoreState:
-        return assess(mr, asked, seen, self._with.drift_policy)
+        return assess(mr, asked, seen, self._policy.drift_policy)
 
     def _plan(self, state: StoreState) -> tuple[Action, ...]:
         return converge(state.todo, state.seen)
@@ -191,4 +191,4 @@ class StoreClient(Skeleton[Store, ObservedStore, StoreState]):
     def _show(
         self, mr: Managed, state: StoreState, *, served: bool, written: bool, ineffective: bool
     ) -> Shown:
-        return show(state, ineffective=ineffective, written=written, frozen=self._with.frozen)
+        return show(state, ineffective=ineffective, written=written, frozen=self._policy.frozen)

@@ -8,8 +8,8 @@ from itertools import pairwise
 import pytest
 
 from edgetenants_runtime.clock import FakeClock
-from provider.cloudfront.account.memory import DEEP_CHECK_SECONDS, Memory
 from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.memory.schedules import DEEP_CHECK_SECONDS, DnsTurns
 from tests.unit.provider.world import World
 
 POLL = 60
@@ -20,7 +20,7 @@ class Served:
 
     def __init__(self, tenants: int, rate: float = 5.0) -> None:
         self.clock = FakeClock()
-        self.memory = Memory(self.clock, rate=lambda: rate)
+        self.turns = DnsTurns(self.clock, lambda: rate)
         self.uids = [f"uid-{number}" for number in range(tenants)]
         self.looks: defaultdict[str, list[float]] = defaultdict(list)
 
@@ -28,7 +28,7 @@ class Served:
         for _ in range(seconds):
             second = int(self.clock.now()) % POLL
             for uid in self.uids[second::POLL]:
-                if self.memory.dns_look_due(uid, DEEP_CHECK_SECONDS, never=False):
+                if self.turns.is_due(uid, DEEP_CHECK_SECONDS, never=False):
                     self.looks[uid].append(self.clock.now())
             self.clock.advance(1)
         return self
@@ -64,25 +64,25 @@ def test_a_restart_is_no_burst():
 
 
 def test_what_nobody_ever_looked_at_is_looked_at_at_once():
-    memory = Memory(FakeClock(), rate=lambda: 0.001)
-    assert [memory.dns_look_due(uid, DEEP_CHECK_SECONDS, never=True) for uid in "ab"] == [True, True]
+    turns = DnsTurns(FakeClock(), lambda: 0.001)
+    assert [turns.is_due(uid, DEEP_CHECK_SECONDS, never=True) for uid in "ab"] == [True, True]
 
 
 def test_a_record_that_is_not_in_place_has_its_turn_within_its_time():
     clock = FakeClock()
-    memory = Memory(clock, rate=lambda: 1e-3)
+    turns = DnsTurns(clock, lambda: 1e-3)
     for uid in "ab":
-        assert memory.dns_look_due(uid, 3600.0, never=True)
+        assert turns.is_due(uid, 3600.0, never=True)
     clock.advance(3599)
-    assert not memory.dns_look_due("b", 3600.0, never=False)
+    assert not turns.is_due("b", 3600.0, never=False)
     clock.advance(1)
-    assert memory.dns_look_due("b", 3600.0, never=False)
+    assert turns.is_due("b", 3600.0, never=False)
 
 
 def test_those_that_are_gone_leave_their_turns_to_the_others():
     served = Served(1000).go_on(7200)
     for uid in served.uids[10:]:
-        served.memory.forget(uid)
+        served.turns.forget(uid)
     served.uids = served.uids[:10]
     served.go_on(7200)
     assert all(b - a <= 600 + POLL for uid in served.uids for a, b in list(pairwise(served.looks[uid]))[-2:])
@@ -90,8 +90,8 @@ def test_those_that_are_gone_leave_their_turns_to_the_others():
 
 def test_what_is_gone_is_forgotten():
     served = Served(3).go_on(POLL)
-    served.memory.forget("uid-1")
-    assert "uid-1" not in served.memory._dns_turns
+    served.turns.forget("uid-1")
+    assert "uid-1" not in served.turns._turns
 
 
 REFUSED = AwsError("VerifyDnsConfiguration", "AccessDenied", "not authorized to verify", status=403)

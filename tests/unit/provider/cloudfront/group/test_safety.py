@@ -12,11 +12,11 @@ import structlog
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.testing import FakeObjects, Journal
-from provider.cloudfront.account import group_look
-from provider.cloudfront.account.group_look import GroupLook
 from provider.cloudfront.aws.domain_calls import DomainCalls
 from provider.cloudfront.aws.errors import ENDLESS, AwsError
 from provider.cloudfront.aws.group_calls import GroupCalls
+from provider.cloudfront.memory import group_look
+from provider.cloudfront.memory.group_look import GroupLook
 from provider.cloudfront.ownership.judgement import ADOPT_ANNOTATION
 from provider.cloudfront.safety.name_keys import key_of
 from provider.cloudfront.state import group as group_state

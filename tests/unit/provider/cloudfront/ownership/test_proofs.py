@@ -13,8 +13,8 @@ import pytest
 
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront.account.memory import DEEP_CHECK_SECONDS
 from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.memory.schedules import DEEP_CHECK_SECONDS
 from provider.cloudfront.ownership.proofs import CONFIRM_SECONDS, PROVEN_SECONDS
 from provider.cloudfront.rehearsal.recorder import Recorder, rehearse
 from provider.cloudfront.state.identity import OWNER_TAG, own_tags

@@ -13,14 +13,13 @@ from edgetenants_runtime import testing
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.rules.references import asks
-from provider.cloudfront.account.memory import Memory
 from provider.cloudfront.clients.tenant import TenantClient
-from provider.cloudfront.safety.context import Context
+from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.state.certificates import Certificate
 from provider.cloudfront.state.customizations import GeoRestrictions, WebAcl
 from provider.main import managed_kind, resource_kind
 from tests.unit.provider.fake_cloudfront import ACCOUNT, DISTRIBUTION, FakeCloudFront
-from tests.unit.provider.world import FOR_PROVIDER, INSTALLATION, managed
+from tests.unit.provider.world import FOR_PROVIDER, INSTALLATION, dependencies, managed
 
 KIND = managed_kind(kinds.DISTRIBUTION_TENANT)
 GROUPS = resource_kind(kinds.CONNECTION_GROUP)
@@ -38,11 +37,11 @@ class Provider:
         self.restart()
 
     def restart(self) -> None:
-        self.memory = Memory(FakeClock())
+        self.memory = AccountMemory(FakeClock())
 
     def connect(self, mr: Managed) -> TenantClient:
         del mr
-        return TenantClient(Context(self.cloudfront, self.memory, INSTALLATION, ACCOUNT))
+        return TenantClient(dependencies(self.cloudfront, self.memory, INSTALLATION, ACCOUNT))
 
 
 class World(testing.World):

@@ -120,7 +120,7 @@ def test_a_certificate_that_a_part_asked_for_is_counted(cloudfront):
     )
     world.reconcile()
     assert set(there(world).domains) == {"m.example.com", "new.example.net"}
-    assert world.memory._requests, "AWS counts it"
+    assert world.memory.requests._requests, "AWS counts it"
 
 
 def test_two_tenants_swap_domains(cloudfront):

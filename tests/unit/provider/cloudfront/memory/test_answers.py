@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from edgetenants_runtime.clock import FakeClock
-from provider.cloudfront.account import answers
-from provider.cloudfront.account.answers import Answers
-from provider.cloudfront.account.group_look import UNKNOWN, GroupLook
-from provider.cloudfront.account.memory import Memory
 from provider.cloudfront.aws.errors import PAUSED, AwsError
+from provider.cloudfront.memory import answers
+from provider.cloudfront.memory.account_memory import AccountMemory
+from provider.cloudfront.memory.answers import Answers
+from provider.cloudfront.memory.group_look import UNKNOWN, GroupLook
 
 SECONDS = 10.0
 WORKERS = 8
@@ -120,14 +120,14 @@ def test_a_refusal_of_one_workers_credentials_is_not_anothers(workers, code, sha
 
 def test_a_call_that_hangs_stops_nobody_else(workers, monkeypatch):
     monkeypatch.setattr(answers, "_PATIENCE", 0.05)
-    memory, slow = Memory(FakeClock()), Slow("told")
-    hanging = workers.submit(memory.shared, "distribution E1", slow)
+    memory, slow = AccountMemory(FakeClock()), Slow("told")
+    hanging = workers.submit(memory.shared.get, "distribution E1", slow)
     assert slow.begun.wait(10)
-    assert memory.shared("distribution E2", lambda: "two") == "two"
-    assert memory.group("cg_1", lambda _: LOOK, config="c") == LOOK
-    memory.note_group("cg_2", LOOK)
+    assert memory.shared.get("distribution E2", lambda: "two") == "two"
+    assert memory.groups.get("cg_1", lambda _: LOOK, config="c") == LOOK
+    memory.groups.note("cg_2", LOOK)
     with pytest.raises(AwsError, match="no response yet") as waited:
-        memory.shared("distribution E1", slow)
+        memory.shared.get("distribution E1", slow)
     assert (waited.value.code, waited.value.after) == (PAUSED, 2.0)
     slow.go_on.set()
     assert hanging.result(10) == "told"
@@ -136,12 +136,12 @@ def test_a_call_that_hangs_stops_nobody_else(workers, monkeypatch):
 def test_a_group_whose_look_hangs_is_as_it_was_before(workers, monkeypatch):
     monkeypatch.setattr(answers, "_PATIENCE", 0.05)
     clock, slow = FakeClock(), Slow(UNKNOWN)
-    memory = Memory(clock)
-    memory.note_group("cg_1", LOOK)
+    memory = AccountMemory(clock)
+    memory.groups.note("cg_1", LOOK)
     clock.advance(3600)
-    hanging = workers.submit(memory.group, "cg_1", lambda _: slow(), config="c")
+    hanging = workers.submit(memory.groups.get, "cg_1", lambda _: slow(), config="c")
     assert slow.begun.wait(10)
-    assert memory.group("cg_1", lambda _: UNKNOWN, config="c") == LOOK
+    assert memory.groups.get("cg_1", lambda _: UNKNOWN, config="c") == LOOK
     slow.go_on.set()
     assert hanging.result(10) == UNKNOWN
 

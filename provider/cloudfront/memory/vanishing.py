@@ -130,6 +130,10 @@ class Vanished:
         self._removed: OrderedDict[str, None] = OrderedDict()
         self._looks: OrderedDict[str, float] = OrderedDict()
 
+    def now(self) -> float:
+        """Return the time on the injected clock, for a census."""
+        return self._clock.now()
+
     def is_there(self, uid: str, id_: str, *, proven: bool) -> None:
         """Note that the tenant of a managed resource exists. `proven`: its owner tag names that resource."""
         with self._lock:

@@ -14,9 +14,9 @@ from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.errors import NotYet
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.testing import FakeObjects, Journal
-from provider.cloudfront.account import answers, vanishing
-from provider.cloudfront.account.memory import Memory
-from provider.cloudfront.account.vanishing import Census, Verdict, judge, limit
+from provider.cloudfront.memory import answers, vanishing
+from provider.cloudfront.memory.account_memory import AccountMemory
+from provider.cloudfront.memory.vanishing import Census, Verdict, judge, limit
 from provider.records.config_maps import DomainRecords
 from provider.records.rounds import Claims, Rounds
 from provider.records.use import Looks
@@ -90,7 +90,7 @@ class Fleet:
         assert len(self.cloudfront.tenants) == self.size - self.groups
 
     def restart(self):
-        memory = Memory(self.clock)
+        memory = AccountMemory(self.clock)
         for world in self.worlds:
             world.memory, world.clock, world.context = memory, self.clock, self.context
 
@@ -456,9 +456,9 @@ def test_who_went_without_a_last_look_is_forgotten_after_a_week():
         fleet.clock.advance(24 * 3600)
         fleet.poll()
     memory = fleet.worlds[0].memory
-    known = {*memory.vanished._looks, *memory.vanished._proven, *memory._unseen}
-    for remembered in memory._by_uid:
-        known |= remembered.keys()
+    known = {*memory.vanished._looks, *memory.vanished._proven}
+    for part in (memory.unseen, *memory._per_resource):
+        known |= {uid for each in vars(part).values() if isinstance(each, dict) for uid in each}
     assert known >= {world.mr.uid for world in fleet.worlds}
     assert not known & {world.mr.uid for world in watching}
 
@@ -498,7 +498,7 @@ def test_who_waits_for_anothers_count_comes_again(monkeypatch):
         first.reconcile()
         return vanishing.take_census((), None, 0.0)
 
-    first.memory.shared("known tenants 123456789012", slowly)
+    first.memory.shared.get("known tenants 123456789012", slowly)
     assert isinstance(first.error, NotYet)
     assert first.error.after == 2
     assert not first.error.conditions
@@ -564,7 +564,7 @@ def test_a_connection_group_that_is_gone_alone_is_made_anew():
 
 
 def test_what_the_provider_deleted_itself_counts_for_nobody():
-    vanished = Memory(FakeClock()).vanished
+    vanished = AccountMemory(FakeClock()).vanished
     for number in range(10):
         vanished.is_there(f"twin-{number}", f"dt_{number}", proven=True)
     vanished.found_gone("twin-0", "dt_0", CONFIG, "noisy")

@@ -1,0 +1,126 @@
+"""What the provider remembers between reconciles, for all managed resources of one AWS account.
+
+Nothing here is needed for correctness: a process that starts with an empty memory makes a few more calls, and
+proves ownership again before it writes (ownership/proofs.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final, Protocol
+
+from edgetenants_runtime.clock import Clock, utc_now
+from provider.cloudfront.aws.pace import DEFAULT_RATE
+from provider.cloudfront.memory.certificate_requests import CertificateRequests
+from provider.cloudfront.memory.contention import Contentions
+from provider.cloudfront.memory.deletions import AcceptedDisablings, Disablings, RefusedDeletions
+from provider.cloudfront.memory.domain_holders import DomainHolders
+from provider.cloudfront.memory.group_states import GroupStates
+from provider.cloudfront.memory.last_seen import LastSeen
+from provider.cloudfront.memory.log_changes import LogChanges
+from provider.cloudfront.memory.pauses import BackOff, SecondChecks
+from provider.cloudfront.memory.schedules import DeepChecks, DnsTurns
+from provider.cloudfront.memory.shared_reads import SharedReads
+from provider.cloudfront.memory.tag_checks import TagChecks
+from provider.cloudfront.memory.updates import AppliedParts, UpdateAttempts
+from provider.cloudfront.memory.vanishing import Vanished
+from provider.cloudfront.ownership.proofs import OwnerProofs
+
+__all__ = ["AccountMemory"]
+
+_SECOND_CHECK_SECONDS: Final = 15.0
+_FIRST_CHECK_OF_TENANTS: Final = 5.0
+_FIRST_CHECK: Final = 1.0
+
+
+class _PerResource(Protocol):
+    """A part that remembers something of each managed resource."""
+
+    def forget(self, uid: str) -> None:
+        """Forget that resource."""
+        ...
+
+
+class AccountMemory:
+    """The memory of one account: its parts, and what concerns all of them. Thread-safe."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        second_check: float = _SECOND_CHECK_SECONDS,
+        today: Callable[[], datetime] = utc_now,
+        rate: Callable[[], float] = lambda: DEFAULT_RATE,
+    ) -> None:
+        """`rate` returns the permitted requests per second to CloudFront."""
+        self.today = today
+        # Shared by many resources.
+        self.groups = GroupStates(clock)
+        self.shared = SharedReads(clock)
+        self.holders = DomainHolders(clock)
+        self.accepted = AcceptedDisablings()
+        self.log_changes = LogChanges()
+        # Of each resource.
+        self.proofs = OwnerProofs(clock)
+        self.vanished = Vanished(clock)
+        self.unseen = BackOff(_FIRST_CHECK)
+        """For an object that AWS says exists but does not return."""
+        self.deep_checks = DeepChecks(clock)
+        self.dns_turns = DnsTurns(clock, rate)
+        self.attempts = UpdateAttempts()
+        self.parts = AppliedParts()
+        self.refused_deletions = RefusedDeletions()
+        self.requests = CertificateRequests(clock, today)
+        self.unused = SecondChecks(clock, second_check)
+        """For a connection group without tenants: a list may lag behind a new tenant."""
+        self.gone = SecondChecks(clock, second_check)
+        """For a missing external resource that is to be deleted: a single response may come from a replica
+        that lags behind, or from an endpoint that is not AWS's."""
+        self.used = BackOff(_FIRST_CHECK_OF_TENANTS)
+        """For a connection group that waits for its tenants to go, which may take forever: a few such groups
+        would use up the account's rate."""
+        self.disablings = Disablings()
+        self.tag_checks = TagChecks(clock)
+        self.contentions = Contentions(clock)
+        self._last_seen = LastSeen(clock)
+
+    def note_seen(self, uid: str, id_: str) -> None:
+        """Note that the external resource exists. Forget the resources that were not observed for long."""
+        self.vanished.is_there(uid, id_, proven=self.proofs.held(uid, id_))
+        self.unseen.forget(uid)
+        self.gone.forget(uid)
+        for idle in self._last_seen.note(uid):
+            self.vanished.let_go(idle)
+            self.forget(idle)
+
+    def let_go(self, uid: str) -> None:
+        """Forget a resource whose external resource is no longer wanted."""
+        self.vanished.forget(uid)
+        self.unseen.forget(uid)
+
+    def forget(self, uid: str) -> None:
+        """Forget a resource whose external resource is gone."""
+        self.proofs.drop(uid)
+        for part in self._per_resource:
+            part.forget(uid)
+
+    @property
+    def _per_resource(self) -> tuple[_PerResource, ...]:
+        """`vanished` and `unseen` are not among them: they concern a resource whose external resource is gone
+        or not visible."""
+        return (
+            self.deep_checks,
+            self.attempts,
+            self.parts,
+            self.refused_deletions,
+            self.dns_turns,
+            self.requests,
+            self.unused,
+            self.gone,
+            self.used,
+            self.disablings,
+            self.tag_checks,
+            self.contentions,
+            self._last_seen,
+        )
