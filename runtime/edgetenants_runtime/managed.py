@@ -26,6 +26,11 @@ __all__ = [
 ]
 
 
+_COLLECTORS = frozenset({"foregroundDeletion", "orphan"})
+"""Finalizers of Kubernetes' garbage collector. It waits for dependents, not for us, so we do not wait for
+it."""
+
+
 @dataclass(frozen=True)
 class ResourceKind:
     """A kind served by the API server."""
@@ -207,6 +212,11 @@ class Managed:
         """When deletion was requested; None if it was not."""
         moment = self.metadata.get("deletionTimestamp")
         return parse_rfc3339(moment) if moment else None
+
+    @property
+    def held_by_others(self) -> tuple[str, ...]:
+        """The finalizers for which a deletion waits, sorted."""
+        return tuple(sorted(set(self.finalizers) - {names.FINALIZER} - _COLLECTORS))
 
     @property
     def deletion_began(self) -> bool:

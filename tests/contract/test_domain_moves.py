@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from provider.cloudfront.domain.moves import TAKE_ANNOTATION
+from provider.cloudfront.domain.moves import GIVE_ANNOTATION, TAKE_ANNOTATION
 from tests.contract.emulated import DISTRIBUTION
 from tests.unit.provider.world import World, managed
 
@@ -76,3 +76,40 @@ def test_a_move_that_is_disturbed_ends_as_asked(aws, when, action, error):
     assert domains(aws, "takes") == {"takes.example.com", GIVEN}
     assert domains(aws, "gives") == {"gives.example.com"}
     assert takes.condition("InSync")[0] == "True"
+
+
+def ring(aws, spaces: str) -> list[World]:
+    """Tenants that all list one domain. Each may take it from the one before, which gives it."""
+    worlds: list[World] = []
+    for number, space in enumerate(spaces):
+        own = [f"own-{number}.example.com"]
+        asked = {"distributionId": DISTRIBUTION, "domains": own if number else [*own, GIVEN], "enabled": True}
+        named = {"crossplane.io/external-name": f"{space}.t{number}"}
+        obj = managed(asked, annotations=named, uid=f"uid-{number}")
+        obj["metadata"] |= {"namespace": space, "name": f"t{number}"}
+        worlds.append(World(obj, aws, everyone=lambda: [each.mr for each in worlds]))
+        worlds[-1].settle()
+    for number, world in enumerate(worlds):
+        source, receiver = worlds[number - 1], worlds[(number + 1) % len(worlds)]
+        world.obj["metadata"]["annotations"] |= {
+            TAKE_ANNOTATION: source.status["atProvider"]["id"],
+            GIVE_ANNOTATION: f"{receiver.mr.namespace}/{receiver.mr.external_name}",
+        }
+        world.edit(domains=[f"own-{number}.example.com", GIVEN])
+    return worlds
+
+
+@pytest.mark.parametrize("spaces", ["aa", "ab", "aaa", "aba", "abc", "abcd", "abac"])
+def test_a_ring_of_tenants_does_not_move_a_domain_without_end(aws, spaces):
+    """Whoever the members are: each namespace agrees to its two moves, and sees no more of the ring."""
+    aws.admin("PATCH", "settings", {"domain_move_needs_disabled_source": False})
+    worlds = ring(aws, spaces)
+    for _ in range(3):
+        for world in worlds:
+            world.reconcile()
+            aws.deploy()
+    assert aws.journal.count("UpdateDomainAssociation") == 0
+    told = worlds[1].error.message
+    assert "The tenants would take it from each other without end" in told
+    assert ".t2" not in told
+    assert ".t3" not in told

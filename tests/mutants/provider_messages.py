@@ -4,6 +4,7 @@ from tests.mutants.mutation import Mutation
 
 _MESSAGES = "unit/provider/cloudfront/clients/test_messages.py"
 _WAITING = "contract/test_waiting_changes.py"
+_HELD = "contract/test_held_deletions.py"
 _DNS_LOOKS = "unit/provider/cloudfront/domain/test_dns_looks.py"
 
 PROVIDER_MESSAGES = (
@@ -145,6 +146,30 @@ PROVIDER_MESSAGES = (
         ),
         "an event says DeletedExternalResource of what is there",
         (_WAITING,),
+    ),
+    Mutation(
+        "status freezes while a deletion is on hold",
+        "cloudfront/clients/skeleton.py",
+        "        if not guards.is_held(mr, self._with.frozen):\n",
+        "        if True:\n",
+        "a tenant that is disabled in AWS is told as served for weeks",
+        (_HELD,),
+    ),
+    Mutation(
+        "an invalid spec stops a deletion",
+        "cloudfront/clients/skeleton.py",
+        "            now = self._observation(mr, state)\n        except (ExternalError, NotYet) as error:\n",
+        "            now = self._observation(mr, state)\n        except NotYet as error:\n",
+        "whoever deletes a resource must first correct it",
+        (_HELD,),
+    ),
+    Mutation(
+        "a difference is told as if it were repaired",
+        "cloudfront/clients/skeleton.py",
+        "tuple(map(conditions.left_alone, now.conditions)) if state.differs else now.conditions",
+        "now.conditions",
+        "somebody waits for the provider to enable a tenant whose deletion is on hold",
+        (_HELD,),
     ),
     Mutation(
         "who asks for a reconcile waits for the certificate like everybody",

@@ -122,9 +122,26 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             return Observation(exists=False) if mr.deleted else self._absent(mr)
         self._memory.note_seen(mr.uid, owned.seen.id)
         if mr.deleted:
-            return Observation(exists=True, conditions=conditions.removing(noun(mr), owned.seen), state=owned)
+            return self._leaving(mr, owned)
         self._keeper.saw(mr, owned.seen)
         return self._observation(mr, self._assessed(mr, owned))
+
+    def _leaving(self, mr: Managed, owned: Looked[Seen]) -> Observation:
+        """The observation of what is to be deleted. A deletion may be on hold for weeks, and what changes in
+        AWS meanwhile is reported as ever."""
+        there = owned.seen
+        if not guards.is_held(mr, self._with.frozen):
+            return Observation(exists=True, conditions=conditions.removing(noun(mr), there), state=owned)
+        staying = Observation(exists=True, conditions=conditions.staying(noun(mr), there), state=owned)
+        try:
+            state = self._assessed(mr, owned)
+            now = self._observation(mr, state)
+        except (ExternalError, NotYet) as error:
+            # Neither an invalid spec nor a read that AWS refuses may stop the deletion.
+            self._kind.log.info("cannot compare it with its spec", **_named(mr, there), error=str(error))
+            return staying
+        told = tuple(map(conditions.left_alone, now.conditions)) if state.differs else now.conditions
+        return replace(staying, conditions=told, at_provider=now.at_provider, status=now.status)
 
     def _look(self, mr: Managed) -> Seen | None:
         if guards.leads_nowhere(mr):

@@ -62,10 +62,10 @@ class Mover:
             held = leaving.held_back(self.mr, going)
             return f"That tenant is being deleted, which frees the domain. {held or 'No action is needed'}"
         sources = () if agreed and not self.wanted else self._sources(holder, owner)
-        if not agreed and not any(map(self._gives, sources)):
+        if not agreed and not any(_gives(source, self.mr) for source in sources):
             return (
                 "Release the domain there, remove it here, or move it: set the annotation "
-                f"{GIVE_ANNOTATION} of the resource that has it to {self._receiver}"
+                f"{GIVE_ANNOTATION} of the resource that has it to {_address(self.mr)}"
             )
         if holder.id not in taken_from(self.mr):
             return (
@@ -92,28 +92,42 @@ class Mover:
 
     def _comes_back(self, sources: Iterable[Managed]) -> bool:
         """Whether the domain would move on from here and back again: the giving resource takes domains from
-        this one, or from one that does, and so on. Only resources of the two namespaces count. Others could
-        state any id, to keep a domain from moving."""
-        spaces = {identity.namespace_of(self.mr), *map(identity.namespace_of, sources)}
+        this one, or from one that does, and so on, in any namespaces. Only moves count to which the giving
+        resource agrees. Otherwise any resource could state the id of a tenant, to keep a domain from
+        moving."""
+        own, takers = self.mr.at_provider.get("id"), self._takers()
+        ahead, met = list(sources), set[str]()
+        while ahead:
+            receiver = ahead.pop()
+            taken = taken_from(receiver)
+            if own in taken and _agrees(self.mr, receiver):
+                return True
+            further = [mr for id_ in taken for mr in takers.get(id_, ()) if _agrees(mr, receiver)]
+            ahead += [mr for mr in further if mr.uid not in met]
+            met |= {mr.uid for mr in further}
+        return False
+
+    def _takers(self) -> dict[str, list[Managed]]:
+        """The resources that take domains, by the ids of their tenants."""
         takers: dict[str, list[Managed]] = {}
         for mr in self.everyone():
-            if TAKE_ANNOTATION in mr.annotations and identity.namespace_of(mr) in spaces:
-                takers.setdefault(str(mr.at_provider.get("id")), []).append(mr)
-        reached: set[str] = set()
-        ahead = list(sources)
-        while ahead:
-            further = taken_from(ahead.pop()) - reached
-            reached |= further
-            ahead += [mr for id_ in further for mr in takers.get(id_, ())]
-        return self.mr.at_provider.get("id") in reached
+            if TAKE_ANNOTATION in mr.annotations and isinstance(id_ := mr.at_provider.get("id"), str):
+                takers.setdefault(id_, []).append(mr)
+        return takers
 
-    @property
-    def _receiver(self) -> str:
-        return f"{identity.namespace_of(self.mr)}/{self.mr.external_name}"
 
-    def _gives(self, source: Managed) -> bool:
-        # A resource that is being deleted cannot agree any more: another may have taken its place.
-        return not source.deleted and self._receiver in _listed(source, GIVE_ANNOTATION)
+def _address(mr: Managed) -> str:
+    return f"{identity.namespace_of(mr)}/{mr.external_name}"
+
+
+def _gives(giver: Managed, receiver: Managed) -> bool:
+    # A resource that is being deleted cannot agree any more: another may have taken its place.
+    return not giver.deleted and _address(receiver) in _listed(giver, GIVE_ANNOTATION)
+
+
+def _agrees(giver: Managed, receiver: Managed) -> bool:
+    """The receiver may take domains of the giver: they are of one namespace, or the giver says so."""
+    return identity.namespace_of(giver) == identity.namespace_of(receiver) or _gives(giver, receiver)
 
 
 def _goes(mr: Managed) -> bool:

@@ -28,7 +28,9 @@ __all__ = [
     "drifted",
     "gone",
     "in_sync",
+    "left_alone",
     "removing",
+    "staying",
     "told",
     "was_ready",
 ]
@@ -37,6 +39,8 @@ NOBODY: Final = "No action is needed."
 INEFFECTIVE: Final = "set these fields to the values in AWS, or change the values in AWS"
 LIFT_FREEZE: Final = "Writes resume when that setting is removed"
 _UNLESS_REFUSED: Final = "No action is needed, unless Ready shows that AWS refuses it."
+_ONLY_DELETED: Final = "the provider changes nothing while this resource is being deleted"
+_NOT_SENT: Final = frozenset({InSyncReason.UPDATE_PENDING, InSyncReason.DRIFT_DETECTED})
 _TOLD: Final = 10
 
 Reason = DeployedReason | DnsReason | InSyncReason
@@ -73,6 +77,21 @@ def removing(what: str, seen: Observed) -> tuple[Condition, ...]:
         not_ready(TenantReadyReason.DISABLING, words),
         condition(TenantConditionType.DEPLOYED, DeployedReason.DISABLING, words),
     )
+
+
+def staying(what: str, seen: Observed) -> tuple[Condition, ...]:
+    """The conditions while its deletion is on hold, if it cannot be compared with the spec."""
+    if seen.enabled:
+        return (deployed(seen),)
+    words = f"{what.capitalize()} {seen.name} is disabled in AWS. Its deletion is on hold"
+    return (not_ready(TenantReadyReason.DISABLED, words), deployed(seen))
+
+
+def left_alone(told: Condition) -> Condition:
+    """The condition of something that differs from the spec, of a resource whose deletion is on hold."""
+    if told.type != TenantConditionType.IN_SYNC or told.reason not in _NOT_SENT or NOT_DONE in told.message:
+        return told
+    return told.model_copy(update={"message": f"{told.message}{NOT_DONE}{_ONLY_DELETED}"})
 
 
 def gone(what: str) -> tuple[Condition, ...]:

@@ -10,7 +10,7 @@ from apis.conditions import InSyncReason, TenantConditionType
 from apis.conditions import TenantReadyReason as Reason
 from apis.drift import DriftPolicy
 from edgetenants_runtime.api.annotations import EXTERNAL_NAME
-from edgetenants_runtime.api.conditions import Condition, ConditionStatus
+from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.rules.policies import UnsupportedPolicies, permissions
@@ -42,6 +42,7 @@ __all__ = [
     "invalid",
     "is_confirmed",
     "is_dry_run",
+    "is_held",
     "leads_nowhere",
     "refuse_beside",
     "token_of",
@@ -433,6 +434,20 @@ def check_protection(mr: Managed) -> None:
         f"annotation {CONFIRM_ANNOTATION} to {token_of(mr)}"
     )
     raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.DELETION_HELD, words),))
+
+
+def is_held(mr: Managed, frozen: str) -> bool:
+    """Whether its deletion is on hold, as far as the object shows it. The runtime and a deletion may hold it
+    for other reasons, which the last reconcile has written to Ready.
+
+    Args:
+        mr: a managed resource that is being deleted.
+        frozen: as in `check_frozen`.
+    """
+    ready = mr.condition(ConditionType.READY)
+    protected = bool(mr.spec.get("deletionProtection")) and not is_confirmed(mr)
+    told = ready is not None and ready.reason == Reason.DELETION_HELD
+    return bool(frozen) or protected or told or bool(mr.held_by_others)
 
 
 def check_default_group(mr: Managed, *, disables: bool) -> None:

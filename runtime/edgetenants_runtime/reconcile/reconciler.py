@@ -39,9 +39,6 @@ _CREATION_UNCERTAIN = (
     f"cannot determine creation result - remove the {names.EXTERNAL_CREATE_PENDING} annotation "
     "if it is safe to proceed"
 )
-_COLLECTORS = frozenset({"foregroundDeletion", "orphan"})
-"""Finalizers of Kubernetes' garbage collector. It waits for dependents, not for us, so we do not wait for
-it."""
 
 
 class Reconciler:
@@ -249,11 +246,8 @@ class _Pass(Telling):
             # Creating it again could create a second, unknown external resource.
             raise ExternalError(_CREATION_UNCERTAIN, retry=Retry.never())
 
-    def held_by_others(self) -> list[str]:
-        return sorted(set(self.mr.finalizers) - {names.FINALIZER} - _COLLECTORS)
-
     def await_others(self) -> Outcome:
-        waits = f"Waiting for other finalizers: {', '.join(self.held_by_others())}"
+        waits = f"Waiting for other finalizers: {', '.join(self.mr.held_by_others)}"
         if self.known.begins_to_wait(self.mr.uid, waits):
             self.tell(EventReason.PENDING, waits)
         # Events expire after an hour, and this may take days.
@@ -321,7 +315,7 @@ class _Pass(Telling):
         return Outcome(Next.REAL_BACKOFF)
 
     def delete(self, client: ExternalClient) -> Outcome:
-        if self.held_by_others():
+        if self.mr.held_by_others:
             return self.await_others()
         if self.seen.busy:
             return self.settle()

@@ -224,6 +224,38 @@ def test_another_team_stops_no_move_by_what_its_status_says():
     assert holders(world) == ["shop.acme"]
 
 
+def test_it_does_not_come_back_by_a_third_namespace_that_agrees():
+    """Each of the three takes from the one before, and each gives to the next."""
+    first = source_mr(**{TAKE_ANNOTATION: "dt_3", GIVE_ANNOTATION: "shop/shop.acme"})
+    third = between("sales")
+    third["metadata"]["annotations"][GIVE_ANNOTATION] = "other/shop.source"
+    world = receiving(ELSEWHERE, sources=(first, third))
+    world.obj["metadata"]["annotations"][GIVE_ANNOTATION] = "sales/shop.third"
+    world.edit(domains=[OWN, MOVED])
+    world.reconcile()
+    assert "The tenants would take it from each other without end" in world.error.message
+    assert "sales" not in world.error.message
+    assert holders(world) == ["shop.source"]
+
+
+@pytest.mark.parametrize(
+    ("gives", "third_gives"),
+    [
+        pytest.param("sales/shop.else", "other/shop.source", id="this one does not give to the third"),
+        pytest.param("sales/shop.third", "other/shop.else", id="the third does not give to the first"),
+    ],
+)
+def test_a_ring_that_one_of_them_does_not_agree_to_stops_no_move(gives, third_gives):
+    first = source_mr(**{TAKE_ANNOTATION: "dt_3", GIVE_ANNOTATION: "shop/shop.acme"})
+    third = between("sales")
+    third["metadata"]["annotations"][GIVE_ANNOTATION] = third_gives
+    world = receiving(ELSEWHERE, sources=(first, third))
+    world.obj["metadata"]["annotations"][GIVE_ANNOTATION] = gives
+    world.edit(domains=[OWN, MOVED])
+    world.settle()
+    assert holders(world) == ["shop.acme"]
+
+
 @pytest.mark.parametrize("owner", [None, THEIRS])
 def test_strangers_give_nothing_whatever_they_say(owner):
     world = receiving(owner, sources=(source_mr(**{GIVE_ANNOTATION: "shop/shop.acme"}),))
