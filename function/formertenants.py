@@ -23,10 +23,10 @@ _LONGEST_LABEL: Final = 63
 
 
 def require(req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, composite: Composite) -> None:
-    """Require all DistributionTenants of the claim, if it requests suspension."""
-    labels = _labels(composite)
-    if not is_suspended(req) or any(not 0 < len(value) <= _LONGEST_LABEL for value in labels.values()):
+    """Require all DistributionTenants of the claim, if it needs its former tenants."""
+    if not _are_needed(req, composite):
         return
+    labels = _labels(composite)
     kind = kinds.DISTRIBUTION_TENANT if composite.namespaced else kinds.LEGACY_DISTRIBUTION_TENANT
     selector = fnv1.ResourceSelector(api_version=kind.api_version, kind=kind.kind)
     selector.match_labels.labels.update(labels)
@@ -35,14 +35,22 @@ def require(req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, composi
     requirements.require(req, rsp, REQUIREMENT, selector)
 
 
-def gather(req: fnv1.RunFunctionRequest) -> tuple[ObservedTenant, ...]:
-    """The former tenants, by name; empty if Crossplane has not read them yet, or the claim is served."""
-    if not is_suspended(req):
+def gather(req: fnv1.RunFunctionRequest, composite: Composite) -> tuple[ObservedTenant, ...] | None:
+    """The former tenants, by name; empty if the claim does not need them, and None if Crossplane has not read
+    them yet."""
+    if not _are_needed(req, composite):
         return ()
     answer = requirements.answer(req, REQUIREMENT)
+    if answer is None:
+        return None
     present = {structs.text(each.resource, "metadata", "name") for each in req.observed.resources.values()}
-    found = [observed.read(item.resource) for item in (answer.items if answer else ())]
+    found = [observed.read(item.resource) for item in answer.items]
     return tuple(sorted((each for each in found if each.name not in present), key=lambda each: each.name))
+
+
+def _are_needed(req: fnv1.RunFunctionRequest, composite: Composite) -> bool:
+    fits = all(0 < len(value) <= _LONGEST_LABEL for value in _labels(composite).values())
+    return is_suspended(req) and fits and requirements.readable(req)
 
 
 def is_suspended(req: fnv1.RunFunctionRequest) -> bool:

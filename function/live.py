@@ -225,8 +225,30 @@ def _urgency(reason: Reason) -> int:
 # The checks, in order: a later one assumes that the earlier ones found nothing.
 
 
-def left_behind(former: Iterable[ObservedTenant]) -> Finding | None:
-    """The finding of the first former tenant of a suspended claim that still serves; None if none does."""
+@dataclass(frozen=True)
+class Left:
+    """What the former tenants of a claim mean for its suspension."""
+
+    serving: Finding | None = None
+    """The finding of the first one that still serves."""
+    unknown: str = ""
+    """Why it is unknown whether one serves; empty if it is known."""
+
+
+def left_behind(former: Iterable[ObservedTenant] | None) -> Left:
+    """What the former tenants of a suspended claim mean for it; None: they are not known yet."""
+    if former is None:
+        return Left(unknown=_UNREAD)
+    return Left(_still_serving(former))
+
+
+_UNREAD: Final = (
+    "Whether a former tenant of the claim still serves is unknown, because Crossplane has not read the "
+    "former tenants."
+)
+
+
+def _still_serving(former: Iterable[ObservedTenant]) -> Finding | None:
     held = TenantReadyReason.RECREATION_HELD
     serving = (each for each in former if each.exists and each.enabled is not False)
     seen = next((each for each in serving if each.ready.reason != held), None)
