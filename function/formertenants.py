@@ -8,6 +8,7 @@ Only a suspension needs them, because it says whether anything is still served.
 from typing import Final
 
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+from google.protobuf.struct_pb2 import Struct
 
 from apis import kinds
 from function import observed, requirements, structs
@@ -44,8 +45,24 @@ def gather(req: fnv1.RunFunctionRequest, composite: Composite) -> tuple[Observed
     if answer is None:
         return None
     present = {structs.text(each.resource, "metadata", "name") for each in req.observed.resources.values()}
-    found = [observed.read(item.resource) for item in answer.items]
+    own = (item.resource for item in answer.items if _is_own(item.resource, composite))
+    found = [observed.read(resource) for resource in own]
     return tuple(sorted((each for each in found if each.name not in present), key=lambda each: each.name))
+
+
+def _is_own(tenant: Struct, composite: Composite) -> bool:
+    """Whether this composite, or an earlier one of its claim, composed the tenant. Composites of other kinds
+    may have the same name, and labels can be copied. The uid differs if the claim was created again."""
+    owners = structs.objects(tenant, "metadata", "ownerReferences")
+    owner = next((each for each in owners if structs.flag(each, "controller")), None)
+    api_version, kind, name = structs.texts_at(owner, ("apiVersion", "kind", "name"))
+    if (_group(api_version), kind) != (_group(composite.api_version), composite.kind):
+        return False
+    return name == composite.name or composite.claim is not None
+
+
+def _group(api_version: str) -> str:
+    return api_version.partition("/")[0]
 
 
 def _are_needed(req: fnv1.RunFunctionRequest, composite: Composite) -> bool:

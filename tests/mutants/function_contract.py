@@ -253,6 +253,14 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
         ("unit/function/test_former_tenants.py",),
     ),
     Mutation(
+        "a tenant of another kind of composite is a former one",
+        "formertenants.py",
+        " if _is_own(item.resource, composite))",
+        ")",
+        "the claim tells its author to delete another application's tenant",
+        ("unit/function/test_former_tenants.py",),
+    ),
+    Mutation(
         "the claim's own tenants are former ones",
         "formertenants.py",
         "if each.name not in present",

@@ -28,10 +28,23 @@ def asked(xr: dict[str, Any] | None = None) -> fnv1.RunFunctionRequest:
     return building.request(xr=whole, observed={"tenant": tenant})
 
 
+OWNER = {
+    "apiVersion": "platform.edgetenants.io/v1alpha1",
+    "kind": "TenantClaim",
+    "name": "acme",
+    "uid": "u-0",
+    "controller": True,
+}
+
+
 def former(name: str = "acme-before", **status: Any) -> dict[str, Any]:
     told = building.condition("Ready", "False", "DeletionHeld", HELD)
     return {
-        "metadata": {"name": name, "deletionTimestamp": "2026-01-01T00:00:00Z"},
+        "metadata": {
+            "name": name,
+            "deletionTimestamp": "2026-01-01T00:00:00Z",
+            "ownerReferences": [OWNER],
+        },
         "status": building.merged(building.live_status(), {"conditions": [told], **status}),
     }
 
@@ -96,6 +109,39 @@ def test_nor_while_one_serves_that_nobody_deletes() -> None:
 
     assert suspended(rsp)[0] == "False"
     assert "Delete it, or set its spec.forProvider.enabled to false" in building.live(rsp)[2]
+
+
+def owned(owner: dict[str, Any] | None) -> dict[str, Any]:
+    tenant = former()
+    tenant["metadata"]["ownerReferences"] = [] if owner is None else [owner]
+    return tenant
+
+
+@pytest.mark.parametrize(
+    "owner",
+    [
+        pytest.param({**OWNER, "kind": "App"}, id="another kind"),
+        pytest.param({**OWNER, "apiVersion": "apps.example.com/v1alpha1"}, id="another API group"),
+        pytest.param({**OWNER, "name": "other"}, id="another name"),
+        pytest.param({**OWNER, "controller": False}, id="not its controller"),
+        pytest.param(None, id="no owner, like a copied manifest"),
+    ],
+)
+def test_a_tenant_that_the_claim_did_not_compose_is_no_former_one(owner: dict[str, Any] | None) -> None:
+    assert suspended(reconciled(asked(), owned(owner)))[0] == "True"
+
+
+def test_the_owner_may_have_another_version() -> None:
+    tenant = owned({**OWNER, "apiVersion": "platform.edgetenants.io/v1"})
+
+    assert suspended(reconciled(asked(), tenant))[0] == "False"
+
+
+@pytest.mark.parametrize(("kind", "status"), [("XTenantClaim", "False"), ("TenantClaim", "True")])
+def test_a_legacy_claims_earlier_composite_had_another_name(kind: str, status: str) -> None:
+    tenant = owned({**OWNER, "kind": kind, "name": "acme-2w9xk"})
+
+    assert suspended(reconciled(asked(LEGACY), tenant))[0] == status
 
 
 NO_PLANS = {"apiVersion": "edgetenants.fn.crossplane.io/v1alpha1", "kind": "TenantPlans", "plans": 3}
@@ -165,7 +211,7 @@ def test_a_core_that_reads_none_refuses_at_once() -> None:
     [
         pytest.param(former("acme-now"), id="its tenant of now"),
         pytest.param(former(atProvider={"enabled": False}), id="one that is disabled"),
-        pytest.param({"metadata": {"name": "acme-before"}}, id="one that is not in AWS"),
+        pytest.param({"metadata": former()["metadata"]}, id="one that is not in AWS"),
     ],
 )
 def test_it_is_suspended_once_nothing_serves(found: dict[str, Any]) -> None:
