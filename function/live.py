@@ -271,9 +271,11 @@ def deletion(seen: ObservedTenant) -> Finding:
     ready, synced, name = seen.ready, seen.synced, f"DistributionTenant {seen.name}"
     if paused(seen):
         return Finding(LiveReason.FAILED, _unpause(seen))
-    if ready.reason == TenantReadyReason.DELETION_HELD:
-        return Finding(TenantReadyReason.DELETION_HELD, f"{name}: {_said(seen, ready)}")
-    if synced.denied:
+    if ready.reason in _HOLDING:
+        return Finding(TenantReadyReason(ready.reason), f"{name}: {_said(seen, ready)}")
+    # The provider waits for other controllers' finalizers without an error: Synced is True and names them.
+    waits = synced.holds and synced.message and not _ACT.search(synced.message)
+    if synced.denied or waits:
         return Finding(LiveReason.FAILED, f"{name} is being deleted: {_said(seen, synced)}")
     return Finding(LiveReason.DELETING, f"The tenant is being deleted. {_NOTHING}")
 
@@ -474,6 +476,9 @@ _WAITING: Final[Mapping[str, Reason]] = {
     TenantReadyReason.CERTIFICATE_PENDING: LiveReason.ISSUING_CERTIFICATE,
 }
 """Reasons of Ready that clear once the domain's owner acts."""
+
+_HOLDING: Final = frozenset({TenantReadyReason.DELETION_HELD, TenantReadyReason.FROZEN})
+"""Reasons of Ready for which a deletion waits until someone acts."""
 
 _NOT_SERVING: Final = frozenset(
     {

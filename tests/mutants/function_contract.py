@@ -207,8 +207,8 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
         "a paused deletion clears by itself",
         "live.py",
         "    if paused(seen):\n        return Finding(LiveReason.FAILED, _unpause(seen))\n"
-        "    if ready.reason == TenantReadyReason.DELETION_HELD:\n",
-        "    if ready.reason == TenantReadyReason.DELETION_HELD:\n",
+        "    if ready.reason in _HOLDING:\n",
+        "    if ready.reason in _HOLDING:\n",
         "nobody needs to act, and the tenant stays for ever",
         ("unit/function/test_cases.py",),
     ),
@@ -258,6 +258,14 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
         " if _is_own(item.resource, composite))",
         ")",
         "the claim tells its author to delete another application's tenant",
+        ("unit/function/test_former_tenants.py",),
+    ),
+    Mutation(
+        "a deletion that waits for another controller needs no action",
+        "live.py",
+        "    if synced.denied or waits:\n",
+        "    if synced.denied:\n",
+        "the claim waits for ever, and nothing says for whom",
         ("unit/function/test_former_tenants.py",),
     ),
     Mutation(

@@ -111,6 +111,33 @@ def test_nor_while_one_serves_that_nobody_deletes() -> None:
     assert "Delete it, or set its spec.forProvider.enabled to false" in building.live(rsp)[2]
 
 
+WAITS = (
+    "Waiting for other finalizers: backup.example.com/one. The controllers that set them must remove them."
+)
+
+
+@pytest.mark.parametrize(
+    ("ready", "synced", "reason", "says"),
+    [
+        pytest.param("Deleting", WAITS, "Failed", WAITS, id="another controller's finalizer"),
+        pytest.param("Frozen", "", "Frozen", "frozen by the platform team", id="frozen writes"),
+        pytest.param("Deleting", "", "Deleting", "No action is needed", id="nothing"),
+        pytest.param("Deleting", "It may appear. No action is needed.", "Deleting", "No action", id="time"),
+    ],
+)
+def test_it_says_what_the_deletion_waits_for(ready: str, synced: str, reason: str, says: str) -> None:
+    told = [
+        building.condition("Ready", "False", ready, "frozen by the platform team"),
+        building.condition("Synced", "True", "ReconcileSuccess", synced),
+    ]
+
+    holds, found, message = building.live(reconciled(asked(), former(conditions=told)))
+
+    assert (holds, found) == ("False", reason)
+    assert says in message
+    assert ("No action is needed" in message) == (reason == "Deleting")
+
+
 def owned(owner: dict[str, Any] | None) -> dict[str, Any]:
     tenant = former()
     tenant["metadata"]["ownerReferences"] = [] if owner is None else [owner]
