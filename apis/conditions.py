@@ -296,7 +296,8 @@ class SuspendedReason(StrEnum):
     """The claim has `suspended: true`, and its tenants are disabled in AWS. To serve again, the claim's
     author sets it to false."""
     ACTIVE = "Active"
-    """The claim is not suspended, or one of its tenants is still enabled in AWS."""
+    """The claim is not suspended, or one of its tenants is still enabled in AWS. If the status is Unknown,
+    one of them may be: the message says why that is unknown."""
 
 
 class BlockedReason(StrEnum):

@@ -25,10 +25,11 @@ from function import lookalikes
 from function.claim import Composite
 from function.compose import Order, WantedTenant
 from function.errors import Refused
-from function.live import UNLESS_IT_STAYS, Finding, answers, failing, says_unseen, unlooked
+from function.live import UNLESS_IT_STAYS, Finding, Left, answers, failing, says_unseen, unlooked
 from function.moves import Move
 from function.observed import ObservedTenant
 
+_NONE_LEFT: Final = Left()
 Reason = ReconcilingReason | DegradedReason | SuspendedReason | BlockedReason | NeedsReviewReason
 
 
@@ -37,7 +38,8 @@ class Told:
     """One condition."""
 
     type: ClaimConditionType
-    holds: bool
+    holds: bool | None
+    """None: unknown."""
     reason: Reason
     message: str
 
@@ -96,7 +98,7 @@ def derive(
     tenants: Sequence[Looked],
     live: Finding,
     waiting: Sequence[Move],
-    left: Finding | None = None,
+    left: Left = _NONE_LEFT,
     *,
     suspended: bool,
     reached: bool,
@@ -107,7 +109,7 @@ def derive(
         tenants: the claim's tenants, each with its finding.
         live: the finding of the condition Live; the other conditions do not repeat it.
         waiting: the steps that wait for confirmation.
-        left: the finding of a former tenant that still serves.
+        left: what the former tenants mean for the suspension.
         suspended: whether the claim requests suspension.
         reached: whether DNS has led visitors to every domain before.
     """
@@ -178,7 +180,7 @@ def of_refused(
     refusal: Refused,
     live: Finding,
     tenants: Sequence[ObservedTenant],
-    left: Finding | None = None,
+    left: Left = _NONE_LEFT,
     *,
     suspended: bool,
 ) -> tuple[Told, ...]:
@@ -189,7 +191,7 @@ def of_refused(
         refusal: why the function refuses the claim.
         live: the finding of the condition Live; it has the refusal only if the claim is not served.
         tenants: those that exist.
-        left: the finding of a former tenant that still serves, if the claim requests suspension.
+        left: what the former tenants mean for the suspension.
         suspended: whether the claim requests suspension.
     """
     why = refusal.message if live.live else "Live says why."
@@ -341,7 +343,7 @@ def _trouble(tenant: Looked) -> tuple[DegradedReason, str] | None:
 
 def _suspended(
     tenants: Sequence[ObservedTenant | None],
-    left: Finding | None,
+    left: Left,
     live: Finding,
     teller: ClaimConditionType = ClaimConditionType.LIVE,
     *,
@@ -359,10 +361,14 @@ def _suspended(
             f"{_names(serving)}. {teller} says why."
         )
         return Told(ClaimConditionType.SUSPENDED, False, SuspendedReason.ACTIVE, message)
-    if left is not None:
-        told = left.message in live.message
-        message = "A former tenant of the claim still serves. Live says why." if told else left.message
+    if left.serving is not None:
+        told = left.serving.message in live.message
+        message = (
+            "A former tenant of the claim still serves. Live says why." if told else left.serving.message
+        )
         return Told(ClaimConditionType.SUSPENDED, False, SuspendedReason.ACTIVE, message)
+    if left.unknown:
+        return Told(ClaimConditionType.SUSPENDED, None, SuspendedReason.ACTIVE, left.unknown)
     message = "The tenants are disabled and kept, as requested. To serve again, set spec.suspended to false."
     if not tenants or not all(map(_is_there, tenants)):
         message = f"Nothing is served, as requested. A tenant does not exist in AWS; {teller} says why."

@@ -31,7 +31,7 @@ from function.claim import Composite
 from function.compose import Order, WantedTenant
 from function.conditions import Looked, Told
 from function.errors import Refused
-from function.live import Finding
+from function.live import Finding, Left
 from function.observed import ObservedTenant
 from function.plans import Plans
 from function.unreadable import Remains
@@ -72,13 +72,14 @@ def run(req: fnv1.RunFunctionRequest) -> Answer:
         return _report(req, composite)
     rsp = response.begin(req, plans.DEFAULT_TTL)
     try:
+        # Before anything can refuse the claim, because Crossplane reads nothing after a FATAL result.
+        formertenants.require(req, rsp, composite)
         asked = plans.read(req.input)
         response.set_ttl(rsp, asked.ttl)
         plansources.require(req, rsp, asked)
-        formertenants.require(req, rsp, composite)
         offered = plansources.gather(req, asked)
         if offered is None:
-            return _await_sources(req, rsp, composite)
+            return _await(req, rsp, composite, _UNREAD)
         composed = _compose(req, rsp, composite, order(req, composite, offered))
     except Refused as refusal:
         return _refuse(req, rsp, composite, refusal)
@@ -97,15 +98,19 @@ def _report(req: fnv1.RunFunctionRequest, composite: Composite) -> Answer:
     return Answer(rsp, composite, told.reason, told.message, refused=refused, changed=bool(rsp.results))
 
 
-def _await_sources(
-    req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, composite: Composite
+def _await(
+    req: fnv1.RunFunctionRequest,
+    rsp: fnv1.RunFunctionResponse,
+    composite: Composite,
+    finding: Finding,
+    told: Iterable[Told] = (),
 ) -> Answer:
     """Crossplane drops this response and calls again with the required resources. Versions before v1.15 do
     not; for them the response keeps everything that exists."""
     for name, seen in _observed(req).items():
         response.keep(rsp.desired, name, req.observed.resources[name].resource, ready=seen.ready.holds)
-    rsp.conditions.extend(response.conditions(composite, _UNREAD, ()))
-    return Answer(rsp, composite, _UNREAD.reason, _UNREAD.message, refused=False, changed=False)
+    rsp.conditions.extend(response.conditions(composite, finding, told))
+    return Answer(rsp, composite, finding.reason, finding.message, refused=False, changed=False)
 
 
 def refuse_too_large(req: fnv1.RunFunctionRequest, answer: Answer, size: int, most: int) -> Answer:
@@ -138,11 +143,16 @@ def _refuse(
     seen = _observed(req)
     finding = live.refused(refusal, claim.asked_domains(asked), seen.values())
     tenants = [each for name, each in seen.items() if name != compose.CONNECTION_GROUP]
-    left = live.left_behind(formertenants.gather(req))
+    former = formertenants.gather(req, composite)
+    left = live.left_behind(former)
     told = conditions.of_refused(refusal, finding, tenants, left, suspended=suspended)
-    if left:
+    finding = conditions.pointing(finding, told)
+    if former is None and formertenants.REQUIREMENT in rsp.requirements.resources:
+        # Not FATAL yet, so that Crossplane reads them and calls again.
+        return _await(req, rsp, composite, finding, told)
+    if left.serving:
         response.set_ttl(rsp, _UNDER_WAY_TTL)
-    response.refuse(rsp, composite, refusal, conditions.pointing(finding, told), told)
+    response.refuse(rsp, composite, refusal, finding, told)
     return _answer(rsp, composite, finding.reason, refusal.message, refused=True)
 
 
@@ -191,8 +201,8 @@ class Composed:
     finding: Finding
     told: tuple[Told, ...]
     conditions: tuple[fnv1.Condition, ...]
-    left: Finding | None
-    """Of a former tenant that still serves, although the claim requests suspension."""
+    left: Left
+    """What the former tenants mean for the suspension that the claim requests."""
 
     @property
     def ttl(self) -> float:
@@ -201,7 +211,7 @@ class Composed:
         waits = self.finding.reason in _FOR_SOMEBODY
         if not waits and any(each.holds and each.type is _RECONCILING for each in self.told):
             return _UNDER_WAY_TTL
-        if self.left:
+        if self.left.serving:
             # Crossplane before v2.4 does not watch former tenants.
             return _UNDER_WAY_TTL
         return float("inf") if self.finding.satisfied else _WAITING_TTL
@@ -218,7 +228,7 @@ def _compose(
     req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, composite: Composite, order: Order
 ) -> Composed:
     # All checks come before the first write, so that nothing is composed in part.
-    left = live.left_behind(formertenants.gather(req))
+    left = live.left_behind(formertenants.gather(req, composite))
     composed = _derive(order, _observed(req), left, reached=conditions.was_reached(composite))
     _check_names(req, composed.resources)
     response.want(rsp, composed.resources, composed.status)
@@ -251,9 +261,7 @@ def _check_names(req: fnv1.RunFunctionRequest, resources: bytes) -> None:
             raise Refused(LiveReason.FAILED, message)
 
 
-def _derive(
-    order: Order, seen: Mapping[str, ObservedTenant], left: Finding | None, *, reached: bool
-) -> Composed:
+def _derive(order: Order, seen: Mapping[str, ObservedTenant], left: Left, *, reached: bool) -> Composed:
     wanted = moves.wanted(order, seen)
     group = seen.get(compose.CONNECTION_GROUP) if wanted.dedicated else None
     looked = [_looked(each, seen.get(each.resource_name), order) for each in wanted.tenants]
@@ -278,8 +286,8 @@ def _derive(
     waiting = wanted.unserved(order.claim.domains) if finding.live else []
     if waiting:
         finding = live.held_up(waiting)
-    if left and finding.satisfied:
-        finding = left
+    if left.serving and finding.satisfied:
+        finding = left.serving
     present = [each.seen for each in looked if each.seen is not None]
     told = (
         *conditions.derive(
@@ -300,7 +308,7 @@ def _derive(
         tenants=wanted.tenants,
         resources=b"".join(resources),
         status=status.derive(order.claim.domains, present, finding, wanted.parked),
-        held_up=bool(waiting or left),
+        held_up=bool(waiting or left.serving),
         finding=finding,
         told=told,
         conditions=response.conditions(order.composite, finding, told),

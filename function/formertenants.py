@@ -8,6 +8,7 @@ Only a suspension needs them, because it says whether anything is still served.
 from typing import Final
 
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+from google.protobuf.struct_pb2 import Struct
 
 from apis import kinds
 from function import observed, requirements, structs
@@ -23,10 +24,10 @@ _LONGEST_LABEL: Final = 63
 
 
 def require(req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, composite: Composite) -> None:
-    """Require all DistributionTenants of the claim, if it requests suspension."""
-    labels = _labels(composite)
-    if not is_suspended(req) or any(not 0 < len(value) <= _LONGEST_LABEL for value in labels.values()):
+    """Require all DistributionTenants of the claim, if it needs its former tenants."""
+    if not _are_needed(req, composite):
         return
+    labels = _labels(composite)
     kind = kinds.DISTRIBUTION_TENANT if composite.namespaced else kinds.LEGACY_DISTRIBUTION_TENANT
     selector = fnv1.ResourceSelector(api_version=kind.api_version, kind=kind.kind)
     selector.match_labels.labels.update(labels)
@@ -35,14 +36,38 @@ def require(req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, composi
     requirements.require(req, rsp, REQUIREMENT, selector)
 
 
-def gather(req: fnv1.RunFunctionRequest) -> tuple[ObservedTenant, ...]:
-    """The former tenants, by name; empty if Crossplane has not read them yet, or the claim is served."""
-    if not is_suspended(req):
+def gather(req: fnv1.RunFunctionRequest, composite: Composite) -> tuple[ObservedTenant, ...] | None:
+    """The former tenants, by name; empty if the claim does not need them, and None if Crossplane has not read
+    them yet."""
+    if not _are_needed(req, composite):
         return ()
     answer = requirements.answer(req, REQUIREMENT)
+    if answer is None:
+        return None
     present = {structs.text(each.resource, "metadata", "name") for each in req.observed.resources.values()}
-    found = [observed.read(item.resource) for item in (answer.items if answer else ())]
+    own = (item.resource for item in answer.items if _is_own(item.resource, composite))
+    found = [observed.read(resource) for resource in own]
     return tuple(sorted((each for each in found if each.name not in present), key=lambda each: each.name))
+
+
+def _is_own(tenant: Struct, composite: Composite) -> bool:
+    """Whether this composite, or an earlier one of its claim, composed the tenant. Composites of other kinds
+    may have the same name, and labels can be copied. The uid differs if the claim was created again."""
+    owners = structs.objects(tenant, "metadata", "ownerReferences")
+    owner = next((each for each in owners if structs.flag(each, "controller")), None)
+    api_version, kind, name = structs.texts_at(owner, ("apiVersion", "kind", "name"))
+    if (_group(api_version), kind) != (_group(composite.api_version), composite.kind):
+        return False
+    return name == composite.name or composite.claim is not None
+
+
+def _group(api_version: str) -> str:
+    return api_version.partition("/")[0]
+
+
+def _are_needed(req: fnv1.RunFunctionRequest, composite: Composite) -> bool:
+    fits = all(0 < len(value) <= _LONGEST_LABEL for value in _labels(composite).values())
+    return is_suspended(req) and fits and requirements.readable(req)
 
 
 def is_suspended(req: fnv1.RunFunctionRequest) -> bool:

@@ -225,8 +225,30 @@ def _urgency(reason: Reason) -> int:
 # The checks, in order: a later one assumes that the earlier ones found nothing.
 
 
-def left_behind(former: Iterable[ObservedTenant]) -> Finding | None:
-    """The finding of the first former tenant of a suspended claim that still serves; None if none does."""
+@dataclass(frozen=True)
+class Left:
+    """What the former tenants of a claim mean for its suspension."""
+
+    serving: Finding | None = None
+    """The finding of the first one that still serves."""
+    unknown: str = ""
+    """Why it is unknown whether one serves; empty if it is known."""
+
+
+def left_behind(former: Iterable[ObservedTenant] | None) -> Left:
+    """What the former tenants of a suspended claim mean for it; None: they are not known yet."""
+    if former is None:
+        return Left(unknown=_UNREAD)
+    return Left(_still_serving(former))
+
+
+_UNREAD: Final = (
+    "Whether a former tenant of the claim still serves is unknown, because Crossplane has not read the "
+    "former tenants."
+)
+
+
+def _still_serving(former: Iterable[ObservedTenant]) -> Finding | None:
     held = TenantReadyReason.RECREATION_HELD
     serving = (each for each in former if each.exists and each.enabled is not False)
     seen = next((each for each in serving if each.ready.reason != held), None)
@@ -249,9 +271,11 @@ def deletion(seen: ObservedTenant) -> Finding:
     ready, synced, name = seen.ready, seen.synced, f"DistributionTenant {seen.name}"
     if paused(seen):
         return Finding(LiveReason.FAILED, _unpause(seen))
-    if ready.reason == TenantReadyReason.DELETION_HELD:
-        return Finding(TenantReadyReason.DELETION_HELD, f"{name}: {_said(seen, ready)}")
-    if synced.denied:
+    if ready.reason in _HOLDING:
+        return Finding(TenantReadyReason(ready.reason), f"{name}: {_said(seen, ready)}")
+    # The provider waits for other controllers' finalizers without an error: Synced is True and names them.
+    waits = synced.holds and synced.message and not _ACT.search(synced.message)
+    if synced.denied or waits:
         return Finding(LiveReason.FAILED, f"{name} is being deleted: {_said(seen, synced)}")
     return Finding(LiveReason.DELETING, f"The tenant is being deleted. {_NOTHING}")
 
@@ -452,6 +476,9 @@ _WAITING: Final[Mapping[str, Reason]] = {
     TenantReadyReason.CERTIFICATE_PENDING: LiveReason.ISSUING_CERTIFICATE,
 }
 """Reasons of Ready that clear once the domain's owner acts."""
+
+_HOLDING: Final = frozenset({TenantReadyReason.DELETION_HELD, TenantReadyReason.FROZEN})
+"""Reasons of Ready for which a deletion waits until someone acts."""
 
 _NOT_SERVING: Final = frozenset(
     {

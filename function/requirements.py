@@ -18,6 +18,13 @@ def require(
         rsp.requirements.extra_resources[name].CopyFrom(selector)
 
 
+def readable(req: fnv1.RunFunctionRequest) -> bool:
+    """Whether Crossplane reads required resources, as far as it tells. Versions that do not list their
+    capabilities do so from v1.15 on."""
+    capabilities = req.meta.capabilities
+    return not capabilities or fnv1.CAPABILITY_REQUIRED_RESOURCES in capabilities
+
+
 def answer(req: fnv1.RunFunctionRequest, name: str) -> fnv1.Resources | None:
     """The required resources of this name; None if Crossplane has not read them yet."""
     for answers in (req.required_resources, req.extra_resources):

@@ -146,15 +146,22 @@ def refuse_untold(rsp: fnv1.RunFunctionResponse, composite: Composite, refusal: 
 
 
 def _condition(
-    target: fnv1.Target, type_: ClaimConditionType, holds: bool, says: tuple[str, str]
+    target: fnv1.Target, type_: ClaimConditionType, holds: bool | None, says: tuple[str, str]
 ) -> fnv1.Condition:
     return fnv1.Condition(
         type=type_.value,
-        status=fnv1.STATUS_CONDITION_TRUE if holds else fnv1.STATUS_CONDITION_FALSE,
+        status=_STATUS[holds],
         reason=str(says[0]),
         message=_cut(says[1]),
         target=target,
     )
+
+
+_STATUS: Final = {
+    True: fnv1.STATUS_CONDITION_TRUE,
+    False: fnv1.STATUS_CONDITION_FALSE,
+    None: fnv1.STATUS_CONDITION_UNKNOWN,
+}
 
 
 def _result(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
@@ -123,7 +123,11 @@ def status(rsp: fnv1.RunFunctionResponse) -> dict[str, Any]:
 def conditions(rsp: fnv1.RunFunctionResponse) -> dict[str, tuple[str, str, str]]:
     """Status, reason and message of each condition; one that is told twice fails the test."""
     assert len({each.type for each in rsp.conditions}) == len(rsp.conditions)
-    names = {fnv1.STATUS_CONDITION_TRUE: "True", fnv1.STATUS_CONDITION_FALSE: "False"}
+    names = {
+        fnv1.STATUS_CONDITION_TRUE: "True",
+        fnv1.STATUS_CONDITION_FALSE: "False",
+        fnv1.STATUS_CONDITION_UNKNOWN: "Unknown",
+    }
     return {each.type: (names[each.status], each.reason, each.message) for each in rsp.conditions}
 
 
@@ -143,6 +147,26 @@ def ready(rsp: fnv1.RunFunctionResponse) -> dict[str, bool]:
     """Which composed resources are ready; one that says nothing fails the test."""
     assert all(each.ready != fnv1.READY_UNSPECIFIED for each in rsp.desired.resources.values())
     return {name: each.ready == fnv1.READY_TRUE for name, each in sorted(rsp.desired.resources.items())}
+
+
+def reconcile(
+    req: fnv1.RunFunctionRequest, present: Mapping[str, Iterable[Mapping[str, Any]]] | None = None
+) -> fnv1.RunFunctionResponse:
+    """The last answer under core's rule: it reads what an answer requires and calls again, until the
+    requirements stay the same or an answer has a FATAL result. `present` is what there is to read, by the
+    names of the requirements."""
+    asked, before = copy.deepcopy(req), fnv1.Requirements()
+    while True:
+        rsp = run(asked)
+        fatal = any(each.severity == fnv1.SEVERITY_FATAL for each in rsp.results)
+        if fatal or rsp.requirements == before:
+            return rsp
+        before = rsp.requirements
+        for name in before.resources:
+            asked.required_resources[name].SetInParent()
+            del asked.required_resources[name].items[:]
+            for each in (present or {}).get(name, ()):
+                asked.required_resources[name].items.add().resource.update(each)
 
 
 def run(req: fnv1.RunFunctionRequest) -> fnv1.RunFunctionResponse:

@@ -113,7 +113,7 @@ def _subset(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, An
 
 @pytest.mark.parametrize("case", CASES)
 def test_case(case: Mapping[str, Any]) -> None:
-    rsp = building.run(_request(case))
+    rsp = building.reconcile(_request(case))
 
     assert _found(rsp, case["want"]) == case["want"], building.live(rsp)
 

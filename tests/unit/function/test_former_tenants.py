@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 
+from function import fn
 from function.formertenants import REQUIREMENT
 from tests.unit.function import building
 from tests.unit.function.test_cases import LEGACY
@@ -27,19 +28,33 @@ def asked(xr: dict[str, Any] | None = None) -> fnv1.RunFunctionRequest:
     return building.request(xr=whole, observed={"tenant": tenant})
 
 
+OWNER = {
+    "apiVersion": "platform.edgetenants.io/v1alpha1",
+    "kind": "TenantClaim",
+    "name": "acme",
+    "uid": "u-0",
+    "controller": True,
+}
+
+
 def former(name: str = "acme-before", **status: Any) -> dict[str, Any]:
     told = building.condition("Ready", "False", "DeletionHeld", HELD)
     return {
-        "metadata": {"name": name, "deletionTimestamp": "2026-01-01T00:00:00Z"},
+        "metadata": {
+            "name": name,
+            "deletionTimestamp": "2026-01-01T00:00:00Z",
+            "ownerReferences": [OWNER],
+        },
         "status": building.merged(building.live_status(), {"conditions": [told], **status}),
     }
 
 
-def suspended(req: fnv1.RunFunctionRequest, *found: dict[str, Any]) -> tuple[str, str, str]:
-    req.required_resources[REQUIREMENT].SetInParent()
-    for each in found:
-        req.required_resources[REQUIREMENT].items.add().resource.update(each)
-    return building.conditions(building.run(req))["Suspended"]
+def reconciled(req: fnv1.RunFunctionRequest, *found: dict[str, Any]) -> fnv1.RunFunctionResponse:
+    return building.reconcile(req, {REQUIREMENT: found})
+
+
+def suspended(rsp: fnv1.RunFunctionResponse) -> tuple[str, str, str]:
+    return building.conditions(rsp)["Suspended"]
 
 
 def test_a_suspended_claim_requires_the_tenants_with_its_label() -> None:
@@ -71,39 +86,151 @@ def test_a_name_that_no_label_can_have_is_not_asked_for() -> None:
 
 
 def test_it_is_not_suspended_while_a_former_tenant_serves() -> None:
-    req = asked()
+    rsp = reconciled(asked(), former("acme-now"), former())
 
-    told = suspended(req, former("acme-now"), former())
-
+    told = suspended(rsp)
     assert told == ("False", "Active", "A former tenant of the claim still serves. Live says why.")
-    holds, reason, message = building.live(building.run(req))
+    holds, reason, message = building.live(rsp)
     assert (holds, reason) == ("False", "DeletionHeld")
     assert "DistributionTenant acme-before, a former tenant of the claim, still serves" in message
     assert (
         "set the annotation edgetenants.io/confirm of DistributionTenant acme-before to 04e9b605" in message
     )
-    assert building.run(req).meta.ttl.seconds == 60
-    assert building.run(req).desired.composite.ready == fnv1.READY_FALSE
-    assert building.status(building.run(req))["phase"] == "Failed"
+    assert rsp.meta.ttl.seconds == 60
+    assert rsp.desired.composite.ready == fnv1.READY_FALSE
+    assert building.status(rsp)["phase"] == "Failed"
 
 
 def test_nor_while_one_serves_that_nobody_deletes() -> None:
     left = former()
     del left["metadata"]["deletionTimestamp"]
 
-    req = asked()
-    assert suspended(req, left)[0] == "False"
-    assert "Delete it, or set its spec.forProvider.enabled to false" in building.live(building.run(req))[2]
+    rsp = reconciled(asked(), left)
+
+    assert suspended(rsp)[0] == "False"
+    assert "Delete it, or set its spec.forProvider.enabled to false" in building.live(rsp)[2]
 
 
-def test_a_refused_claim_says_so_too() -> None:
-    req = asked({"spec": {"domains": []}})
+WAITS = (
+    "Waiting for other finalizers: backup.example.com/one. The controllers that set them must remove them."
+)
 
-    holds, _, message = suspended(req, former())
 
+@pytest.mark.parametrize(
+    ("ready", "synced", "reason", "says"),
+    [
+        pytest.param("Deleting", WAITS, "Failed", WAITS, id="another controller's finalizer"),
+        pytest.param("Frozen", "", "Frozen", "frozen by the platform team", id="frozen writes"),
+        pytest.param("Deleting", "", "Deleting", "No action is needed", id="nothing"),
+        pytest.param("Deleting", "It may appear. No action is needed.", "Deleting", "No action", id="time"),
+    ],
+)
+def test_it_says_what_the_deletion_waits_for(ready: str, synced: str, reason: str, says: str) -> None:
+    told = [
+        building.condition("Ready", "False", ready, "frozen by the platform team"),
+        building.condition("Synced", "True", "ReconcileSuccess", synced),
+    ]
+
+    holds, found, message = building.live(reconciled(asked(), former(conditions=told)))
+
+    assert (holds, found) == ("False", reason)
+    assert says in message
+    assert ("No action is needed" in message) == (reason == "Deleting")
+
+
+def owned(owner: dict[str, Any] | None) -> dict[str, Any]:
+    tenant = former()
+    tenant["metadata"]["ownerReferences"] = [] if owner is None else [owner]
+    return tenant
+
+
+@pytest.mark.parametrize(
+    "owner",
+    [
+        pytest.param({**OWNER, "kind": "App"}, id="another kind"),
+        pytest.param({**OWNER, "apiVersion": "apps.example.com/v1alpha1"}, id="another API group"),
+        pytest.param({**OWNER, "name": "other"}, id="another name"),
+        pytest.param({**OWNER, "controller": False}, id="not its controller"),
+        pytest.param(None, id="no owner, like a copied manifest"),
+    ],
+)
+def test_a_tenant_that_the_claim_did_not_compose_is_no_former_one(owner: dict[str, Any] | None) -> None:
+    assert suspended(reconciled(asked(), owned(owner)))[0] == "True"
+
+
+def test_the_owner_may_have_another_version() -> None:
+    tenant = owned({**OWNER, "apiVersion": "platform.edgetenants.io/v1"})
+
+    assert suspended(reconciled(asked(), tenant))[0] == "False"
+
+
+@pytest.mark.parametrize(("kind", "status"), [("XTenantClaim", "False"), ("TenantClaim", "True")])
+def test_a_legacy_claims_earlier_composite_had_another_name(kind: str, status: str) -> None:
+    tenant = owned({**OWNER, "kind": kind, "name": "acme-2w9xk"})
+
+    assert suspended(reconciled(asked(LEGACY), tenant))[0] == status
+
+
+NO_PLANS = {"apiVersion": "edgetenants.fn.crossplane.io/v1alpha1", "kind": "TenantPlans", "plans": 3}
+
+
+def refused(how: str) -> fnv1.RunFunctionRequest:
+    req = asked({"spec": {"plan": "none"}} if how == "by its plan" else None)
+    if how == "by the Composition's input":
+        req.input.Clear()
+        req.input.update(NO_PLANS)
+    return req
+
+
+REFUSALS = pytest.mark.parametrize("how", ["by its plan", "by the Composition's input"])
+
+
+@REFUSALS
+def test_a_refused_claim_says_so_too(how: str) -> None:
+    """Core reads nothing more after a FATAL result."""
+    rsp = reconciled(refused(how), former())
+
+    holds, _, message = suspended(rsp)
     assert holds == "False"
     assert "DistributionTenant acme-before, a former tenant of the claim, still serves" in message
-    assert building.run(req).meta.ttl.seconds == 60
+    assert rsp.meta.ttl.seconds == 60
+    assert [severity for severity, _ in building.results(rsp)] == ["FATAL"]
+
+
+@REFUSALS
+def test_a_refused_claim_without_former_tenants_is_suspended(how: str) -> None:
+    assert suspended(reconciled(refused(how)))[:2] == ("True", "ManuallySuspended")
+
+
+@REFUSALS
+def test_before_core_has_read_them_a_refusal_changes_nothing(how: str) -> None:
+    """Cores before v1.15 take this for the last answer."""
+    rsp = building.run(refused(how))
+
+    assert not rsp.results
+    assert building.desired(rsp)["tenant"]["spec"]["forProvider"]["enabled"] is False
+    assert building.conditions(rsp)["Degraded"][1] == "ClaimRefused"
+    assert suspended(rsp)[0] == "Unknown"
+    assert "Crossplane has not read the former tenants" in suspended(rsp)[2]
+
+
+def test_a_response_that_is_too_large_does_not_say_that_nothing_serves() -> None:
+    req = asked()
+
+    answer = fn.refuse_too_large(req, fn.run(req), 1, 0)
+
+    assert building.results(answer.response) == [["FATAL", "Failed"]]
+    assert suspended(answer.response)[0] == "Unknown"
+
+
+def test_a_core_that_reads_none_refuses_at_once() -> None:
+    req = refused("by its plan")
+    req.meta.capabilities.append(fnv1.CAPABILITY_CAPABILITIES)
+
+    rsp = building.run(req)
+
+    assert not rsp.requirements.resources
+    assert building.results(rsp) == [["FATAL", "PlanNotFound"]]
 
 
 @pytest.mark.parametrize(
@@ -111,8 +238,8 @@ def test_a_refused_claim_says_so_too() -> None:
     [
         pytest.param(former("acme-now"), id="its tenant of now"),
         pytest.param(former(atProvider={"enabled": False}), id="one that is disabled"),
-        pytest.param({"metadata": {"name": "acme-before"}}, id="one that is not in AWS"),
+        pytest.param({"metadata": former()["metadata"]}, id="one that is not in AWS"),
     ],
 )
 def test_it_is_suspended_once_nothing_serves(found: dict[str, Any]) -> None:
-    assert suspended(asked(), found)[:2] == ("True", "ManuallySuspended")
+    assert suspended(reconciled(asked(), found))[:2] == ("True", "ManuallySuspended")
