@@ -150,7 +150,7 @@ PROVIDER_MESSAGES = (
     Mutation(
         "status freezes while a deletion is on hold",
         "cloudfront/clients/skeleton.py",
-        "        if not guards.is_held(mr, self._with.frozen):\n",
+        "        if not guards.is_held(mr, self._policy.frozen):\n",
         "        if True:\n",
         "a tenant that is disabled in AWS is told as served for weeks",
         (_HELD,),

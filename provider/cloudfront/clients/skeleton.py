@@ -130,7 +130,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         """The observation of what is to be deleted. A deletion may be on hold for weeks, and what changes in
         AWS meanwhile is reported as ever."""
         there = owned.seen
-        if not guards.is_held(mr, self._with.frozen):
+        if not guards.is_held(mr, self._policy.frozen):
             return Observation(exists=True, conditions=conditions.removing(noun(mr), there), state=owned)
         staying = Observation(exists=True, conditions=conditions.staying(noun(mr), there), state=owned)
         try:
