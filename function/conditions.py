@@ -25,7 +25,7 @@ from function import lookalikes
 from function.claim import Composite
 from function.compose import Order, WantedTenant
 from function.errors import Refused
-from function.live import UNLESS_IT_STAYS, Finding, Left, answers, failing, says_unseen, unlooked
+from function.live import UNLESS_IT_STAYS, Finding, Left, answers, failed_update, says_unseen, unlooked
 from function.moves import Move
 from function.observed import ObservedTenant
 
@@ -332,7 +332,7 @@ def _trouble(tenant: Looked) -> tuple[DegradedReason, str] | None:
     if tenant.seen is None:
         return None
     if tenant.finding.live and tenant.seen.synced.denied:
-        return DegradedReason.TENANT_FAILED, failing(tenant.seen)
+        return DegradedReason.TENANT_FAILED, failed_update(tenant.seen)
     in_sync = tenant.seen.condition(TenantConditionType.IN_SYNC)
     if in_sync.reason == InSyncReason.DRIFT_DETECTED:
         return DegradedReason.DRIFTED, in_sync.message or "The tenant was changed in AWS."

@@ -346,7 +346,7 @@ def _observed(req: fnv1.RunFunctionRequest) -> dict[str, ObservedTenant]:
 
 
 def _looked(wanted: WantedTenant, seen: ObservedTenant | None, order: Order) -> Looked:
-    return Looked(wanted, seen, live.judge(wanted, seen, order.chosen))
+    return Looked(wanted, seen, live.finding_of(wanted, seen, order.chosen))
 
 
 def _name_of(seen: ObservedTenant | None) -> str | None:

@@ -105,7 +105,7 @@ class View:
         return self.seen.active >= set(self.wanted.listed)
 
 
-def judge(wanted: WantedTenant, seen: ObservedTenant | None, plan: ChosenPlan) -> Finding:
+def finding_of(wanted: WantedTenant, seen: ObservedTenant | None, plan: ChosenPlan) -> Finding:
     """The finding of one tenant."""
     if seen is None or unlooked(seen):
         return _UNLOOKED
@@ -365,7 +365,7 @@ def _unpause(seen: ObservedTenant) -> str:
     return f"DistributionTenant {seen.name}: {told}{action}"
 
 
-def failing(seen: ObservedTenant) -> str:
+def failed_update(seen: ObservedTenant) -> str:
     """The message for a tenant that serves but whose update fails."""
     if paused(seen):
         return _unpause(seen)

@@ -287,7 +287,7 @@ class Switch:
         it."""
         spec, asked = self.order.claim.spec, target.asked
         wanted = WantedTenant("", tuple(asked.domains), not spec.suspended, asked.distribution_id, False)
-        return live.judge(wanted, target, self.order.chosen).satisfied
+        return live.finding_of(wanted, target, self.order.chosen).satisfied
 
 
 def parkings(wildcard: str | None, resource_name: str, domains: Iterable[str]) -> frozenset[str]:

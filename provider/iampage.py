@@ -1,8 +1,8 @@
 """Generate docs/iam.md and an example policy from the calls that the code makes:
 `python -m provider.iampage [--check]`.
 
-The operations are read from the code itself: each call is in a `failing("Operation")` block. With --check it
-writes nothing and exits with 1 if one of the two files is stale.
+The operations are read from the code itself: each call is in an `as_aws_errors("Operation")` block. With
+--check it writes nothing and exits with 1 if one of the two files is stale.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def called() -> frozenset[str]:
 
 def _named(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "failing":
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "as_aws_errors":
             yield from (str(each.value) for each in node.args if isinstance(each, ast.Constant))
 
 

@@ -31,7 +31,7 @@ __all__ = [
     "Use",
     "data_key",
     "domain_of",
-    "judge",
+    "next_record",
     "shard_of",
     "size",
     "superfluous",
@@ -104,7 +104,7 @@ class Use:
     refused before the observation."""
 
 
-def judge(record: Record, use: Use, now: datetime, keep: timedelta) -> Record | None:
+def next_record(record: Record, use: Use, now: datetime, keep: timedelta) -> Record | None:
     """Return the new state of the record; None if it ends. Uncertainty changes nothing."""
     if use.held:
         return replace(record, not_held_since=None, deleted=False)

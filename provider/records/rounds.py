@@ -220,7 +220,7 @@ class Rounds:
             deleted=pair in uses.deleted,
             unseen=uses.is_unseen(*pair),
         )
-        becomes = life.judge(record, use, self._now(), self._keep)
+        becomes = life.next_record(record, use, self._now(), self._keep)
         return None if domain in too_many and becomes and becomes.not_held_since else becomes
 
     def _claimed(self, everything: Entries, uses: Uses) -> dict[str, frozenset[str]]:

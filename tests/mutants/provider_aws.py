@@ -69,11 +69,11 @@ PROVIDER_AWS = (
     ),
     Mutation(
         "all calls are nobody's in particular",
-        "cloudfront/safety/patience.py",
+        "cloudfront/safety/retry_delays.py",
         "with on_behalf_of(namespace_of(mr)):",
         'with on_behalf_of(""):',
         "a throttled account does not know whose turn it is",
-        ("unit/provider/cloudfront/safety/test_patience.py",),
+        ("unit/provider/cloudfront/safety/test_retry_delays.py",),
     ),
     Mutation(
         "the highest rate holds",
@@ -181,7 +181,7 @@ PROVIDER_AWS = (
     ),
     Mutation(
         "connection groups count as tenants",
-        "cloudfront/clients/measured.py",
+        "cloudfront/clients/metrics.py",
         "        if mr.kind == _TENANT:\n            self._metrics.created",
         "        if True:\n            self._metrics.created",
         "the time from creation to Ready looks better than it is",
@@ -245,19 +245,19 @@ PROVIDER_AWS = (
     ),
     Mutation(
         "terminal failures come as often as polls",
-        "cloudfront/safety/patience.py",
+        "cloudfront/safety/retry_delays.py",
         "self._poll_seconds * 2.0 ** min(tries - 1, 30)",
         "self._poll_seconds",
         "a thousand claims of one bad plan ask AWS for ever",
-        ("unit/provider/cloudfront/safety/test_patience.py",),
+        ("unit/provider/cloudfront/safety/test_retry_delays.py",),
     ),
     Mutation(
         "a change of the spec waits for its turn",
-        "cloudfront/safety/patience.py",
+        "cloudfront/safety/retry_delays.py",
         "before.tries + 1 if before and before.asked == asked else 1",
         "before.tries + 1 if before else 1",
         "a corrected spec is refused once and then waits for ten minutes",
-        ("unit/provider/cloudfront/safety/test_patience.py",),
+        ("unit/provider/cloudfront/safety/test_retry_delays.py",),
     ),
     Mutation(
         "drift is counted at each look",
@@ -309,7 +309,7 @@ PROVIDER_AWS = (
     ),
     Mutation(
         "no answer counts as a request that was not sent",
-        "cloudfront/aws/failing.py",
+        "cloudfront/aws/error_translation.py",
         "    if isinstance(error, _UNREACHED):\n",
         "    if isinstance(error, botocore_errors.BotoCoreError):\n",
         "a call that goes on after our read time-out leaves its tenant behind",
@@ -317,7 +317,7 @@ PROVIDER_AWS = (
     ),
     Mutation(
         "an answer that cannot be read is a bug",
-        "cloudfront/aws/failing.py",
+        "cloudfront/aws/error_translation.py",
         '    (ResponseParserError, "Endpoint"),\n',
         "",
         "a proxy's page is told as a bug without its text",

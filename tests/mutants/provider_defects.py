@@ -91,7 +91,7 @@ EDITS = (
     Mutation(
         "a certificate is asked for at creation only",
         "cloudfront/tenant/assessment.py",
-        "needed = _lacking(target, seen, certificate) or (wanting and may_request)",
+        "needed = _lacking(target, seen, certificate) or (due and may_request)",
         "needed = _lacking(target, seen, certificate)",
         "managedCertificateRequest on an existing tenant does nothing",
         (f"{_CERTIFICATES}::test_a_tenant_that_serves_is_given_one_without_a_gap",),

@@ -95,7 +95,7 @@ PROVIDER_EDITS = (
     Mutation(
         "who waits for another's call waits for ever",
         "cloudfront/memory/answers.py",
-        "    if not question.over.wait(min(_PATIENCE, deadline.remaining())):\n",
+        "    if not question.over.wait(min(_LONGEST_WAIT, deadline.remaining())):\n",
         "    if not question.over.wait():\n",
         "one call that hangs stops every worker that wants the same",
         _ANSWERS,
@@ -175,7 +175,7 @@ PROVIDER_EDITS = (
     Mutation(
         "who waits for another's count fails",
         "cloudfront/safety/guards.py",
-        '        raise explain(error, f"count the {what}", serving=True) from error\n',
+        '        raise to_external_error(error, f"count the {what}", serving=True) from error\n',
         "        raise\n",
         "with very many resources a tenant that is gone fails as if the provider had a bug",
         _VANISHING,
@@ -334,7 +334,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "what botocore cannot read in an answer is a bug",
-        "cloudfront/aws/failing.py",
+        "cloudfront/aws/error_translation.py",
         "    return _unreadable(operation, error) if _raised_by(error) in _READERS else None\n",
         "    return None\n",
         "any endpoint fills the log with tracebacks",
@@ -342,7 +342,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "a bug of ours that botocore calls is an answer of AWS",
-        "cloudfront/aws/failing.py",
+        "cloudfront/aws/error_translation.py",
         "if _raised_by(error) in _READERS else None",
         "if error.__traceback__ else None",
         "bugs are told as AWS's",
@@ -350,7 +350,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "an answer that lacks a member is a bug",
-        "cloudfront/aws/failing.py",
+        "cloudfront/aws/error_translation.py",
         "    except (AttributeError, LookupError, TypeError, ValueError) as error:\n",
         "    except ZeroDivisionError as error:\n",
         "any endpoint fills the log with tracebacks",

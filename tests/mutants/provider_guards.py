@@ -61,7 +61,7 @@ PROVIDER_GUARDS = (
     Mutation(
         "a look at none that is there is enough",
         "cloudfront/memory/vanishing.py",
-        "if unseen and waited < _PATIENCE",
+        "if unseen and waited < _MOST_POLLS",
         "if False",
         "a provider that is behind makes a whole account anew, five by five",
         _VANISHING,

@@ -231,7 +231,7 @@ RECONCILER = (
 TELLING = (
     Mutation(
         "a conflict is not tried again",
-        "reconcile/telling.py",
+        "reconcile/status_writer.py",
         "                return Outcome(Next.REAL_BACKOFF)\n",
         "                return Outcome(Next.NEVER)\n",
         "whoever writes at the wrong moment would stop the resource for good",
@@ -239,7 +239,7 @@ TELLING = (
     ),
     Mutation(
         "anything missing counts as the resource being gone",
-        "reconcile/telling.py",
+        "reconcile/status_writer.py",
         "case NotFound() as gone if gone.operation.kind == self.kind:",
         "case NotFound():",
         "a namespace without the connection Secret's place would stop the resource for good",
@@ -247,7 +247,7 @@ TELLING = (
     ),
     Mutation(
         "an API server in trouble is the object's error",
-        "reconcile/telling.py",
+        "reconcile/status_writer.py",
         "case KubeError() as error if error.transient:",
         "case KubeError() as error if False:",
         "every restart of the API server would turn all resources to errors",
@@ -255,7 +255,7 @@ TELLING = (
     ),
     Mutation(
         "a requested reconcile is handled for ever",
-        "reconcile/telling.py",
+        "reconcile/status_writer.py",
         ' or requested == self.mr.status.get("lastHandledReconcileAt"):',
         ":",
         "an event at each poll",

@@ -139,7 +139,7 @@ RUNTIME_BOUNDS = (
     ),
     Mutation(
         "a status that is too large hides Synced",
-        "reconcile/telling.py",
+        "reconcile/status_writer.py",
         "        if isinstance(failure.cause, (TooLarge, Invalid)):\n",
         "        if False:\n",
         "the last status stands there for ever and says that all is well",
@@ -297,7 +297,7 @@ RUNTIME_BOUNDS = (
     ),
     Mutation(
         "a requested reconcile is noted in whatever length",
-        "reconcile/telling.py",
+        "reconcile/status_writer.py",
         'cut(self.mr.annotations.get(names.RECONCILE_REQUESTED_AT) or "", LONGEST_REQUEST)',
         "self.mr.annotations.get(names.RECONCILE_REQUESTED_AT)",
         "no status of the resource is ever stored again, Synced neither",
@@ -313,7 +313,7 @@ RUNTIME_BOUNDS = (
     ),
     Mutation(
         "a status that breaks its schema is told nowhere",
-        "reconcile/telling.py",
+        "reconcile/status_writer.py",
         "isinstance(failure.cause, (TooLarge, Invalid))",
         "isinstance(failure.cause, TooLarge)",
         "the conditions stay as they were, and nobody is told but by an event",

@@ -27,7 +27,7 @@ RUNTIME_CONTRACT = (
     ),
     Mutation(
         "conflicts are met at once",
-        "reconcile/telling.py",
+        "reconcile/status_writer.py",
         "                return Outcome(Next.REAL_BACKOFF)\n            case NotServed()",
         "                return Outcome(Next.SOON)\n            case NotServed()",
         "a cache that lags would cost eight looks at AWS each second",
@@ -220,8 +220,8 @@ RUNTIME_CONTRACT = (
     ),
     Mutation(
         "what only a change mends is told at each start",
-        "reconcile/telling.py",
-        "        if why.retry != Retry.never() or self.news(conditions.reconcile_error(why.message)):\n",
+        "reconcile/status_writer.py",
+        "        if why.retry != Retry.never() or self.is_new(conditions.reconcile_error(why.message)):\n",
         "        if True:\n",
         "an event for each such resource at each start of the provider",
         GUARDS,
@@ -252,7 +252,7 @@ RUNTIME_CONTRACT = (
     ),
     Mutation(
         "a server that knows no kinds yet ends a reconcile for good",
-        "reconcile/telling.py",
+        "reconcile/status_writer.py",
         "            case NotServed() as unknown if unknown.operation.kind == self.kind:\n",
         "            case NotServed() as unknown if False:\n",
         "resources would sleep after a restart of the API server",
@@ -324,7 +324,7 @@ RUNTIME_CONTRACT = (
     ),
     Mutation(
         "a failure is logged at each touch",
-        "reconcile/telling.py",
+        "reconcile/status_writer.py",
         "log = _log.debug if self.told_before(why.message) else _log.warning",
         "log = _log.warning",
         "one object of a team fills the log of the provider",

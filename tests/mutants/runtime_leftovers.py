@@ -7,7 +7,7 @@ WAITING = ("reconcile/test_waiting.py",)
 RUNTIME_LEFTOVERS = (
     Mutation(
         "a generation that was not looked at counts as observed",
-        "reconcile/telling.py",
+        "reconcile/status_writer.py",
         "acted_upon=self.looked if acted_upon is None else acted_upon,",
         "acted_upon=True,",
         "kstatus takes a change for done whose reference leads nowhere",
@@ -39,7 +39,7 @@ RUNTIME_LEFTOVERS = (
     ),
     Mutation(
         "the connector is asked after the look too",
-        "reconcile/telling.py",
+        "reconcile/status_writer.py",
         "        if self.looked or not isinstance(",
         "        if not isinstance(",
         "what the look said is told as if nobody had looked",

@@ -50,7 +50,7 @@ from edgetenants_runtime.config.resolved import ResolvedConfig
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from provider.cloudfront.account import credential_origins, web_identity
 from provider.cloudfront.aws.calls import Caller, CloudFrontCalls
-from provider.cloudfront.aws.errors import AwsError, explain
+from provider.cloudfront.aws.errors import AwsError, to_external_error
 from provider.cloudfront.aws.hooks import UNKNOWN_ACCOUNT, Hooks
 from provider.cloudfront.aws.metrics import Instruments
 from provider.cloudfront.aws.pace import Pace
@@ -414,7 +414,7 @@ _ARN: Final = re.compile(r"arn:[\w-]+:cloudfront::(?P<account>\d{12}):")
 def _unasked(error: AwsError, config: ResolvedConfig, spec: ProviderConfigSpec) -> ExternalError | NotYet:
     denied = error.verdict.reason is Reason.ACCESS_DENIED
     advice = credential_origins.renewal(config, spec, error) if denied else ""
-    return explain(error, f"{config.key}: get the caller's account", serving=False, advice=advice)
+    return to_external_error(error, f"{config.key}: get the caller's account", serving=False, advice=advice)
 
 
 def _spec(config: ResolvedConfig) -> ProviderConfigSpec:

@@ -21,7 +21,7 @@ from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.adoption import offers
 from provider.cloudfront.aws.calls import CloudFront
-from provider.cloudfront.aws.errors import AwsError, explain
+from provider.cloudfront.aws.errors import AwsError, to_external_error
 from provider.cloudfront.lifecycle import conditions
 from provider.cloudfront.ownership import judgement
 from provider.cloudfront.ownership.judgement import Ownership
@@ -242,7 +242,7 @@ def _rival(mr: Managed, seen: Seen, proofs: OwnerProofs, find_peers: Peers) -> M
 
 def _judge(mr: Managed, seen: Seen, account: AccountAccess) -> Ownership:
     held = account.memory.proofs.held(mr.uid, seen.id)
-    return judgement.judge(mr, seen, seen.tags or {}, account.installation, held=held)
+    return judgement.ownership_of(mr, seen, seen.tags or {}, account.installation, held=held)
 
 
 def _accepted(mr: Managed, seen: Seen, account: AccountAccess, cluster: ClusterView) -> Ownership:
@@ -297,4 +297,4 @@ def _unreadable(mr: Managed, seen: Seen, error: AwsError) -> ExternalError | Not
 
 
 def _explained(mr: Managed, error: AwsError, what: str) -> ExternalError | NotYet:
-    return explain(error, what, serving=conditions.was_ready(mr))
+    return to_external_error(error, what, serving=conditions.was_ready(mr))

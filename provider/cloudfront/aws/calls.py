@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from provider.cloudfront.aws.certificate_calls import CertificateCalls
 from provider.cloudfront.aws.domain_calls import Conflict, DnsVerdict, DomainCalls
+from provider.cloudfront.aws.error_translation import as_aws_errors, reading
 from provider.cloudfront.aws.errors import AwsError
-from provider.cloudfront.aws.failing import failing, reading
 from provider.cloudfront.aws.group_calls import GroupCalls
 from provider.cloudfront.state import distribution as distributions
 from provider.cloudfront.state import observed
@@ -178,14 +178,14 @@ class CloudFrontCalls(CertificateCalls, DomainCalls, GroupCalls):
 
     def get_tenant(self, identifier: str) -> ObservedTenant:
         """GetDistributionTenant."""
-        with failing("GetDistributionTenant"):
+        with as_aws_errors("GetDistributionTenant"):
             answer = self._cloudfront.get_distribution_tenant(Identifier=identifier)
         with reading("GetDistributionTenant"):
             return observed.tenant(answer["DistributionTenant"], answer["ETag"])
 
     def create_tenant(self, tenant: Tenant) -> ObservedTenant:
         """CreateDistributionTenant."""
-        with failing("CreateDistributionTenant"):
+        with as_aws_errors("CreateDistributionTenant"):
             answer = self._cloudfront.create_distribution_tenant(**creation(tenant))
         with reading("CreateDistributionTenant"):
             return observed.tenant(answer["DistributionTenant"], answer["ETag"])
@@ -199,7 +199,7 @@ class CloudFrontCalls(CertificateCalls, DomainCalls, GroupCalls):
         request: Request | None = None,
     ) -> ObservedTenant:
         """UpdateDistributionTenant."""
-        with failing("UpdateDistributionTenant"):
+        with as_aws_errors("UpdateDistributionTenant"):
             answer = self._cloudfront.update_distribution_tenant(
                 **update(id_, etag, tenant, emptied, request)
             )
@@ -208,30 +208,30 @@ class CloudFrontCalls(CertificateCalls, DomainCalls, GroupCalls):
 
     def delete_tenant(self, id_: str, etag: str) -> None:
         """DeleteDistributionTenant."""
-        with failing("DeleteDistributionTenant"):
+        with as_aws_errors("DeleteDistributionTenant"):
             self._cloudfront.delete_distribution_tenant(**deletion(id_, etag))
 
     def tags(self, arn: str) -> dict[str, str]:
         """ListTagsForResource."""
-        with failing("ListTagsForResource"):
+        with as_aws_errors("ListTagsForResource"):
             answer = self._cloudfront.list_tags_for_resource(Resource=arn)
         with reading("ListTagsForResource"):
             return {tag["Key"]: tag.get("Value", "") for tag in answer["Tags"].get("Items", ())}
 
     def tag(self, arn: str, tags: Mapping[str, str]) -> None:
         """TagResource."""
-        with failing("TagResource"):
+        with as_aws_errors("TagResource"):
             self._cloudfront.tag_resource(**tagging(arn, tags))
 
     def untag(self, arn: str, keys: tuple[str, ...]) -> None:
         """UntagResource."""
-        with failing("UntagResource"):
+        with as_aws_errors("UntagResource"):
             self._cloudfront.untag_resource(**untagging(arn, keys))
 
     def distribution(self, id_: str) -> Distribution | None:
         """GetDistribution."""
         try:
-            with failing("GetDistribution"):
+            with as_aws_errors("GetDistribution"):
                 answer: Any = self._cloudfront.get_distribution(Id=id_)
         except AwsError as error:
             if error.absent:
@@ -242,7 +242,7 @@ class CloudFrontCalls(CertificateCalls, DomainCalls, GroupCalls):
 
     def caller(self) -> Caller:
         """GetCallerIdentity."""
-        with failing("GetCallerIdentity"):
+        with as_aws_errors("GetCallerIdentity"):
             answer = self._sts.get_caller_identity()
         with reading("GetCallerIdentity"):
             return Caller(answer["Account"], answer["Arn"])
@@ -252,7 +252,7 @@ class CloudFrontCalls(CertificateCalls, DomainCalls, GroupCalls):
         request: Any = {"AssociationFilter": {"DistributionId": distribution}}
         request |= {"Marker": marker} if marker else {}
         request |= {"MaxItems": size} if size else {}
-        with failing("ListDistributionTenants"):
+        with as_aws_errors("ListDistributionTenants"):
             answer = self._cloudfront.list_distribution_tenants(**request)
         found = answer.get("DistributionTenantList") or ()
         with reading("ListDistributionTenants"):

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from provider.cloudfront.aws.error_translation import as_aws_errors, reading
 from provider.cloudfront.aws.errors import AwsError
-from provider.cloudfront.aws.failing import failing, reading
 from provider.cloudfront.state.certificates import Certificate, Token
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class CertificateCalls:
     def managed_certificate(self, tenant: str) -> Certificate | None:
         """GetManagedCertificateDetails. CloudFront returns EntityNotFound if no certificate was requested."""
         try:
-            with failing("GetManagedCertificateDetails"):
+            with as_aws_errors("GetManagedCertificateDetails"):
                 answer = self._cloudfront.get_managed_certificate_details(Identifier=tenant)
         except AwsError as error:
             if error.absent:
@@ -38,7 +38,7 @@ class CertificateCalls:
     def certificate(self, arn: str) -> Certificate | None:
         """DescribeCertificate; None if ACM does not have the certificate."""
         try:
-            with failing("DescribeCertificate"):
+            with as_aws_errors("DescribeCertificate"):
                 answer = self._acm.describe_certificate(CertificateArn=arn)
         except AwsError as error:
             if error.code in ("ResourceNotFoundException", "ResourceNotFound"):

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from provider.cloudfront.aws.error_translation import as_aws_errors, reading
 from provider.cloudfront.aws.errors import AwsError
-from provider.cloudfront.aws.failing import failing, reading
 from provider.cloudfront.state import observed
 from provider.cloudfront.state.observed import ObservedTenant
 
@@ -55,7 +55,7 @@ class DomainCalls:
     def tenant_of_domain(self, domain: str) -> ObservedTenant | None:
         """GetDistributionTenantByDomain: searches the account's own tenants."""
         try:
-            with failing("GetDistributionTenantByDomain"):
+            with as_aws_errors("GetDistributionTenantByDomain"):
                 answer = self._cloudfront.get_distribution_tenant_by_domain(Domain=domain)
         except AwsError as error:
             if error.absent:
@@ -72,7 +72,7 @@ class DomainCalls:
         found: list[Conflict] = []
         passed = set[str]()
         while True:
-            with failing("ListDomainConflicts"):
+            with as_aws_errors("ListDomainConflicts"):
                 answer = self._cloudfront.list_domain_conflicts(**by)
             with reading("ListDomainConflicts"):
                 found += map(_conflict, answer.get("DomainConflicts") or ())
@@ -86,14 +86,14 @@ class DomainCalls:
     def move_domain(self, domain: str, tenant: str, etag: str) -> str:
         """UpdateDomainAssociation: move the domain from its owner in the account to `tenant`, in one step.
         Return the tenant's new ETag."""
-        with failing("UpdateDomainAssociation"):
+        with as_aws_errors("UpdateDomainAssociation"):
             answer = self._cloudfront.update_domain_association(**move(domain, tenant, etag))
         with reading("UpdateDomainAssociation"):
             return answer["ETag"]
 
     def verify_dns(self, tenant: str) -> Mapping[str, DnsVerdict]:
         """VerifyDnsConfiguration of all of a tenant's domains."""
-        with failing("VerifyDnsConfiguration"):
+        with as_aws_errors("VerifyDnsConfiguration"):
             answer: Any = self._cloudfront.verify_dns_configuration(Identifier=tenant)
         with reading("VerifyDnsConfiguration"):
             return {

@@ -2,7 +2,7 @@
 
 Exception
 └── AwsError            any refused or failed call: code, AWS's message, request id, class
-        │ explain()
+        │ to_external_error()
         ▼
     edgetenants_runtime.errors.NotYet | ExternalError
 
@@ -37,8 +37,8 @@ __all__ = [
     "Verdict",
     "before_creation",
     "classify",
-    "explain",
     "not_ready",
+    "to_external_error",
 ]
 
 
@@ -298,7 +298,7 @@ def classify(code: str, words: str, status: int = 0) -> Verdict:
     return _DOWN if status in _SERVER_FAULTS else _OTHER
 
 
-def explain(
+def to_external_error(
     error: AwsError,
     what: str,
     *,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from provider.cloudfront.aws.error_translation import as_aws_errors, reading
 from provider.cloudfront.aws.errors import ENDLESS, AwsError
-from provider.cloudfront.aws.failing import failing, reading
 from provider.cloudfront.state import group as group_state
 from provider.cloudfront.state import observed
 from provider.cloudfront.state.group import Group, ObservedGroup
@@ -27,7 +27,7 @@ class GroupCalls:
 
     def get_group(self, identifier: str) -> ObservedGroup:
         """GetConnectionGroup."""
-        with failing("GetConnectionGroup"):
+        with as_aws_errors("GetConnectionGroup"):
             answer = self._cloudfront.get_connection_group(Identifier=identifier)
         with reading("GetConnectionGroup"):
             return group_state.read(answer["ConnectionGroup"], answer["ETag"])
@@ -36,7 +36,7 @@ class GroupCalls:
         """ListConnectionGroups, page by page until the default group is found."""
 
         def page(marked: Any) -> Any:
-            with failing("ListConnectionGroups"):
+            with as_aws_errors("ListConnectionGroups"):
                 return self._cloudfront.list_connection_groups(**marked)
 
         for answer in _pages("ListConnectionGroups", page):
@@ -48,21 +48,21 @@ class GroupCalls:
 
     def create_group(self, group: Group) -> ObservedGroup:
         """CreateConnectionGroup."""
-        with failing("CreateConnectionGroup"):
+        with as_aws_errors("CreateConnectionGroup"):
             answer = self._cloudfront.create_connection_group(**creation(group))
         with reading("CreateConnectionGroup"):
             return group_state.read(answer["ConnectionGroup"], answer["ETag"])
 
     def update_group(self, id_: str, etag: str, group: Group, *, emptied: bool = False) -> ObservedGroup:
         """UpdateConnectionGroup."""
-        with failing("UpdateConnectionGroup"):
+        with as_aws_errors("UpdateConnectionGroup"):
             answer = self._cloudfront.update_connection_group(**update(id_, etag, group, emptied=emptied))
         with reading("UpdateConnectionGroup"):
             return group_state.read(answer["ConnectionGroup"], answer["ETag"])
 
     def delete_group(self, id_: str, etag: str) -> None:
         """DeleteConnectionGroup."""
-        with failing("DeleteConnectionGroup"):
+        with as_aws_errors("DeleteConnectionGroup"):
             self._cloudfront.delete_connection_group(Id=id_, IfMatch=etag)
 
     def tenants_of_group(self, id_: str) -> tuple[ObservedTenant, ...]:
@@ -70,7 +70,7 @@ class GroupCalls:
         of_group: Any = {"AssociationFilter": {"ConnectionGroupId": id_}}
 
         def page(marked: Any) -> Any:
-            with failing("ListDistributionTenants"):
+            with as_aws_errors("ListDistributionTenants"):
                 # No MaxItems: AWS does not publish its maximum, and a refused call lists no tenants.
                 return self._cloudfront.list_distribution_tenants(**of_group, **marked)
 

@@ -19,8 +19,8 @@ from botocore.exceptions import ConnectionClosedError
 from edgetenants_runtime import deadline
 from edgetenants_runtime.clock import Stopwatch
 from provider.cloudfront.aws import operations
+from provider.cloudfront.aws.error_translation import translated
 from provider.cloudfront.aws.errors import FORBIDDEN, STALE_CREDENTIALS, AwsError
-from provider.cloudfront.aws.failing import translated
 from provider.cloudfront.aws.metrics import CallMetrics
 from provider.cloudfront.aws.pace import Pace
 

@@ -70,7 +70,7 @@ def _look(
     if before and not deep and _settled(before, seen) and seen.etag == mr.at_provider.get("etag"):
         return before
     serves = before is not None and _settled(before, seen)
-    now = certificates.news(cloudfront.managed_certificate(seen.id), before, serves=serves)
+    now = certificates.after_answer(cloudfront.managed_certificate(seen.id), before, serves=serves)
     known = before and (now.arn, now.status) == (before.arn, before.status)
     return now if known and not deep else _with_acm(now, cloudfront)
 

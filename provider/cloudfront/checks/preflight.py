@@ -19,7 +19,7 @@ from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.calls import CloudFront
-from provider.cloudfront.aws.errors import AwsError, explain, not_ready
+from provider.cloudfront.aws.errors import AwsError, not_ready, to_external_error
 from provider.cloudfront.checks.holders import Holders
 from provider.cloudfront.checks.problems import Permitted, Problem, Result
 from provider.cloudfront.domain.moves import Mover
@@ -128,7 +128,7 @@ def not_moved(mr: Managed, move: MoveDomain, error: AwsError, *, serving: bool) 
     first; its developer guide requires that only if the tenant is in another account."""
     what = f"move domain {move.domain} from tenant {move.source}"
     if error.code != "IllegalUpdate":
-        return explain(error, what, serving=serving)
+        return to_external_error(error, what, serving=serving)
     message = (
         f"{what}: {error.code}: {error.words}. If CloudFront requires tenant {move.source} to be "
         f"disabled first, {advice.disabling(mr)} until the domain is moved"
@@ -297,12 +297,12 @@ def _parameters(mr: Managed, asked: Tenant, distribution: Distribution) -> Itera
     if missing:
         words = (
             f"{_FIELD}parameters: distribution {distribution.id} requires {', '.join(missing)}. Add them "
-            f"to {advice.wanting(mr, 'parameters')}"
+            f"to {advice.field_to_edit(mr, 'parameters')}"
         )
         yield Problem(Reason.MISSING_PARAMETERS, words)
     for name in sorted(given - defined):
         known = f"defines {', '.join(sorted(defined))}" if defined else "defines no parameters"
-        where = advice.wanting(mr, "parameters")
+        where = advice.field_to_edit(mr, "parameters")
         words = f"{_FIELD}parameters.{name}: distribution {distribution.id} {known}. Remove it from {where}"
         yield _invalid(words)
 

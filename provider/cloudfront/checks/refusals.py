@@ -12,7 +12,7 @@ from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.calls import CloudFront
-from provider.cloudfront.aws.errors import AwsError, explain, not_ready
+from provider.cloudfront.aws.errors import AwsError, not_ready, to_external_error
 from provider.cloudfront.aws.hooks import reads_only
 from provider.cloudfront.checks import preflight
 from provider.cloudfront.checks.holders import Holders
@@ -70,7 +70,9 @@ class Checks:
                 asked, self._mover(mr), self.cloudfront, self.memory, rehearsed=reads_only()
             )
         except AwsError as error:
-            raise explain(error, f"check tenant {asked.name} before creating it", serving=False) from error
+            raise to_external_error(
+                error, f"check tenant {asked.name} before creating it", serving=False
+            ) from error
         passed = _passed(self._with_kept(mr, asked.name, result, asked.domains or ()), serving=False)
         if result.unread:
             # CloudFront does not create a tenant with a domain that another tenant still has.
@@ -102,7 +104,9 @@ class Checks:
                 rehearsed=reads_only(),
             )
         except AwsError as error:
-            raise explain(error, f"check the update of tenant {target.name}", serving=serving) from error
+            raise to_external_error(
+                error, f"check the update of tenant {target.name}", serving=serving
+            ) from error
         # If more domains have to be moved first, the update adds no domain yet.
         added = frozenset() if result.unfinished else added
         passed = _passed(self._with_kept(mr, target.name, result, added), serving=serving)

@@ -17,7 +17,7 @@ from edgetenants_runtime.external import Observation
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.adoption import owner_look
 from provider.cloudfront.adoption.owner_look import Looked
-from provider.cloudfront.aws.errors import AwsError, explain
+from provider.cloudfront.aws.errors import AwsError, to_external_error
 from provider.cloudfront.clients.skeleton import Kind, Skeleton
 from provider.cloudfront.group import parts, plan, report, use
 from provider.cloudfront.group.actions import CreateGroup
@@ -40,7 +40,7 @@ _IN_USE: Final = frozenset({"CannotDeleteEntityWhileInUse", "ResourceInUse"})
 _ITS_TENANTS: Final = "for its tenants to be deleted or moved"
 _KIND: Final = Kind[Group, ObservedGroup](
     get=lambda cloudfront: cloudfront.get_group,
-    held=group.held,
+    from_for_provider=group.from_for_provider,
     at_creation=group.at_creation,
     create=CreateGroup,
     remove=plan.remove,
@@ -121,7 +121,7 @@ class GroupClient(Skeleton[Group, ObservedGroup, GroupState]):
             run(plan.enable_again(seen, self._memory.accepted.of(mr.kind)), seen, self._cloudfront)
         except ActionFailed as failure:
             what, still = f"enable connection group {seen.name} again", conditions.removing(noun(mr), seen)
-            raise explain(failure.cause, what, serving=False, meanwhile=still) from failure
+            raise to_external_error(failure.cause, what, serving=False, meanwhile=still) from failure
 
     def _disabled_here(self, mr: Managed, seen: ObservedGroup) -> bool:
         """The provider disabled it for its deletion: this process did, or the stored status says enabled."""

@@ -14,7 +14,7 @@ from edgetenants_runtime.managed import Managed
 from provider.cloudfront.account.sessions import Account, Accounts
 from provider.cloudfront.aws.hooks import UNKNOWN_ACCOUNT
 from provider.cloudfront.clients.connection_group import GroupClient
-from provider.cloudfront.clients.measured import MeasuredClient
+from provider.cloudfront.clients.metrics import MetricsClient
 from provider.cloudfront.clients.progress import ProgressClient, held_up, waiting
 from provider.cloudfront.clients.tenant import TenantClient
 from provider.cloudfront.lifecycle.conditions import was_ready
@@ -30,7 +30,7 @@ from provider.cloudfront.safety.dependencies import (
 )
 from provider.cloudfront.safety.guards import CONFIRM_ANNOTATION, DRY_RUN_ANNOTATION, is_dry_run
 from provider.cloudfront.safety.kept_domains import NOTHING, KeptDomains, OnlyLooks, OnlyRead
-from provider.cloudfront.safety.patience import Patience, PatientClient
+from provider.cloudfront.safety.retry_delays import DelayedRetryClient, RetryDelays
 
 __all__ = ["GroupConnector", "TenantConnector"]
 
@@ -62,7 +62,7 @@ class _Connector:
         self._everyone = everyone
         self._poll_seconds = poll_seconds
         self._kept = kept
-        self._patience = Patience(poll_seconds)
+        self._delays = RetryDelays(poll_seconds)
 
     def waiting(self, mr: Managed, cause: str) -> tuple[Condition, ...]:
         """See edgetenants_runtime.external.TellsOfWaiting."""
@@ -75,8 +75,8 @@ class _Connector:
             account = self._account(mr, config)
         self._configs.report(config, {"accountId": account.id, "callerArn": account.caller_arn})
         client = self._client(self._deps(mr, config, account), mr, account, made)
-        measured = ProgressClient(self._measured(client, account))
-        return PatientClient(measured, self._patience, f"{config.uid} {config.generation}")
+        client = ProgressClient(self._with_metrics(client, account))
+        return DelayedRetryClient(client, self._delays, f"{config.uid} {config.generation}")
 
     def _account(self, mr: Managed, config: ResolvedConfig) -> Account:
         try:
@@ -118,9 +118,9 @@ class _Connector:
         )
         return DryRunClient(made(watching), made(acting), recorder)
 
-    def _measured(self, client: ExternalClient, account: Account) -> ExternalClient:
+    def _with_metrics(self, client: ExternalClient, account: Account) -> ExternalClient:
         metrics, clock = self._accounts.instruments.tenants, self._accounts.clock
-        return MeasuredClient(client, metrics, account.id or UNKNOWN_ACCOUNT, clock)
+        return MetricsClient(client, metrics, account.id or UNKNOWN_ACCOUNT, clock)
 
     def _frozen(self, mr: Managed, account: Account, config: str) -> str:
         if self._read_only:

@@ -30,7 +30,7 @@ from provider.cloudfront.adoption import owner_look
 from provider.cloudfront.adoption.owner_look import Looked
 from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.aws.disabling import Said
-from provider.cloudfront.aws.errors import AwsError, before_creation, explain
+from provider.cloudfront.aws.errors import AwsError, before_creation, to_external_error
 from provider.cloudfront.lifecycle import conditions
 from provider.cloudfront.lifecycle.actions import LOOK_AGAIN, Action, ActionFailed, Effects, Wait, run
 from provider.cloudfront.lifecycle.assessment import Assessed, attempt, is_ineffective
@@ -58,7 +58,7 @@ class Reads(Protocol[Wanted_co]):
     """Reads the desired state from a managed resource; raises InvalidInput."""
 
     def __call__(self, mr: Managed, *, installation: str, name: str) -> Wanted_co:
-        """See desired.held."""
+        """See desired.from_for_provider."""
         ...
 
 
@@ -76,7 +76,7 @@ class Kind(Generic[Wanted, Seen]):
 
     get: Callable[[CloudFront], Callable[[str], Seen]]
     """The call that gets one, by name, id or ARN."""
-    held: Reads[Wanted]
+    from_for_provider: Reads[Wanted]
     """Reads the desired state that the provider maintains."""
     at_creation: Reads[Wanted]
     """Reads the desired state at creation."""
@@ -173,17 +173,17 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             exists=True,
             up_to_date=not state.differs or ineffective or bool(self._policy.frozen),
             diff=state.todo.all,
-            drifted=self._news(mr, shown),
+            drifted=self._drifted(mr, shown),
             conditions=shown.conditions,
             at_provider=shown.at_provider,
             status=shown.status,
             late_initialized=offered(mr, state, shown.late),
             connection_details=shown.connection_details,
-            poll_after=shown.look_after,
+            poll_after=shown.next_look,
             state=state,
         )
 
-    def _news(self, mr: Managed, shown: Shown) -> str:
+    def _drifted(self, mr: Managed, shown: Shown) -> str:
         """What someone else changed since the last reconcile, for an event."""
         return conditions.drifted(mr, shown.conditions)
 
@@ -191,7 +191,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
 
     def _assessed(self, mr: Managed, looked: Looked[Seen]) -> State:
         seen = looked.seen
-        asked = self._held(mr, self._asked(mr, self._kind.held, seen.name), seen)
+        asked = self._held(mr, self._asked(mr, self._kind.from_for_provider, seen.name), seen)
         due = self._deep_look_due(mr)
         state = self._assess(mr, asked, seen, deep=due)
         # The provider reads tags if it would write them from what it knows, and once a day.
@@ -304,7 +304,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             return self._made_meanwhile(mr)
         words, way_out = f"create {noun(mr)} {mr.external_name}", advice.correcting(mr, error)
         refused = self._creation_refused(mr, asked, error)
-        return refused or explain(error, words, serving=False, creating=True, advice=way_out)
+        return refused or to_external_error(error, words, serving=False, creating=True, advice=way_out)
 
     def _creation_refused(self, mr: Managed, asked: Wanted, error: AwsError) -> ExternalError | NotYet | None:
         """Why AWS refused a creation, if the kind knows more than the error says."""
@@ -315,7 +315,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
 
     def _made(self, mr: Managed, asked: Wanted, seen: Seen) -> State:
         """Its state right after a creation with `asked`."""
-        return self._compare(mr, self._asked(mr, self._kind.held, str(mr.external_name)), seen)
+        return self._compare(mr, self._asked(mr, self._kind.from_for_provider, str(mr.external_name)), seen)
 
     # Update.
 
@@ -404,7 +404,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
     ) -> ExternalError | NotYet:
         what, way_out = f"update {noun(mr)} {state.seen.name}", advice.correcting(mr, failure.cause)
         error = self._change_refused(mr, state, failure, serving=serving)
-        error = error or explain(failure.cause, what, serving=serving, advice=way_out)
+        error = error or to_external_error(failure.cause, what, serving=serving, advice=way_out)
         if not failure.cause.about_request:
             return error
         return self._but_the_rest(mr, replace(state, seen=failure.effects.there), error)
@@ -522,7 +522,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         self._check_refused_deletion(mr, there, error)
         if error.code != "ResourceNotDisabled" and not error.conflict:
             what, still = f"delete {noun(mr)} {there.name}", conditions.removing(noun(mr), there)
-            raise explain(error, what, serving=False, meanwhile=still) from failure
+            raise to_external_error(error, what, serving=False, meanwhile=still) from failure
         self._memory.refused_deletions.note(mr.uid, there.id, there.etag)
         # No Change, even if it was just disabled: no event may say that it is deleted.
         words = f"{story}; waiting for CloudFront before deleting it" if story else self._awaiting(mr, there)
@@ -537,7 +537,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
 
     def _explained(self, mr: Managed, error: AwsError, what: str) -> ExternalError | NotYet:
         """Explain a failure that says nothing about the external resource: Ready stays True if it was."""
-        return explain(error, what, serving=conditions.was_ready(mr))
+        return to_external_error(error, what, serving=conditions.was_ready(mr))
 
 
 def _named(mr: Managed, seen: Observed) -> dict[str, str]:
@@ -570,7 +570,7 @@ def _refused_with(
     mr: Managed, failed: AwsError, seen: Observed, refusal: ExternalError | NotYet
 ) -> ExternalError | NotYet:
     """The refusal of a change whose other parts failed too, for another reason."""
-    rest = explain(failed, f"update {noun(mr)} {seen.name} with the other fields", serving=True)
+    rest = to_external_error(failed, f"update {noun(mr)} {seen.name} with the other fields", serving=True)
     words = f"{_stable(refusal)}. The rest of the change also fails: {_stable(rest)}"
     ready = tuple(each.model_copy(update={"message": words}) for each in refusal.conditions)
     if isinstance(refusal, NotYet):

@@ -17,7 +17,7 @@ from edgetenants_runtime.api.conditions import ConditionType
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import Observation
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront.aws.errors import AwsError, explain
+from provider.cloudfront.aws.errors import AwsError, to_external_error
 from provider.cloudfront.certificate import conditions as certificate_conditions
 from provider.cloudfront.certificate import requests as certificate_requests
 from provider.cloudfront.certificate.look import CertificateLook
@@ -46,7 +46,7 @@ __all__ = ["TenantClient"]
 
 _KIND: Final = Kind[Tenant, ObservedTenant](
     get=lambda cloudfront: cloudfront.get_tenant,
-    held=desired.held,
+    from_for_provider=desired.from_for_provider,
     at_creation=desired.at_creation,
     create=CreateTenant,
     remove=plan.remove,
@@ -85,7 +85,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
     def _absent(self, mr: Managed) -> Observation:
         # Report the DNS records before the creation: CloudFront may refuse to create the tenant until DNS
         # leads the domains to it.
-        asked = self._asked(mr, desired.held, str(mr.external_name))
+        asked = self._asked(mr, desired.from_for_provider, str(mr.external_name))
         group = self._dns.group(mr, asked.connection_group_id) if asked.domains else group_look.UNKNOWN
         request = asked.certificate_request
         return Observation(
@@ -99,8 +99,8 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             status=report.without_tenant(mr, asked.domains or (), Dns(group.endpoint)),
         )
 
-    def _news(self, mr: Managed, shown: Shown) -> str:
-        return ". ".join(filter(None, (super()._news(mr, shown), _led_away(mr, shown))))
+    def _drifted(self, mr: Managed, shown: Shown) -> str:
+        return ". ".join(filter(None, (super()._drifted(mr, shown), _led_away(mr, shown))))
 
     # Desired state.
 
@@ -210,7 +210,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
     def _made(self, mr: Managed, asked: Tenant, seen: ObservedTenant) -> Assessment:
         request = asked.certificate_request
         certificate = certificates.requested(None, request) if request else None
-        held = self._asked(mr, desired.held, str(mr.external_name))
+        held = self._asked(mr, desired.from_for_provider, str(mr.external_name))
         return assessment.assess(mr, held, seen, self._policy.drift_policy, certificate)
 
     # Update.
@@ -272,7 +272,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             return preflight.not_moved(mr, failure.action, error, serving=serving)
         if error.code == "CNAMEAlreadyExists":
             taken = self._checks.taken(mr, target, failure.effects.there, error, serving=serving)
-            return taken or explain(error, f"update tenant {target.name}", serving=serving)
+            return taken or to_external_error(error, f"update tenant {target.name}", serving=serving)
         return None
 
 

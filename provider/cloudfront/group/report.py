@@ -46,7 +46,7 @@ def show(
             {"connectionGroupId": state.seen.id, "endpoint": state.seen.routing_endpoint}
         ),
         late={"enabled": state.seen.enabled, "ipv6Enabled": state.seen.ipv6_enabled},
-        look_after=None if state.seen.deployed else LOOK_AGAIN,
+        next_look=None if state.seen.deployed else LOOK_AGAIN,
     )
 
 

@@ -25,7 +25,7 @@ from edgetenants_runtime import deadline
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.calls import CloudFront
-from provider.cloudfront.aws.errors import AwsError, ErrorClass, explain, not_ready
+from provider.cloudfront.aws.errors import AwsError, ErrorClass, not_ready, to_external_error
 from provider.cloudfront.group.plan import GroupState
 from provider.cloudfront.lifecycle import conditions
 from provider.cloudfront.lifecycle.actions import LOOK_AGAIN
@@ -193,7 +193,7 @@ def has_others(
         return any(_is_others(mr, each, account) for each in unlisted if each is not None)
     except AwsError as error:
         what = f"read the owners of the tenants in connection group {group.name} {when}"
-        raise explain(error, what, serving=conditions.was_ready(mr)) from error
+        raise to_external_error(error, what, serving=conditions.was_ready(mr)) from error
 
 
 def _handed_over(
@@ -248,7 +248,7 @@ def _listed(mr: Managed, group: ObservedGroup, cloudfront: CloudFront) -> tuple[
     except AwsError as error:
         if error.verdict.class_ in (ErrorClass.THROTTLED, ErrorClass.WAIT):
             what = f"list the tenants of connection group {group.name}"
-            raise explain(error, what, serving=conditions.was_ready(mr)) from error
+            raise to_external_error(error, what, serving=conditions.was_ready(mr)) from error
         if group.enabled and not guards.is_confirmed(mr):
             raise _held(mr, group, error) from error
         # A disabled group serves no visitors, and CloudFront refuses to delete a group that has tenants.
@@ -312,6 +312,6 @@ def _in_group(
     except AwsError as error:
         if error.verdict.class_ in (ErrorClass.THROTTLED, ErrorClass.WAIT):
             what = f"get a tenant that names connection group {group.name}"
-            raise explain(error, what, serving=conditions.was_ready(mr)) from error
+            raise to_external_error(error, what, serving=conditions.was_ready(mr)) from error
         return None
     return seen if seen.connection_group_id == group.id else None

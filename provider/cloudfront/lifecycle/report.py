@@ -25,7 +25,7 @@ class Shown:
     connection_details: Mapping[str, bytes] = field(repr=False)
     late: Mapping[str, Any] = field(default_factory=dict)
     """The values in AWS of the fields that late initialization may set."""
-    look_after: float | None = None
+    next_look: float | None = None
     """Seconds until the next poll if there is nothing to write; None for the poll interval."""
 
 

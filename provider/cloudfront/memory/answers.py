@@ -22,7 +22,7 @@ __all__ = ["MOST", "Answers"]
 
 MOST: Final = 20_000
 """Maximum number of cached responses; the oldest are dropped first."""
-_PATIENCE: Final = 5.0
+_LONGEST_WAIT: Final = 5.0
 """Seconds that a worker waits for another worker's call; real time, because it is the connection that
 hangs."""
 _AGAIN: Final = 2.0
@@ -143,7 +143,7 @@ class Answers:
 
 
 def _wait(what: Hashable, question: _Question) -> None:
-    if not question.over.wait(min(_PATIENCE, deadline.remaining())):
+    if not question.over.wait(min(_LONGEST_WAIT, deadline.remaining())):
         words = "another worker made the same request and has no response yet"
         raise AwsError(f"look up {what}", PAUSED, words, after=_AGAIN)
     if question.failure is not None and question.failure.verdict.class_ in _OF_THE_ACCOUNT:

@@ -30,13 +30,13 @@ from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.state.observed import account_of
 
-__all__ = ["Census", "Gone", "Vanished", "Verdict", "judge", "limit", "take_census"]
+__all__ = ["Census", "Gone", "Vanished", "Verdict", "decide", "limit", "take_census"]
 
 _FEW: Final = 5
 _SHARE: Final = 0.02
 _REMOVED: Final = 10_000
 """Maximum number of deleted external resources to remember."""
-_PATIENCE: Final = 10
+_MOST_POLLS: Final = 10
 """Poll intervals after which the provider stops waiting for others that it does not observe, such as paused
 ones."""
 
@@ -84,7 +84,7 @@ def limit(known: int) -> int:
     return max(_FEW, int(known * _SHARE))
 
 
-def judge(gone: int, known: int, looked_at: int, *, waited: float) -> Verdict:
+def decide(gone: int, known: int, looked_at: int, *, waited: float) -> Verdict:
     """Decide what to do about a tenant that is gone (pure).
 
     Args:
@@ -104,7 +104,7 @@ def judge(gone: int, known: int, looked_at: int, *, waited: float) -> Verdict:
         return Verdict.HELD
     # No existing tenant was observed recently: a provider that is behind has not reached the others yet.
     unseen = looked_at <= gone < known
-    return Verdict.WAIT if unseen and waited < _PATIENCE else Verdict.MAKE
+    return Verdict.WAIT if unseen and waited < _MOST_POLLS else Verdict.MAKE
 
 
 def take_census(recreated: Iterable[Managed], account: str | None, now: float) -> Census:
@@ -196,7 +196,7 @@ class Vanished:
                 self._looks.popitem(last=False)
             waited = (now - gone.since) / seconds
             counted = self._counted(gone.namespace)
-            verdict = judge(counted, census.known, len(self._looks), waited=waited)
+            verdict = decide(counted, census.known, len(self._looks), waited=waited)
             if verdict is Verdict.MAKE:
                 self._clear(uid)
             return verdict

@@ -28,10 +28,10 @@ __all__ = [
     "believed",
     "foreign_account",
     "is_older",
-    "judge",
     "made",
     "names",
     "names_by_id",
+    "ownership_of",
     "recorded",
     "renamed",
     "rival",
@@ -138,7 +138,7 @@ def names(seen: Resource) -> frozenset[str]:
     return frozenset({seen.name, seen.id, seen.arn})
 
 
-def judge(
+def ownership_of(
     mr: Managed,
     seen: Resource,
     tags: Mapping[str, str],

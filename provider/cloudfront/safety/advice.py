@@ -17,11 +17,11 @@ __all__ = [
     "certificate",
     "correcting",
     "disabling",
+    "field_to_edit",
     "name_field",
     "sentence",
     "sources",
     "take_over",
-    "wanting",
 ]
 
 _CLAIMS: Final = f"{kinds.TENANT_CLAIM.group}/"
@@ -63,7 +63,7 @@ def take_over(mr: Managed, id_: str) -> str:
     return f"set the annotation {ADOPT_ANNOTATION} to {id_}"
 
 
-def wanting(mr: Managed, field: str) -> str:
+def field_to_edit(mr: Managed, field: str) -> str:
     """Return where to add or remove values of a field of spec.forProvider."""
     return (
         f"spec.{field} of the claim, or {field} of its plan" if _of_claim(mr) else f"spec.forProvider.{field}"

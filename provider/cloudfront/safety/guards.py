@@ -14,7 +14,7 @@ from edgetenants_runtime.api.conditions import Condition, ConditionStatus, Condi
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.rules.policies import UnsupportedPolicies, permissions
-from provider.cloudfront.aws.errors import AwsError, explain, not_ready
+from provider.cloudfront.aws.errors import AwsError, not_ready, to_external_error
 from provider.cloudfront.lifecycle.conditions import was_ready
 from provider.cloudfront.memory.vanishing import Census, Verdict, limit, take_census
 from provider.cloudfront.ownership import disclosure, judgement
@@ -395,7 +395,7 @@ def _shared_census(deps: Dependencies, home: str | None) -> Census:
     try:
         return deps.account.memory.shared.get(what, lambda: _census(deps, home))
     except AwsError as error:
-        raise explain(error, f"count the {what}", serving=True) from error
+        raise to_external_error(error, f"count the {what}", serving=True) from error
 
 
 def _census(deps: Dependencies, home: str | None) -> Census:

@@ -23,7 +23,7 @@ from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.calls import CloudFront
-from provider.cloudfront.aws.errors import AwsError, explain, not_ready
+from provider.cloudfront.aws.errors import AwsError, not_ready, to_external_error
 from provider.cloudfront.lifecycle.conditions import was_ready
 from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.ownership import judgement
@@ -399,7 +399,7 @@ def _unproven(mr: Managed, seen: Resource, error: AwsError) -> None:
 
 
 def _unreadable(mr: Managed, seen: Resource, error: AwsError) -> ExternalError | NotYet:
-    return explain(error, f"read tags of {identity.noun(mr)} {seen.name}", serving=was_ready(mr))
+    return to_external_error(error, f"read tags of {identity.noun(mr)} {seen.name}", serving=was_ready(mr))
 
 
 def _refused(mr: Managed, refusals: Mapping[str, str]) -> ExternalError:

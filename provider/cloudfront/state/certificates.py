@@ -22,18 +22,18 @@ __all__ = [
     "Certificate",
     "Request",
     "Token",
-    "beside",
+    "after_answer",
     "covers",
     "days_left",
     "delay",
     "ends_soon",
     "known",
-    "news",
+    "needs_request",
     "requested",
     "shown",
     "uncovered",
     "unfit",
-    "wanting",
+    "without_detached",
 ]
 
 PENDING: Final = "pending-validation"
@@ -153,7 +153,7 @@ def delay(requests: int) -> float:
     return min(_FIRST_DELAY * 2.0 ** min(requests - 1, 10), _LONGEST_DELAY) if requests else 0.0
 
 
-def wanting(certificate: Certificate | None, inactive: Iterable[str]) -> bool:
+def needs_request(certificate: Certificate | None, inactive: Iterable[str]) -> bool:
     """A certificate has to be requested: none is pending or issued, or the issued one does not cover a domain
     that is not served."""
     if certificate is None or certificate.lost or not certificate.status:
@@ -169,7 +169,7 @@ def unfit(certificate: Certificate | None, attached: str | None, served: Iterabl
     return bool(certificate.domains) and bool(uncovered(certificate.domains, served))
 
 
-def news(details: Certificate | None, before: Certificate | None, *, serves: bool) -> Certificate:
+def after_answer(details: Certificate | None, before: Certificate | None, *, serves: bool) -> Certificate:
     """The certificate after CloudFront's answer, combined with what was known before.
 
     Args:
@@ -197,7 +197,7 @@ def news(details: Certificate | None, before: Certificate | None, *, serves: boo
     )
 
 
-def beside(certificate: Certificate | None, attached: str | None) -> Certificate | None:
+def without_detached(certificate: Certificate | None, attached: str | None) -> Certificate | None:
     """The certificate, without the one that it replaces if that is no longer attached."""
     former = certificate.replaces if certificate else None
     if certificate is None or former is None or former.arn == attached:

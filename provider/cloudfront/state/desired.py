@@ -16,7 +16,7 @@ from provider.cloudfront.state import identity
 from provider.cloudfront.state.certificates import Request
 from provider.cloudfront.state.customizations import INHERITED, Customizations, GeoRestrictions, WebAcl
 
-__all__ = ["Tenant", "at_creation", "held", "managed"]
+__all__ = ["Tenant", "at_creation", "from_for_provider", "managed"]
 
 _CHOICES = frozenset(
     {"customizations.webAcl", "customizations.certificate", "customizations.geoRestrictions"}
@@ -69,7 +69,7 @@ def managed(arn: str) -> str:
     return f"managed {arn}"
 
 
-def held(mr: Managed, *, installation: str, name: str) -> Tenant:
+def from_for_provider(mr: Managed, *, installation: str, name: str) -> Tenant:
     """The desired tenant: spec.forProvider.
 
     Raises:

@@ -13,7 +13,7 @@ from edgetenants_runtime.rules import init_provider
 from provider.cloudfront.state import identity
 from provider.cloudfront.state.observed import Observed
 
-__all__ = ["FIELDS", "Group", "ObservedGroup", "at_creation", "at_provider", "held", "read"]
+__all__ = ["FIELDS", "Group", "ObservedGroup", "at_creation", "at_provider", "from_for_provider", "read"]
 
 FIELDS: Final = ("ipv6Enabled", "anycastIpListId", "enabled", "tags")
 """The fields of the record of the last write, in its order."""
@@ -73,7 +73,7 @@ def read(answer: Mapping[str, Any], etag: str) -> ObservedGroup:
     )
 
 
-def held(mr: Managed, *, installation: str, name: str) -> Group:
+def from_for_provider(mr: Managed, *, installation: str, name: str) -> Group:
     """The desired group: spec.forProvider.
 
     Raises:

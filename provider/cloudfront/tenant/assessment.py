@@ -80,7 +80,7 @@ def assess(  # noqa: PLR0913 - what it depends on, by name
         not_before: after too many requests, when the next one is allowed.
     """
     applied = records.read(mr.status)
-    certificate = certificates.beside(certificate, seen.customizations.certificate_arn)
+    certificate = certificates.without_detached(certificate, seen.customizations.certificate_arn)
     if (
         asked.certificate_request
         and certificate
@@ -121,8 +121,8 @@ def _request(
     """The certificate to request now; None while a request is pending."""
     if target.certificate_request is None or (certificate and certificate.pending):
         return None
-    wanting = certificates.wanting(certificate, seen.inactive_domains) or _unfit(target, seen, certificate)
-    needed = _lacking(target, seen, certificate) or (wanting and may_request)
+    due = certificates.needs_request(certificate, seen.inactive_domains) or _unfit(target, seen, certificate)
+    needed = _lacking(target, seen, certificate) or (due and may_request)
     return target.certificate_request if needed else None
 
 

@@ -36,7 +36,7 @@ __all__ = [
     "Moves",
     "converge",
     "disabled",
-    "look_after",
+    "next_look",
     "only_attaches",
     "remove",
 ]
@@ -138,7 +138,7 @@ def only_attaches(diff: Diff[Tenant]) -> bool:
     return [d.field for d in diff.fields] == ["customizations.certificate"] and bool(diff.target.attached)
 
 
-def look_after(seen: ObservedTenant, certificate: Certificate | None) -> float | None:
+def next_look(seen: ObservedTenant, certificate: Certificate | None) -> float | None:
     """Seconds until the next poll of a tenant with nothing to write; None for the poll interval."""
     if not seen.deployed:
         return LOOK_AGAIN

@@ -17,7 +17,7 @@ from provider.cloudfront.state import certificates, observed
 from provider.cloudfront.tenant import conditions
 from provider.cloudfront.tenant.assessment import Assessment
 from provider.cloudfront.tenant.conditions import World
-from provider.cloudfront.tenant.plan import look_after
+from provider.cloudfront.tenant.plan import next_look
 
 __all__ = ["Dns", "instructions", "show", "without_tenant"]
 
@@ -78,7 +78,7 @@ def show(
         status=report.status(state, written=written) | _status(state, dns),
         connection_details=_details(state, dns.endpoint),
         late=_late(state),
-        look_after=look_after(state.seen, state.certificate),
+        next_look=next_look(state.seen, state.certificate),
     )
 
 

@@ -23,8 +23,8 @@ from edgetenants_runtime.kube.errors import KubeError, NotFound, NotServed
 from edgetenants_runtime.managed import Managed, ManagedKind
 from edgetenants_runtime.reconcile.collaborators import Collaborators
 from edgetenants_runtime.reconcile.guard import StandDown
-from edgetenants_runtime.reconcile.steps import Next, Outcome, Step, StepFailed, explain, step
-from edgetenants_runtime.reconcile.telling import Telling
+from edgetenants_runtime.reconcile.status_writer import StatusWriter
+from edgetenants_runtime.reconcile.steps import Next, Outcome, Step, StepFailed, failure_message, step
 from edgetenants_runtime.rules import immutable, late_init, meta, policies
 from edgetenants_runtime.rules.events import EventReason, EventType
 from edgetenants_runtime.rules.policies import Permissions
@@ -119,7 +119,7 @@ class _Known:
             self._creations[uid] = known
 
 
-class _Pass(Telling):
+class _Pass(StatusWriter):
     """One reconcile of one managed resource."""
 
     def __init__(self, kind: ManagedKind, deps: Collaborators, known: _Known, mr: Managed) -> None:
@@ -188,7 +188,7 @@ class _Pass(Telling):
                 client.disconnect()
         except StepFailed as failure:
             # Only reported: the result of the reconcile remains valid.
-            why = explain(failure)
+            why = failure_message(failure)
             _log.warning("cannot disconnect", error=why.message, exc_info=why.bug)
             self.tell(EventReason.CANNOT_DISCONNECT, why.message, type_=EventType.WARNING)
 
@@ -199,7 +199,7 @@ class _Pass(Telling):
         paused = conditions.reconcile_paused(
             f"Reconciliation is paused via {self.paused_by()}. Remove it to resume {what}."
         )
-        if self.news(paused):
+        if self.is_new(paused):
             self.tell(EventReason.PAUSED, paused.message)
         # A pause in spec counts as observed. A spec that changes while the annotation pauses it waits.
         asked = not self.mr.management_policies
@@ -333,7 +333,7 @@ class _Pass(Telling):
 
     def hold_deletion(self, why: str) -> Outcome:
         ready, synced = conditions.deletion_held(why)
-        if self.news(synced):
+        if self.is_new(synced):
             self.tell(EventReason.DELETION_HELD, why, type_=EventType.WARNING)
         self.report(ready, synced=synced)
         return self.again(None)

@@ -17,7 +17,7 @@ from edgetenants_runtime.rules.events import EventReason
 from edgetenants_runtime.rules.meta import MalformedAnnotation
 from edgetenants_runtime.rules.policies import UnsupportedPolicies
 
-__all__ = ["Explanation", "Next", "Outcome", "Step", "StepFailed", "explain", "step"]
+__all__ = ["FailureMessage", "Next", "Outcome", "Step", "StepFailed", "failure_message", "step"]
 
 
 class Next(StrEnum):
@@ -115,7 +115,7 @@ class step:  # noqa: N801 - reads as a statement: `with step(Step.OBSERVE):`
 
 
 @dataclass(frozen=True)
-class Explanation:
+class FailureMessage:
     """The message and conditions for a failure, and how it is retried."""
 
     message: str
@@ -125,20 +125,20 @@ class Explanation:
     bug: bool = False
 
 
-def explain(failure: StepFailed) -> Explanation:
+def failure_message(failure: StepFailed) -> FailureMessage:
     """The explanation of a failed step. An undeclared exception is a bug: its text is only logged."""
     says, cause = failure.step.value, failure.cause
     ready = (says.ready,) if says.ready else ()
     match cause:
         case ExternalError():
-            return Explanation(_said(says, cause.message), (*ready, *cause.conditions), cause.retry)
+            return FailureMessage(_said(says, cause.message), (*ready, *cause.conditions), cause.retry)
         case UnsupportedPolicies() | MalformedAnnotation():
-            return Explanation(_said(says, str(cause)), ready, Retry.never())
+            return FailureMessage(_said(says, str(cause)), ready, Retry.never())
         case KubeError():
-            return Explanation(_said(says, str(cause)), ready, None)
+            return FailureMessage(_said(says, str(cause)), ready, None)
         case _:
             text = _said(says, f"unexpected {type(cause).__name__}; see the provider's log for details")
-            return Explanation(text, (*ready, unforeseen(text)), Retry.backoff(), bug=True)
+            return FailureMessage(text, (*ready, unforeseen(text)), Retry.backoff(), bug=True)
 
 
 def outcome_of(retry: Retry | None, poll_seconds: float) -> Outcome:

@@ -151,7 +151,7 @@ FACTS = (
         "a quota is nobody's fault, and a throttling has status 400",
         (
             f"{E}::test_each_class_has_its_retry",
-            f"{UNIT}/cloudfront/safety/test_patience.py::test_a_quota_is_asked_for_slowly_and_never_given_up",
+            f"{UNIT}/cloudfront/safety/test_retry_delays.py::test_a_quota_is_asked_for_slowly_and_never_given_up",
             f"{WIRE}/test_pace.py::test_one_throttled_answer_holds_back_all_resources_of_the_account",
         ),
     ),

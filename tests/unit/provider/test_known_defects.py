@@ -233,8 +233,8 @@ DEFECTS = (
         "writes the whole object",
         (
             f"{MAIN}::test_by_default_it_takes_part_in_the_election_and_serves_metrics",
-            f"{UNIT}/cloudfront/safety/test_patience.py::test_the_first_comes_at_the_poll_interval_and_later_ones_later",
-            f"{UNIT}/cloudfront/safety/test_patience.py::test_a_day_of_refusals_is_few_calls_and_ends_with_the_spec_or_the_world",
+            f"{UNIT}/cloudfront/safety/test_retry_delays.py::test_the_first_comes_at_the_poll_interval_and_later_ones_later",
+            f"{UNIT}/cloudfront/safety/test_retry_delays.py::test_a_day_of_refusals_is_few_calls_and_ends_with_the_spec_or_the_world",
             f"{RUNTIME}/reconcile/test_writes.py::test_a_finalizer_is_a_patch_of_metadata_and_of_nothing_else",
         ),
         (

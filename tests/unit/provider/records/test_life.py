@@ -46,7 +46,7 @@ def since(**ago) -> Record:
     ],
 )
 def test_what_a_record_becomes(before, use, after):
-    assert life.judge(before, use, NOW, KEEP) == after
+    assert life.next_record(before, use, NOW, KEEP) == after
 
 
 def test_a_record_is_read_as_it_was_written():

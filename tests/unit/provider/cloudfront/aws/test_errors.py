@@ -16,8 +16,8 @@ from botocore.awsrequest import AWSResponse, HeadersDict
 from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.errors import ExternalError, NotYet, RetryMode
 from provider.cloudfront.aws.calls import CloudFrontCalls
-from provider.cloudfront.aws.errors import CODES, PAUSED, AwsError, ErrorClass, explain
-from provider.cloudfront.aws.failing import failing
+from provider.cloudfront.aws.error_translation import as_aws_errors
+from provider.cloudfront.aws.errors import CODES, PAUSED, AwsError, ErrorClass, to_external_error
 from provider.cloudfront.aws.operations import OPERATIONS
 from provider.cloudfront.state.desired import Tenant
 from tests.unit.provider.fake_cloudfront import FakeCloudFront
@@ -78,7 +78,7 @@ def test_no_declared_error_is_forgotten():
 )
 def test_each_class_has_its_retry(code, words, status, kind, reason, retry):
     error = AwsError("CreateDistributionTenant", code, words, status=status, request_id="r-1")
-    explained = explain(error, "create tenant shop.acme", serving=False)
+    explained = to_external_error(error, "create tenant shop.acme", serving=False)
     assert error.verdict.class_ is kind
     assert isinstance(explained, ExternalError)
     told = f"create tenant shop.acme: {code}: {words}"
@@ -90,7 +90,7 @@ def test_each_class_has_its_retry(code, words, status, kind, reason, retry):
 
 @pytest.mark.parametrize("code", sorted(CODES))
 def test_every_error_says_what_comes_next(code):
-    explained = explain(AwsError("Any", code, "AWS says no."), "do it", serving=False)
+    explained = to_external_error(AwsError("Any", code, "AWS says no."), "do it", serving=False)
     told, _, action = explained.message.partition("AWS says no. ")
     assert told == f"do it: {code}: "
     assert action
@@ -98,7 +98,7 @@ def test_every_error_says_what_comes_next(code):
 
 def test_unproven_ownership_means_wait():
     words = "The provided Domain Name is not valid. Could not verify Domain Name ownership."
-    explained = explain(
+    explained = to_external_error(
         AwsError("CreateDistributionTenant", "InvalidArgument", words), "create", serving=False
     )
     assert isinstance(explained, NotYet)
@@ -116,14 +116,14 @@ def test_unproven_ownership_means_wait():
     ],
 )
 def test_what_is_only_waited_for_is_no_error(code, given, after, reason):
-    explained = explain(AwsError("Any", code, "words", after=given), "what", serving=False)
+    explained = to_external_error(AwsError("Any", code, "words", after=given), "what", serving=False)
     assert isinstance(explained, NotYet)
     assert (explained.after, explained.conditions[0].reason) == (after, reason)
 
 
 def test_what_serves_stays_ready_whatever_fails():
     error = AwsError("UpdateDistributionTenant", "CNAMEAlreadyExists", "taken")
-    assert explain(error, "update", serving=True).conditions == ()
+    assert to_external_error(error, "update", serving=True).conditions == ()
 
 
 @pytest.mark.parametrize("code", sorted(declared()))
@@ -192,14 +192,14 @@ def test_every_declared_error_of_a_deletion_is_survived(operation, code):
     ],
 )
 def test_no_exception_of_botocore_passes(raised, code):
-    with pytest.raises(AwsError) as caught, failing("GetDistributionTenant"):
+    with pytest.raises(AwsError) as caught, as_aws_errors("GetDistributionTenant"):
         raise raised
     assert caught.value.code == code
 
 
 def lost(error, operation="CreateDistributionTenant"):
     """The error that an exception of botocore becomes."""
-    with pytest.raises(AwsError) as caught, failing(operation):
+    with pytest.raises(AwsError) as caught, as_aws_errors(operation):
         raise error
     return caught.value
 
@@ -235,7 +235,7 @@ URL = {"endpoint_url": "https://cloudfront.amazonaws.com"}
 )
 def test_a_clear_refusal_of_a_creation_made_nothing(error):
     assert error.made_nothing
-    assert explain(error, "create", serving=False, creating=True).made_nothing
+    assert to_external_error(error, "create", serving=False, creating=True).made_nothing
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ def test_a_clear_refusal_of_a_creation_made_nothing(error):
 )
 def test_any_other_answer_leaves_open_what_a_creation_made(error):
     assert not error.made_nothing
-    explained = explain(error, "create", serving=False, creating=True)
+    explained = to_external_error(error, "create", serving=False, creating=True)
     assert not explained.made_nothing
 
 
@@ -266,7 +266,7 @@ def test_an_answer_that_cannot_be_read_leaves_it_open_too():
 
 
 def test_of_a_call_that_creates_nothing_it_is_not_said():
-    assert not explain(answered("AccessDenied", 403), "update", serving=False).made_nothing
+    assert not to_external_error(answered("AccessDenied", 403), "update", serving=False).made_nothing
 
 
 # Answers of another shape than AWS's: whoever writes a provider config names the endpoint.
@@ -342,7 +342,7 @@ def test_a_role_whose_credentials_lack_is_no_bug():
         botocore.credentials.Credentials("k", "s"),
         "arn:aws:iam::1:role/x",
     )
-    with pytest.raises(AwsError) as caught, failing("GetCallerIdentity"):
+    with pytest.raises(AwsError) as caught, as_aws_errors("GetCallerIdentity"):
         fetcher.fetch_credentials()
     assert caught.value.code == "Endpoint"
 

@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.aws.metrics import Gauges, Instruments
-from provider.cloudfront.clients.measured import MeasuredClient
+from provider.cloudfront.clients.metrics import MetricsClient
 from tests.unit.provider.cloudfront.clients.test_connection_group import Groups
 from tests.unit.provider.fake_cloudfront import ACCOUNT
 from tests.unit.provider.world import World, managed
@@ -30,7 +30,7 @@ class MeasuredWorld(World):
 
     @property
     def client(self):
-        return MeasuredClient(super().client, self.instruments.tenants, ACCOUNT, self.clock)
+        return MetricsClient(super().client, self.instruments.tenants, ACCOUNT, self.clock)
 
 
 def value(registry, name, **labels):
@@ -110,7 +110,7 @@ class MeasuredGroups(Groups):
 
     @property
     def client(self):
-        return MeasuredClient(super().client, self.instruments.tenants, ACCOUNT, self.clock)
+        return MetricsClient(super().client, self.instruments.tenants, ACCOUNT, self.clock)
 
 
 def test_a_connection_group_is_no_tenant_but_its_drift_counts(registry):

@@ -467,7 +467,7 @@ ISSUED = Certificate("arn:1", "issued", domains=frozenset({"a.test"}))
     ],
 )
 def test_when_one_is_wanting(certificate, inactive, wanting):
-    assert certificates.wanting(certificate, inactive) is wanting
+    assert certificates.needs_request(certificate, inactive) is wanting
 
 
 @pytest.mark.parametrize(
@@ -498,7 +498,7 @@ def test_when_one_is_wanting(certificate, inactive, wanting):
     ],
 )
 def test_what_an_answer_means_after_what_was_known(details, before, serves, expected):
-    assert certificates.news(details, before, serves=serves) == expected
+    assert certificates.after_answer(details, before, serves=serves) == expected
 
 
 def test_what_is_written_down_is_read_again():

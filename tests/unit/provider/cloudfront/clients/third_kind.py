@@ -52,7 +52,7 @@ class ObservedStore(Observed):
     comment: str = ""
 
 
-def held(mr: Managed, *, installation: str, name: str) -> Store:
+def from_for_provider(mr: Managed, *, installation: str, name: str) -> Store:
     asked = mr.for_provider
     tags = {**(asked.get("tags") or {}), **identity.own_tags(mr, installation, name)}
     return Store(name, asked.get("comment"), tags)
@@ -159,7 +159,7 @@ def show(state: StoreState, *, ineffective: bool, written: bool, frozen: str) ->
         status=report.status(state, written=written),
         connection_details=report.details({"storeId": seen.id}),
         late={"comment": seen.comment},
-        look_after=None if seen.deployed else LOOK_AGAIN,
+        next_look=None if seen.deployed else LOOK_AGAIN,
     )
 
 
@@ -167,8 +167,8 @@ def show(state: StoreState, *, ineffective: bool, written: bool, frozen: str) ->
 
 _KIND: Final = Kind[Store, ObservedStore](
     get=lambda cloudfront: cloudfront.get_store,
-    held=held,
-    at_creation=held,
+    from_for_provider=from_for_provider,
+    at_creation=from_for_provider,
     create=CreateStore,
     remove=remove,
     absent=absent,

@@ -119,7 +119,7 @@ def test_a_refusal_of_one_workers_credentials_is_not_anothers(workers, code, sha
 
 
 def test_a_call_that_hangs_stops_nobody_else(workers, monkeypatch):
-    monkeypatch.setattr(answers, "_PATIENCE", 0.05)
+    monkeypatch.setattr(answers, "_LONGEST_WAIT", 0.05)
     memory, slow = AccountMemory(FakeClock()), Slow("told")
     hanging = workers.submit(memory.shared.get, "distribution E1", slow)
     assert slow.begun.wait(10)
@@ -134,7 +134,7 @@ def test_a_call_that_hangs_stops_nobody_else(workers, monkeypatch):
 
 
 def test_a_group_whose_look_hangs_is_as_it_was_before(workers, monkeypatch):
-    monkeypatch.setattr(answers, "_PATIENCE", 0.05)
+    monkeypatch.setattr(answers, "_LONGEST_WAIT", 0.05)
     clock, slow = FakeClock(), Slow(UNKNOWN)
     memory = AccountMemory(clock)
     memory.groups.note("cg_1", LOOK)

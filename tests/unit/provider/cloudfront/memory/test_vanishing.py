@@ -16,7 +16,7 @@ from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.testing import FakeObjects, Journal
 from provider.cloudfront.memory import answers, vanishing
 from provider.cloudfront.memory.account_memory import AccountMemory
-from provider.cloudfront.memory.vanishing import Census, Verdict, judge, limit
+from provider.cloudfront.memory.vanishing import Census, Verdict, decide, limit
 from provider.records.config_maps import DomainRecords
 from provider.records.rounds import Claims, Rounds
 from provider.records.use import Looks
@@ -52,7 +52,7 @@ def test_five_or_two_percent(known, most):
     ],
 )
 def test_judgement(gone, known, looked_at, waited, verdict):
-    assert judge(gone, known, looked_at, waited=waited) is verdict
+    assert decide(gone, known, looked_at, waited=waited) is verdict
 
 
 @dataclass
@@ -488,7 +488,7 @@ def test_an_accident_is_noticed_by_a_new_process_over_many_namespaces():
 
 
 def test_who_waits_for_anothers_count_comes_again(monkeypatch):
-    monkeypatch.setattr(answers, "_PATIENCE", 0.01)
+    monkeypatch.setattr(answers, "_LONGEST_WAIT", 0.01)
     fleet = Fleet(8)
     fleet.lose(1)
     first = fleet.worlds[0]

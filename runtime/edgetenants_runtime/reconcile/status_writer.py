@@ -17,12 +17,12 @@ from edgetenants_runtime.kube.errors import Conflict, Invalid, KubeError, NotFou
 from edgetenants_runtime.managed import Managed, ManagedKind
 from edgetenants_runtime.reconcile.collaborators import Collaborators
 from edgetenants_runtime.reconcile.steps import (
-    Explanation,
+    FailureMessage,
     Next,
     Outcome,
     Step,
     StepFailed,
-    explain,
+    failure_message,
     outcome_of,
     step,
 )
@@ -30,7 +30,7 @@ from edgetenants_runtime.rules import meta, operations
 from edgetenants_runtime.rules.events import EventReason, EventType
 from edgetenants_runtime.rules.status import Report, same_message
 
-__all__ = ["Telling"]
+__all__ = ["StatusWriter"]
 
 _log = structlog.get_logger("edgetenants_runtime.reconciler")
 
@@ -39,7 +39,7 @@ _LONGEST_LOGGED = 4096
 """Characters of an error in one log line."""
 
 
-class Telling:
+class StatusWriter:
     """The Kubernetes side of one reconcile of one managed resource. `mr` is always the newest version that
     was read or written."""
 
@@ -126,7 +126,7 @@ class Telling:
             return False
         return same_message(stored.message, cut(message))
 
-    def news(self, condition: Condition) -> bool:
+    def is_new(self, condition: Condition) -> bool:
         """The condition differs from the stored one, so that an event is useful."""
         stored = self.mr.condition(condition.type)
         return stored is None or (stored.reason, stored.message) != (condition.reason, condition.message)
@@ -151,7 +151,7 @@ class Telling:
             case NotYet() as not_yet:
                 return self.not_yet(failure.step, not_yet)
             case _:
-                return self.explain(failure)
+                return self.report_failure(failure)
 
     def not_yet(self, at: Step, cause: NotYet) -> Outcome:
         """A dependency is not ready: no error."""
@@ -163,14 +163,14 @@ class Telling:
             return self.failed(failure)
         return Outcome(Next.AFTER, cause.after)
 
-    def explain(self, failure: StepFailed) -> Outcome:
+    def report_failure(self, failure: StepFailed) -> Outcome:
         """Report an error: an event, Synced, and the step's Ready condition."""
-        why = explain(failure)
+        why = failure_message(failure)
         # Otherwise a client that repeatedly touches a failing object would fill the log.
         log = _log.debug if self.told_before(why.message) else _log.warning
         error = cut(why.message, _LONGEST_LOGGED)
         log("reconcile failed", step=failure.step.name, error=error, exc_info=why.bug)
-        if why.retry != Retry.never() or self.news(conditions.reconcile_error(why.message)):
+        if why.retry != Retry.never() or self.is_new(conditions.reconcile_error(why.message)):
             self.tell(failure.step.value.reason, why.message, type_=EventType.WARNING)
         if failure.step is Step.REPORT:
             return self.unreported(failure, why)
@@ -185,7 +185,7 @@ class Telling:
             return self.failed(second)
         return outcome_of(why.retry, self.poll_seconds)
 
-    def unreported(self, failure: StepFailed, why: Explanation) -> Outcome:
+    def unreported(self, failure: StepFailed, why: FailureMessage) -> Outcome:
         """The status could not be written. If the API server rejects it, only Synced is written to say so."""
         if isinstance(failure.cause, (TooLarge, Invalid)):
             try:
@@ -202,7 +202,7 @@ class Telling:
             return ()
         return connector.waiting(self.mr, cause)
 
-    def unseen(self, failure: StepFailed, why: Explanation) -> tuple[Condition, ...]:
+    def unseen(self, failure: StepFailed, why: FailureMessage) -> tuple[Condition, ...]:
         """Ready is Unknown if a bug prevented the first observation."""
         never = failure.step in _LOOKS and self.mr.condition(ConditionType.READY) is None
         return (conditions.never_observed(why.message),) if why.bug and never else ()

@@ -9,7 +9,7 @@ from edgetenants_runtime.external import Change, Observation
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.aws.turns import caller
-from provider.cloudfront.safety.patience import Patience, PatientClient
+from provider.cloudfront.safety.retry_delays import DelayedRetryClient, RetryDelays
 from tests.unit.provider.world import World, managed
 
 
@@ -39,7 +39,7 @@ def client():
 
 @pytest.fixture
 def patient(client):
-    return PatientClient(client, Patience(60.0), "config 1")
+    return DelayedRetryClient(client, RetryDelays(60.0), "config 1")
 
 
 def refused(call, *given):
@@ -75,7 +75,7 @@ def test_the_error_that_many_are_told_stays_as_it_is(client, patient):
 
 
 def test_a_long_poll_interval_is_not_cut(client):
-    patient = PatientClient(client, Patience(3600.0), "config")
+    patient = DelayedRetryClient(client, RetryDelays(3600.0), "config")
     assert failures(client, patient, Managed(managed()), 3) == ["Poll", 3600, 3600]
 
 
@@ -107,13 +107,13 @@ def test_what_is_gone_is_forgotten(client, patient):
     failures(client, patient, Managed(obj))
     client.error, client.seen = None, Observation(exists=False)
     patient.observe(Managed(obj))
-    assert patient._patience._refusals == {}
+    assert patient._delays._refusals == {}
 
 
 def test_another_config_begins_anew(client):
-    patience, mr = Patience(60.0), Managed(managed())
-    failures(client, PatientClient(client, patience, "config 1"), mr)
-    assert failures(client, PatientClient(client, patience, "config 2"), mr, 1) == ["Poll"]
+    delays, mr = RetryDelays(60.0), Managed(managed())
+    failures(client, DelayedRetryClient(client, delays, "config 1"), mr)
+    assert failures(client, DelayedRetryClient(client, delays, "config 2"), mr, 1) == ["Poll"]
 
 
 @pytest.mark.parametrize("call", ["observe", "update"])
@@ -150,11 +150,11 @@ def test_others_are_left_alone(client, patient, error):
 )
 def test_a_day_of_refusals_is_few_calls_and_ends_with_the_spec_or_the_world(code):
     class Patient(World):
-        patience = Patience(60.0)
+        delays = RetryDelays(60.0)
 
         @property
         def client(self):
-            return PatientClient(super().client, self.patience, "config 1")
+            return DelayedRetryClient(super().client, self.delays, "config 1")
 
     world = Patient()
     world.cloudfront.refuse["CreateDistributionTenant"] = AwsError("CreateDistributionTenant", code, "no")

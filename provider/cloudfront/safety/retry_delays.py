@@ -18,7 +18,7 @@ from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.turns import on_behalf_of
 from provider.cloudfront.state.identity import namespace_of
 
-__all__ = ["LONGEST", "Patience", "PatientClient"]
+__all__ = ["LONGEST", "DelayedRetryClient", "RetryDelays"]
 
 LONGEST: Final = 600.0
 """Maximum seconds between two tries, unless the poll interval is longer."""
@@ -32,7 +32,7 @@ class _Refusal:
     tries: int
 
 
-class Patience:
+class RetryDelays:
     """Counts consecutive terminal failures of each resource. Thread-safe."""
 
     def __init__(self, poll_seconds: float = 60.0) -> None:
@@ -58,20 +58,20 @@ class Patience:
             self._refusals.pop(mr.uid, None)
 
 
-class PatientClient:
+class DelayedRetryClient:
     """An external client that retries terminal failures less and less often, and whose calls wait for their
     namespace's turn while AWS throttles them."""
 
-    def __init__(self, client: ExternalClient, patience: Patience, config: str) -> None:
+    def __init__(self, client: ExternalClient, delays: RetryDelays, config: str) -> None:
         """`config` identifies the provider config and its version: a different one starts over."""
-        self._client, self._patience, self._config = client, patience, config
+        self._client, self._delays, self._config = client, delays, config
 
     def observe(self, mr: Managed) -> Observation:
         """See ExternalClient."""
-        seen = self._patiently(mr, lambda: self._client.observe(mr))
+        seen = self._delaying_retries(mr, lambda: self._client.observe(mr))
         settled = seen.exists and seen.up_to_date and not mr.deleted
         if settled or (mr.deleted and not seen.exists):
-            self._patience.went_well(mr)
+            self._delays.went_well(mr)
         return seen
 
     def create(self, mr: Managed, seen: Observation) -> Change:
@@ -87,18 +87,18 @@ class PatientClient:
         return self._changed(mr, lambda: self._client.delete(mr, seen))
 
     def _changed(self, mr: Managed, call: Callable[[], Change]) -> Change:
-        change = self._patiently(mr, call)
-        self._patience.went_well(mr)
+        change = self._delaying_retries(mr, call)
+        self._delays.went_well(mr)
         return change
 
-    def _patiently(self, mr: Managed, call: Callable[[], _T]) -> _T:
+    def _delaying_retries(self, mr: Managed, call: Callable[[], _T]) -> _T:
         try:
             with on_behalf_of(namespace_of(mr)):
                 return call()
         except ExternalError as error:
             if error.retry.mode is not RetryMode.POLL:
                 raise
-            raise error.but(retry=self._patience.refused(mr, self._config)) from error
+            raise error.but(retry=self._delays.refused(mr, self._config)) from error
 
 
 def _asked(mr: Managed) -> tuple[object, ...]:

@@ -12,12 +12,12 @@ from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.metrics import TenantMetrics
 from provider.cloudfront.lifecycle.assessment import Assessed
 
-__all__ = ["MeasuredClient"]
+__all__ = ["MetricsClient"]
 
 _TENANT: Final = kinds.DISTRIBUTION_TENANT.kind
 
 
-class MeasuredClient:
+class MetricsClient:
     """An external client that records metrics."""
 
     def __init__(self, client: ExternalClient, metrics: TenantMetrics, account: str, clock: Clock) -> None:

@@ -12,7 +12,7 @@ from botocore.parsers import ResponseParserError
 
 from provider.cloudfront.aws.errors import AwsError
 
-__all__ = ["failing", "reading", "translated"]
+__all__ = ["as_aws_errors", "reading", "translated"]
 
 _CREDENTIALS = (
     botocore_errors.NoCredentialsError,
@@ -47,7 +47,7 @@ _STILL_EXPIRED: Final = "refreshed credentials are still expired"
 
 
 @contextmanager
-def failing(operation: str) -> Iterator[None]:
+def as_aws_errors(operation: str) -> Iterator[None]:
     """Turn every exception of botocore in the block into AwsError.
 
     If botocore itself calls STS to assume a role, the error names that call.
