@@ -106,7 +106,7 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "who fought once fights for ever",
-        "cloudfront/memory/contention.py",
+        "cloudfront/memory/updates.py",
         " and times[0] > self._clock.now() - _CONTENTION_SECONDS",
         "",
         "a second writer is suspected for ever",

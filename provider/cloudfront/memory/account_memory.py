@@ -6,24 +6,25 @@ proves ownership again before it writes (ownership/proofs.py).
 
 from __future__ import annotations
 
+import itertools
+import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from datetime import datetime
 from typing import Final, Protocol
 
 from edgetenants_runtime.clock import Clock, utc_now
 from provider.cloudfront.aws.pace import DEFAULT_RATE
+from provider.cloudfront.memory.answers import SharedReads
 from provider.cloudfront.memory.certificate_requests import CertificateRequests
-from provider.cloudfront.memory.contention import Contentions
 from provider.cloudfront.memory.deletions import AcceptedDisablings, Disablings, RefusedDeletions
 from provider.cloudfront.memory.domain_holders import DomainHolders
 from provider.cloudfront.memory.group_states import GroupStates
-from provider.cloudfront.memory.last_seen import LastSeen
 from provider.cloudfront.memory.log_changes import LogChanges
 from provider.cloudfront.memory.pauses import BackOff, SecondChecks
 from provider.cloudfront.memory.schedules import DeepChecks, DnsTurns
-from provider.cloudfront.memory.shared_reads import SharedReads
 from provider.cloudfront.memory.tag_checks import TagChecks
-from provider.cloudfront.memory.updates import AppliedParts, UpdateAttempts
+from provider.cloudfront.memory.updates import AppliedParts, Contentions, UpdateAttempts
 from provider.cloudfront.memory.vanishing import Vanished
 from provider.cloudfront.ownership.proofs import OwnerProofs
 
@@ -32,6 +33,9 @@ __all__ = ["AccountMemory"]
 _SECOND_CHECK_SECONDS: Final = 15.0
 _FIRST_CHECK_OF_TENANTS: Final = 5.0
 _FIRST_CHECK: Final = 1.0
+_IDLE_SECONDS: Final = 7 * 24 * 3600.0
+"""A resource that was not observed for this long is forgotten: one that leaves its tenant in AWS is not
+observed when it is deleted."""
 
 
 class _PerResource(Protocol):
@@ -40,6 +44,28 @@ class _PerResource(Protocol):
     def forget(self, uid: str) -> None:
         """Forget that resource."""
         ...
+
+
+class _LastSeen:
+    """The last observations of an account's resources. Thread-safe."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._seen: OrderedDict[str, float] = OrderedDict()
+
+    def note(self, uid: str) -> list[str]:
+        """Note an observation, and return the resources that were not observed for long."""
+        now = self._clock.now()
+        with self._lock:
+            self._seen[uid] = now
+            self._seen.move_to_end(uid)
+            return list(itertools.takewhile(lambda each: self._seen[each] < now - _IDLE_SECONDS, self._seen))
+
+    def forget(self, uid: str) -> None:
+        """Forget a resource."""
+        with self._lock:
+            self._seen.pop(uid, None)
 
 
 class AccountMemory:
@@ -83,7 +109,7 @@ class AccountMemory:
         self.disablings = Disablings()
         self.tag_checks = TagChecks(clock)
         self.contentions = Contentions(clock)
-        self._last_seen = LastSeen(clock)
+        self._last_seen = _LastSeen(clock)
 
     def note_seen(self, uid: str, id_: str) -> None:
         """Note that the external resource exists. Forget the resources that were not observed for long."""

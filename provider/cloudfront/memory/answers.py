@@ -18,7 +18,7 @@ from edgetenants_runtime import deadline
 from edgetenants_runtime.clock import Clock
 from provider.cloudfront.aws.errors import PAUSED, AwsError, ErrorClass
 
-__all__ = ["MOST", "Answers"]
+__all__ = ["MOST", "Answers", "SharedReads"]
 
 MOST: Final = 20_000
 """Maximum number of cached responses; the oldest are dropped first."""
@@ -28,6 +28,7 @@ hangs."""
 _AGAIN: Final = 2.0
 _OF_THE_ACCOUNT: Final = frozenset({ErrorClass.THROTTLED, ErrorClass.WAIT})
 """Failures that all workers would get. Others may be due to one worker's credentials, and name them."""
+_SHARED_SECONDS: Final = 60.0
 
 T = TypeVar("T")
 
@@ -140,6 +141,21 @@ class Answers:
             with self._lock:
                 del self._asked[what]
             question.over.set()
+
+
+class SharedReads:
+    """What many managed resources read at the same time, such as a distribution. Thread-safe."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._answers = Answers(clock)
+
+    def get(self, what: str, read: Callable[[], T]) -> T:
+        """Return what many resources need, read once a minute. None is not cached.
+
+        Raises:
+            AwsError: it cannot be read, or another worker's call for it hangs.
+        """
+        return self._answers.get(what, read, lambda answer: 0.0 if answer is None else _SHARED_SECONDS)
 
 
 def _wait(what: Hashable, question: _Question) -> None:
