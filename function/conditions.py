@@ -51,6 +51,8 @@ class Looked:
     wanted: WantedTenant
     seen: ObservedTenant | None
     finding: Finding
+    elsewhere: frozenset[str] = frozenset()
+    """The domains that former tenants of the claim serve."""
 
     # Cached: several conditions use each of these.
 
@@ -71,10 +73,10 @@ class Looked:
 
     @property
     def dark(self) -> list[str]:
-        """Its domains that CloudFront does not serve, according to its last status."""
+        """Its domains that CloudFront does not serve, according to the last status of the claim's tenants."""
         seen = self.seen
         active = seen.active if seen is not None and answers(seen) else frozenset()
-        return [domain for domain in self.wanted.domains if domain not in active]
+        return [domain for domain in self.wanted.domains if domain not in active | self.elsewhere]
 
     @cached_property
     def held_up(self) -> str:
@@ -294,6 +296,9 @@ def _not_served(tenants: Iterable[Looked]) -> str:
     dark = [domain for each in failed for domain in each.dark]
     if dark:
         return f"Not served: {_names(dark)}. Live says why."
+    elsewhere = [domain for each in failed for domain in each.wanted.domains if domain in each.elsewhere]
+    if elsewhere:
+        return f"Former tenants of the claim serve {_names(elsewhere)}. Live says what is wrong."
     if not any(each.wanted.domains for each in failed):
         return "A tenant cannot be created. Live says why."
     if all(each.finding.reason in _REFUSING for each in failed):

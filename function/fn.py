@@ -1,6 +1,6 @@
 """RunFunction: read the request, call the pure modules, write the response."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
@@ -71,16 +71,17 @@ def run(req: fnv1.RunFunctionRequest) -> Answer:
     if report.is_asked(req):
         return _report(req, composite)
     rsp = response.begin(req, plans.DEFAULT_TTL)
+    seen = _observed(req)
     try:
         # Before anything can refuse the claim, because Crossplane reads nothing after a FATAL result.
-        formertenants.require(req, rsp, composite)
+        formertenants.require(req, rsp, composite, seen.values())
         asked = plans.read(req.input)
         response.set_ttl(rsp, asked.ttl)
         plansources.require(req, rsp, asked)
         offered = plansources.gather(req, asked)
         if offered is None:
             return _await(req, rsp, composite, _UNREAD)
-        composed = _compose(req, rsp, composite, order(req, composite, offered))
+        composed = _compose(req, rsp, order(req, composite, offered), seen)
     except Refused as refusal:
         return _refuse(req, rsp, composite, refusal)
     response.set_ttl(rsp, min(asked.ttl, composed.ttl))
@@ -143,14 +144,14 @@ def _refuse(
     seen = _observed(req)
     finding = live.refused(refusal, claim.asked_domains(asked), seen.values())
     tenants = [each for name, each in seen.items() if name != compose.CONNECTION_GROUP]
-    former = formertenants.gather(req, composite)
-    left = live.left_behind(former)
+    former = formertenants.gather(req, composite, seen.values())
+    left = live.left_behind(former) if suspended else Left()
     told = conditions.of_refused(refusal, finding, tenants, left, suspended=suspended)
     finding = conditions.pointing(finding, told)
-    if former is None and formertenants.REQUIREMENT in rsp.requirements.resources:
+    if left.unknown and formertenants.REQUIREMENT in rsp.requirements.resources:
         # Not FATAL yet, so that Crossplane reads them and calls again.
         return _await(req, rsp, composite, finding, told)
-    if left.serving:
+    if former:
         response.set_ttl(rsp, _UNDER_WAY_TTL)
     response.refuse(rsp, composite, refusal, finding, told)
     return _answer(rsp, composite, finding.reason, refusal.message, refused=True)
@@ -201,8 +202,8 @@ class Composed:
     finding: Finding
     told: tuple[Told, ...]
     conditions: tuple[fnv1.Condition, ...]
-    left: Left
-    """What the former tenants mean for the suspension that the claim requests."""
+    former: bool
+    """Whether former tenants of the claim exist, as far as it needs them."""
 
     @property
     def ttl(self) -> float:
@@ -211,7 +212,7 @@ class Composed:
         waits = self.finding.reason in _FOR_SOMEBODY
         if not waits and any(each.holds and each.type is _RECONCILING for each in self.told):
             return _UNDER_WAY_TTL
-        if self.left.serving:
+        if self.former:
             # Crossplane before v2.4 does not watch former tenants.
             return _UNDER_WAY_TTL
         return float("inf") if self.finding.satisfied else _WAITING_TTL
@@ -225,11 +226,15 @@ _WAITING_TTL: Final = 600.0
 
 
 def _compose(
-    req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, composite: Composite, order: Order
+    req: fnv1.RunFunctionRequest,
+    rsp: fnv1.RunFunctionResponse,
+    order: Order,
+    seen: Mapping[str, ObservedTenant],
 ) -> Composed:
     # All checks come before the first write, so that nothing is composed in part.
-    left = live.left_behind(formertenants.gather(req, composite))
-    composed = _derive(order, _observed(req), left, reached=conditions.was_reached(composite))
+    composite = order.composite
+    former = formertenants.gather(req, composite, seen.values())
+    composed = _derive(order, seen, former, reached=conditions.was_reached(composite))
     _check_names(req, composed.resources)
     response.want(rsp, composed.resources, composed.status)
     if composed.held_up:
@@ -261,14 +266,19 @@ def _check_names(req: fnv1.RunFunctionRequest, resources: bytes) -> None:
             raise Refused(LiveReason.FAILED, message)
 
 
-def _derive(order: Order, seen: Mapping[str, ObservedTenant], left: Left, *, reached: bool) -> Composed:
+def _derive(
+    order: Order,
+    seen: Mapping[str, ObservedTenant],
+    former: Sequence[ObservedTenant] | None,
+    *,
+    reached: bool,
+) -> Composed:
+    left = live.left_behind(former) if order.claim.spec.suspended else Left()
     wanted = moves.wanted(order, seen)
     group = seen.get(compose.CONNECTION_GROUP) if wanted.dedicated else None
     looked = [_looked(each, seen.get(each.resource_name), order) for each in wanted.tenants]
-    if leaving := _leaving(seen):
-        looked = [
-            replace(each, finding=live.after_own(each.finding, each.wanted, leaving)) for each in looked
-        ]
+    if others := (*_leaving(seen), *(former or ())):
+        looked = [_beside(each, others) for each in looked]
     if group is not None:
         looked = [replace(each, finding=live.without_group(each.finding, group)) for each in looked]
     finding = live.summary([(each.wanted, each.finding) for each in looked])
@@ -312,7 +322,7 @@ def _derive(order: Order, seen: Mapping[str, ObservedTenant], left: Left, *, rea
         finding=finding,
         told=told,
         conditions=response.conditions(order.composite, finding, told),
-        left=left,
+        former=bool(former),
     )
 
 
@@ -321,10 +331,17 @@ def _in_claim(order: Order, said: Said) -> Said:
     return said if message == said.message else replace(said, message=message)
 
 
-def _leaving(seen: Mapping[str, ObservedTenant]) -> frozenset[str]:
-    """The domains of those of the claim's tenants that are being deleted."""
-    going = (each for each in seen.values() if each.deleted and each.exists)
-    return frozenset(domain for each in going for domain in each.domain_states)
+def _leaving(seen: Mapping[str, ObservedTenant]) -> list[ObservedTenant]:
+    """Those of the claim's tenants that are being deleted."""
+    return [each for each in seen.values() if each.deleted and each.exists]
+
+
+def _beside(tenant: Looked, others: Sequence[ObservedTenant]) -> Looked:
+    """The tenant, beside those of the claim that are to go."""
+    others = [each for each in others if each is not tenant.seen]
+    finding = live.beside(tenant.finding, tenant.wanted, others)
+    serving = frozenset(domain for each in others if live.answers(each) for domain in each.active)
+    return replace(tenant, finding=finding, elsewhere=serving)
 
 
 def _dark(order: Order, looked: Iterable[Looked]) -> list[str]:

@@ -1,10 +1,12 @@
-"""The former tenants of a suspended claim: DistributionTenants that it composed before, and that still exist
-because their deletion is held or fails. An isolation change leaves such tenants behind, or a claim that is
-deleted and created again. Crossplane no longer observes them for the function, so the function requires them.
+"""The former tenants of a claim: DistributionTenants that it composed before, and that still exist because
+their deletion is held or fails. An isolation change leaves such tenants behind, or a claim that is deleted
+and created again. Crossplane no longer observes them for the function, so the function requires them.
 
-Only a suspension needs them, because it says whether anything is still served.
+Only two kinds of claims need them, so that others cost nothing more: a suspended one, which says whether
+anything is still served, and one with a tenant that fails to get its domains, which a former one may have.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
@@ -13,6 +15,7 @@ from google.protobuf.struct_pb2 import Struct
 from apis import kinds
 from function import observed, requirements, structs
 from function.claim import Composite
+from function.live import IN_CONFLICT
 from function.observed import ObservedTenant
 
 REQUIREMENT: Final = "former-tenants"
@@ -23,9 +26,21 @@ _LONGEST_LABEL: Final = 63
 """Characters of a label's value. A claim with a longer name has no composed resources."""
 
 
-def require(req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, composite: Composite) -> None:
-    """Require all DistributionTenants of the claim, if it needs its former tenants."""
-    if not _are_needed(req, composite):
+def require(
+    req: fnv1.RunFunctionRequest,
+    rsp: fnv1.RunFunctionResponse,
+    composite: Composite,
+    seen: Iterable[ObservedTenant],
+) -> None:
+    """Require all DistributionTenants of the claim, if it needs its former tenants.
+
+    Args:
+        req: the request.
+        rsp: the response.
+        composite: the claim's composite.
+        seen: the claim's managed resources that Crossplane observed.
+    """
+    if not _are_needed(req, composite, seen):
         return
     labels = _labels(composite)
     kind = kinds.DISTRIBUTION_TENANT if composite.namespaced else kinds.LEGACY_DISTRIBUTION_TENANT
@@ -36,10 +51,12 @@ def require(req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, composi
     requirements.require(req, rsp, REQUIREMENT, selector)
 
 
-def gather(req: fnv1.RunFunctionRequest, composite: Composite) -> tuple[ObservedTenant, ...] | None:
+def gather(
+    req: fnv1.RunFunctionRequest, composite: Composite, seen: Iterable[ObservedTenant]
+) -> tuple[ObservedTenant, ...] | None:
     """The former tenants, by name; empty if the claim does not need them, and None if Crossplane has not read
     them yet."""
-    if not _are_needed(req, composite):
+    if not _are_needed(req, composite, seen):
         return ()
     answer = requirements.answer(req, REQUIREMENT)
     if answer is None:
@@ -65,9 +82,17 @@ def _group(api_version: str) -> str:
     return api_version.partition("/")[0]
 
 
-def _are_needed(req: fnv1.RunFunctionRequest, composite: Composite) -> bool:
+def _are_needed(req: fnv1.RunFunctionRequest, composite: Composite, seen: Iterable[ObservedTenant]) -> bool:
+    if not is_suspended(req) and not any(map(_lacks_domains, seen)):
+        return False
     fits = all(0 < len(value) <= _LONGEST_LABEL for value in _labels(composite).values())
-    return is_suspended(req) and fits and requirements.readable(req)
+    return fits and requirements.readable(req)
+
+
+def _lacks_domains(seen: ObservedTenant) -> bool:
+    """Whether it fails to get a domain."""
+    fails = seen.synced.denied or seen.ready.reason in IN_CONFLICT
+    return fails and not seen.deleted and not seen.active >= seen.asked.domains
 
 
 def is_suspended(req: fnv1.RunFunctionRequest) -> bool:

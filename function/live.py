@@ -157,11 +157,48 @@ def without_group(found: Finding, group: ObservedTenant) -> Finding:
     return Finding(reason, f"ConnectionGroup {group.name}: {words(group.synced.message)}")
 
 
-def after_own(found: Finding, wanted: WantedTenant, leaving: frozenset[str]) -> Finding:
-    """The finding of a tenant whose domains are still with another tenant of the claim that is being
-    deleted."""
-    waits = found.reason is TenantReadyReason.DOMAIN_CONFLICT and leaving.intersection(wanted.domains)
-    return _AFTER_OWN if waits else found
+def beside(found: Finding, wanted: WantedTenant, others: Iterable[ObservedTenant]) -> Finding:
+    """The finding of a tenant, some of whose domains may still be with former tenants of the claim.
+
+    Args:
+        found: the finding of the tenant alone.
+        wanted: the tenant.
+        others: the claim's tenants that are to go.
+    """
+    holders = [each for each in others if not each.domain_states.keys().isdisjoint(wanted.domains)]
+    if not holders or not found.failed:
+        return found
+    held = next((each for each in holders if not _goes(each)), None)
+    if held is None:
+        return _AFTER_OWN if found.reason in IN_CONFLICT else found
+    if not wanted.enabled:
+        # The finding of the suspension names it.
+        return found
+    told = _holder(held, wanted)
+    theirs = {domain for each in holders for domain in each.domain_states}
+    if found.reason in IN_CONFLICT and theirs.issuperset(wanted.domains):
+        return told
+    return replace(found, message=f"{told.message} {found.message}")
+
+
+def _goes(seen: ObservedTenant) -> bool:
+    return seen.deleted and deletion(seen).reason is LiveReason.DELETING
+
+
+def _holder(seen: ObservedTenant, wanted: WantedTenant) -> Finding:
+    """The finding of a former tenant that has domains which another tenant should have."""
+    had = [domain for domain in wanted.domains if domain in seen.domain_states]
+    serving = [domain for domain in had if domain in seen.active] if answers(seen) else []
+    does = f"serves {_few(serving)}" if serving else f"has {_few(had)}"
+    what = f"DistributionTenant {seen.name}, a former tenant of the claim, still {does}."
+    if not seen.deleted:
+        return Finding(LiveReason.FAILED, f"{what} Delete it, and the claim's new tenant gets its domains.")
+    found = deletion(seen)
+    return replace(found, message=f"{what} {found.message}")
+
+
+IN_CONFLICT: Final = frozenset({TenantReadyReason.DOMAIN_CONFLICT, TenantReadyReason.DELETION_HELD})
+"""Reasons of a tenant whose domains, or whose name in CloudFront, another one has."""
 
 
 def held_up(domains: Sequence[str]) -> Finding:

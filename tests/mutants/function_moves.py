@@ -238,8 +238,8 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     Mutation(
         "a claim is in conflict with its own former tenant",
         "live.py",
-        "    return _AFTER_OWN if waits else found\n",
-        "    return found\n",
+        "        return _AFTER_OWN if found.reason in IN_CONFLICT else found\n",
+        "        return found\n",
         "people release by hand what was confirmed to go",
         ("unit/function/test_cases.py",),
     ),

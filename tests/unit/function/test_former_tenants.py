@@ -28,6 +28,110 @@ def asked(xr: dict[str, Any] | None = None) -> fnv1.RunFunctionRequest:
     return building.request(xr=whole, observed={"tenant": tenant})
 
 
+NEW = "tenant shop.acme waits for DistributionTenant acme-before, which manages it and is being deleted."
+
+
+def again(reason: str = "DeletionHeld", *domains: str, **xr: Any) -> fnv1.RunFunctionRequest:
+    """A claim that is not suspended, whose tenant cannot get its domains."""
+    told = [
+        building.condition("Ready", "False", reason, NEW),
+        building.condition("Synced", "False", "ReconcileError", NEW),
+    ]
+    tenant = {"metadata": {"name": "acme-now"}, "status": {"conditions": told}}
+    return building.request(xr=xr, observed={"tenant": tenant})
+
+
+@pytest.mark.parametrize("reason", ["DeletionHeld", "DomainConflict"])
+def test_domains_that_a_former_tenant_serves_are_not_told_to_be_down(reason: str) -> None:
+    rsp = reconciled(again(reason), former())
+
+    holds, found, message = building.live(rsp)
+    assert (holds, found) == ("False", "DeletionHeld")
+    assert message == (
+        "DistributionTenant acme-before, a former tenant of the claim, still serves acme.example.com, "
+        "shop.acme.com. DistributionTenant acme-before: plans.standard.deletionProtection is on. To delete "
+        "it, set the annotation edgetenants.io/confirm of DistributionTenant acme-before to 04e9b605"
+    )
+    assert building.conditions(rsp)["Degraded"] == (
+        "True",
+        "TenantFailed",
+        "Former tenants of the claim serve acme.example.com, shop.acme.com. Live says what is wrong.",
+    )
+    assert suspended(rsp)[:2] == ("False", "Active")
+    assert rsp.meta.ttl.seconds == 60
+
+
+def test_each_tenant_of_a_replacement_names_the_former_one() -> None:
+    told = {"conditions": [building.condition("Ready", "False", "DomainConflict", "served")]}
+    req = building.request(
+        xr={"spec": {"isolation": "PerDomain"}},
+        input_={"plans": {"standard": {"allow": {"maxPerDomain": 5}}}},
+    )
+    for name, tenant in building.desired(building.run(req)).items():
+        req.observed.resources[name].resource.update(
+            building.merged(tenant, {"metadata": {"name": f"acme-{name}"}, "status": told})
+        )
+
+    rsp = reconciled(req, former())
+
+    assert (
+        "DistributionTenant acme-before, a former tenant of the claim, still serves" in building.live(rsp)[2]
+    )
+    assert "Not served" not in building.conditions(rsp)["Degraded"][2]
+
+
+def test_a_domain_that_others_have_is_told_as_well() -> None:
+    only = {"id": "dt_0", "enabled": True, "domains": [{"domain": "shop.acme.com", "status": "active"}]}
+
+    rsp = reconciled(again("DomainConflict"), former(atProvider=only))
+
+    holds, reason, message = building.live(rsp)
+    assert (holds, reason) == ("False", "DomainConflict")
+    assert "a former tenant of the claim, still serves shop.acme.com." in message
+    assert NEW in message
+    assert building.conditions(rsp)["Degraded"][2] == "Not served: acme.example.com. Live says why."
+
+
+def test_one_that_is_disabled_only_has_them() -> None:
+    rsp = reconciled(again(), former(atProvider={"enabled": False}))
+
+    assert "still has acme.example.com, shop.acme.com." in building.live(rsp)[2]
+    assert building.conditions(rsp)["Degraded"][2].startswith("Not served: ")
+
+
+def test_one_whose_deletion_proceeds_needs_no_action() -> None:
+    going = former(conditions=[building.condition("Ready", "False", "Disabling")])
+
+    assert building.live(reconciled(again("DomainConflict"), going))[1:] == (
+        "Creating",
+        "The claim's former tenant is being deleted; this one then gets its domains. No action is needed.",
+    )
+
+
+def test_one_that_nobody_deletes_is_to_be_deleted() -> None:
+    left = former()
+    del left["metadata"]["deletionTimestamp"]
+
+    holds, reason, message = building.live(reconciled(again("DomainConflict"), left))
+
+    assert (holds, reason) == ("False", "Failed")
+    assert message.endswith("Delete it, and the claim's new tenant gets its domains.")
+
+
+@pytest.mark.parametrize(
+    ("ready", "synced"), [(("True", "Available"), "False"), (("False", "Creating"), "True")]
+)
+def test_a_claim_requires_them_only_while_a_tenant_fails_to_get_domains(
+    ready: tuple[str, str], synced: str
+) -> None:
+    told = [building.condition("Ready", *ready), building.condition("Synced", synced, "Any", "update failed")]
+    status = building.merged(building.live_status(), {"conditions": told})
+
+    rsp = building.run(building.request(observed={"tenant": {"status": status}}))
+
+    assert not rsp.requirements.resources
+
+
 OWNER = {
     "apiVersion": "platform.edgetenants.io/v1alpha1",
     "kind": "TenantClaim",
