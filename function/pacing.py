@@ -4,23 +4,19 @@ Crossplane's circuit breaker (v2.1 and later) counts the events of a composite a
 burst of 100 and then one per second, and an update counts twice. Three new tenants cause 40 to 55 events
 until they serve, including the composite's own updates. Ten at once would open the breaker, and Crossplane
 would not reconcile the claim for minutes. So further tenants follow when earlier ones serve, have failed, or
-wait for someone to create DNS records: that wait can last indefinitely, causes no events, and must not delay
-the others.
+wait for DNS records or the certificate authority: that wait can last indefinitely, causes no events, and must
+not delay the others.
 """
 
 from collections.abc import Sequence
 from typing import Final
 
-from apis.conditions import LiveReason
-from apis.dns import RecordState
+from apis.conditions import CertificateReason, LiveReason
 from function.conditions import Looked
-from function.live import Reason
-from function.observed import ObservedTenant
 
 AT_ONCE: Final = 3
 """Tenants that are created at the same time. The breaker recovers from the events of three, and of the
 composite, while CloudFront rolls them out."""
-_ABSENT: Final = frozenset({RecordState.MISSING, RecordState.WRONG})
 
 
 def admitted(tenants: Sequence[Looked]) -> list[Looked]:
@@ -34,10 +30,12 @@ def admitted(tenants: Sequence[Looked]) -> list[Looked]:
 def _under_way(tenant: Looked) -> bool:
     found = tenant.finding
     over = found.satisfied or found.failed or found.reason is LiveReason.WAITING_FOR_DNS
-    return tenant.seen is not None and not over and not _waits_for_records(tenant.seen, found.reason)
+    return tenant.seen is not None and not over and not _awaits_certificate(tenant)
 
 
-def _waits_for_records(seen: ObservedTenant, reason: Reason) -> bool:
-    """Whether its certificate waits for DNS records that do not exist."""
-    states = [each.get("state") for each in seen.instructions]
-    return reason is LiveReason.ISSUING_CERTIFICATE and not _ABSENT.isdisjoint(states)
+def _awaits_certificate(tenant: Looked) -> bool:
+    """Whether CloudFront has rolled it out, and its certificate is not issued yet. What the certificate waits
+    for does not matter. It may be the domain's owner or a permission, and the provider may not know which:
+    without VerifyDnsConfiguration, the state of the DNS records is unknown."""
+    attaching = tenant.seen is not None and tenant.seen.certificate == CertificateReason.ATTACHING
+    return tenant.finding.reason is LiveReason.ISSUING_CERTIFICATE and not attaching

@@ -84,11 +84,19 @@ FUNCTION_DOMAINS: tuple[Mutation, ...] = (
         ("unit/function/test_pacing.py",),
     ),
     Mutation(
-        "certificates that wait for records are waited for",
+        "certificates that are not issued are waited for",
         "pacing.py",
-        " and not _waits_for_records(tenant.seen, found.reason)",
+        " and not _awaits_certificate(tenant)",
         "",
         "three domains whose owners never act keep all others of the claim from being made for three days",
+        ("unit/function/test_pacing.py",),
+    ),
+    Mutation(
+        "certificates that are being attached are not waited for",
+        "pacing.py",
+        " is LiveReason.ISSUING_CERTIFICATE and not attaching",
+        " is LiveReason.ISSUING_CERTIFICATE",
+        "too many tenants of a claim change at once, and Crossplane's circuit breaker opens",
         ("unit/function/test_pacing.py",),
     ),
     Mutation(

@@ -56,22 +56,27 @@ def test_domains_without_records_hold_up_no_others() -> None:
     assert composed(answer(*waiting)) == DOMAINS[:6]
 
 
-def issuing(domain: str, state: str) -> tuple[str, dict[str, Any]]:
-    """One whose certificate is being issued, with its DNS record in that state."""
+def issuing(domain: str, certificate: str, *states: str) -> tuple[str, dict[str, Any]]:
+    """One that waits for its certificate, with the reason of CertificateReady and the states of its DNS
+    records."""
     name, obj = tenant(domain, ("False", "CertificatePending"))
+    obj["status"]["conditions"].append(building.condition("CertificateReady", "False", certificate))
     record = {"name": domain, "type": "CNAME", "value": "d1.cloudfront.net", "purpose": "Routing"}
-    obj["status"]["dnsInstructions"] = [record | {"state": state}]
+    obj["status"]["dnsInstructions"] = [record | {"state": state} for state in states]
     return name, obj
 
 
-@pytest.mark.parametrize("state", ["Missing", "Wrong"])
-def test_certificates_that_wait_for_records_hold_up_no_others(state: str) -> None:
-    assert composed(answer(*(issuing(domain, state) for domain in DOMAINS[:3]))) == DOMAINS[:6]
+@pytest.mark.parametrize("states", [["Missing"], ["Wrong"], ["Unknown"], ["Present"], []])
+def test_certificates_that_are_not_issued_hold_up_no_others(states: list[str]) -> None:
+    """Without a permission the states are unknown, or there are no records; and records are not all that a
+    certificate may wait for."""
+    waiting = [issuing(domain, "PendingValidation", *states) for domain in DOMAINS[:3]]
+    assert composed(answer(*waiting)) == DOMAINS[:6]
 
 
-@pytest.mark.parametrize("state", ["Present", "Unknown"])
-def test_certificates_that_come_by_themselves_are_waited_for(state: str) -> None:
-    assert composed(answer(*(issuing(domain, state) for domain in DOMAINS[:3]))) == DOMAINS[:3]
+def test_certificates_that_are_being_attached_are_waited_for() -> None:
+    attaching = [issuing(domain, "Attaching", "Present") for domain in DOMAINS[:3]]
+    assert composed(answer(*attaching)) == DOMAINS[:3]
 
 
 def test_what_exists_is_wanted_however_many() -> None:
