@@ -141,6 +141,18 @@ class Memory:
         """
         return self._shared.get(what, read, lambda answer: 0.0 if answer is None else _SHARED_SECONDS)
 
+    def lasting(self, what: str, read: Callable[[], T], lasts: Callable[[T], float]) -> T:
+        """Return what many resources share, read again after as many seconds as `lasts` says.
+
+        Raises:
+            AwsError: it cannot be read, or another worker's call for it hangs.
+        """
+        return self._shared.get(what, read, lasts)
+
+    def last_shared(self, what: str) -> Any | None:
+        """Return the last answer to `lasting`, however old; None if there is none."""
+        return self._shared.last(what)
+
     def holder(self, what: Hashable, read: Callable[[], T], *, free: Callable[[T], bool]) -> T:
         """Return who has a domain, or which domains a tenant has. It is cached for several reconciles,
         because one may be too short to check all, but not forever, because owners release domains.

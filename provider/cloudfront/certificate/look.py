@@ -4,9 +4,12 @@ show."""
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 import structlog
 
+from apis.conditions import TenantConditionType
+from edgetenants_runtime.api.conditions import ConditionStatus
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.account.memory import Memory
 from provider.cloudfront.aws.calls import CloudFront
@@ -16,9 +19,12 @@ from provider.cloudfront.state.certificates import Certificate
 from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.observed import ObservedTenant
 
-__all__ = ["look"]
+__all__ = ["inherited", "look"]
 
 _log = structlog.get_logger("provider.cloudfront.certificatelook")
+
+_GOOD_SECONDS: Final = 3600.0
+_LOST_SECONDS: Final = 60.0
 
 
 def look(
@@ -72,14 +78,68 @@ def _settled(certificate: Certificate, seen: ObservedTenant) -> bool:
     return certificate.issued and attached and not seen.inactive_domains
 
 
+def inherited(
+    mr: Managed, seen: ObservedTenant, cloudfront: CloudFront, memory: Memory, *, deep: bool
+) -> Certificate | None:
+    """Return the certificate of the distribution of a tenant that has none of its own; None if unknown.
+
+    All tenants of the distribution share the answer. The provider reads it at their daily checks, at the
+    certificate's end, and every minute while it is lost. A new process reads it at once for a tenant that
+    reports a problem with its certificate.
+    """
+    if seen.customizations.certificate_arn is not None:
+        return None
+    what = f"certificate of distribution {seen.distribution_id}"
+    last: Certificate | None = memory.last_shared(what)
+
+    def read() -> Certificate:
+        try:
+            return _of_distribution(seen.distribution_id, cloudfront) or Certificate()
+        except AwsError as error:
+            if error.not_permitted:
+                return last or Certificate()
+            raise
+
+    def lasts(answer: Certificate) -> float:
+        return _LOST_SECONDS if _alarming(answer, memory) else _GOOD_SECONDS
+
+    if not (deep or (_was_told(mr) if last is None else _alarming(last, memory))):
+        return last
+    try:
+        return memory.lasting(what, read, lasts)
+    except AwsError as error:
+        _log.warning("cannot read the distribution's certificate", what=what, error=str(error))
+        return last
+
+
+def _of_distribution(id_: str, cloudfront: CloudFront) -> Certificate | None:
+    distribution = cloudfront.distribution(id_)
+    arn = distribution.certificate_arn if distribution else None
+    return cloudfront.certificate(arn) if arn else None
+
+
+def _alarming(certificate: Certificate, memory: Memory) -> bool:
+    left = certificates.days_left(certificate.not_after or "", memory.today())
+    return certificate.lost or (left is not None and left <= 0)
+
+
+def _was_told(mr: Managed) -> bool:
+    told = mr.condition(TenantConditionType.CERTIFICATE_READY)
+    return told is not None and told.status is ConditionStatus.FALSE
+
+
 def _custom(
     asked: Tenant, seen: ObservedTenant, before: Certificate | None, cloudfront: CloudFront, *, deep: bool
 ) -> Certificate | None:
     attached = seen.customizations.certificate_arn
     before = before if before and before.arn == attached else None
-    if attached is None or attached != asked.customizations.certificate_arn or (before and not deep):
+    if attached is None or attached != asked.customizations.certificate_arn:
         return before
-    return _with_acm(Certificate(arn=attached), cloudfront)
+    if before and not deep:
+        return before
+    now = _with_acm(Certificate(arn=attached), cloudfront)
+    # Without an answer, what was known still counts.
+    return now if now.status or before is None else before
 
 
 def _with_acm(certificate: Certificate, cloudfront: CloudFront) -> Certificate:
