@@ -1,12 +1,14 @@
 """Reconciles a tenant that waits for a domain as soon as another tenant of its namespace releases the domain.
 
 Without this it would wait for its next retry. Retries of a refusal come up to ten minutes apart, and no
-tenant would serve a domain in that time when it moves from one claim of a team to another.
+tenant would serve a domain in that time when it moves from one claim of a team to another. CloudFront may
+refuse the domain once more, until its release is rolled out, so the retries after it come soon, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from edgetenants_runtime.kube.cache import ObjectChange
@@ -15,37 +17,48 @@ from edgetenants_runtime.process.controller import Controller
 from provider.cloudfront.state.identity import namespace_of
 from provider.cloudfront.state.observed import domains_in
 
-__all__ = ["BY_WAITING", "follow", "freed", "waits_for"]
+__all__ = ["BY_WAITING", "Waiter", "follow", "freed", "waits_for"]
 
 BY_WAITING: Final = "waiting"
 """The index of the tenants by the domains that they list and do not have."""
 
 
-def follow(controllers: Sequence[Controller]) -> None:
-    """Reconcile the tenants of these controllers when a domain that they wait for becomes free. Call this
-    before their informers start."""
+@dataclass(frozen=True)
+class Waiter:
+    """The tenants of one controller."""
+
+    controller: Controller
+    woken: Callable[[str], None]
+    """Called with the uid of a tenant before it is reconciled because a domain became free."""
+
+
+def follow(waiters: Sequence[Waiter]) -> None:
+    """Reconcile these tenants when a domain that they wait for becomes free. Call this before the informers
+    of their controllers start."""
 
     def on_change(change: ObjectChange) -> None:
         for value in freed(change):
-            for controller in controllers:
-                waiting = map(key_of, controller.informer.cache.by_index(BY_WAITING, value))
-                for key in waiting:
+            for waiter in waiters:
+                for obj in waiter.controller.informer.cache.by_index(BY_WAITING, value):
                     # The tenant that lost the domain is being reconciled already.
-                    if key != change.key:
-                        controller.enqueue(key)
+                    if (key := key_of(obj)) != change.key:
+                        waiter.woken(Managed(obj).uid)
+                        waiter.controller.enqueue(key)
 
-    for controller in controllers:
-        controller.informer.cache.add_index(BY_WAITING, waits_for)
-        controller.informer.add_handler(on_change)
+    for waiter in waiters:
+        informer = waiter.controller.informer
+        informer.cache.add_index(BY_WAITING, waits_for)
+        informer.add_handler(on_change)
         # This process writes the status that shows the change, and the informer does not report own writes.
-        controller.informer.cache.on_own_write(on_change)
+        informer.cache.on_own_write(on_change)
 
 
 def waits_for(obj: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the domains that a tenant lists and does not have, each with its namespace."""
     mr = Managed(obj)
-    listed = mr.for_provider.get("domains")
-    wanted = {each for each in listed if isinstance(each, str)} if isinstance(listed, list) else set()
+    listed = {**mr.init_provider, **mr.for_provider}.get("domains")
+    # In lower case, as the provider sends them and AWS returns them.
+    wanted = {each.lower() for each in listed if isinstance(each, str)} if isinstance(listed, list) else set()
     return tuple(_each(mr, wanted - domains_in(mr.at_provider)))
 
 
