@@ -88,6 +88,7 @@ def wire(client: KubeClient, clock: Clock, settings: Settings, policy: Policy) -
     accounts = Accounts(clock, Instruments(manager.metrics.registry))
     tenants: list[Controller] = []
     groups: list[Controller] = []
+    waiters: list[waiting.Waiter] = []
     everyone = lambda: chain(resources(tenants), resources(groups))  # noqa: E731 - of both trees
     kept = keep_domains(manager, client, clock, settings, policy, everyone)
     looked = accounts.instruments.tenants
@@ -121,7 +122,9 @@ def wire(client: KubeClient, clock: Clock, settings: Settings, policy: Policy) -
                 kept=kept,
             )
             controllers.append(manager.manage(managed_kind(kind), connector, configs))
-    waiting.follow(tenants)
+            if controllers is tenants:
+                waiters.append(waiting.Waiter(controllers[-1], connector.woken))
+    waiting.follow(waiters)
     return manager
 
 

@@ -39,9 +39,9 @@ class Reconciled(World):
     def __init__(self, obj: dict[str, Any], aws: Emulated, resolved: Any = None) -> None:
         self.aws, self.configs = aws, Configs(resolved or config(aws.url))
         connect = _CONNECTORS[obj["kind"]]
-        connector = connect(self.configs, Accounts(aws.clock), installation=INSTALLATION)
+        self.connector = connect(self.configs, Accounts(aws.clock), installation=INSTALLATION)
         of_kind = {kind.kind: kind for kind in (TREES[0].tenant, TREES[0].group)}[obj["kind"]]
-        super().__init__(obj, managed_kind(of_kind), connector)
+        super().__init__(obj, managed_kind(of_kind), self.connector)
         self.objects.touch(self.kind, self.key)
 
     @property

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from edgetenants_runtime.reconcile.steps import Next
 from provider.cloudfront.domain.moves import GIVE_ANNOTATION, TAKE_ANNOTATION
 from tests.contract.emulated import DISTRIBUTION
+from tests.contract.reconciled import Reconciled
 from tests.unit.provider.world import World, managed
 
 GIVEN = "moves.example.com"
@@ -113,3 +115,30 @@ def test_a_ring_of_tenants_does_not_move_a_domain_without_end(aws, spaces):
     assert "The tenants would take it from each other without end" in told
     assert ".t2" not in told
     assert ".t3" not in told
+
+
+def reconciled(aws, name: str, *domains: str) -> Reconciled:
+    asked = {"distributionId": DISTRIBUTION, "domains": list(domains), "enabled": True}
+    named = {"crossplane.io/external-name": f"shop.{name}"}
+    obj = managed(asked, annotations=named, uid=f"uid-{name}")
+    obj["metadata"] |= {"resourceVersion": "1", "name": name}
+    found = Reconciled(obj, aws)
+    found.come_to_rest(20)
+    return found
+
+
+def test_a_domain_that_is_free_is_tried_again_soon_though_cloudfront_refuses_it_once_more(aws):
+    """Its release is not rolled out yet."""
+    gives = reconciled(aws, "gives", "gives.example.com", GIVEN)
+    takes = reconciled(aws, "takes", "takes.example.com")
+    takes.edit(domains=["takes.example.com", GIVEN])
+    waits = [takes.reconcile().seconds for _ in range(8)]
+    assert waits[-1] == 600
+    gives.edit(domains=["gives.example.com"])
+    gives.reconcile()
+    takes.connector.woken("uid-takes")
+    for _ in range(2):
+        aws.fault("UpdateDistributionTenant", code="CNAMEAlreadyExists", status=409, message="in use")
+        assert takes.reconcile().next is Next.BACKOFF
+    takes.come_to_rest()
+    assert domains(aws, "takes") == {"takes.example.com", GIVEN}

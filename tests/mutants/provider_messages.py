@@ -5,6 +5,7 @@ from tests.mutants.mutation import Mutation
 _MESSAGES = "unit/provider/cloudfront/clients/test_messages.py"
 _WAITING = "contract/test_waiting_changes.py"
 _HELD = "contract/test_held_deletions.py"
+_LOST = "unit/provider/cloudfront/certificate/test_lost_certificates.py"
 _DNS_LOOKS = "unit/provider/cloudfront/domain/test_dns_looks.py"
 
 PROVIDER_MESSAGES = (
@@ -146,6 +147,46 @@ PROVIDER_MESSAGES = (
         ),
         "an event says DeletedExternalResource of what is there",
         (_WAITING,),
+    ),
+    Mutation(
+        "a revoked certificate is good",
+        "cloudfront/certificate/conditions.py",
+        "    if certificate is None or not certificate.lost:\n",
+        "    if certificate is None or not certificate.expired:\n",
+        "browsers warn of a site that is told as ready",
+        (_LOST,),
+    ),
+    Mutation(
+        "the distribution's certificate is looked at once",
+        "cloudfront/certificate/look.py",
+        "    if not (deep or (_was_told(mr)",
+        "    if not ((_was_told(mr)",
+        "all sites of a platform are down, and each is told as ready",
+        (_LOST,),
+    ),
+    Mutation(
+        "each tenant looks at the distribution's certificate",
+        "cloudfront/certificate/look.py",
+        "            return self.shared.get(what, read, self._lasts)\n",
+        "            return self.shared.get(what + mr.uid, read, self._lasts)\n",
+        "ten thousand tenants make twenty thousand calls",
+        (_LOST,),
+    ),
+    Mutation(
+        "a new process takes the distribution's certificate for good",
+        "cloudfront/certificate/look.py",
+        "(_was_told(mr) if last is None else",
+        "(False if last is None else",
+        "a restart of the provider ends an alarm",
+        (_LOST,),
+    ),
+    Mutation(
+        "a certificate that may not be read any more is good again",
+        "cloudfront/certificate/look.py",
+        "error.code, _GOOD_SECONDS)\n            return last\n",
+        "error.code, _GOOD_SECONDS)\n            return None\n",
+        "an alarm ends when a permission is taken away",
+        (_LOST,),
     ),
     Mutation(
         "status freezes while a deletion is on hold",

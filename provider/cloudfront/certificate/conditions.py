@@ -1,7 +1,7 @@
 """The conditions of a tenant's certificate (pure).
 
-CertificateReady   the progress of the requested managed certificate, or that a custom one expired
-Ready              only if a domain is not served because the certificate is missing
+CertificateReady   the progress of the requested managed certificate, or that another one is no longer valid
+Ready              only if a domain is not served because a valid certificate is missing
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from apis.conditions import TenantConditionType, TenantReadyReason
 from edgetenants_runtime.api.annotations import RECONCILE_REQUESTED_AT
 from edgetenants_runtime.api.conditions import Condition, ConditionStatus
 from edgetenants_runtime.clock import rfc3339
-from provider.cloudfront.state.certificates import Certificate, Request, delay
+from provider.cloudfront.state.certificates import Certificate, Request, covers, delay
 from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.observed import ObservedTenant
 
-__all__ = ["derive", "holding_up", "lost", "requested"]
+__all__ = ["derive", "holding_up", "lost", "lost_inherited", "requested"]
 
 _TOLD: Final = 3
 """Maximum number of domains in a message."""
@@ -40,10 +40,13 @@ def derive(
     seen: ObservedTenant,
     certificate: Certificate | None,
     not_before: datetime | None = None,
+    inherited: Certificate | None = None,
 ) -> Condition:
     """Return CertificateReady. `not_before` is the time of the next possible request, if the provider
-    requested certificates too often."""
+    requested certificates too often. `inherited` is the distribution's certificate."""
     reason, words = _found(asked, seen, certificate, not_before)
+    if reason is Reason.NOT_CONFIGURED:
+        reason, words = _inherited(seen, inherited) or (reason, words)
     good = reason in (Reason.VALIDATED, Reason.NOT_CONFIGURED)
     return _condition(reason, words, good=good)
 
@@ -85,6 +88,28 @@ def lost(
     return _READY[_loss(former)], f"Certificate {former.arn}: AWS says {former.status}. {then}"
 
 
+def lost_inherited(
+    seen: ObservedTenant, inherited: Certificate | None
+) -> tuple[TenantReadyReason, str] | None:
+    """Return why the tenant no longer serves, if it depends on the distribution's certificate and that is no
+    longer valid."""
+    found = _inherited(seen, inherited)
+    return (_READY[found[0]], found[1]) if found else None
+
+
+def _inherited(seen: ObservedTenant, certificate: Certificate | None) -> tuple[Reason, str] | None:
+    if certificate is None or not certificate.lost or seen.customizations.certificate_arn is not None:
+        return None
+    if not any(covers(certificate.domains, domain) for domain in seen.domains):
+        return None
+    words = (
+        f"Certificate {certificate.arn} of distribution {seen.distribution_id}: AWS says "
+        f"{certificate.status}. The tenant has no other. Replace it in ACM, or name another on the "
+        "distribution."
+    )
+    return _loss(certificate), words
+
+
 def _found(
     asked: Tenant, seen: ObservedTenant, certificate: Certificate | None, not_before: datetime | None
 ) -> tuple[Reason, str]:
@@ -107,13 +132,14 @@ def _loss(certificate: Certificate) -> Reason:
 
 
 def _custom(certificate: Certificate | None) -> tuple[Reason, str]:
-    if certificate is None or not certificate.expired:
+    if certificate is None or not certificate.lost:
         return Reason.NOT_CONFIGURED, ""
+    what = "has expired" if certificate.expired else f"is no longer valid: AWS says {certificate.status}"
     words = (
-        f"Certificate {certificate.arn} has expired. Replace it in ACM, or name another in "
+        f"Certificate {certificate.arn} {what}. Replace it in ACM, or name another in "
         "spec.forProvider.customizations.certificate."
     )
-    return Reason.CERTIFICATE_EXPIRED, words
+    return _loss(certificate), words
 
 
 def _unseen(request: Request, certificate: Certificate | None, not_before: datetime | None) -> str:

@@ -6,12 +6,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
 
 import structlog
 
+from apis.conditions import TenantConditionType
+from edgetenants_runtime.api.conditions import ConditionStatus
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.memory.answers import SharedReads
 from provider.cloudfront.memory.log_changes import LogChanges
 from provider.cloudfront.state import applied, certificates
 from provider.cloudfront.state.certificates import Certificate
@@ -22,6 +26,9 @@ __all__ = ["CertificateLook"]
 
 _log = structlog.get_logger("provider.cloudfront.certificatelook")
 
+_GOOD_SECONDS: Final = 3600.0
+_LOST_SECONDS: Final = 60.0
+
 
 @dataclass(frozen=True)
 class CertificateLook:
@@ -29,7 +36,10 @@ class CertificateLook:
 
     cloudfront: CloudFront
     log_changes: LogChanges
+    shared: SharedReads
     today: Callable[[], datetime]
+    config: str = ""
+    """The provider config whose credentials are used."""
 
     def look(self, mr: Managed, asked: Tenant, seen: ObservedTenant, *, deep: bool) -> Certificate | None:
         """Return the tenant's certificate: from status while it is attached and serves, otherwise from AWS.
@@ -47,6 +57,40 @@ class CertificateLook:
         if alarms:
             self._is_new(mr, now)
         return now
+
+    def inherited(self, mr: Managed, seen: ObservedTenant, *, deep: bool) -> Certificate | None:
+        """Return the certificate of the distribution of a tenant that has none of its own; None if unknown.
+
+        All tenants of the distribution share the answer. The provider reads it at their daily checks, at the
+        certificate's end, and every minute while it is lost. A new process reads it at once for a tenant that
+        reports a problem with its certificate. A missing permission counts for its provider config alone.
+        """
+        if seen.customizations.certificate_arn is not None:
+            return None
+        what = f"certificate of distribution {seen.distribution_id}"
+        last: Certificate | None = self.shared.last(what)
+        if not (deep or (_was_told(mr) if last is None else self._is_alarming(last))):
+            return last
+        if self.shared.last_if_fresh((self.config, what)) is not None:
+            return last
+
+        def read() -> Certificate:
+            return _of_distribution(seen.distribution_id, self.cloudfront) or Certificate()
+
+        try:
+            return self.shared.get(what, read, self._lasts)
+        except AwsError as error:
+            _log.warning("cannot read the distribution's certificate", what=what, error=str(error))
+            if error.not_permitted:
+                self.shared.note((self.config, what), error.code, _GOOD_SECONDS)
+            return last
+
+    def _lasts(self, certificate: Certificate) -> float:
+        return _LOST_SECONDS if self._is_alarming(certificate) else _GOOD_SECONDS
+
+    def _is_alarming(self, certificate: Certificate) -> bool:
+        left = certificates.days_left(certificate.not_after or "", self.today())
+        return certificate.lost or (left is not None and left <= 0)
 
     def _is_new(self, mr: Managed, certificate: Certificate | None) -> bool:
         ends = certificate and certificate.not_after
@@ -80,14 +124,29 @@ def _settled(certificate: Certificate, seen: ObservedTenant) -> bool:
     return certificate.issued and attached and not seen.inactive_domains
 
 
+def _of_distribution(id_: str, cloudfront: CloudFront) -> Certificate | None:
+    distribution = cloudfront.distribution(id_)
+    arn = distribution.certificate_arn if distribution else None
+    return cloudfront.certificate(arn) if arn else None
+
+
+def _was_told(mr: Managed) -> bool:
+    told = mr.condition(TenantConditionType.CERTIFICATE_READY)
+    return told is not None and told.status is ConditionStatus.FALSE
+
+
 def _custom(
     asked: Tenant, seen: ObservedTenant, before: Certificate | None, cloudfront: CloudFront, *, deep: bool
 ) -> Certificate | None:
     attached = seen.customizations.certificate_arn
     before = before if before and before.arn == attached else None
-    if attached is None or attached != asked.customizations.certificate_arn or (before and not deep):
+    if attached is None or attached != asked.customizations.certificate_arn:
         return before
-    return _with_acm(Certificate(arn=attached), cloudfront)
+    if before and not deep:
+        return before
+    now = _with_acm(Certificate(arn=attached), cloudfront)
+    # Without an answer, what was known still counts.
+    return now if now.status or before is None else before
 
 
 def _with_acm(certificate: Certificate, cloudfront: CloudFront) -> Certificate:

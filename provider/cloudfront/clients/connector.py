@@ -64,6 +64,10 @@ class _Connector:
         self._kept = kept
         self._delays = RetryDelays(poll_seconds)
 
+    def woken(self, uid: str) -> None:
+        """What the resource waited for has happened: its next retries come soon."""
+        self._delays.woken(uid)
+
     def waiting(self, mr: Managed, cause: str) -> tuple[Condition, ...]:
         """See edgetenants_runtime.external.TellsOfWaiting."""
         return waiting(mr, cause)

@@ -75,7 +75,9 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         super().__init__(deps, _KIND)
         memory = self._memory
         self._dns = DnsLook(self._cloudfront, memory.groups, memory.dns_turns, deps.account.config)
-        self._certificates = CertificateLook(self._cloudfront, memory.log_changes, memory.today)
+        self._certificates = CertificateLook(
+            self._cloudfront, memory.log_changes, memory.shared, memory.today, deps.account.config
+        )
         self._checks = Checks(
             self._cloudfront, memory, deps.account.installation, deps.cluster.everyone, self._keeper
         )
@@ -115,10 +117,13 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         return super()._deep_look_due(mr) or is_requested(mr)
 
     def _assess(self, mr: Managed, asked: Tenant, seen: ObservedTenant, *, deep: bool) -> Assessment:
-        return self._compare(mr, asked, seen, self._look_at_certificate(mr, asked, seen, deep=deep))
+        state = self._compare(mr, asked, seen, self._look_at_certificate(mr, asked, seen, deep=deep))
+        inherited = self._certificates.inherited(mr, seen, deep=deep)
+        return replace(state, inherited=inherited)
 
     def _assess_again(self, mr: Managed, before: Assessment, seen: ObservedTenant) -> Assessment:
-        return replace(self._compare(mr, before.asked, seen, before.certificate), moves=before.moves)
+        state = self._compare(mr, before.asked, seen, before.certificate)
+        return replace(state, moves=before.moves, inherited=before.inherited)
 
     def _compare(
         self, mr: Managed, asked: Tenant, seen: ObservedTenant, certificate: Certificate | None = None
@@ -257,9 +262,11 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             certificate = certificates.requested(certificate, request)
             self._note_request(mr, certificate.requests)
         not_before = certificate_requests.too_often_until(mr, self._memory.requests) if request else None
-        return assessment.assess(
+        state = assessment.assess(
             mr, before.asked, effects.there, self._policy.drift_policy, certificate, not_before=not_before
         )
+        same = effects.there.distribution_id == before.seen.distribution_id
+        return replace(state, inherited=before.inherited if same else None)
 
     def _change_refused(
         self, mr: Managed, state: Assessment, failure: ActionFailed[ObservedTenant], *, serving: bool

@@ -149,13 +149,30 @@ class SharedReads:
     def __init__(self, clock: Clock) -> None:
         self._answers = Answers(clock)
 
-    def get(self, what: str, read: Callable[[], T]) -> T:
-        """Return what many resources need, read once a minute. None is not cached.
+    def get(self, what: Hashable, read: Callable[[], T], lasts: Callable[[T], float] | None = None) -> T:
+        """Return what many resources need, read once a minute, or again after as many seconds as `lasts`
+        returns. By default, None is not cached.
 
         Raises:
             AwsError: it cannot be read, or another worker's call for it hangs.
         """
-        return self._answers.get(what, read, lambda answer: 0.0 if answer is None else _SHARED_SECONDS)
+        return self._answers.get(what, read, lasts or _lasts)
+
+    def last(self, what: Hashable) -> Any | None:
+        """Return the last answer, however old; None if there is none."""
+        return self._answers.last(what)
+
+    def last_if_fresh(self, what: Hashable) -> Any | None:
+        """Return the last answer while it is valid; None if there is none."""
+        return self._answers.fresh(what)
+
+    def note(self, what: Hashable, answer: object, seconds: float) -> None:
+        """Remember an answer for this many seconds."""
+        self._answers.note(what, answer, seconds)
+
+
+def _lasts(answer: object) -> float:
+    return 0.0 if answer is None else _SHARED_SECONDS
 
 
 def _wait(what: Hashable, question: _Question) -> None:

@@ -3,6 +3,8 @@
 Each retry of a failure that only a change can fix costs calls, and a thousand claims of one bad plan fail
 alike. The first retry comes after the poll interval, the next after twice that, and so on up to ten minutes:
 the cause may also be fixed in AWS, which sends no notification. A change of the provider config starts over.
+So does a cause that is known to have ended, and then the first retries come within seconds: CloudFront may
+refuse a domain once more before the change that released it is rolled out.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ __all__ = ["LONGEST", "DelayedRetryClient", "RetryDelays"]
 
 LONGEST: Final = 600.0
 """Maximum seconds between two tries, unless the poll interval is longer."""
+_SOON: Final = 8
+"""The number of retries with back-off after a known change; they take about three minutes."""
 _ATTEMPTS: Final = "crossplane.io/external-create-"
 _T = TypeVar("_T")
 
@@ -39,11 +43,21 @@ class RetryDelays:
         self._poll_seconds = poll_seconds
         self._lock = threading.Lock()
         self._refusals: dict[str, _Refusal] = {}
+        self._soon: dict[str, int] = {}
+
+    def woken(self, uid: str) -> None:
+        """What the resource waited for has happened: start over, with the first retries soon."""
+        with self._lock:
+            self._refusals.pop(uid, None)
+            self._soon[uid] = _SOON
 
     def refused(self, mr: Managed, config: str) -> Retry:
         """Count a terminal failure; return when to retry."""
         asked = (*_asked(mr), config)
         with self._lock:
+            if soon := self._soon.pop(mr.uid, 0):
+                self._soon |= {mr.uid: soon - 1} if soon > 1 else {}
+                return Retry.backoff()
             before = self._refusals.get(mr.uid)
             tries = before.tries + 1 if before and before.asked == asked else 1
             self._refusals[mr.uid] = _Refusal(asked, tries)
@@ -56,6 +70,7 @@ class RetryDelays:
         """Forget the failures of a resource."""
         with self._lock:
             self._refusals.pop(mr.uid, None)
+            self._soon.pop(mr.uid, None)
 
 
 class DelayedRetryClient:

@@ -30,6 +30,8 @@ class Assessment(Assessed[Tenant, ObservedTenant]):
     """After too many certificate requests: when the next one is allowed."""
     held_back: tuple[str, ...] = ()
     """The new domains that need a certificate and wait until then."""
+    inherited: Certificate | None = None
+    """The distribution's certificate, if it is known and the tenant has none of its own."""
     moves: Moves = NO_MOVES
     """The domains to take from other tenants, as found by the checks."""
 

@@ -57,6 +57,8 @@ class World:
     """The tenant was Ready at the last reconcile."""
     certificate: Certificate | None = None
     """The managed or custom certificate, if known."""
+    inherited: Certificate | None = None
+    """The distribution's certificate, if it is known and the tenant has none of its own."""
     not_before: datetime | None = None
     """After too many certificate requests: when the next one is allowed."""
     held_back: tuple[str, ...] = ()
@@ -81,7 +83,7 @@ def derive(world: World) -> tuple[Condition, ...]:
         _ready(world),
         deployed(world.seen),
         _in_sync(world),
-        certificate_conditions.derive(world.asked, world.seen, world.certificate, world.not_before),
+        _certificate_ready(world),
         dns(world.asked, world.dns_unseen),
     )
 
@@ -95,6 +97,12 @@ def absent() -> tuple[Condition, ...]:
             DeployedReason.CREATING,
             "The tenant does not exist yet. Ready shows what it waits for.",
         ),
+    )
+
+
+def _certificate_ready(world: World) -> Condition:
+    return certificate_conditions.derive(
+        world.asked, world.seen, world.certificate, world.not_before, world.inherited
     )
 
 
@@ -182,8 +190,9 @@ def _inactive_domains(world: World) -> Finding | None:
 
 
 def _lost_certificate(world: World) -> Finding | None:
-    """The attached certificate is no longer valid."""
+    """The attached certificate, or the one that the tenant inherits, is no longer valid."""
     found = certificate_conditions.lost(world.asked, world.seen, world.certificate, world.not_before)
+    found = found or certificate_conditions.lost_inherited(world.seen, world.inherited)
     return Finding(*found) if found else None
 
 

@@ -65,6 +65,7 @@ def show(
         left=state.left,
         served=served,
         certificate=state.certificate,
+        inherited=state.inherited,
         not_before=state.not_before,
         held_back=state.held_back,
         group=dns.group,

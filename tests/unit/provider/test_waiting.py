@@ -27,9 +27,10 @@ class Watched:
 
     def __init__(self) -> None:
         self.woken: list[str] = []
+        self.hurried: list[str] = []
         self.handlers: list[Any] = []
         self.controllers = [self._controller(), self._controller()]
-        waiting.follow(self.controllers)
+        waiting.follow([waiting.Waiter(each, self.hurried.append) for each in self.controllers])
 
     def _controller(self) -> Any:
         informer = SimpleNamespace(cache=Cache(), add_handler=self.handlers.append)
@@ -62,6 +63,7 @@ def watched() -> Watched:
 def test_who_waits_for_a_domain_that_was_given_up_is_woken(watched):
     watched.put(tenant("giver", "b.test", has=("b.test",), version=2))
     assert watched.woken == ["waits"], "the letters' case does not matter"
+    assert watched.hurried == ["waits"], "its next retries come soon"
 
 
 def test_what_this_process_wrote_wakes_too(watched):
@@ -93,6 +95,24 @@ def test_the_other_tree_is_woken_as_well(watched):
     assert watched.woken == ["legacy"]
 
 
+def in_init_provider(obj: dict[str, Any], *domains: str) -> dict[str, Any]:
+    obj["spec"]["initProvider"] = {"domains": list(domains)}
+    return obj
+
+
+def test_domains_that_it_is_to_be_made_with_count(watched):
+    made = in_init_provider(tenant("made-with"), "a.test")
+    del made["spec"]["forProvider"]["domains"]
+    watched.put(made)
+    watched.put(in_init_provider(tenant("has-others", "c.test"), "a.test"))
+    watched.put(tenant("giver", "b.test", has=("b.test",), version=2))
+    assert sorted(watched.woken) == ["made-with", "waits"], "forProvider takes precedence"
+
+
+def test_who_has_a_domain_does_not_wait_for_it_in_other_letters():
+    assert waiting.waits_for(tenant("has", "A.test", has=("a.test",))) == ()
+
+
 def test_what_stays_wakes_nobody(watched):
     giver = tenant("giver", "a.test", "b.test", has=("b.test", "a.test"), version=2)
     giver["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z"
@@ -112,3 +132,20 @@ def test_a_status_or_spec_that_makes_no_sense_breaks_nothing(watched, forged):
     assert waiting.freed(change) == ("shop/a.test",)
     assert waiting.waits_for(obj) == ()
     assert Managed(obj).name == "giver"
+
+
+def test_who_lost_a_domain_in_aws_and_still_lists_it_gets_it_back_first(watched):
+    watched.put(tenant("giver", "a.test", "b.test", has=("b.test",), version=2))
+    assert watched.woken == []
+
+
+def test_the_tenants_of_the_same_claim_come_first(watched):
+    claim = {"labels": {"crossplane.io/composite": "shop"}}
+    watched.put(tenant("old", "d.test", "e.test", has=("d.test", "e.test"), **claim))
+    watched.put(tenant("new", "d.test", **claim))
+    watched.put(tenant("another", "d.test", "e.test"))
+    old = tenant("old", "d.test", "e.test", version=2, **claim)
+    old["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z"
+    watched.put(old)
+    assert sorted(watched.woken) == ["another", "new"]
+    assert watched.hurried.count("another") == 1, "for e.test, for which no tenant of the claim waits"

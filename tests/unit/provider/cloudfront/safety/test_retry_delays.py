@@ -66,6 +66,24 @@ def test_the_first_comes_at_the_poll_interval_and_later_ones_later(client, patie
     assert failures(client, patient, mr) == ["Poll", 120, 240, 480, 600, 600]
 
 
+def test_after_what_it_waited_for_it_is_tried_soon_and_then_as_ever(client):
+    delays, mr = RetryDelays(60.0), Managed(managed())
+    patient = DelayedRetryClient(client, delays, "config 1")
+    assert failures(client, patient, mr)[-1] == 600
+    delays.woken(mr.uid)
+    delays.woken("another")
+    assert failures(client, patient, mr, 11) == ["Backoff"] * 8 + ["Poll", 120, 240]
+
+
+def test_what_went_well_is_not_hurried_any_more(client):
+    delays, mr = RetryDelays(60.0), Managed(managed())
+    patient = DelayedRetryClient(client, delays, "config 1")
+    delays.woken(mr.uid)
+    client.error = None
+    patient.update(mr, client.seen)
+    assert failures(client, patient, mr, 1) == ["Poll"]
+
+
 def test_the_error_that_many_are_told_stays_as_it_is(client, patient):
     client.error = kept = terminal()
     for uid in ("1", "2"):
