@@ -25,7 +25,18 @@ from function import lookalikes
 from function.claim import Composite
 from function.compose import Order, WantedTenant
 from function.errors import Refused
-from function.live import UNLESS_IT_STAYS, Finding, Left, answers, failed_update, says_unseen, unlooked
+from function.live import (
+    UNLESS_IT_STAYS,
+    Finding,
+    Left,
+    answers,
+    failed_update,
+    paused,
+    says_unseen,
+    tells,
+    unlooked,
+    unseen,
+)
 from function.moves import Move
 from function.observed import ObservedTenant
 
@@ -68,8 +79,9 @@ class Looked:
 
     @cached_property
     def unsent(self) -> bool:
-        """Whether the provider has not reconciled its change yet."""
-        return self.seen is not None and (_comes(self.wanted, self.seen) or _is_behind(self.seen))
+        """Whether the provider has not reconciled its change yet, though nothing pauses it."""
+        seen = self.seen
+        return seen is not None and not paused(seen) and (_comes(self.wanted, seen) or _is_behind(seen))
 
     @property
     def dark(self) -> list[str]:
@@ -115,17 +127,19 @@ def derive(
         suspended: whether the claim requests suspension.
         reached: whether DNS has led visitors to every domain before.
     """
+    degraded = _degraded(tenants, live, reached=reached)
     return (
         _reconciling(tenants),
-        _degraded(tenants, live, reached=reached),
-        _suspended([each.seen for each in tenants], left, live, suspended=suspended),
+        degraded,
+        _suspended([each.seen for each in tenants], left, live, degraded, suspended=suspended),
         _blocked(tenants, waiting),
     )
 
 
 def pointing(live: Finding, told: Iterable[Told]) -> Finding:
-    """The finding of a served claim, with pointers to the conditions that report other problems."""
-    if not live.live:
+    """The finding of a claim that is as it should be, with pointers to the conditions that report other
+    problems."""
+    if not live.satisfied:
         return live
     also = [
         _POINTERS[each.type]
@@ -207,7 +221,7 @@ def of_refused(
     return (
         _stable(),
         degraded,
-        _suspended(tenants, left, live, teller, suspended=suspended),
+        _suspended(tenants, left, live, degraded, teller, suspended=suspended),
         _blocked_by(refusal, teller),
     )
 
@@ -293,6 +307,8 @@ def _degraded(tenants: Sequence[Looked], live: Finding, *, reached: bool) -> Tol
 
 def _not_served(tenants: Iterable[Looked]) -> str:
     failed = [each for each in tenants if each.finding.failed]
+    if not any(each.wanted.enabled for each in failed):
+        return "A tenant needs attention. Live says why."
     dark = [domain for each in failed for domain in each.dark]
     if dark:
         return f"Not served: {_names(dark)}. Live says why."
@@ -336,7 +352,7 @@ def _trouble(tenant: Looked) -> tuple[DegradedReason, str] | None:
         return DegradedReason.TENANT_FAILED, tenant.finding.message
     if tenant.seen is None:
         return None
-    if tenant.finding.live and tenant.seen.synced.denied:
+    if tenant.finding.satisfied and tenant.seen.synced.denied:
         return DegradedReason.TENANT_FAILED, failed_update(tenant.seen)
     in_sync = tenant.seen.condition(TenantConditionType.IN_SYNC)
     if in_sync.reason == InSyncReason.DRIFT_DETECTED:
@@ -350,6 +366,7 @@ def _suspended(
     tenants: Sequence[ObservedTenant | None],
     left: Left,
     live: Finding,
+    degraded: Told,
     teller: ClaimConditionType = ClaimConditionType.LIVE,
     *,
     suspended: bool,
@@ -372,12 +389,26 @@ def _suspended(
             "A former tenant of the claim still serves. Live says why." if told else left.serving.message
         )
         return Told(ClaimConditionType.SUSPENDED, False, SuspendedReason.ACTIVE, message)
-    if left.unknown:
-        return Told(ClaimConditionType.SUSPENDED, None, SuspendedReason.ACTIVE, left.unknown)
+    unknown = _out_of_sight(tenants, live, degraded) or left.unknown
+    if unknown:
+        return Told(ClaimConditionType.SUSPENDED, None, SuspendedReason.ACTIVE, unknown)
     message = "The tenants are disabled and kept, as requested. To serve again, set spec.suspended to false."
     if not tenants or not all(map(_is_there, tenants)):
         message = f"Nothing is served, as requested. A tenant does not exist in AWS; {teller} says why."
     return Told(ClaimConditionType.SUSPENDED, True, SuspendedReason.MANUALLY_SUSPENDED, message)
+
+
+def _out_of_sight(tenants: Iterable[ObservedTenant | None], live: Finding, degraded: Told) -> str:
+    """Why it is unknown whether AWS has the tenants disabled; empty if it is known."""
+    seen = next((each for each in tenants if each is not None and _is_there(each) and unseen(each)), None)
+    if seen is None:
+        return ""
+    tellers = ((ClaimConditionType.LIVE, live.message), (ClaimConditionType.DEGRADED, degraded.message))
+    told = next((f"{teller} says why." for teller, message in tellers if tells(message, seen)), "")
+    return (
+        "The tenants were disabled when the provider last observed them. It does not observe "
+        f"DistributionTenant {seen.name} at present. {told or failing(seen)}"
+    )
 
 
 def _is_there(seen: ObservedTenant | None) -> bool:

@@ -127,7 +127,7 @@ def answers(seen: ObservedTenant) -> bool:
 
 def summary(findings: Sequence[tuple[WantedTenant, Finding]]) -> Finding:
     """The finding of the claim."""
-    wanted, worst = max(findings, key=lambda item: _urgency(item[1].reason))
+    wanted, worst = max(findings, key=lambda item: (_urgency(item[1].reason), item[1] == _LAST_DISABLED))
     if len(findings) == 1:
         return worst
     if worst.live:
@@ -272,11 +272,18 @@ class Left:
     """Why it is unknown whether one serves; empty if it is known."""
 
 
-def left_behind(former: Iterable[ObservedTenant] | None) -> Left:
+def left_behind(former: Sequence[ObservedTenant] | None) -> Left:
     """What the former tenants of a suspended claim mean for it; None: they are not known yet."""
     if former is None:
         return Left(unknown=_UNREAD)
-    return Left(_still_serving(former))
+    serving = _still_serving(former)
+    hidden = next((each for each in former if each.exists and unseen(each)), None)
+    if serving or hidden is None:
+        return Left(serving)
+    return Left(
+        unknown=f"DistributionTenant {hidden.name}, a former tenant of the claim, was disabled when the "
+        f"provider last observed it, which it does not do at present. {failed_update(hidden)}"
+    )
 
 
 _UNREAD: Final = (
@@ -375,8 +382,33 @@ def _suspended(view: View) -> Finding | None:
     ready = view.seen.ready
     if view.wanted.enabled or ready.reason != TenantReadyReason.DISABLED or not view.current(ready):
         return None
-    message = "The tenant is disabled and kept, as requested. To serve again, set spec.suspended to false."
-    return Finding(LiveReason.SUSPENDED, message)
+    return _LAST_DISABLED if unseen(view.seen) else _DISABLED
+
+
+def unseen(seen: ObservedTenant) -> bool:
+    """Whether the provider does not observe it in AWS at present, so that its status is from an earlier
+    look."""
+    fails = seen.synced.denied and seen.synced.reason == SyncedReason.RECONCILE_ERROR
+    return paused(seen) or (fails and not seen.synced.message.startswith(_AFTER_THE_LOOK))
+
+
+def tells(message: str, seen: ObservedTenant) -> bool:
+    """Whether a condition's message has what the tenant's Ready or Synced says is wrong."""
+    wrong = (each for each in (seen.ready, seen.synced) if each.denied and each.message.strip())
+    return any(_said(seen, each) in message for each in wrong)
+
+
+_AFTER_THE_LOOK: Final = (
+    "cannot add managed resource finalizer",
+    "cannot determine whether the deletion is held",
+    "cannot publish connection details",
+    "cannot remove managed resource finalizer",
+    "cannot update managed resource",
+    "create failed",
+    "delete failed",
+    "update failed",
+)
+"""How Synced's message begins if the provider has observed the tenant in AWS, and a later step failed."""
 
 
 def _failing(view: View) -> Finding | None:
@@ -485,6 +517,13 @@ CHECKS: Final[tuple[Callable[[View], Finding | None], ...]] = (
     _not_ready,
 )
 
+_TO_SERVE: Final = "To serve again, set spec.suspended to false."
+_DISABLED: Final = Finding(
+    LiveReason.SUSPENDED, f"The tenant is disabled and kept, as requested. {_TO_SERVE}"
+)
+_LAST_DISABLED: Final = Finding(
+    LiveReason.SUSPENDED, f"The tenant was disabled when the provider last observed it. {_TO_SERVE}"
+)
 _SERVED: Final = Finding(LiveReason.LIVE, "Every domain is served.")
 _CREATING: Final = Finding(LiveReason.CREATING, "The tenant is being created. No action is needed.")
 _AFTER_OWN: Final = Finding(

@@ -17,7 +17,7 @@ from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 from google.protobuf.struct_pb2 import Struct
 
 from apis import tenantreport
-from apis.conditions import BlockedReason, ClaimConditionType, DegradedReason
+from apis.conditions import BlockedReason, ClaimConditionType, DegradedReason, LiveReason
 from apis.errors import InvalidInput
 from apis.tenantclaim import Phase
 from apis.tenantreport import TenantReport
@@ -70,7 +70,8 @@ class ReportedClaim:
         """The condition whose message has the cause; the others refer to it."""
         if self._tells(ClaimConditionType.BLOCKED):
             return ClaimConditionType.BLOCKED
-        if self._tells(ClaimConditionType.DEGRADED) and self.holds(ClaimConditionType.LIVE):
+        calm = self.holds(ClaimConditionType.LIVE) or self.reason == LiveReason.SUSPENDED
+        if self._tells(ClaimConditionType.DEGRADED) and calm:
             return ClaimConditionType.DEGRADED
         return ClaimConditionType.LIVE
 
