@@ -8,8 +8,8 @@ from typing import Final
 
 import structlog
 
-from apis.conditions import TenantConditionType
-from edgetenants_runtime.api.conditions import ConditionStatus
+from apis.conditions import CertificateReason, TenantConditionType
+from edgetenants_runtime.api.conditions import ConditionType
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.account.memory import Memory
 from provider.cloudfront.aws.calls import CloudFront
@@ -25,6 +25,7 @@ _log = structlog.get_logger("provider.cloudfront.certificatelook")
 
 _GOOD_SECONDS: Final = 3600.0
 _LOST_SECONDS: Final = 60.0
+_TOLD: Final = frozenset({CertificateReason.CERTIFICATE_EXPIRED, CertificateReason.CERTIFICATE_FAILED})
 
 
 def look(
@@ -124,8 +125,8 @@ def _alarming(certificate: Certificate, memory: Memory) -> bool:
 
 
 def _was_told(mr: Managed) -> bool:
-    told = mr.condition(TenantConditionType.CERTIFICATE_READY)
-    return told is not None and told.status is ConditionStatus.FALSE
+    told = map(mr.condition, (ConditionType.READY, TenantConditionType.CERTIFICATE_READY))
+    return any(each is not None and each.reason in _TOLD for each in told)
 
 
 def _custom(
