@@ -197,6 +197,14 @@ PROVIDER_MESSAGES = (
         (_HELD,),
     ),
     Mutation(
+        "a hold hides that the provider disabled a group",
+        "cloudfront/clients/connection_group.py",
+        '        return replace(seen, at_provider={**seen.at_provider, "enabled": True})\n',
+        "        return seen\n",
+        "a tenant that turns up in the group is served by nobody",
+        ("unit/provider/cloudfront/group/test_safety.py",),
+    ),
+    Mutation(
         "an invalid spec stops a deletion",
         "cloudfront/clients/skeleton.py",
         "            now = self._observation(mr, state)\n        except (ExternalError, NotYet) as error:\n",

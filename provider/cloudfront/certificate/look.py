@@ -10,8 +10,8 @@ from typing import Final
 
 import structlog
 
-from apis.conditions import TenantConditionType
-from edgetenants_runtime.api.conditions import ConditionStatus
+from apis.conditions import CertificateReason, TenantConditionType
+from edgetenants_runtime.api.conditions import ConditionType
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.aws.errors import AwsError
@@ -28,6 +28,7 @@ _log = structlog.get_logger("provider.cloudfront.certificatelook")
 
 _GOOD_SECONDS: Final = 3600.0
 _LOST_SECONDS: Final = 60.0
+_TOLD: Final = frozenset({CertificateReason.CERTIFICATE_EXPIRED, CertificateReason.CERTIFICATE_FAILED})
 
 
 @dataclass(frozen=True)
@@ -131,8 +132,8 @@ def _of_distribution(id_: str, cloudfront: CloudFront) -> Certificate | None:
 
 
 def _was_told(mr: Managed) -> bool:
-    told = mr.condition(TenantConditionType.CERTIFICATE_READY)
-    return told is not None and told.status is ConditionStatus.FALSE
+    told = map(mr.condition, (ConditionType.READY, TenantConditionType.CERTIFICATE_READY))
+    return any(each is not None and each.reason in _TOLD for each in told)
 
 
 def _custom(

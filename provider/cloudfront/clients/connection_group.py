@@ -13,6 +13,8 @@ from typing import Final
 
 import structlog
 
+from apis.conditions import TenantReadyReason
+from edgetenants_runtime.api.conditions import ConditionType, ReadyReason
 from edgetenants_runtime.external import Observation
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.adoption import owner_look
@@ -37,6 +39,7 @@ __all__ = ["GroupClient"]
 _log = structlog.get_logger("provider.cloudfront.connectiongroup")
 
 _IN_USE: Final = frozenset({"CannotDeleteEntityWhileInUse", "ResourceInUse"})
+_BEGUN: Final = frozenset({TenantReadyReason.DISABLING, ReadyReason.DELETING})
 _ITS_TENANTS: Final = "for its tenants to be deleted or moved"
 _KIND: Final = Kind[Group, ObservedGroup](
     get=lambda cloudfront: cloudfront.get_group,
@@ -61,6 +64,13 @@ class GroupClient(Skeleton[Group, ObservedGroup, GroupState]):
         self._memory.groups.note(seen.id, group_look.of(seen))
         # The default group belongs to the account, and CloudFront does not allow its deletion.
         return None if mr.deleted and seen.is_default else super()._own(mr, seen)
+
+    def _leaving(self, mr: Managed, owned: Looked[ObservedGroup]) -> Observation:
+        seen = super()._leaving(mr, owned)
+        if seen.at_provider is None or not self._disabled_to_delete(mr, owned.seen):
+            return seen
+        # A new process learns from the status that the provider disabled the group: see _disabled_here.
+        return replace(seen, at_provider={**seen.at_provider, "enabled": True})
 
     def _observation(self, mr: Managed, state: GroupState) -> Observation:
         if not use.disables(state):
@@ -127,6 +137,14 @@ class GroupClient(Skeleton[Group, ObservedGroup, GroupState]):
         """The provider disabled it for its deletion: this process did, or the stored status says enabled."""
         there = mr.at_provider.get("id") == seen.id and mr.at_provider.get("enabled") is True
         return not seen.enabled and (there or self._memory.disablings.by(mr.uid, seen.id))
+
+    def _disabled_to_delete(self, mr: Managed, seen: ObservedGroup) -> bool:
+        """Whether the provider disabled it before its deletion was put on hold. Otherwise someone else did:
+        then the group has another ETag than in status."""
+        ready, last = mr.condition(ConditionType.READY), mr.at_provider.get("etag")
+        began = ready is not None and ready.reason in _BEGUN
+        known = began or last == seen.etag or self._memory.disabled(mr.uid, seen.id)
+        return known and self._disabled_here(mr, seen)
 
     def _check_refused_deletion(self, mr: Managed, seen: ObservedGroup, error: AwsError) -> None:
         if error.code in _IN_USE:

@@ -252,6 +252,44 @@ def test_so_does_one_that_turns_up_while_the_provider_is_started_again(enabled):
     assert "waits for its tenants" in world.error.message
 
 
+@pytest.mark.parametrize("restarts", [(), (0,), (1,), (0, 1, 2)])
+def test_so_does_one_that_turns_up_while_the_deletion_is_on_hold(restarts):
+    """The provider had disabled the group before writes were frozen."""
+    world = Shared()
+    world.cloudfront.deploys = world.cloudfront.deletes_in_progress = False
+    world.delete()
+    for _ in range(2):
+        world.reconcile()
+        world.clock.advance(PAUSE)
+    assert not world.group.enabled
+    for look in range(3):
+        if look in restarts:
+            world.restart()
+        world.context["frozen"] = "spec.writes is Frozen"
+        world.reconcile()
+        assert world.ready() == ("False", "Frozen")
+    world.restart()
+    world.cloudfront.add(connection_group_id=world.group.id)
+    world.context["frozen"] = ""
+    world.reconcile()
+    assert world.group.enabled
+
+
+def test_one_that_others_disable_while_its_deletion_is_on_hold_stays_so():
+    world = Shared()
+    world.delete()
+    world.context["frozen"] = "spec.writes is Frozen"
+    world.reconcile()
+    world.cloudfront.groups[world.group.id] = replace(world.group, enabled=False, etag="by others")
+    for _ in range(2):
+        world.reconcile()
+        assert world.status["atProvider"]["enabled"] is False
+    world.cloudfront.add(connection_group_id=world.group.id)
+    world.context["frozen"] = ""
+    world.reconcile()
+    assert not world.group.enabled
+
+
 def test_a_forged_status_enables_no_group_of_others():
     world = Shared()
     disable(world, world.group.id)
