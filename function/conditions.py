@@ -407,7 +407,7 @@ def _out_of_sight(tenants: Iterable[ObservedTenant | None], live: Finding, degra
     told = next((f"{teller} says why." for teller, message in tellers if tells(message, seen)), "")
     return (
         "The tenants were disabled when the provider last observed them. It does not observe "
-        f"DistributionTenant {seen.name} at present. {told or failing(seen)}"
+        f"DistributionTenant {seen.name} at present. {told or failed_update(seen)}"
     )
 
 

@@ -143,7 +143,7 @@ class GroupClient(Skeleton[Group, ObservedGroup, GroupState]):
         then the group has another ETag than in status."""
         ready, last = mr.condition(ConditionType.READY), mr.at_provider.get("etag")
         began = ready is not None and ready.reason in _BEGUN
-        known = began or last == seen.etag or self._memory.disabled(mr.uid, seen.id)
+        known = began or last == seen.etag or self._memory.disablings.by(mr.uid, seen.id)
         return known and self._disabled_here(mr, seen)
 
     def _check_refused_deletion(self, mr: Managed, seen: ObservedGroup, error: AwsError) -> None:
