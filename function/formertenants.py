@@ -1,6 +1,9 @@
 """The former tenants of a claim: DistributionTenants that it composed before, and that still exist because
-their deletion is held or fails. An isolation change leaves such tenants behind, or a claim that is deleted
-and created again. Crossplane no longer observes them for the function, so the function requires them.
+their deletion is held or fails. A claim that is deleted and created again leaves such tenants behind.
+Crossplane no longer observes them for the function, so the function requires them by their labels.
+
+An isolation change leaves such tenants behind, too, but they are not found: Crossplane (v2.3.4, composite,
+GarbageCollectComposedResources) removes the labels of a composed resource when it deletes it.
 
 Only two kinds of claims need them, so that others cost nothing more: a suspended one, which says whether
 anything is still served, and one with a tenant that fails to get its domains, which a former one may have.

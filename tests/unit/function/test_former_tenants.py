@@ -61,7 +61,7 @@ def test_domains_that_a_former_tenant_serves_are_not_told_to_be_down(reason: str
     assert rsp.meta.ttl.seconds == 60
 
 
-def test_each_tenant_of_a_replacement_names_the_former_one() -> None:
+def test_each_of_several_tenants_names_the_former_one() -> None:
     told = {"conditions": [building.condition("Ready", "False", "DomainConflict", "served")]}
     req = building.request(
         xr={"spec": {"isolation": "PerDomain"}},
