@@ -8,7 +8,8 @@ confirms it.
     no longer a connection group of its own      the group stays
 
 The claim's author confirms with the annotation `edgetenants.io/confirm: <token>`; several tokens are
-separated by commas. A token identifies the step, so one token can confirm it for all claims of a plan.
+separated by commas. A token identifies the step, so one token can confirm it for all claims of a plan. It
+also identifies how long domains are not served: if a step comes to need a longer gap, it waits again.
 """
 
 import itertools
@@ -16,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from apis.tenantchoices import Isolation, OnDelete
+from apis.tenantchoices import CertificateMode, Isolation, OnDelete
 from function import compose, naming, switches
 from function.claim import CONFIRM
 from function.compose import CONNECTION_GROUP, Order, WantedTenant
@@ -101,12 +102,12 @@ def _isolated(
     order: Order, kept: Mapping[str, ObservedTenant]
 ) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...], bool]:
     asked = order.claim.spec.isolation
-    confirmed = _token(asked) in order.composite.confirmed and not _allowed(order)
+    confirmed = _token(asked, _RELEASED) in order.composite.confirmed and not _allowed(order)
     switch = Switch(order, kept, gap=confirmed)
     # If none of the claim's domains is served, there is nothing to interrupt.
     if not switch.under_way:
         return compose.tenants(order, asked), (), False
-    if switches.hindrance(order) or _freed(order) or (switch.gap and switch.unparkable):
+    if switches.hindrance(order) or _freed(order) or (switch.unparkable and _may_replace(order)):
         tenants, waiting = _replaced(switch)
         # The plan may have changed during the move.
         return tenants, waiting, bool(waiting) and len({each.own is None for each in tenants}) > 1
@@ -114,7 +115,7 @@ def _isolated(
 
 
 def _moving(switch: Switch) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...]]:
-    if switch.gap or not switch.refused:
+    if not switch.refused or (switch.gap and not switch.unparkable):
         return switch.tenants, ()
     # CloudFront would refuse the domain to another tenant as well.
     kept = tuple(each for each in switch.tenants if not each.parked or each.resource_name in switch.seen)
@@ -134,13 +135,33 @@ def _with_gap(switch: Switch) -> Move:
         f"The change of spec.isolation from {switch.former} to {switch.asked} cannot continue without a gap. "
         f"{switch.refused} It resumes once that is fixed. With a gap, these domains are not "
         f"served {how_long}: {_names(tuple(switch.holders))}.{protected}",
-        _token(switch.asked),
+        _token(switch.asked, _REPLACED if switch.unparkable else _RELEASED),
         needs=_allowed(switch.order),
     )
 
 
-def _token(asked: Isolation) -> str:
-    return naming.digest(f"isolation {_other(asked)} {asked}")
+# How the domains get to the new tenants, each with a gap of another length and a token of its own. So who
+# confirms a short gap does not get a long one, if the plan changes or a tenant cannot get its parking name.
+
+_RELEASED: Final = "old tenants release domains"
+_REPLACED: Final = "tenants are replaced"
+_REPLACED_AND_ISSUED: Final = "tenants are replaced, certificates issued"
+
+
+def _token(asked: Isolation, way: str) -> str:
+    return naming.digest(f"isolation {_other(asked)} {asked}: {way}")
+
+
+def _replacing(order: Order) -> str:
+    managed = order.terms.certificate.mode is CertificateMode.MANAGED
+    return _REPLACED_AND_ISSUED if managed else _REPLACED
+
+
+def _may_replace(order: Order) -> bool:
+    """Whether the claim's author has confirmed the gap of a replacement, and nothing else is needed for
+    it."""
+    token = _token(order.claim.spec.isolation, _replacing(order))
+    return token in order.composite.confirmed and not _allowed(order) and not _freed(order)
 
 
 def _other(isolation: Isolation) -> Isolation:
@@ -155,22 +176,25 @@ def _names(domains: Sequence[str], longest: int = _NAMES) -> str:
 
 
 def _replaced(switch: Switch) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...]]:
-    move = _replacement(switch)
-    if switch.gap and not move.needs:
+    if _may_replace(switch.order):
         return compose.tenants(switch.order, switch.asked), ()
-    return switch.present, (move,)
+    return switch.present, (_replacement(switch),)
 
 
 def _replacement(switch: Switch) -> Move:
     order, asked = switch.order, switch.asked
     pace = ". New tenants are created three at a time" if asked is Isolation.PER_DOMAIN else ""
+    way = _replacing(order)
+    until = "and rolled out the new ones"
+    if way is _REPLACED_AND_ISSUED:
+        until = "and rolled out the new ones, and their managed certificates are issued"
     because = f", because {why}" if (why := switches.hindrance(order)) else ""
     return Move(
         f"The change of spec.isolation from {switch.former} to {asked} replaces the tenants in CloudFront"
         f"{because}. These domains are not served for some minutes: {_names(tuple(switch.holders))}. The gap "
-        f"lasts until CloudFront has disabled the old tenants and rolled out the new ones{pace}."
+        f"lasts until CloudFront has disabled the old tenants {until}{pace}."
         f"{_protected(order)}",
-        _token(asked),
+        _token(asked, way),
         needs=_freed(order) or _allowed(order),
     )
 

@@ -175,6 +175,23 @@ def test_where_cloudfront_refuses_the_domains_are_served_until_the_claim_confirm
 
 
 @pytest.mark.parametrize("isolation", ["Shared", "PerDomain"])
+def test_a_confirmed_gap_does_not_grow_when_the_plan_loses_its_parking_domain(aws, isolation):
+    aws.admin("PATCH", "settings", {"domain_move_needs_disabled_source": True})
+    shop = Shop(aws, isolation, PARKING)
+    shop.start()
+    shop.turn(20)
+    confirmed = shop.confirm()
+    shop.plan.pop("parkingDomain")
+    shop.turn(20)
+    assert shop.dark == dict.fromkeys(DOMAINS, 0)
+    asked = shop.confirm()
+    assert "not served for some minutes" in asked
+    assert shop.confirmed not in confirmed
+    shop.turn()
+    assert shop.homes() == home(shop.isolation)
+
+
+@pytest.mark.parametrize("isolation", ["Shared", "PerDomain"])
 def test_without_a_parking_domain_the_confirmation_says_what_goes_dark(aws, isolation):
     aws.admin("PATCH", "settings", {"domain_move_needs_disabled_source": False})
     shop = Shop(aws, isolation, {})

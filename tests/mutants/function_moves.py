@@ -70,10 +70,26 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     Mutation(
         "what is refused is given up without a gap by itself",
         "moves.py",
-        "    if switch.gap or not switch.refused:\n",
+        "    if not switch.refused or (switch.gap and not switch.unparkable):\n",
         "    if True:\n",
         "a change of isolation hangs, and nobody is told of the way out",
         (f"{_SWITCHES}::test_what_is_refused_waits_for_the_claim_which_is_told_what_goes_dark",),
+    ),
+    Mutation(
+        "one token confirms a gap of seconds and one of minutes",
+        "moves.py",
+        'f"isolation {_other(asked)} {asked}: {way}"',
+        'f"isolation {_other(asked)} {asked}"',
+        "the plan loses its parking domain, and domains are dark for minutes that were not confirmed",
+        (f"{_SWITCHES}::test_who_confirmed_a_gap_of_seconds_is_asked_again_before_one_of_minutes",),
+    ),
+    Mutation(
+        "a confirmed gap hides that a tenant cannot get its parking name",
+        "moves.py",
+        " or (switch.gap and not switch.unparkable):\n",
+        " or switch.gap:\n",
+        "a change of isolation hangs, and the claim does not say why",
+        (f"{_SWITCHES}::test_who_confirmed_a_gap_of_seconds_is_asked_again_before_one_of_minutes",),
     ),
     Mutation(
         "all old tenants get a parking name at once",

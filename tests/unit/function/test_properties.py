@@ -14,6 +14,7 @@ from apis.kinds import DISTRIBUTION_TENANT
 from edgetenants_runtime.api.annotations import EXTERNAL_NAME
 from function import structs
 from tests.unit.function import building
+from tests.unit.function.test_switches import TOKENS
 
 ALL = ["parameters", "certificate", "dns", "security.webAcl", "security.geo", "connection", "tags"]
 GENEROUS = {
@@ -204,7 +205,7 @@ def test_no_claim_and_no_tenant_is_a_crash(spec: dict[str, Any], observed: Any) 
 
 @given(st.sampled_from(["Shared", "PerDomain"]), json_values, json_values, st.booleans())
 def test_no_change_of_isolation_is_a_crash(isolation: str, one: Any, other: Any, confirmed: bool) -> None:
-    annotations = {"edgetenants.io/confirm": "44e158d5cc,221f886ee6"} if confirmed else {}
+    annotations = {"edgetenants.io/confirm": TOKENS} if confirmed else {}
     domains = ["a.example.com", "b.example.com"]
     req = building.request(
         xr={"metadata": {"annotations": annotations}},

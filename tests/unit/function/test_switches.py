@@ -15,7 +15,10 @@ from tests.unit.function.cloud import Cloud
 
 A, B, C = "a.example.com", "b.example.com", "c.example.com"
 OTHER = {"Shared": "PerDomain", "PerDomain": "Shared"}
-TOKENS = "44e158d5cc,221f886ee6"
+RELEASED, REPLACED, ISSUED = "5f2a9a82b0", "011a5e0895", "54db3559f2"
+"""The tokens of a change to PerDomain: old tenants release domains; tenants are replaced; and get managed
+certificates."""
+TOKENS = f"{RELEASED},{REPLACED},52fce0ff9a,ecc071db67"
 """Of both changes of isolation."""
 
 
@@ -217,7 +220,7 @@ def test_what_is_refused_waits_for_the_claim_which_is_told_what_goes_dark() -> N
     assert "AWS refuses (DomainConflict). It resumes once that is fixed" in message
     assert building.conditions(cloud.round())["Blocked"][2] == message, "each try has the same words"
     assert cloud.served >= {A, B, C}
-    cloud.confirmed = "44e158d5cc"
+    cloud.confirmed = RELEASED
     cloud.settle()
     assert homes(cloud) == home("PerDomain", [A, B, C])
 
@@ -238,7 +241,8 @@ def test_what_to_do_is_told_however_many_and_long_the_domains_are(
     assert f"{LONG[0]}, {LONG[1]}, " in message
     ends = "or remove that from spec.domains." if allow else "Otherwise, revert the change."
     assert message.endswith(ends)
-    assert ("edgetenants.io/confirm: 44e158d5cc" in message) != bool(allow)
+    token = RELEASED if parking else REPLACED
+    assert (f"edgetenants.io/confirm: {token}" in message) != bool(allow)
 
 
 def test_a_tenant_of_many_domains_hides_no_cause_while_they_move() -> None:
@@ -257,7 +261,7 @@ def test_a_tenant_of_many_domains_hides_no_cause_while_they_move() -> None:
 
 
 def test_a_gap_is_short_as_the_new_tenant_is_rolled_out_before_the_old_one_lets_go() -> None:
-    cloud = running(gives=False, confirmed="44e158d5cc")
+    cloud = running(gives=False, confirmed=RELEASED)
     cloud.isolation = "PerDomain"
     cloud.apply(cloud.ask())
     for _ in range(2):
@@ -304,6 +308,62 @@ def test_where_no_domain_can_move_the_claim_is_told_what_goes_dark_and_why(
     assert why in message
     assert "not served for some minutes: a.example.com, b.example.com, c.example.com" in message
     assert cloud.served == {A, B, C}
+
+
+@pytest.mark.parametrize(
+    ("plan", "covers", "token"),
+    [
+        ({}, True, REPLACED),
+        ({"parkingDomain": "*.parking.example.com", "certificate": {"mode": "Managed"}}, True, ISSUED),
+        ({"parkingDomain": "*.parking.example.com"}, False, REPLACED),
+    ],
+)
+def test_who_confirmed_a_gap_of_seconds_is_asked_again_before_one_of_minutes(
+    plan: dict[str, Any], covers: bool, token: str
+) -> None:
+    cloud = running(gives=False, covers=covers, confirmed=RELEASED)
+    cloud.isolation, cloud.plan = "PerDomain", plan
+    for _ in range(8):
+        rsp = cloud.round()
+        assert cloud.served >= {A, B, C}
+    status, _, message = building.conditions(rsp)["Blocked"]
+    assert status == "True"
+    assert "not served for some minutes" in message
+    assert ("their managed certificates are issued" in message) == (token == ISSUED)
+    assert f"edgetenants.io/confirm: {token} " in message
+    cloud.confirmed = f"{RELEASED},{token}"
+    cloud.settle()
+    assert homes(cloud) == home("PerDomain", [A, B, C])
+
+
+def test_a_gap_of_seconds_that_has_begun_does_not_become_one_of_minutes() -> None:
+    cloud = running(gives=False, confirmed=RELEASED)
+    cloud.isolation = "PerDomain"
+    while cloud.served >= {A, B, C}:
+        cloud.round()
+    cloud.plan = {}
+    cloud.round()
+    for _ in range(8):
+        rsp = cloud.round()
+        assert cloud.served >= {A, B, C}
+    assert building.conditions(rsp)["Blocked"][0] == "True"
+    cloud.plan = {"parkingDomain": "*.parking.example.com"}
+    cloud.settle()
+    assert homes(cloud) == home("PerDomain", [A, B, C])
+
+
+def test_a_confirmed_replacement_confirms_no_other_gap() -> None:
+    cloud = running(gives=False, confirmed=f"{REPLACED},{ISSUED}")
+    cloud.isolation = "PerDomain"
+    for _ in range(8):
+        rsp = cloud.round()
+        assert cloud.served >= {A, B, C}
+    assert f"edgetenants.io/confirm: {RELEASED} " in building.conditions(rsp)["Blocked"][2]
+    cloud.plan = {"certificate": {"mode": "Managed"}}
+    cloud.confirmed = REPLACED
+    message = building.conditions(cloud.round())["Blocked"][2]
+    assert cloud.served >= {A, B, C}
+    assert f"edgetenants.io/confirm: {ISSUED} " in message
 
 
 def test_a_replacement_says_that_the_deletions_of_protected_tenants_wait() -> None:
