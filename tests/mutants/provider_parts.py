@@ -21,7 +21,7 @@ PROVIDER_PARTS = (
     Mutation(
         "a former tenant is remembered as the holder of its domains",
         "cloudfront/checks/refusals.py",
-        "        holders.forget(self.keeper.held(mr, domains) if self.keeper else ())\n",
+        "        self.memory.holders.changed(self.keeper.held(mr, domains) if self.keeper else ())\n",
         "        pass\n",
         "a change of isolation is dark until what was looked up is forgotten",
         _CREATIONS,

@@ -12,7 +12,7 @@ whatever the resource asks for, as all resources share the account's call rate a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
@@ -209,11 +209,11 @@ class Holders:
             yield from found
 
     def _here(self, name: str, tenant: str | None, domain: str) -> Iterator[Problem]:
-        _, holder = self.permitted.ask(
-            lambda: self.known.get(
-                self._asked(domain), partial(self._of_domain, domain), free=lambda found: found is None
-            )
-        )
+        searched, holder = self._searched, self._holder(domain)
+        if holder and tenant is None and holder.name == name and searched == self._searched:
+            # It may be a former tenant of that name, which is gone.
+            self.known.changed([domain])
+            holder = self._holder(domain)
         if holder is None or (tenant is not None and holder.id == tenant):
             return
         if tenant is None and holder.name == name:
@@ -223,15 +223,11 @@ class Holders:
         self.known.forget(("tenant", holder.id))
         yield from self._held([domain], holder, self._owner(holder.arn, fresh=False))
 
-    def _asked(self, domain: str) -> Hashable:
-        """What the memory calls this search. Each resource searches for itself: that a domain was free when
-        another one searched says nothing of who has it when CloudFront refuses it to this one."""
-        return ("domain", domain, self.mover.mr.uid)
-
-    def forget(self, domains: Iterable[str]) -> None:
-        """Forget who has these domains, as far as this resource has searched."""
-        for domain in domains:
-            self.known.forget(self._asked(domain))
+    def _holder(self, domain: str) -> ObservedTenant | None:
+        read = partial(self._of_domain, domain)
+        return self.permitted.ask(
+            lambda: self.known.get(("domain", domain), read, free=lambda found: found is None)
+        )[1]
 
     def _of_domain(self, domain: str) -> ObservedTenant | None:
         self._search()

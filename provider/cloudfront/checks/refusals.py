@@ -185,8 +185,7 @@ class Checks:
         kept for another namespace, as far as a few calls can find. The search for domains that this namespace
         had ignores earlier answers: a tenant of its own that had one may be gone since."""
         domains = sorted(domains)
-        holders = self._holders(mr)
-        holders.forget(self.keeper.held(mr, domains) if self.keeper else ())
+        self.memory.holders.changed(self.keeper.held(mr, domains) if self.keeper else ())
         try:
             kept = self.keeper.refusals(mr, domains).keys() if self.keeper else set()
         except NotYet as error:
@@ -194,6 +193,7 @@ class Checks:
                 "cannot read which namespace a domain is kept for", tenant=asked.name, error=str(error)
             )
             kept = set()
+        holders = self._holders(mr)
         own, parent = (seen.id, None) if seen else (None, _inherited(asked))
         try:
             found = {d for d in domains if tuple(holders.conflicts(asked.name, (d,), own, parent))}

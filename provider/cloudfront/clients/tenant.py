@@ -215,6 +215,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
     def _made(self, mr: Managed, asked: Tenant, seen: ObservedTenant) -> Assessment:
         request = asked.certificate_request
         certificate = certificates.requested(None, request) if request else None
+        self._memory.holders.changed(seen.domains)
         held = self._asked(mr, desired.from_for_provider, str(mr.external_name))
         return assessment.assess(mr, held, seen, self._policy.drift_policy, certificate)
 
@@ -241,6 +242,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             yield replace(state, todo=part, request=request, moves=NO_MOVES)
 
     def _wrote(self, mr: Managed, state: Assessment, effects: Effects[ObservedTenant]) -> None:
+        self._memory.holders.changed(set(effects.there.domains) ^ set(state.seen.domains))
         if effects.requested:
             # Note it whatever follows: AWS counts the request.
             self._note_request(mr, 1 + (state.certificate.requests if state.certificate else 0))
@@ -258,6 +260,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
 
     def _after(self, mr: Managed, before: Assessment, effects: Effects[ObservedTenant]) -> Assessment:
         certificate, request = before.certificate, before.asked.certificate_request
+        self._memory.holders.changed(set(effects.there.domains) ^ set(before.seen.domains))
         if effects.requested and request:
             certificate = certificates.requested(certificate, request)
             self._note_request(mr, certificate.requests)

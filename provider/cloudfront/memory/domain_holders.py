@@ -6,7 +6,7 @@ because owners release domains. Only messages use it: CloudFront decides at each
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Final, TypeVar
 
 from edgetenants_runtime.clock import Clock
@@ -48,6 +48,11 @@ class DomainHolders:
     def is_old(self, what: Hashable) -> bool:
         """Whether the last result must be checked again."""
         return self._answers.is_old(what)
+
+    def changed(self, domains: Iterable[str]) -> None:
+        """Forget who has these domains: a tenant got or lost them."""
+        for domain in domains:
+            self.forget(("domain", domain))
 
     def forget(self, what: Hashable) -> None:
         """Forget a result that is no longer true."""

@@ -39,6 +39,26 @@ def test_a_domain_that_was_free_when_another_searched_is_searched_again() -> Non
     assert "is served by tenant shop.first" in str(refused.error)
 
 
+def test_a_remembered_tenant_of_its_own_that_is_gone_holds_up_no_other_domain() -> None:
+    """It was deleted in the console, and someone else made a tenant with one of its two domains."""
+    first, second, other = "a.example.com", "b.example.com", "y.example.com"
+    owner = of_domains("owner", first, second)
+    taker = of_domains("taker", other, like=owner)
+    owner.settle()
+    taker.settle()
+    taker.edit(domains=[other, first])
+    taker.reconcile()
+    assert "shop.owner" in str(taker.error)
+    cloudfront = owner.cloudfront
+    cloudfront.tenants = {id_: each for id_, each in cloudfront.tenants.items() if each.name != "shop.owner"}
+    cloudfront.add(name="made.elsewhere", domains={first: "active"})
+    for _ in range(6):
+        owner.reconcile()
+        owner.clock.advance(5)
+    again = next(each for each in cloudfront.tenants.values() if each.name == "shop.owner")
+    assert set(again.domains) == {second}
+
+
 def of_domains(name: str, *domains: str, like: World | None = None) -> World:
     obj = managed({**FOR_PROVIDER, "domains": list(domains)}, uid=name)
     obj["metadata"]["name"] = name
