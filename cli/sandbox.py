@@ -66,6 +66,9 @@ def sandbox() -> None:
     help="Version of Crossplane core. With v1, the claim is the legacy one.",
 )
 @click.option("--legacy", is_flag=True, help="Also activate the cluster-scoped managed resources.")
+@click.option(
+    "--packages", is_flag=True, help="Install the packages with Crossplane's package manager, from a registry."
+)
 @click.option("--control-plane-only", is_flag=True, help="Start only the API server with garbage collection.")
 @click.option(
     "--port",

@@ -35,6 +35,8 @@ CROSSPLANE = "github.com/crossplane/crossplane/v2"
 CROSSPLANE_V1 = "github.com/crossplane/crossplane"
 CROSSPLANE_CLI = "github.com/crossplane/cli/v2"
 CROSSPLANE_VERSION = "github.com/crossplane/crossplane-runtime/v2/pkg/version.version"
+METRICS_ADDRESS = "sigs.k8s.io/controller-runtime/pkg/metrics/server.DefaultBindAddress"
+"""Where the RBAC manager serves metrics, as it has no flag for that. Several sandboxes run at once."""
 CROSSPLANE_V1_VERSION = "github.com/crossplane/crossplane/internal/version.version"
 
 _FLAGS = ("-mod=readonly", "-buildvcs=false", "-gcflags=all=-dwarf=false")
@@ -72,6 +74,10 @@ class Binaries:
     """Crossplane core, not its CLI."""
     crossplane_crds: Path
     """The folder with the YAML files of core's CRDs."""
+    cli: Path
+    """Crossplane's CLI, if it was built."""
+    registry: Path
+    """The sandbox's registry, if it was built."""
 
 
 @dataclass(frozen=True)
@@ -160,6 +166,14 @@ def build_cli(cache: Path, progress: Progress) -> Path:
     return cache / "bin" / group.targets[0].name
 
 
+def build_for_packages(cache: Path, progress: Progress) -> None:
+    """Build what a sandbox with packages needs beside the control plane: the registry and Crossplane's CLI.
+
+    Raises BuildError.
+    """
+    _build_groups(cache.resolve(), (_registry(), _cli()), progress)
+
+
 def build_crossplane_v1(cache: Path, binaries: Binaries, progress: Progress) -> Binaries:
     """Build the last core of Crossplane v1 if it is missing or stale.
 
@@ -193,6 +207,8 @@ def _binaries(cache: Path) -> Binaries:
         kubectl=programs / "kubectl",
         crossplane=programs / "crossplane",
         crossplane_crds=cache / "crossplane-crds",
+        cli=programs / "crossplane-cli",
+        registry=programs / "sandbox-registry",
     )
 
 
@@ -211,7 +227,7 @@ def _kubernetes_variables() -> dict[str, str]:
 def _control_plane() -> _Group:
     told, core = _kubernetes_variables(), golang.required_version(MODULE, CROSSPLANE)
     apiserver = f"API server from {_kubernetes_version()}'s libraries"
-    package, core_told = f"{CROSSPLANE}/cmd/crossplane", {CROSSPLANE_VERSION: core}
+    package, core_told = f"{CROSSPLANE}/cmd/crossplane", {CROSSPLANE_VERSION: core, METRICS_ADDRESS: "0"}
     targets = (
         _Target("sandbox-apiserver", "./cmd/sandbox-apiserver", apiserver, told),
         _Target("sandbox-collector", "./cmd/sandbox-collector", "collector", told),
@@ -242,6 +258,12 @@ def _cli() -> _Group:
     told, title = {CROSSPLANE_VERSION: version}, f"Crossplane's CLI {version}"
     target = _Target("crossplane-cli", f"{CROSSPLANE_CLI}/cmd/crossplane", title, told)
     return _Group("Crossplane CLI", CLI_MODULE, (target,), 120, ".built-cli.json")
+
+
+def _registry() -> _Group:
+    target = _Target("sandbox-registry", "./cmd/sandbox-registry", "registry", {})
+    sources = ("cmd/sandbox-registry/*.go",)
+    return _Group("registry", MODULE, (target,), 5, ".built-registry.json", sources=sources)
 
 
 def _crossplane_v1() -> _Group:

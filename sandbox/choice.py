@@ -42,6 +42,8 @@ class Options:
     """The version of core. With v1, the claim is the legacy one and all managed resources are active."""
     legacy: bool = False
     """Also activate the cluster-scoped managed resources."""
+    packages: bool = False
+    """Install the packages through Crossplane's package manager, from a registry of the sandbox's own."""
     control_plane_only: bool = False
     """Start only the API server and its collector."""
     ports: Mapping[str, int] = field(default_factory=dict)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sandbox import launch, pki, ports, state, steps, teardown
-from sandbox.build import Binaries, build, build_crossplane_v1
+from sandbox.build import Binaries, build, build_crossplane_v1, build_for_packages
 from sandbox.choice import Choice, Options, choose, notices, refuse_unsafe
 from sandbox.emulator_admin import EmulatorAdmin
 from sandbox.errors import ProcessDied, Refused, SupervisorGone, WorldError
@@ -315,6 +315,8 @@ def _start(layout: Layout, choice: Choice, options: Options, progress: Progress)
 
 def _build(cache: Path, options: Options, progress: Progress) -> Binaries:
     binaries = build(cache, progress)
+    if options.packages:
+        build_for_packages(cache, progress)
     if options.crossplane is Crossplane.V1 and not options.control_plane_only:
         return build_crossplane_v1(cache, binaries, progress)
     return binaries
