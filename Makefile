@@ -11,15 +11,18 @@ WORKERS ?= 2
 export EDGETENANTS_CACHE := $(CURDIR)/$(CACHE)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo programs python-version test histories fuzz mutants test-unit test-world golden test-alone test-controlplane lint generate bench lock clean
+.PHONY: help demo packages programs python-version test histories fuzz mutants test-unit test-world golden test-alone test-controlplane lint generate bench lock clean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-demo: ## Run the demo: a claim becomes a live tenant, changes, drifts, is repaired, gets a certificate, is deleted
+demo: ## Run the demo: a claim becomes a live tenant, changes, drifts, is repaired, gets a certificate, is deleted (PACKAGES=1: install the packages)
 	@$(MAKE) --no-print-directory -j2 $(READY) programs
-	@$(BIN)/edgetenants demo $(DEMO_FLAGS)
+	@$(BIN)/edgetenants demo $(if $(PACKAGES),--packages) $(DEMO_FLAGS)
+
+packages: $(READY) ## Build the Crossplane packages into packages/ (PACKAGES_FLAGS="--output DIR")
+	@$(BIN)/python -m xpkg build $(PACKAGES_FLAGS)
 
 # Go builds while pip installs. Without Go on PATH, the demo installs it later, with the environment's own pip.
 programs: python-version

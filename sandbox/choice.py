@@ -80,7 +80,11 @@ def choose(options: Options, environ: Mapping[str, str] = os.environ) -> Choice:
     Raises:
         WorldError: an option is missing or invalid; the message lists the existing contexts.
     """
+    if options.packages and (options.crossplane is Crossplane.V1 or options.legacy):
+        raise WorldError("--packages: only with Crossplane v2 and without --legacy")
     if options.kubeconfig is not None or options.context is not None:
+        if options.packages:
+            raise WorldError("--packages: only with a control plane of the sandbox's own, without --kubeconfig")
         return _given(options)
     if options.i_own_this_cluster:
         raise WorldError("--i-own-this-cluster requires --kubeconfig FILE --context NAME")

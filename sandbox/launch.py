@@ -288,6 +288,7 @@ def _state(
         cluster=choice.context,
         legacy=options.legacy,
         control_plane_only=options.control_plane_only,
+        packages=options.packages,
         crossplane=options.crossplane,
     )
 

@@ -278,6 +278,9 @@ def _running(layout: Layout, choice: Choice, options: Options, progress: Progres
         raise WorldError(
             f"sandbox {layout.name} runs with another control plane; first run `{world.hint('down')}`"
         )
+    if state.packages != options.packages:
+        wanted = f"{'with' if state.packages else 'without'} packages"
+        raise WorldError(f"sandbox {layout.name} runs {wanted}; first run `{world.hint('down')}`")
     if state.crossplane is not options.crossplane:
         wanted = f"Crossplane {state.crossplane}, not {options.crossplane}"
         raise WorldError(f"sandbox {layout.name} runs with {wanted}; first run `{world.hint('down')}`")
