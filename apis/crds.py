@@ -13,7 +13,7 @@ FUNCTION: Final = "function-edgetenants"
 """Name of the function in the Composition of the examples."""
 PACKAGED_FUNCTION: Final = "edgetenants-function-edgetenants"
 """Name of the function in the Composition of a package. Crossplane names a package that it installs for
-another one by its repository path (internal/controller/pkg/resolver), and so does `crossplane xpkg install`."""
+another one by its repository path, as does `crossplane xpkg install` (internal/controller/pkg/resolver)."""
 PLANS: Final = "edgetenants-plans"
 """Name of the EnvironmentConfig that a packaged Composition requires."""
 PLANS_LABEL: Final = "edgetenants.io/plans"

@@ -67,7 +67,9 @@ def sandbox() -> None:
 )
 @click.option("--legacy", is_flag=True, help="Also activate the cluster-scoped managed resources.")
 @click.option(
-    "--packages", is_flag=True, help="Install the packages with Crossplane's package manager, from a registry."
+    "--packages",
+    is_flag=True,
+    help="Install the packages with Crossplane's package manager, from a registry.",
 )
 @click.option("--control-plane-only", is_flag=True, help="Start only the API server with garbage collection.")
 @click.option(

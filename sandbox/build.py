@@ -74,10 +74,16 @@ class Binaries:
     """Crossplane core, not its CLI."""
     crossplane_crds: Path
     """The folder with the YAML files of core's CRDs."""
-    cli: Path
-    """Crossplane's CLI, if it was built."""
+
+
+@dataclass(frozen=True)
+class PackageTools:
+    """The paths of what a sandbox with packages needs beside the control plane."""
+
     registry: Path
-    """The sandbox's registry, if it was built."""
+    """An OCI registry on a loopback port."""
+    cli: Path
+    """Crossplane's CLI, which pushes packages."""
 
 
 @dataclass(frozen=True)
@@ -166,12 +172,19 @@ def build_cli(cache: Path, progress: Progress) -> Path:
     return cache / "bin" / group.targets[0].name
 
 
-def build_for_packages(cache: Path, progress: Progress) -> None:
-    """Build what a sandbox with packages needs beside the control plane: the registry and Crossplane's CLI.
+def build_for_packages(cache: Path, progress: Progress) -> PackageTools:
+    """Build what a sandbox with packages needs beside the control plane, if it is missing or stale.
 
     Raises BuildError.
     """
     _build_groups(cache.resolve(), (_registry(), _cli()), progress)
+    return package_tools(cache)
+
+
+def package_tools(cache: Path) -> PackageTools:
+    """The paths of what `build_for_packages` builds."""
+    programs = cache.resolve() / "bin"
+    return PackageTools(registry=programs / "sandbox-registry", cli=programs / "crossplane-cli")
 
 
 def build_crossplane_v1(cache: Path, binaries: Binaries, progress: Progress) -> Binaries:
@@ -207,8 +220,6 @@ def _binaries(cache: Path) -> Binaries:
         kubectl=programs / "kubectl",
         crossplane=programs / "crossplane",
         crossplane_crds=cache / "crossplane-crds",
-        cli=programs / "crossplane-cli",
-        registry=programs / "sandbox-registry",
     )
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from sandbox import kubeconfig, manifests, pki, ports, state, steps
 from sandbox.bootstrap import Bootstrap
-from sandbox.build import Binaries
+from sandbox.build import Binaries, package_tools
 from sandbox.choice import Choice, Options
 from sandbox.control import Control
 from sandbox.emulator_admin import EmulatorAdmin
@@ -141,7 +141,8 @@ class Launch:
         """The steps of a sandbox whose function, provider and claims come from packages."""
         programs = self.programs
         registry = f"127.0.0.1:{programs.ports['registry']}"
-        installed = Installation(self.kubectl, registry, self.binaries.cli, self.layout.cache)
+        tools = package_tools(self.layout.cache)
+        installed = Installation(self.kubectl, registry, tools.cli, self.layout.cache)
         core = self.binaries.crossplane
         return [
             Step("namespace", bootstrap.namespace, ("apiserver",)),
@@ -150,20 +151,23 @@ class Launch:
                 lambda: bootstrap.crossplane_kinds(self.binaries.crossplane_crds, self.abandon),
                 ("namespace",),
             ),
-            self._process(programs.registry(self.binaries.registry)),
+            self._process(programs.registry(tools.registry)),
             self._process(programs.crossplane(core, caller={}), "Crossplane's kinds"),
             self._process(programs.rbac_manager(core), "Crossplane's kinds"),
             self._process(programs.package_runtime(), "Crossplane's kinds"),
             Step("packages pushed", installed.push, ("registry",)),
-            Step("packages applied", installed.apply, ("packages pushed", "crossplane")),
-            Step("packages healthy", lambda: installed.wait(self.abandon, self.processes), ("packages applied",)),
+            Step("registry known", installed.rewrite, ("crossplane",)),
             Step("seeded account", self._seed, ("emulator",)),
-            Step(
-                "credentials",
-                lambda: bootstrap.credentials(programs.endpoint),
-                ("packages healthy", "seeded account"),
-            ),
-            Step("claims served", lambda: bootstrap.claims_served(self.abandon), ("packages healthy",)),
+            *(self._installation(bootstrap, installed) if self.options.install else ()),
+        ]
+
+    def _installation(self, bootstrap: Bootstrap, installed: Installation) -> list[Step]:
+        healthy = ("packages healthy",)
+        return [
+            Step("packages applied", installed.apply, ("packages pushed", "registry known")),
+            Step(*healthy, lambda: installed.wait(self.abandon, self.processes), ("packages applied",)),
+            Step("credentials", lambda: bootstrap.credentials(self.programs.endpoint), healthy),
+            Step("claims served", lambda: bootstrap.claims_served(self.abandon), healthy),
         ]
 
     def _process(self, spec: ProcessSpec, *needs: str) -> Step:
@@ -224,9 +228,7 @@ def begin(layout: Layout, choice: Choice, options: Options, binaries: Binaries, 
     """
     start = time.monotonic()
     layout.make()
-    names = port_names(
-        choice.kind, control_plane_only=options.control_plane_only, packages=options.packages
-    )
+    names = port_names(choice.kind, control_plane_only=options.control_plane_only, packages=options.packages)
     with state.ports_locked(layout.cache) as taken:
         chosen = ports.choose(names, pinned=options.ports, taken=taken)
         saved = layout.save(_state(layout, choice, options, binaries, chosen))

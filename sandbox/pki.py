@@ -108,7 +108,7 @@ def make(directory: Path) -> Pki:
 
 
 def issued(directory: Path, *hosts: str, common_name: str) -> dict[str, bytes]:
-    """A certificate of the sandbox's authority for a server, as the files of a Secret: tls.crt, tls.key, ca.crt."""
+    """A certificate for a server, as the files of a Secret: tls.crt, tls.key, ca.crt."""
     leaf = _authority(directory).issue_cert(*hosts, common_name=common_name)
     certificate = b"".join(blob.bytes() for blob in leaf.cert_chain_pems)
     return {

@@ -177,9 +177,7 @@ class Programs:
     def package_runtime(self) -> ProcessSpec:
         """The external runtime of packages."""
         arguments = (str(self.layout.cache), self.layout.name)
-        return self._python(
-            "package-runtime", "sandbox.packages.external", *arguments, ports=(), probe=None
-        )
+        return self._python("package-runtime", "sandbox.packages.external", *arguments, ports=(), probe=None)
 
     def emulator(self) -> ProcessSpec:
         """The emulator: CloudFront, ACM and the admin API."""

@@ -1,7 +1,7 @@
 """Debian packages by version and hash, for a root file system without a container engine.
 
-apt-get downloads them with the sources of this machine, but with lists and caches of its own, so that it needs
-no root and changes nothing on the machine. No script of a package runs.
+apt-get downloads them with the sources of this machine, but with lists and caches of its own, so that it
+needs no root and changes nothing on the machine. No script of a package runs.
 """
 
 from __future__ import annotations
@@ -143,7 +143,9 @@ def run(command: Sequence[str], *, cwd: Path | None = None, env: dict[str, str] 
         PackagingError: it is missing or fails; the message has the end of what it printed.
     """
     try:
-        done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, check=True)
+        done = subprocess.run(  # noqa: S603 - the tools and arguments of this package
+            command, cwd=cwd, env=env, capture_output=True, check=True
+        )
     except FileNotFoundError as error:
         needs = "runtime images are assembled from Debian packages; or give --runtime-image (see --help)"
         raise PackagingError(f"{command[0]} not found: {needs}") from error

@@ -1,9 +1,9 @@
 """An OCI image as a .xpkg file: layers, config, and the tar file that `docker save` would write.
 
-The format is that of Crossplane's xpkg specification (contributing/specifications/xpkg.md) and of its builder
-(crossplane-runtime, pkg/xpkg/build.go and layers.go): the layers of the runtime, then one with package.yaml,
-then one with the examples. A tar file cannot hold the annotations of layers, so each is a label of the config;
-`crossplane xpkg push` turns the labels into annotations.
+The format is that of Crossplane's xpkg specification (contributing/specifications/xpkg.md) and of its
+builder (crossplane-runtime, pkg/xpkg/build.go and layers.go): the layers of the runtime, then one with
+package.yaml, then one with the examples. A tar file cannot hold the annotations of layers, so each is a label
+of the config; `crossplane xpkg push` turns the labels into annotations.
 
 Everything is a function of the content: no time, no user, no order of a file system.
 """
@@ -131,7 +131,9 @@ def loaded(path: Path) -> Image:
             config = json.loads(_member(tar, manifest["Config"]))
             blobs = [_member(tar, name) for name in manifest["Layers"]]
     except (OSError, tarfile.TarError, ValueError, KeyError) as error:
-        raise PackagingError(f"{path}: expected the output of `docker save` with one image: {error}") from error
+        raise PackagingError(
+            f"{path}: expected the output of `docker save` with one image: {error}"
+        ) from error
     layers = (
         Layer(_compressed(blob), diff_id)
         for blob, diff_id in zip(blobs, config["rootfs"]["diff_ids"], strict=True)

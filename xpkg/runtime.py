@@ -22,7 +22,7 @@ from xpkg import debian
 from xpkg.errors import PackagingError
 from xpkg.image import Entry, Image, Layer, file, layer
 
-__all__ = ["LOCK", "WANTED", "Runtimes", "lock"]
+__all__ = ["LOCK", "WANTED", "Runtimes", "lock", "unpack", "without"]
 
 LOCK: Final = Path("requirements/runtime-debian.lock")
 WANTED: Final = (
@@ -84,7 +84,11 @@ class Runtimes:
             PackagingError: a tool is missing or fails, or something locked is no longer served.
         """
         base = self._base()
-        layers = (base.layer, self._wheels(base, self.root / "requirements" / f"{name}.lock"), self._code(base))
+        layers = (
+            base.layer,
+            self._wheels(base, self.root / "requirements" / f"{name}.lock"),
+            self._code(base),
+        )
         return Image(layers, _settings(module))
 
     def _base(self) -> _Base:
@@ -109,7 +113,7 @@ class Runtimes:
     def _install(self, folder: Path, locked: Path) -> None:
         """Install the locked wheels for the image's Python, whatever Python runs this."""
         needed = folder.with_suffix(".txt")
-        needed.write_text(_without(locked.read_text(), _ONLY_BUILDS))
+        needed.write_text(without(locked.read_text(), _ONLY_BUILDS))
         platforms = [part for platform in _PLATFORMS for part in ("--platform", platform)]
         version = ["--python-version", _VERSION, "--implementation", "cp"]
         abis = ["--abi", _ABI, "--abi", "abi3", "--abi", "none"]
@@ -129,9 +133,7 @@ class Runtimes:
             for distribution in _DISTRIBUTIONS:
                 metadata = folder / f"{distribution}-{self.version}.dist-info" / "METADATA"
                 metadata.parent.mkdir()
-                metadata.write_text(
-                    f"Metadata-Version: 2.4\nName: {distribution}\nVersion: {self.version}\n"
-                )
+                metadata.write_text(f"Metadata-Version: 2.4\nName: {distribution}\nVersion: {self.version}\n")
             return layer(_installed(base, folder))
 
     @contextmanager
@@ -163,8 +165,8 @@ class _Base:
 
 
 def _compiled(root: Path, folder: Path, shown: str) -> list[Entry]:
-    """The bytecode of all modules in a folder, which is at `shown` in the image, made by the Python in `root`. No
-    source is compared at run time, as nothing in the image changes."""
+    """The bytecode of all modules in a folder, which is at `shown` in the image, made by Python in `root`.
+    No source is compared at run time, as nothing in the image changes."""
     libraries = root / "usr/lib/x86_64-linux-gnu"
     loader = libraries / "ld-linux-x86-64.so.2"
     python = [str(loader), "--library-path", str(libraries), str(root / _PYTHON)]
@@ -242,7 +244,7 @@ def unpack(folder: Path, found: Iterable[Entry]) -> None:
             path.chmod(entry.mode)
 
 
-def _without(lock: str, names: Iterable[str]) -> str:
+def without(lock: str, names: Iterable[str]) -> str:
     """A lock without these packages: each is a line and the indented lines below it."""
     blocks = re.split(r"^(?=\S)", lock, flags=re.MULTILINE)
     return "".join(block for block in blocks if block.partition("==")[0] not in names)

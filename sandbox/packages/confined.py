@@ -1,10 +1,10 @@
-"""Runs a program in another root file system, as Crossplane runs packages: uid and gid 2000, a read-only root, no
-privileges.
+"""Runs a program in another root file system, as Crossplane runs packages: uid and gid 2000, a read-only
+root, no privileges.
 
     python -m sandbox.packages.confined ROOT PROGRAM [ARGUMENT ...]
 
-The program has the machine's network and devices, in a mount namespace of its own. As root, the launcher really
-becomes user 2000; for others, a user namespace shows their own user as 2000.
+The program has the machine's network and devices, in a mount namespace of its own. As root, the launcher
+really becomes user 2000; for others, a user namespace shows their own user as 2000.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Replace this process by the program.
+    """Replace this process by the program. Returns only if the arguments are wrong or the parent has ended.
 
     Raises:
         OSError: the kernel refuses a step; the message names it.
@@ -33,17 +33,19 @@ def main(arguments: Sequence[str]) -> int:
     if len(arguments) < 2:
         print("usage: python -m sandbox.packages.confined ROOT PROGRAM [ARGUMENT ...]", file=sys.stderr)
         return 2
-    root, *command = arguments
+    _replace_process(Path(arguments[0]), list(arguments[1:]))
+    return 1
+
+
+def _replace_process(root: Path, command: list[str]) -> None:
     parent = os.getppid()
     _enter_namespaces()
-    _enter_root(Path(root))
+    _enter_root(root)
     _give_up_privileges()
     # A change of user cancels the signal that the supervisor asked for.
     _call("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:
-        return 1
-    os.execv(command[0], command)
-    return 1
+    if os.getppid() == parent:
+        os.execv(command[0], command)  # noqa: S606 - the caller's program, without a shell
 
 
 def _enter_namespaces() -> None:

@@ -1,13 +1,14 @@
-"""An external package runtime: it does for package revisions what Crossplane's Deployment runtime does, and starts
-their processes on this machine.
+"""An external package runtime: it does for package revisions what Crossplane's Deployment runtime does, and
+starts their processes on this machine.
 
-Crossplane core runs with `PACKAGE_RUNTIME=External`, and so leaves this to others (internal/controller/pkg/runtime,
-runtime_provider.go and runtime_function.go). For each active revision of a provider or function:
+Crossplane core runs with `PACKAGE_RUNTIME=External`, and so leaves this to others
+(internal/controller/pkg/runtime, runtime_provider.go and runtime_function.go). For each active revision of a
+provider or function:
 
-- before core establishes its objects: Service, TLS Secret for the Service's name, `status.tlsServerSecretName`, and the
-  endpoint of a function;
-- then: ServiceAccount, a Deployment owned by the revision (through which the RBAC manager finds the account), and
-  the process, from the image's own root; at last RuntimeHealthy.
+- before core establishes its objects: Service, TLS Secret for the Service's name,
+  `status.tlsServerSecretName`, and the endpoint of a function;
+- then: ServiceAccount, a Deployment owned by the revision (through which the RBAC manager finds the account),
+  and the process, from the image's own root; at last RuntimeHealthy.
 
 An inactive or deleted revision has its process stopped.
 """
@@ -139,7 +140,9 @@ class ExternalRuntime:
         self._processes = Processes(layout.directory)
         self._programs = Programs(layout, recorded.ports, self._pki)
         self._kubectl = Kubectl(Path(recorded.kubectl), layout.admin_kubeconfig, layout.kubectl_cache)
-        self._client = KubeClient.from_kubeconfig(str(layout.admin_kubeconfig), field_manager="package-runtime")
+        self._client = KubeClient.from_kubeconfig(
+            str(layout.admin_kubeconfig), field_manager="package-runtime"
+        )
         self._ports: dict[str, int] = {}
 
     def run(self) -> None:
@@ -202,7 +205,7 @@ class ExternalRuntime:
     def _after(self, revision: Revision) -> None:
         runs = {run.name: run for run in self._processes.runs()}
         run = runs.get(revision.process)
-        if run is None:
+        if run is None or run.state is ProcessState.STOPPED:
             self._start(revision)
         elif run.state is ProcessState.DIED:
             self._unhealthy(revision, f"process {run.name} died ({run.ending()})")
@@ -318,8 +321,10 @@ class ExternalRuntime:
         return self._ports[key]
 
     def _runtime_config(self, revision: Revision) -> JsonObject:
-        """The runtime config of the revision's package. Core copies its name to revisions only where it runs them."""
-        package = self._client.get(FUNCTION if revision.is_function else PROVIDER, ObjectKey("", revision.package))
+        """The runtime config of the revision's package. Core names it only in revisions that it runs."""
+        package = self._client.get(
+            FUNCTION if revision.is_function else PROVIDER, ObjectKey("", revision.package)
+        )
         name = (package["spec"].get("runtimeConfigRef") or {}).get("name") or "default"
         try:
             return dict(self._client.get(RUNTIME_CONFIG, ObjectKey("", name)))

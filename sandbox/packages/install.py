@@ -19,7 +19,7 @@ from sandbox.kubectl import Kubectl
 from sandbox.processes import Processes, obituary
 from sandbox.state import ROOT
 
-__all__ = ["KINDS", "PREFIX", "Installation"]
+__all__ = ["INSTALL", "KINDS", "PREFIX", "Installation"]
 
 PREFIX: Final = "xpkg.edgetenants.io/edgetenants"
 """The registry and organisation of the released packages."""
@@ -29,7 +29,16 @@ KINDS: Final = {
     "function-edgetenants": "function.pkg",
 }
 """The packages to install, with the names of their kinds for kubectl."""
-_INSTALL: Final = ROOT / "examples" / "install"
+INSTALL: Final = tuple(
+    ROOT / path
+    for path in (
+        "examples/install/runtime-config.yaml",
+        "examples/install/packages.yaml",
+        "examples/install/plans.yaml",
+        "package/claims-reader.yaml",
+    )
+)
+"""The files that docs/install.md has users apply."""
 _WITHIN: Final = 180.0
 
 
@@ -58,10 +67,13 @@ class Installation:
             tag = f"{self.registry}/edgetenants/{name}:v{version}"
             _run(f"push {name}", str(self.cli), "xpkg", "push", "-f", str(file), tag)
 
+    def rewrite(self) -> None:
+        """Tell core to pull the packages' images from the sandbox's registry."""
+        self.kubectl.apply([_rewritten(self.registry)])
+
     def apply(self) -> None:
-        """Apply the objects that docs/install.md lists, and say where the images are."""
-        documents = [d for file in sorted(_INSTALL.glob("*.yaml")) for d in manifests.documents(file)]
-        self.kubectl.apply([_rewritten(self.registry), *documents])
+        """Apply the objects of docs/install.md."""
+        self.kubectl.apply([d for file in INSTALL for d in manifests.documents(file)])
 
     def wait(self, abandon: threading.Event, processes: Processes) -> None:
         """Wait until Crossplane reports every package as installed and healthy.

@@ -18,11 +18,8 @@ from sandbox.errors import WorldError
 
 __all__ = ["Pulled", "pull"]
 
-_MANIFESTS: Final = ", ".join(
-    (
-        "application/vnd.docker.distribution.manifest.v2+json",
-        "application/vnd.oci.image.manifest.v1+json",
-    )
+_MANIFESTS: Final = (
+    "application/vnd.docker.distribution.manifest.v2+json, application/vnd.oci.image.manifest.v1+json"
 )
 
 
@@ -31,7 +28,7 @@ class Pulled:
     """An unpacked image."""
 
     root: Path
-    """Shared by all processes of the image; nobody writes there."""
+    """Shared by all processes of the image, and never changed."""
     settings: Mapping[str, Any]
     """The member `config` of the image's config: Entrypoint, Env, User, …"""
 
@@ -44,7 +41,7 @@ class Pulled:
 
 
 def pull(image: str, cache: Path) -> Pulled:
-    """Pull `HOST:PORT/REPOSITORY:TAG` or `…@DIGEST` by plain HTTP, and unpack it below `cache` if it is not there.
+    """Pull `HOST:PORT/REPOSITORY:TAG` or `…@DIGEST` by plain HTTP, and unpack it below `cache` once.
 
     Raises:
         WorldError: the registry does not have it, or a blob does not match its digest.
@@ -87,8 +84,9 @@ def _blob(base: str, digest: str) -> bytes:
 
 def _get(url: str, accept: str = "*/*") -> bytes:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    request = urllib.request.Request(url, headers={"Accept": accept})  # noqa: S310 - always http
     try:
-        with opener.open(urllib.request.Request(url, headers={"Accept": accept}), timeout=60) as answer:
+        with opener.open(request, timeout=60) as answer:
             body: bytes = answer.read()
             return body
     except (OSError, urllib.error.URLError) as error:

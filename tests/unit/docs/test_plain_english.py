@@ -32,6 +32,7 @@ PACKAGES = (
     "provider",
     "runtime/edgetenants_runtime",
     "sandbox",
+    "xpkg",
 )
 MODULES = sorted(file for package in PACKAGES for file in (ROOT / package).glob("**/*.py"))
 
