@@ -9,19 +9,26 @@ import shlex
 import subprocess
 import time
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sandbox import manifests
+from sandbox.build import package_tools
 from sandbox.manifests import NAMESPACE
 from sandbox.state import Crossplane
 from sandbox.world import Options, World
 from tests.integration.conftest import CACHE, ROOT
+from xpkg import contents, runtime
+from xpkg.contents import PACKAGES
+from xpkg.image import file, layer
 
 GUIDE = ROOT / "docs" / "install.md"
 PROVIDER = "edgetenants-provider-edgetenants"
+TENANTS = "distributiontenants.cloudfront.m.edgetenants.io"
 NAMESPACED = {
     "connectiongroups.cloudfront.m.edgetenants.io",
     "distributiontenants.cloudfront.m.edgetenants.io",
@@ -75,11 +82,6 @@ def run(world: World, command: str, folder: Path) -> str:
 
 def get(world: World, *what: str) -> Any:
     return json.loads(world.kubectl("get", *what, "-o", "json"))
-
-
-def provider_process(world: World) -> int:
-    [run] = [r for r in world.processes.runs() if r.name.startswith("provider-")]
-    return run.identity.pid
 
 
 def test_a_claim_is_served_after_the_guide_was_followed(installed: World) -> None:
@@ -140,6 +142,8 @@ def test_a_provider_that_dies_is_reported_and_comes_back(installed: World) -> No
     wait_healthy(installed, PROVIDER, "False")
     installed.processes.start(run.name, ready=False)
     wait_healthy(installed, PROVIDER, "True")
+    # Until the Lease of the killed one has expired, the new one waits.
+    installed.wait_for("it to lead", lambda: '"event": "leading"' in installed.log(run.name), seconds=60)
 
 
 def wait_healthy(world: World, name: str, status: str) -> None:
@@ -150,6 +154,91 @@ def wait_healthy(world: World, name: str, status: str) -> None:
             return
         assert time.monotonic() < deadline, conditions
         time.sleep(0.2)
+
+
+def test_an_upgrade_and_the_way_back_touch_no_tenant(installed: World, tmp_path: Path) -> None:
+    push_next_version(installed, tmp_path)
+    [before] = installed.emulator.state()["tenants"]
+    installed.emulator.reset_calls()
+    old = running_provider(installed)
+
+    use(installed, "v0.2.0")
+    new = replaced(installed, old)
+    assert added_field(installed) == {"type": "string", "default": "x"}
+    assert waited_for_lease(installed, new) < LEASE_SECONDS
+
+    use(installed, "v0.1.0")
+    back = replaced(installed, new)
+    assert back == old
+    assert added_field(installed) is None
+    assert waited_for_lease(installed, back) < LEASE_SECONDS
+
+    installed.wait_for_condition("tenantclaim", "acme", "Ready", namespace="shop")
+    assert installed.emulator.state()["tenants"] == [before]
+    assert not [call for call in installed.emulator.calls()["by_operation"] if not reads(call)]
+
+
+LEASE_SECONDS = 15.0
+"""How long the provider's Lease lasts when a leader dies."""
+
+
+def push_next_version(world: World, folder: Path) -> None:
+    """Push a provider whose CRD has one more field, with a default."""
+    content = contents.read(ROOT, PACKAGES["provider-edgetenants"])
+    [crd] = [o for o in content.objects if o["metadata"]["name"] == TENANTS]
+    for_provider(crd)["added"] = {"type": "string", "default": "x"}
+    base = runtime.Runtimes(ROOT, CACHE.resolve(), "0.2.0").image("provider", "provider.main")
+    layers = (*base.layers, layer([file("package.yaml", content.stream())], "base"))
+    replace(base, layers=layers).save(folder / "provider.xpkg")
+    tag = f"127.0.0.1:{world.state.ports['registry']}/edgetenants/provider-edgetenants:v0.2.0"
+    cli = package_tools(CACHE).cli
+    subprocess.run([cli, "xpkg", "push", "-f", folder / "provider.xpkg", tag], check=True)
+
+
+def for_provider(crd: dict[str, Any]) -> dict[str, Any]:
+    schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    found: dict[str, Any] = schema["properties"]["spec"]["properties"]["forProvider"]["properties"]
+    return found
+
+
+def added_field(world: World) -> Any:
+    return for_provider(get(world, "crd", TENANTS)).get("added")
+
+
+def use(world: World, version: str) -> None:
+    package = f"xpkg.edgetenants.io/edgetenants/provider-edgetenants:{version}"
+    patch = json.dumps({"spec": {"package": package}})
+    world.kubectl("patch", "provider.pkg", PROVIDER, "--type=merge", "-p", patch)
+
+
+def running_provider(world: World) -> str:
+    [run] = [r for r in world.processes.runs() if r.name.startswith("provider-") and r.exit_code is None]
+    return run.name
+
+
+def replaced(world: World, old: str) -> str:
+    """Wait until another process than `old` leads and the package is healthy, and return its name."""
+
+    def leading() -> str:
+        names = [r.name for r in world.processes.runs() if r.name.startswith("provider-")]
+        running = [n for n in names if n != old and world.processes.run(n).exit_code is None]
+        return next((n for n in running if '"event": "leading"' in world.log(n)), "")
+
+    new = world.wait_for("the other revision to lead", leading, seconds=90)
+    wait_healthy(world, PROVIDER, "True")
+    return new
+
+
+def waited_for_lease(world: World, process: str) -> float:
+    """Seconds from the start of a provider until it leads. The one before gave its Lease back, so this takes
+    less than a Lease lasts."""
+    lines = [json.loads(line) for line in world.log(process).splitlines() if line.startswith("{")]
+    at = {line["event"]: datetime.fromisoformat(line["ts"]) for line in lines}
+    return (at["leading"] - at["started"]).total_seconds()
+
+
+def reads(operation: str) -> bool:
+    return operation.startswith(("AssumeRole", "Get", "List", "Describe", "Verify"))
 
 
 def test_the_configuration_alone_brings_the_other_two_after_everything_was_removed(installed: World) -> None:
