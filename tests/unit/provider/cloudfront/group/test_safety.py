@@ -232,6 +232,21 @@ def test_a_tenant_that_turns_up_in_a_group_that_is_being_disabled_is_served_agai
     assert world.group.enabled
 
 
+def test_a_group_that_cannot_be_enabled_again_says_so():
+    world = Shared()
+    world.cloudfront.deploys = world.cloudfront.deletes_in_progress = False
+    world.delete()
+    world.reconcile()
+    world.clock.advance(PAUSE)
+    world.reconcile()
+    world.cloudfront.add(connection_group_id=world.group.id)
+    refusal = AwsError("UpdateConnectionGroup", "AccessDenied", "not authorized", status=403)
+    world.cloudfront.refuse["UpdateConnectionGroup"] = refusal
+    world.reconcile()
+    assert isinstance(world.error, ExternalError)
+    assert f"enable connection group {world.group.name} again: AccessDenied" in world.error.message
+
+
 @pytest.mark.parametrize("enabled", [True, False])
 def test_so_does_one_that_turns_up_while_the_provider_is_started_again(enabled):
     world = Shared()
