@@ -61,8 +61,8 @@ class Answer:
     def settled(self) -> bool:
         """Whether it can be sent again unchanged: it has no events and no connection details."""
         states = (self.response.desired.composite, *self.response.desired.resources.values())
-        news = self.refused or self.changed or self.response.results
-        return not news and not any(each.connection_details for each in states)
+        reports = self.refused or self.changed or self.response.results
+        return not reports and not any(each.connection_details for each in states)
 
 
 def run(req: fnv1.RunFunctionRequest) -> Answer:
@@ -278,7 +278,7 @@ def _derive(
     group = seen.get(compose.CONNECTION_GROUP) if wanted.dedicated else None
     looked = [_looked(each, seen.get(each.resource_name), order) for each in wanted.tenants]
     if others := (*_leaving(seen), *(former or ())):
-        looked = [_beside(each, others) for each in looked]
+        looked = [_with_former_tenants(each, others) for each in looked]
     if group is not None:
         looked = [replace(each, finding=live.without_group(each.finding, group)) for each in looked]
     finding = live.summary([(each.wanted, each.finding) for each in looked])
@@ -336,10 +336,10 @@ def _leaving(seen: Mapping[str, ObservedTenant]) -> list[ObservedTenant]:
     return [each for each in seen.values() if each.deleted and each.exists]
 
 
-def _beside(tenant: Looked, others: Sequence[ObservedTenant]) -> Looked:
-    """The tenant, beside those of the claim that are to go."""
+def _with_former_tenants(tenant: Looked, others: Sequence[ObservedTenant]) -> Looked:
+    """The tenant, with the effect of the claim's former tenants on its finding and domains."""
     others = [each for each in others if each is not tenant.seen]
-    finding = live.beside(tenant.finding, tenant.wanted, others)
+    finding = live.with_former_tenants(tenant.finding, tenant.wanted, others)
     serving = frozenset(domain for each in others if live.answers(each) for domain in each.active)
     return replace(tenant, finding=finding, elsewhere=serving)
 

@@ -205,18 +205,18 @@ def order(composite: Json, offered: Pricelist, observed: Iterable[Json] = ()) ->
 
 def _resolve(req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, others: Iterable[Json]) -> bool:
     """Add the resources that the response requires to the request; whether there were new ones."""
-    news = False
+    added = False
     for name, selector in rsp.requirements.resources.items():
         if name in req.required_resources:
             continue
-        news = True
+        added = True
         req.required_resources[name].SetInParent()
         for value in others:
             if _selects(selector, value):
                 req.required_resources[name].items.add().resource.update(dict(value))
-    if news:
+    if added:
         _check_nesting(req)
-    return news
+    return added
 
 
 def _selects(selector: fnv1.ResourceSelector, value: Json) -> bool:

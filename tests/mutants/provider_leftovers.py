@@ -258,7 +258,7 @@ FUNCTION_LEFTOVERS = (
     Mutation(
         "fields beside forProvider keep their names",
         "fieldnames.py",
-        "    if beside:\n",
+        "    if spec_field:\n",
         "    if False:\n",
         "the platform team is sent to a field that the function sets back",
         FIELD_NAMES,
