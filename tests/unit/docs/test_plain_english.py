@@ -22,7 +22,6 @@ PAGES = sorted(
         ROOT / "sandbox" / "controlplane" / "README.md",
     }
     - GENERATED
-    - {ROOT / "CHANGELOG.md"}
 )
 PACKAGES = (
     "apis",
