@@ -106,7 +106,7 @@ class _Work:
             return None
         holder, tag = manifests.holder(tenant.tags)
         self.counts[f"held by {holder.value}"] += 1
-        if self.skip_managed and holder is not Holder.NOBODY:
+        if self.skip_managed and holder is not Holder.NO_ONE:
             return None
         made = manifests.manifest(tenant, self.shape)
         who = f"managed by {holder.value}: {tag}" if tag else ""

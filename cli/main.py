@@ -66,4 +66,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())  # type: ignore[func-returns-value]  # click exits by itself
+    sys.exit(main())  # type: ignore[func-returns-value]  # click exits the process

@@ -150,7 +150,7 @@ def told(state: Object, wanted: See) -> bool:
 
 
 def seed(world: World) -> None:
-    """Accounts, distributions, and a tenant that somebody made by hand."""
+    """Accounts, distributions, and a tenant that a user made by hand."""
     covered = ["*.example.com"]
     plain = {"certificateDomains": covered, "parameters": [{"name": "tier"}]}
     strict = {"certificateDomains": covered, "parameters": [{"name": "colour", "required": True}]}

@@ -1,7 +1,7 @@
 """Every example through Crossplane's own engine and CLI, and through ours: the commands of the READMEs, and
 what they are compared with there.
 
-`make golden` writes the compared files anew.
+`make golden` writes the compared files again.
 """
 
 from __future__ import annotations

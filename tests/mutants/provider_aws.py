@@ -278,7 +278,7 @@ PROVIDER_AWS = (
     Mutation(
         "an import takes over what others have",
         "cloudfront/adoption/manifests.py",
-        "takes_over = shape.full and holder(tenant.tags)[0] is Holder.NOBODY",
+        "takes_over = shape.full and holder(tenant.tags)[0] is Holder.NO_ONE",
         "takes_over = shape.full",
         "two managers fight over one tenant",
         ("contract/test_import.py",),
