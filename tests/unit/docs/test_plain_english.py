@@ -34,6 +34,7 @@ PACKAGES = (
 )
 MODULES = sorted(file for package in PACKAGES for file in (ROOT / package).glob("**/*.py"))
 TESTS = ("emulator/tests", "runtime/tests", "tests")
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
 
 
 def test_the_pages_are_there() -> None:
@@ -44,6 +45,12 @@ def test_the_pages_are_there() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_page_is_in_plain_english(page: Path) -> None:
     found = findings(str(page.relative_to(ROOT)), page.read_text())
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("page", DECISIONS, ids=lambda page: page.name)
+def test_a_decision_names_who_acts(page: Path) -> None:
+    found = findings(str(page.relative_to(ROOT)), page.read_text(), ACTORS)
     assert not found, "\n".join(found)
 
 
