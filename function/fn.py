@@ -13,14 +13,14 @@ from function import (
     claim,
     compose,
     conditions,
-    fieldnames,
-    formertenants,
+    field_names,
+    former_tenants,
     live,
     moves,
     observed,
     pacing,
+    plan_sources,
     plans,
-    plansources,
     report,
     response,
     status,
@@ -74,11 +74,11 @@ def run(req: fnv1.RunFunctionRequest) -> Answer:
     seen = _observed(req)
     try:
         # Before anything can refuse the claim, because Crossplane reads nothing after a FATAL result.
-        formertenants.require(req, rsp, composite, seen.values())
+        former_tenants.require(req, rsp, composite, seen.values())
         asked = plans.read(req.input)
         response.set_ttl(rsp, asked.ttl)
-        plansources.require(req, rsp, asked)
-        offered = plansources.gather(req, asked)
+        plan_sources.require(req, rsp, asked)
+        offered = plan_sources.gather(req, asked)
         if offered is None:
             return _await(req, rsp, composite, _UNREAD)
         composed = _compose(req, rsp, order(req, composite, offered), seen)
@@ -140,15 +140,15 @@ def _refuse(
     req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, composite: Composite, refusal: Refused
 ) -> Answer:
     asked = req.observed.composite.resource
-    suspended = formertenants.is_suspended(req)
+    suspended = former_tenants.is_suspended(req)
     seen = _observed(req)
     finding = live.refused(refusal, claim.asked_domains(asked), seen.values())
     tenants = [each for name, each in seen.items() if name != compose.CONNECTION_GROUP]
-    former = formertenants.gather(req, composite, seen.values())
+    former = former_tenants.gather(req, composite, seen.values())
     left = live.left_behind(former) if suspended else Left()
     told = conditions.of_refused(refusal, finding, tenants, left, suspended=suspended)
     finding = conditions.pointing(finding, told)
-    if left.unknown and formertenants.REQUIREMENT in rsp.requirements.resources:
+    if left.unknown and former_tenants.REQUIREMENT in rsp.requirements.resources:
         # Not FATAL yet, so that Crossplane reads them and calls again.
         return _await(req, rsp, composite, finding, told)
     if former:
@@ -233,7 +233,7 @@ def _compose(
 ) -> Composed:
     # All checks come before the first write, so that nothing is composed in part.
     composite = order.composite
-    former = formertenants.gather(req, composite, seen.values())
+    former = former_tenants.gather(req, composite, seen.values())
     composed = _derive(order, seen, former, reached=conditions.was_reached(composite))
     _check_names(req, composed.resources)
     response.want(rsp, composed.resources, composed.status)
@@ -327,7 +327,7 @@ def _derive(
 
 
 def _in_claim(order: Order, said: Said) -> Said:
-    message = fieldnames.in_claim(order, said.message)
+    message = field_names.in_claim(order, said.message)
     return said if message == said.message else replace(said, message=message)
 
 

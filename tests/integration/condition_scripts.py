@@ -1,4 +1,4 @@
-"""What a case of conditioncases.py is made of: a managed resource, acts, and what must be seen after each."""
+"""The parts of a case of condition_cases.py: a managed resource, acts, and what must be seen after each."""
 
 import json
 from collections.abc import Callable
