@@ -457,7 +457,8 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         return ()
 
     def _written(self, mr: Managed, part: State) -> Effects[Seen] | None:
-        """Write a part of a change; None if AWS accepted it before without effect.
+        """Write a part of a change; None if AWS accepted it before without effect. `Effects.error` is set if
+        AWS refuses it.
 
         Raises:
             ExternalError, NotYet: a check refuses it, or its domains cannot be recorded.
