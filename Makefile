@@ -63,12 +63,12 @@ lint: $(READY) ## Check style, strict types, import rules, the clock rule, and t
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m apis.generate --check
-	@$(BIN)/python -m provider.iampage --check
+	@$(BIN)/python -m provider.iam_page --check
 	@$(BIN)/python -m pytest -q tests/unit/mutants
 
 generate: $(READY) ## Generate CRDs, XRDs, Composition and reference docs from apis/, and docs/iam.md from the AWS calls
 	@$(BIN)/python -m apis.generate
-	@$(BIN)/python -m provider.iampage
+	@$(BIN)/python -m provider.iam_page
 
 bench: $(READY) ## Run the benchmarks (BENCH=cold-start runs one); results are in .cache/bench/report.json
 	@$(BIN)/python -m tests.bench $(BENCH)

@@ -365,7 +365,7 @@ def _status(obj: dict[str, Any], condition: str) -> str:
 
 def _program() -> str:
     """The command for messages: its name if it is on PATH, or else its path."""
-    beside = Path(sys.executable).with_name("edgetenants")
-    if shutil.which("edgetenants") or not beside.exists():
+    program = Path(sys.executable).with_name("edgetenants")
+    if shutil.which("edgetenants") or not program.exists():
         return "edgetenants"
-    return str(beside.relative_to(Path.cwd())) if beside.is_relative_to(Path.cwd()) else str(beside)
+    return str(program.relative_to(Path.cwd())) if program.is_relative_to(Path.cwd()) else str(program)

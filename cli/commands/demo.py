@@ -20,6 +20,6 @@ def demo(keep: bool, packages: bool) -> None:
     The exit code is 1 if a step fails or if anything is left at the end. The report is
     CACHE/demo/report.json.
     """
-    from sandbox.demo import run  # noqa: PLC0415 - draws in what only the demo needs
+    from sandbox.demo import run
 
     sys.exit(run(cache=default_cache(), keep=keep, packages=packages))
