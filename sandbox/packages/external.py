@@ -19,7 +19,7 @@ import base64
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -55,6 +55,8 @@ RUNTIME_CONFIG: Final = ResourceKind(
 )
 _PARENT: Final = "pkg.crossplane.io/package"
 _CONTAINER: Final = "package-runtime"
+_PREFIXES: Final = ("function-", "provider-")
+"""How the names of its processes begin."""
 _EVERY: Final = 0.3
 _CERTIFICATES: Final = "tls/server"
 _KUBERNETES: Final = "etc/kubernetes"
@@ -148,18 +150,25 @@ class ExternalRuntime:
     def run(self) -> None:
         """Reconcile all revisions again and again, until the process is ended."""
         while True:
-            for revision in self._revisions():
-                self._reconcile_safely(revision)
+            try:
+                self._reconcile_all(list(self._revisions()))
+            except (KubeError, WorldError) as error:
+                self._tell("revisions", str(error))
             time.sleep(_EVERY)
 
     def _revisions(self) -> Iterator[Revision]:
         for kind in (PROVIDER_REVISION, FUNCTION_REVISION):
-            try:
-                items = self._client.list_page(kind).items
-            except KubeError as error:
-                self._tell(kind.plural, str(error))
-                continue
-            yield from (Revision(kind, dict(item)) for item in items)
+            yield from (Revision(kind, dict(item)) for item in self._client.list_page(kind).items)
+
+    def _reconcile_all(self, revisions: Sequence[Revision]) -> None:
+        for revision in revisions:
+            self._reconcile_safely(revision)
+        wanted = {revision.process for revision in revisions}
+        for run in self._processes.runs():
+            gone = run.name.startswith(_PREFIXES) and run.name not in wanted
+            if gone and run.state is ProcessState.RUNNING:
+                self._processes.stop(run.name)
+                self._tell(run.name, "stopped: its revision is gone")
 
     def _reconcile_safely(self, revision: Revision) -> None:
         try:
