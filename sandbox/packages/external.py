@@ -75,6 +75,11 @@ class Revision:
         return str(self.object["metadata"]["name"])
 
     @property
+    def uid(self) -> str:
+        """The uid of the revision."""
+        return str(self.object["metadata"]["uid"])
+
+    @property
     def package(self) -> str:
         """The name of the package, which is that of its Service."""
         return str(self.object["metadata"]["labels"][_PARENT])
@@ -120,7 +125,7 @@ class Revision:
             "apiVersion": self.kind.api_version,
             "kind": self.kind.kind,
             "name": self.name,
-            "uid": self.object["metadata"]["uid"],
+            "uid": self.uid,
             "controller": True,
             "blockOwnerDeletion": True,
         }
@@ -146,6 +151,8 @@ class ExternalRuntime:
             str(layout.admin_kubeconfig), field_manager="package-runtime"
         )
         self._ports: dict[str, int] = {}
+        self._started_for: dict[str, str] = {}
+        """The uid of the revision for which a process was started."""
 
     def run(self) -> None:
         """Reconcile all revisions again and again, until the process is ended."""
@@ -214,6 +221,11 @@ class ExternalRuntime:
     def _after(self, revision: Revision) -> None:
         runs = {run.name: run for run in self._processes.runs()}
         run = runs.get(revision.process)
+        if self._started_for.get(revision.process, revision.uid) != revision.uid:
+            # A revision of the same name was deleted and made again; its roles and its account are others.
+            self._stop(revision)
+            del self._started_for[revision.process]
+            return
         if run is None or run.state is ProcessState.STOPPED:
             self._start(revision)
         elif run.state is ProcessState.DIED:
@@ -234,6 +246,7 @@ class ExternalRuntime:
             ]
         )
         self._processes.launch(self._spec(revision, pulled, root, _container(config)))
+        self._started_for[revision.process] = revision.uid
         self._tell(revision.name, f"started {revision.process} as ServiceAccount {account}")
 
     def _mount(self, revision: Revision, root: Path, account: str) -> None:
@@ -268,7 +281,7 @@ class ExternalRuntime:
             "TLS_SERVER_CERTS_DIR": f"/{_CERTIFICATES}",
             "POD_NAMESPACE": NAMESPACE,
             "REVISION_NAME": revision.name,
-            "REVISION_UID": str(revision.object["metadata"]["uid"]),
+            "REVISION_UID": revision.uid,
             **wanted,
             **self._here(revision),
         }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 import subprocess
 import time
 from collections.abc import Iterator
@@ -51,15 +50,21 @@ def pushed() -> Iterator[World]:
 
 
 @pytest.fixture(scope="module")
-def installed(pushed: World, tmp_path_factory: pytest.TempPathFactory) -> World:
-    """The same after each command of docs/install.md, as it stands there."""
+def user_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the commands of the pages work."""
     folder = tmp_path_factory.mktemp("user")
     for name in ("examples", "package"):
         (folder / name).symlink_to(ROOT / name)
     keys = "aws_access_key_id = sandbox\naws_secret_access_key = sandbox\n"
     (folder / "aws-credentials.ini").write_text(f"[default]\n{keys}")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def installed(pushed: World, user_folder: Path) -> World:
+    """The same after each command of docs/install.md, as it stands there."""
     for command in commands(GUIDE.read_text()):
-        run(pushed, command, folder)
+        shell(pushed, command, user_folder)
     return pushed
 
 
@@ -68,16 +73,6 @@ def commands(page: str) -> list[str]:
     found = re.findall(r"^\$ (kubectl .*)$", page, re.MULTILINE)
     assert len(found) >= 7, found
     return found
-
-
-def run(world: World, command: str, folder: Path) -> str:
-    program, *arguments = shlex.split(command)
-    assert program == "kubectl", command
-    done = subprocess.run(
-        world.kubectl_command(*arguments), cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, f"{command}: {done.stderr}"
-    return done.stdout
 
 
 def get(world: World, *what: str) -> Any:
@@ -239,6 +234,57 @@ def waited_for_lease(world: World, process: str) -> float:
 
 def reads(operation: str) -> bool:
     return operation.startswith(("AssumeRole", "Get", "List", "Describe", "Verify"))
+
+
+def test_a_removed_provider_leaves_its_tenants_and_a_new_one_manages_them_again(
+    installed: World, user_folder: Path
+) -> None:
+    """The Configuration needs the Provider, so Crossplane installs it again at once, and it cannot become
+    healthy. The way out is that of the how-to, command by command."""
+    [before] = installed.emulator.state()["tenants"]
+    installed.emulator.reset_calls()
+    [old] = get(installed, "edt", "-n", "shop")["items"]
+    installed.kubectl("delete", "provider.pkg", PROVIDER, "--timeout=60s")
+    installed.wait_for("the new revision to be refused", lambda: refused(installed), seconds=120)
+    assert "deletionTimestamp" in get(installed, "edt", "-n", "shop")["items"][0]["metadata"]
+
+    page = (ROOT / "docs" / "how-to" / "remove-the-provider.md").read_text()
+    for command in re.findall(
+        r"^\$ (kubectl .*)$", page.partition("### Crossplane's package")[2], re.MULTILINE
+    ):
+        shell(installed, command, user_folder)
+
+    def managed_again() -> bool:
+        found = get(installed, "edt", "-n", "shop")["items"]
+        return any(o["metadata"]["uid"] != old["metadata"]["uid"] and ready(o) for o in found)
+
+    installed.wait_for("the tenant to be managed again", managed_again, seconds=120)
+    installed.wait_for_condition("tenantclaim", "acme", "Ready", namespace="shop")
+    assert installed.emulator.state()["tenants"] == [before]
+    assert not [call for call in installed.emulator.calls()["by_operation"] if not reads(call)]
+
+
+def refused(world: World) -> bool:
+    """Whether the new revision says that the old one still controls its CRDs."""
+    found = get(world, "providerrevisions")["items"]
+    said = [c.get("message", "") for o in found for c in o.get("status", {}).get("conditions", [])]
+    print(said)
+    return any("is already controlled by ProviderRevision" in message for message in said)
+
+
+def ready(obj: dict[str, Any]) -> bool:
+    return ("Ready", "True") in {
+        (c["type"], c["status"]) for c in obj.get("status", {}).get("conditions", [])
+    }
+
+
+def shell(world: World, command: str, folder: Path) -> None:
+    """Run a command line of a page as it stands there, in a shell."""
+    environment = {**os.environ, **world.environment()}
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{command}: {done.stderr}"
 
 
 def test_the_configuration_alone_brings_the_other_two_after_everything_was_removed(installed: World) -> None:
