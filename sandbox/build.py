@@ -187,7 +187,8 @@ def test(cache: Path, progress: Progress, *flags: str) -> None:
         modules = _trim(cache, go, MODULE, progress)
     for command in (["vet"], ["test", *flags]):
         progress(f"go {command[0]}")
-        go.run(MODULE, f"go {command[0]}", [*command, *modules, "./..."], progress)
+        # With the flags of the build, so that its packages are not compiled again.
+        go.run(MODULE, f"go {command[0]}", [*command, *modules, *_FLAGS, "./..."], progress)
     with golang.only_one(cache, progress):
         if describe(cache, go, progress) != (MODULE / DEFINITIONS).read_text():
             raise BuildError(f"{MODULE / DEFINITIONS} is not what openapi-gen generates; run make generate")

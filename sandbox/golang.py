@@ -77,7 +77,9 @@ def is_built(stamp: Path, sources: str, go: Go | None) -> bool:
 
 def write_stamp(stamp: Path, sources: str, go: Go) -> None:
     """Record the sources and the Go version for `is_built`."""
-    stamp.write_text(json.dumps({"sources": sources, "go": go.version}) + "\n")
+    new = stamp.with_name(f"{stamp.name}.new")
+    new.write_text(json.dumps({"sources": sources, "go": go.version}) + "\n")
+    new.replace(stamp)  # whole, and apart from a copy of the cache that shares its files
 
 
 @contextmanager
