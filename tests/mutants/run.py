@@ -25,6 +25,7 @@ _LIBRARIES = (
     "pydantic",
     "pytest",
     "structlog",
+    "trustme",
     "urllib3",
     "yaml",
 )
