@@ -11,14 +11,17 @@ WORKERS ?= 2
 export EDGETENANTS_CACHE := $(CURDIR)/$(CACHE)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo setup programs python-version test histories fuzz mutants test-unit test-world golden test-alone test-controlplane lint generate bench lock clean
+.PHONY: help demo packages setup programs python-version test histories fuzz mutants test-unit test-world golden test-alone test-controlplane lint generate bench lock clean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-demo: setup ## Run the demo: a claim becomes a live tenant, changes, drifts, is repaired, gets a certificate, is deleted
-	@$(BIN)/edgetenants demo $(DEMO_FLAGS)
+demo: setup ## Run the demo: a claim becomes a live tenant, changes, drifts, is repaired, gets a certificate, is deleted (PACKAGES=1: install the packages)
+	@$(BIN)/edgetenants demo $(if $(PACKAGES),--packages) $(DEMO_FLAGS)
+
+packages: $(READY) ## Build the Crossplane packages into packages/ (PACKAGES_FLAGS="--output DIR")
+	@$(BIN)/python -m xpkg build $(PACKAGES_FLAGS)
 
 setup:
 	@$(MAKE) --no-print-directory -j2 $(READY) programs
@@ -62,13 +65,13 @@ lint: $(READY) ## Check style, strict types, import rules, the clock rule, and t
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m apis.generate --check
-	@$(BIN)/python -m provider.iampage --check
+	@$(BIN)/python -m provider.iam_page --check
 	@$(BIN)/python -m pytest -q tests/unit/mutants
 
 generate: $(READY) ## Generate CRDs, XRDs, Composition and reference docs from apis/, and docs/iam.md from the AWS calls
 	@$(BIN)/python -m sandbox.build --cache $(CACHE) --openapi
 	@$(BIN)/python -m apis.generate
-	@$(BIN)/python -m provider.iampage
+	@$(BIN)/python -m provider.iam_page
 
 bench: $(READY) ## Run the benchmarks (BENCH=cold-start runs one); results are in .cache/bench/report.json
 	@$(BIN)/python -m tests.bench $(BENCH)

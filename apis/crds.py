@@ -1,5 +1,6 @@
 """Generate the CRDs, XRDs and Compositions of edgetenants' kinds."""
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from edgetenants_runtime.api.model import Scope
@@ -9,7 +10,14 @@ from .kinds import Column, Kind
 from .schema import Schema, structural
 
 FUNCTION: Final = "function-edgetenants"
-"""Name of the function in a Composition."""
+"""Name of the function in the Composition of the examples."""
+PACKAGED_FUNCTION: Final = "edgetenants-function-edgetenants"
+"""Name of the function in the Composition of a package. Crossplane names a package that it installs for
+another one by its repository path, as does `crossplane xpkg install` (internal/controller/pkg/resolver)."""
+PLANS: Final = "edgetenants-plans"
+"""Name of the EnvironmentConfig that a packaged Composition requires."""
+PLANS_LABEL: Final = "edgetenants.io/plans"
+"""Label of the EnvironmentConfigs whose plans a packaged Composition adds."""
 
 _OBJECT_FIELDS: Final[Schema] = {
     "apiVersion": {
@@ -103,6 +111,31 @@ def legacy_composition(kind: Kind, name: str) -> dict[str, Any]:
     made = composition(kind, name)
     made["spec"]["writeConnectionSecretsToNamespace"] = "crossplane-system"
     return made
+
+
+def packaged(made: dict[str, Any]) -> dict[str, Any]:
+    """The Composition of a Configuration package: its plans come from EnvironmentConfigs, which a package
+    cannot contain. The one named PLANS is required; those with the label PLANS_LABEL are added to it."""
+    [step] = made["spec"]["pipeline"]
+    sources = [{"name": PLANS}, {"matchLabels": {PLANS_LABEL: "true"}}]
+    plans = {
+        "apiVersion": kinds.TENANT_PLANS.api_version,
+        "kind": kinds.TENANT_PLANS.kind,
+        "defaultPlan": "standard",
+        "plansFrom": [{"environmentConfig": source} for source in sources],
+    }
+    packaged_step = {**step, "functionRef": {"name": PACKAGED_FUNCTION}, "input": plans}
+    return {**made, "spec": {**made["spec"], "pipeline": [packaged_step]}}
+
+
+def activation(name: str, activated: Iterable[Kind]) -> dict[str, Any]:
+    """The policy with which Crossplane v2 activates these managed kinds, and no others."""
+    return {
+        "apiVersion": "apiextensions.crossplane.io/v1alpha1",
+        "kind": "ManagedResourceActivationPolicy",
+        "metadata": {"name": name},
+        "spec": {"activate": [f"{kind.plural}.{kind.group}" for kind in activated]},
+    }
 
 
 def _example_plans() -> dict[str, Any]:

@@ -19,7 +19,15 @@ COMMAND: Final = "make generate"
 _YAML_HEADER: Final = f"# Generated from apis/ by `{COMMAND}`; do not edit.\n---\n"
 _PAGE_HEADER: Final = f"<!-- Generated from apis/ by `{COMMAND}`; do not edit. -->\n\n"
 
-OWNED: Final = ("package/crds", "package/crds-legacy", "package/input", "package/xrds", "docs/reference")
+OWNED: Final = (
+    "package/configuration",
+    "package/configuration-legacy",
+    "package/crds",
+    "package/crds-legacy",
+    "package/input",
+    "package/xrds",
+    "docs/reference",
+)
 """Folders that contain only generated files, so that the file of a removed kind is stale too."""
 
 
@@ -32,7 +40,7 @@ class _Dumper(yaml.SafeDumper):
 
 def generate() -> dict[str, str]:
     """Every generated file: its path below the repository's root, and its content."""
-    return {**_crd_files(), **_composite_files(), **_pages()}
+    return {**_crd_files(), **_composite_files(), **_packaged_files(), **_pages()}
 
 
 def _crd_files() -> dict[str, str]:
@@ -52,6 +60,19 @@ def _composite_files() -> dict[str, str]:
         "package/xrds/legacy/xtenantclaim.yaml": crds.legacy_xrd(legacy, claim=modern),
         "package/composition.yaml": crds.composition(modern, "tenantclaims"),
         "package/composition-legacy.yaml": crds.legacy_composition(legacy, "xtenantclaims"),
+    }
+    return {path: _yaml(manifest) for path, manifest in files.items()}
+
+
+def _packaged_files() -> dict[str, str]:
+    modern, legacy = kinds.TENANT_CLAIM, kinds.LEGACY_TENANT_CLAIM
+    namespaced = (kinds.DISTRIBUTION_TENANT, kinds.CONNECTION_GROUP)
+    files = {
+        "package/configuration/composition.yaml": crds.packaged(crds.composition(modern, "tenantclaims")),
+        "package/configuration/activation.yaml": crds.activation("edgetenants", namespaced),
+        "package/configuration-legacy/composition.yaml": crds.packaged(
+            crds.legacy_composition(legacy, "xtenantclaims")
+        ),
     }
     return {path: _yaml(manifest) for path, manifest in files.items()}
 

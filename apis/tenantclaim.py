@@ -15,7 +15,7 @@ from . import errors
 from .dns import DnsInstructions
 from .domains import AskedDomains
 from .tags import ParameterMap, Tags
-from .tenantchoices import CertificateChoice, DnsChoice, Isolation, OnDelete, SecurityChoice
+from .tenant_choices import CertificateChoice, DnsChoice, Isolation, OnDelete, SecurityChoice
 
 PlanName = Annotated[
     str, Field(min_length=1, max_length=63, pattern="^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$")

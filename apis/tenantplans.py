@@ -24,7 +24,7 @@ from .distributiontenant import AwsId
 from .domains import AllowedDomain, ParkingDomain
 from .drift import DriftPolicy
 from .tags import ParameterMap, Tags
-from .tenantchoices import CertificateChoice, CertificateMode, DnsMode, OnDelete, SecurityChoice
+from .tenant_choices import CertificateChoice, CertificateMode, DnsMode, OnDelete, SecurityChoice
 from .tenantclaim import PlanName
 
 API_VERSION: Final = "edgetenants.fn.crossplane.io/v1alpha1"

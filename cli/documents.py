@@ -13,7 +13,7 @@ from typing import Any, Final
 import yaml
 
 from apis.errors import Problem
-from cli.jsonvalues import Reading, nodes
+from cli.json_values import Reading, nodes
 
 __all__ = ["Document", "UnreadableFile", "gather", "read_all"]
 

@@ -15,7 +15,7 @@ from apis.errors import visible
 from cli import output
 from cli.aws import NoConfig, Reach
 from cli.documents import UnreadableFile, read_all
-from cli.output import Form, takes_form
+from cli.forms import Form
 from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.errors import ExternalError, NotYet
 from provider.cloudfront.adoption import inventory, manifests
@@ -25,49 +25,14 @@ from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.state.observed import ObservedTenant
 
-__all__ = ["import_"]
+__all__ = ["run"]
 
 _EVERY = 100
 """How many tenants are processed between two progress messages."""
 
 
-@click.command("import")
-@click.option("--distribution", required=True, metavar="ID", help="The multi-tenant distribution.")
-@click.option(
-    "--out", type=click.Path(file_okay=False, path_type=Path),
-    help="Write one file for each tenant into this folder. Existing files are kept, so an interrupted run "
-    "can be resumed. Default: standard output.",
-)  # fmt: skip
-@click.option(
-    "--full", is_flag=True,
-    help="Write the whole spec, and manage tenants without an owner. Default: tenants are only observed.",
-)  # fmt: skip
-@click.option("--skip-managed", is_flag=True, help="Leave out tenants that are already managed.")
-@click.option("--namespace", default="default", show_default=True, help="Namespace of the managed resources.")
-@click.option("--legacy", is_flag=True, help="Write cluster-scoped managed resources.")
-@click.option(
-    "--provider-config", "config_files", multiple=True, type=click.Path(path_type=Path),
-    help="File with one provider config and its Secret, for the AWS account. The manifests refer to this "
-    "config. Default: AWS's usual environment variables and files.",
-)  # fmt: skip
-@click.option(
-    "--config-name",
-    default="",
-    metavar="NAME",
-    help="Provider config in the manifests. Default: the one of --provider-config, or else 'default'.",
-)
-@click.option(
-    "--rate", type=click.FloatRange(0.1, 1000), default=5.0, show_default=True,
-    metavar="NUMBER", help="Maximum requests per second to CloudFront.",
-)  # fmt: skip
-@takes_form(Form.YAML, Form.JSON)
-def import_(distribution: str, config_files: tuple[Path, ...], **chosen: Any) -> None:
-    """Write a DistributionTenant for every tenant of a distribution. Changes nothing in AWS.
-
-    By default, the manifests only observe. Apply them, check status.atProvider, and start to manage the
-    tenants later. A tenant that already has an owner is always only observed, and a comment names its owner.
-    The exit code is 1 if AWS refuses a request.
-    """
+def run(distribution: str, config_files: tuple[Path, ...], **chosen: Any) -> None:
+    """See the command, in cli/commands. Ends the process with the command's exit code."""
     try:
         reach = Reach(read_all(config_files), _tell, rate=chosen["rate"])
         config, account = reach.only()
@@ -106,7 +71,7 @@ class _Work:
             return None
         holder, tag = manifests.holder(tenant.tags)
         self.counts[f"held by {holder.value}"] += 1
-        if self.skip_managed and holder is not Holder.NOBODY:
+        if self.skip_managed and holder is not Holder.NO_ONE:
             return None
         made = manifests.manifest(tenant, self.shape)
         who = f"managed by {holder.value}: {tag}" if tag else ""

@@ -1,7 +1,7 @@
 """The command line `edgetenants`. It only registers the commands.
 
-A command's module is imported when the command runs, because each imports a part of the project that takes
-a second to load. `--version`, `-h` and shell completion import none.
+The modules in `commands` have options and help. What a command does is imported when it runs, because it
+takes up to a second to load; `--version`, `-h` and shell completion import none of it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,28 @@ from click.shell_completion import CompletionItem
 __all__ = ["cli", "main"]
 
 _COMMANDS: Final[Mapping[str, tuple[str, str, str]]] = {
-    "demo": ("cli.demo", "demo", "Watch a claim become a live tenant, change, drift and be deleted."),
-    "import": ("cli.importing", "import_", "Write a DistributionTenant for every tenant of a distribution."),
-    "plan": ("cli.plan", "plan", "Show the calls to AWS that the provider would make."),
-    "render": ("cli.render", "render", "Print the status and composed resources of claims."),
-    "sandbox": ("cli.sandbox", "sandbox", "Run a local environment: Crossplane, emulator, provider."),
-    "validate": ("cli.validate", "validate", "Check claims, plans, managed resources and provider configs."),
+    "demo": (
+        "cli.commands.demo",
+        "demo",
+        "Watch a claim become a live tenant, change, drift and be deleted.",
+    ),
+    "import": (
+        "cli.commands.import_",
+        "import_",
+        "Write a DistributionTenant for every tenant of a distribution.",
+    ),
+    "plan": ("cli.commands.plan", "plan", "Show the calls to AWS that the provider would make."),
+    "render": ("cli.commands.render", "render", "Print the status and composed resources of claims."),
+    "sandbox": (
+        "cli.commands.sandbox",
+        "sandbox",
+        "Run a local environment: Crossplane, emulator, provider.",
+    ),
+    "validate": (
+        "cli.commands.validate",
+        "validate",
+        "Check claims, plans, managed resources and provider configs.",
+    ),
 }
 """By name: the module, the command in it, and its line in the list of commands."""
 
@@ -66,4 +82,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())  # type: ignore[func-returns-value]  # click exits by itself
+    sys.exit(main())  # type: ignore[func-returns-value]  # click exits the process

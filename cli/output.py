@@ -11,42 +11,15 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
-from enum import StrEnum
-from typing import Any, Final, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
-import click
 import yaml
 
 from apis.errors import visible
+from cli.forms import Form
 
-__all__ = ["Form", "comment", "manifest", "structured", "takes_form"]
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-class Form(StrEnum):
-    """The output format of a command."""
-
-    TEXT = "text"
-    """Text for people."""
-    JSON = "json"
-    YAML = "yaml"
-
-
-def takes_form(*forms: Form) -> Callable[[Command], Command]:
-    """Add the option -o to a command; the first form is the default. The command gets it as `form`."""
-    return click.option(
-        "-o",
-        "--output",
-        "form",
-        type=click.Choice([form.value for form in forms]),
-        default=forms[0].value,
-        show_default=True,
-        callback=lambda _context, _option, chosen: Form(chosen),
-        help="The output format.",
-    )
-
+__all__ = ["comment", "manifest", "structured"]
 
 _PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
 _NO_TEXTS: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})

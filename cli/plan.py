@@ -18,9 +18,8 @@ from cli.aws import NoConfig, Reach
 from cli.checks import check
 from cli.cluster import NoCluster, connect, look
 from cli.documents import Document, UnreadableFile, read_all
-from cli.files import takes_files
+from cli.forms import Form
 from cli.logs import to_stderr
-from cli.output import Form, takes_form
 from edgetenants_runtime.api.annotations import EXTERNAL_NAME
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import ExternalClient
@@ -36,7 +35,7 @@ from provider.cloudfront.safety.dependencies import AccountAccess, ClusterView, 
 from provider.cloudfront.state import identity
 from provider.cloudfront.state.identity import OWNER_TAG
 
-__all__ = ["plan"]
+__all__ = ["run"]
 
 _CLIENTS: Final[Mapping[str, Callable[[Dependencies], ExternalClient]]] = {
     "DistributionTenant": TenantClient,
@@ -90,31 +89,7 @@ class _Row:
         }
 
 
-@click.command()
-@takes_files(
-    "DistributionTenants and ConnectionGroups, from kubectl get -o yaml or from your repository. - is "
-    "standard input."
-)
-@click.option(
-    "--provider-config", "config_files", multiple=True, type=click.Path(path_type=Path),
-    help="File with the provider configs of the resources, and their Secrets. Default: AWS's usual "
-    "environment variables and files.",
-)  # fmt: skip
-@click.option(
-    "--installation-id", envvar="EDGETENANTS_INSTALLATION_ID", default="", metavar="ID",
-    help="The provider's installation id, part of each owner tag. Default: the id in the tenant's owner tag.",
-)  # fmt: skip
-@click.option(
-    "--drift-policy", type=click.Choice([policy.value for policy in DriftPolicy]),
-    default=DriftPolicy.ENFORCE.value, show_default=True, help="The provider's --drift-policy.",
-)  # fmt: skip
-@click.option(
-    "--kubeconfig", type=click.Path(path_type=Path),
-    help="Read the other managed resources from this cluster. Default: the cluster that kubectl would use.",
-)  # fmt: skip
-@click.option("--context", help="The context of the kubeconfig to use.")
-@takes_form(Form.TEXT, Form.JSON, Form.YAML)
-def plan(  # noqa: PLR0913, PLR0917 - one for each option
+def run(  # noqa: PLR0913, PLR0917 - one for each option
     files: tuple[Path, ...],
     config_files: tuple[Path, ...],
     installation_id: str,
@@ -123,13 +98,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one for each option
     context: str | None,
     form: Form,
 ) -> None:
-    """Show the calls to AWS that the provider would make, with their parameters and reasons. It changes
-    nothing.
-
-    The command reads AWS, and lists the other managed resources in the cluster. The output says what it could
-    not read. A resource without status, such as one from a repository, is planned as if it were just applied.
-    The exit code is 1 if the provider would refuse a resource, and 2 if a file cannot be read.
-    """
+    """See the command, in cli/commands. Ends the process with the command's exit code."""
     # The provider's log, which may contain other owners' names, goes to the user who runs the command.
     to_stderr()
     try:

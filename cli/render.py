@@ -14,39 +14,18 @@ from apis import crds, kinds
 from apis.errors import InvalidInput, shown, visible
 from cli import output
 from cli.documents import Document, UnreadableFile, read_all
-from cli.files import takes_files
-from cli.output import Form, structured, takes_form
+from cli.forms import Form
+from cli.output import structured
 from function import explain, fn, offline, structs
 from function.errors import Refused
 from function.offline import Pricelist
 
-__all__ = ["render"]
+__all__ = ["run"]
 
 _STATUS = {fnv1.STATUS_CONDITION_TRUE: "True", fnv1.STATUS_CONDITION_FALSE: "False"}
 
 
-@click.command()
-@takes_files("TenantClaims, and plans unless --plans is set. - is standard input.")
-@click.option(
-    "--plans", "plan_files", multiple=True, type=click.Path(path_type=Path),
-    help="File with a Composition or TenantPlans. Default: the plans in FILES, or else the Composition that "
-    "comes with edgetenants.",
-)  # fmt: skip
-@click.option(
-    "--required", "required_files", multiple=True, type=click.Path(path_type=Path),
-    help="File with the EnvironmentConfigs that plansFrom refers to. They may also be in the other "
-    "files.",
-)  # fmt: skip
-@click.option(
-    "--observed", "observed_files", multiple=True, type=click.Path(path_type=Path),
-    help=f"File with composed resources from a cluster, with the annotation {offline.COMPOSED_NAME}. "
-    "Each is matched to its claim.",
-)  # fmt: skip
-@takes_form(Form.YAML, Form.JSON)
-@click.option(
-    "--why/--no-why", default=True, show_default=True, help="Print the source of each value in comments."
-)
-def render(
+def run(
     files: tuple[Path, ...],
     plan_files: tuple[Path, ...],
     required_files: tuple[Path, ...],
@@ -54,11 +33,7 @@ def render(
     form: Form,
     why: bool,
 ) -> None:
-    """Print the status and composed resources of each claim, with its conditions and the reasons.
-
-    In YAML, everything that is not an object is a comment. JSON is one List of the objects; events go to
-    standard error, and the reasons are omitted. The exit code is 1 if a claim is refused.
-    """
+    """See the command, in cli/commands. Ends the process with the command's exit code."""
     try:
         asked = read_all(files)
         claims = [document for document in asked if _is_claim(document)]

@@ -12,29 +12,14 @@ import click
 from apis.errors import InvalidInput, visible
 from cli.checks import Checked, check
 from cli.documents import UnreadableFile, gather, read_all
-from cli.files import takes_files
-from cli.output import Form, structured, takes_form
+from cli.forms import Form
+from cli.output import structured
 
-__all__ = ["validate"]
+__all__ = ["run"]
 
 
-@click.command()
-@takes_files("Same as FILES.")
-@click.option(
-    "--plans",
-    "plan_files",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="Check claims against these plans: a Composition or TenantPlans, and their EnvironmentConfigs.",
-)
-@takes_form(Form.TEXT, Form.JSON, Form.YAML)
-def validate(files: tuple[Path, ...], plan_files: tuple[Path, ...], form: Form) -> None:
-    """Check claims, plans, managed resources and provider configs, without a server.
-
-    FILES are YAML files, folders (including subfolders), or - for standard input. Objects of other kinds are
-    ignored. The exit code is 1 if there are problems, and 2 if a file cannot be read or there is nothing to
-    check.
-    """
+def run(files: tuple[Path, ...], plan_files: tuple[Path, ...], form: Form) -> None:
+    """See the command, in cli/commands. Ends the process with the command's exit code."""
     documents, unreadable = gather(files)
     try:
         checked = check(documents, read_all(plan_files))

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from apis import kinds
 from apis.errors import Problem
-from apis.tenantchoices import (
+from apis.tenant_choices import (
     CertificateMode,
     DnsMode,
     Isolation,

@@ -13,14 +13,14 @@ from function import (
     claim,
     compose,
     conditions,
-    fieldnames,
-    formertenants,
+    field_names,
+    former_tenants,
     live,
     moves,
     observed,
     pacing,
+    plan_sources,
     plans,
-    plansources,
     report,
     response,
     status,
@@ -61,8 +61,8 @@ class Answer:
     def settled(self) -> bool:
         """Whether it can be sent again unchanged: it has no events and no connection details."""
         states = (self.response.desired.composite, *self.response.desired.resources.values())
-        news = self.refused or self.changed or self.response.results
-        return not news and not any(each.connection_details for each in states)
+        reports = self.refused or self.changed or self.response.results
+        return not reports and not any(each.connection_details for each in states)
 
 
 def run(req: fnv1.RunFunctionRequest) -> Answer:
@@ -74,11 +74,11 @@ def run(req: fnv1.RunFunctionRequest) -> Answer:
     seen = _observed(req)
     try:
         # Before anything can refuse the claim, because Crossplane reads nothing after a FATAL result.
-        formertenants.require(req, rsp, composite, seen.values())
+        former_tenants.require(req, rsp, composite, seen.values())
         asked = plans.read(req.input)
         response.set_ttl(rsp, asked.ttl)
-        plansources.require(req, rsp, asked)
-        offered = plansources.gather(req, asked)
+        plan_sources.require(req, rsp, asked)
+        offered = plan_sources.gather(req, asked)
         if offered is None:
             return _await(req, rsp, composite, _UNREAD)
         composed = _compose(req, rsp, order(req, composite, offered), seen)
@@ -140,15 +140,15 @@ def _refuse(
     req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, composite: Composite, refusal: Refused
 ) -> Answer:
     asked = req.observed.composite.resource
-    suspended = formertenants.is_suspended(req)
+    suspended = former_tenants.is_suspended(req)
     seen = _observed(req)
     finding = live.refused(refusal, claim.asked_domains(asked), seen.values())
     tenants = [each for name, each in seen.items() if name != compose.CONNECTION_GROUP]
-    former = formertenants.gather(req, composite, seen.values())
+    former = former_tenants.gather(req, composite, seen.values())
     left = live.left_behind(former) if suspended else Left()
     told = conditions.of_refused(refusal, finding, tenants, left, suspended=suspended)
     finding = conditions.pointing(finding, told)
-    if left.unknown and formertenants.REQUIREMENT in rsp.requirements.resources:
+    if left.unknown and former_tenants.REQUIREMENT in rsp.requirements.resources:
         # Not FATAL yet, so that Crossplane reads them and calls again.
         return _await(req, rsp, composite, finding, told)
     if former:
@@ -233,7 +233,7 @@ def _compose(
 ) -> Composed:
     # All checks come before the first write, so that nothing is composed in part.
     composite = order.composite
-    former = formertenants.gather(req, composite, seen.values())
+    former = former_tenants.gather(req, composite, seen.values())
     composed = _derive(order, seen, former, reached=conditions.was_reached(composite))
     _check_names(req, composed.resources)
     response.want(rsp, composed.resources, composed.status)
@@ -278,7 +278,7 @@ def _derive(
     group = seen.get(compose.CONNECTION_GROUP) if wanted.dedicated else None
     looked = [_looked(each, seen.get(each.resource_name), order) for each in wanted.tenants]
     if others := (*_leaving(seen), *(former or ())):
-        looked = [_beside(each, others) for each in looked]
+        looked = [_with_former_tenants(each, others) for each in looked]
     if group is not None:
         looked = [replace(each, finding=live.without_group(each.finding, group)) for each in looked]
     finding = live.summary([(each.wanted, each.finding) for each in looked])
@@ -327,7 +327,7 @@ def _derive(
 
 
 def _in_claim(order: Order, said: Said) -> Said:
-    message = fieldnames.in_claim(order, said.message)
+    message = field_names.in_claim(order, said.message)
     return said if message == said.message else replace(said, message=message)
 
 
@@ -336,10 +336,10 @@ def _leaving(seen: Mapping[str, ObservedTenant]) -> list[ObservedTenant]:
     return [each for each in seen.values() if each.deleted and each.exists]
 
 
-def _beside(tenant: Looked, others: Sequence[ObservedTenant]) -> Looked:
-    """The tenant, beside those of the claim that are to go."""
+def _with_former_tenants(tenant: Looked, others: Sequence[ObservedTenant]) -> Looked:
+    """The tenant, with the effect of the claim's former tenants on its finding and domains."""
     others = [each for each in others if each is not tenant.seen]
-    finding = live.beside(tenant.finding, tenant.wanted, others)
+    finding = live.with_former_tenants(tenant.finding, tenant.wanted, others)
     serving = frozenset(domain for each in others if live.answers(each) for domain in each.active)
     return replace(tenant, finding=finding, elsewhere=serving)
 

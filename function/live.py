@@ -157,7 +157,7 @@ def without_group(found: Finding, group: ObservedTenant) -> Finding:
     return Finding(reason, f"ConnectionGroup {group.name}: {words(group.synced.message)}")
 
 
-def beside(found: Finding, wanted: WantedTenant, others: Iterable[ObservedTenant]) -> Finding:
+def with_former_tenants(found: Finding, wanted: WantedTenant, others: Iterable[ObservedTenant]) -> Finding:
     """The finding of a tenant, some of whose domains may still be with former tenants of the claim.
 
     Args:

@@ -34,9 +34,10 @@ _log = structlog.get_logger("function")
     name="edgetenants-function",
     context_settings={
         "default_map": {"max_recv_message_size": _RECEIVE_MEBIBYTES},
-        "help_option_names": ["--help", "-h"],
+        "help_option_names": ["-h", "--help"],
     },
 )
+@click.version_option(package_name="edgetenants")
 @sdk.standard_options
 @click.option(
     "--metrics-address",

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from apis.tenantchoices import CertificateMode, Isolation, OnDelete
+from apis.tenant_choices import CertificateMode, Isolation, OnDelete
 from function import compose, naming, switches
 from function.claim import CONFIRM
 from function.compose import CONNECTION_GROUP, Order, WantedTenant

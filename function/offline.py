@@ -13,7 +13,7 @@ from google.protobuf.struct_pb2 import Struct
 
 from apis import errors, kinds, tenantplans
 from edgetenants_runtime.api.annotations import LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE
-from function import claim, fn, plans, plansources, structs
+from function import claim, fn, plan_sources, plans, structs
 from function.compose import Order
 
 COMPOSED_NAME: Final = "crossplane.io/composition-resource-name"
@@ -64,7 +64,7 @@ def has_plans(value: Json) -> bool:
 
 def is_required(value: Json) -> bool:
     """Whether it is of the kind that the function may require."""
-    return bool(value.get("kind") == plansources.KIND)
+    return bool(value.get("kind") == plan_sources.KIND)
 
 
 def _inputs(value: Json) -> Iterator[Json]:
@@ -199,24 +199,24 @@ def order(composite: Json, offered: Pricelist, observed: Iterable[Json] = ()) ->
     _resolve(req, fn.run(req).response, offered.others)
     asked = plans.read(req.input)
     return fn.order(
-        req, claim.identify(req.observed.composite.resource), plansources.gather(req, asked) or asked
+        req, claim.identify(req.observed.composite.resource), plan_sources.gather(req, asked) or asked
     )
 
 
 def _resolve(req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, others: Iterable[Json]) -> bool:
     """Add the resources that the response requires to the request; whether there were new ones."""
-    news = False
+    added = False
     for name, selector in rsp.requirements.resources.items():
         if name in req.required_resources:
             continue
-        news = True
+        added = True
         req.required_resources[name].SetInParent()
         for value in others:
             if _selects(selector, value):
                 req.required_resources[name].items.add().resource.update(dict(value))
-    if news:
+    if added:
         _check_nesting(req)
-    return news
+    return added
 
 
 def _selects(selector: fnv1.ResourceSelector, value: Json) -> bool:

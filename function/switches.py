@@ -22,7 +22,7 @@ from functools import cached_property
 from typing import Final
 
 from apis.conditions import InSyncReason, TenantConditionType, TenantReadyReason
-from apis.tenantchoices import CertificateMode, Isolation
+from apis.tenant_choices import CertificateMode, Isolation
 from function import compose, live, naming
 from function.compose import Order, WantedTenant
 from function.observed import ObservedCondition, ObservedTenant

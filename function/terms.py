@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from apis.errors import Problem, shown
 from apis.tags import RESERVED_TAG_PREFIXES
-from apis.tenantchoices import (
+from apis.tenant_choices import (
     CertificateChoice,
     CertificateMode,
     DnsMode,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
@@ -249,7 +250,12 @@ _FLAGS: Final = (
         says="Log format: JSON lines for machines, or aligned text for people.",
     ),
     _flag(Section.LOGS, "--debug", is_flag=True, says="Log every reconcile. Secrets stay hidden."),
-    _flag(Section.LOGS, "--help", is_flag=True, expose_value=False, is_eager=True,
+    _flag(Section.LOGS, "--version", is_flag=True, expose_value=False, is_eager=True,
+          allow_from_autoenv=False,
+          callback=lambda context, _, asked: _version(context, asked=asked),
+          says="Show the version and exit."),
+    _flag(Section.LOGS, "-h", "--help", is_flag=True, expose_value=False, is_eager=True,
+          allow_from_autoenv=False,
           callback=lambda context, _, asked: _help(context, asked=asked), says="Show this message and exit."),
 )  # fmt: skip
 
@@ -321,6 +327,12 @@ def _with(command: Callable[..., None], flag: click.Option) -> Callable[..., Non
     flags: list[click.Option] = command.__dict__.setdefault("__click_params__", [])
     flags.append(flag)
     return command
+
+
+def _version(context: click.Context, *, asked: bool) -> None:
+    if asked:
+        click.echo(f"{context.info_name}, version {version('edgetenants')}")
+        context.exit()
 
 
 def _help(context: click.Context, *, asked: bool) -> None:

@@ -1,5 +1,5 @@
 #!/usr/bin/env sh
-# Resolve the locks anew: dev first, the others constrained by it, so that all of them agree.
+# Resolve the locks: dev first, the others constrained by it, so that all of them agree.
 # What runs beside us, in an environment of its own (bench-*, ministack), is resolved freely. Needs uv.
 # What is locked stays as it is where it still fits; `requirements/lock.sh --upgrade` takes the newest of all.
 # No index or file URL is written into a lock.

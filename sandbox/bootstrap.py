@@ -44,6 +44,15 @@ class Bootstrap:
         role = manifests.provider_role(all_kinds, reads_crds=self._package.crossplane is Crossplane.V2)
         self._apply((*manifests.accounts(), *role, *self._package.claims_reader))
 
+    def namespace(self) -> None:
+        """Apply Crossplane's namespace and ServiceAccount."""
+        self._apply(manifests.accounts()[:2])
+
+    def crossplane_kinds(self, crds: Path, abandon: threading.Event) -> None:
+        """Apply Crossplane's CRDs, and wait until they are established."""
+        self._record(self._kubectl.apply(files=(crds,)))
+        self._wait_established("crd", _names(crds), abandon)
+
     def kinds(self, crossplane_crds: Path, abandon: threading.Event) -> None:
         """Apply the CRDs of Crossplane and of our package, and wait until they are established."""
         if not any(crossplane_crds.glob("*.yaml")):
@@ -52,10 +61,8 @@ class Bootstrap:
             self._apply([*_crossplane(crossplane_crds), *self._package.crds])
         else:  # kubectl reads the folder much faster than Python does
             self._record(self._kubectl.apply(self._package.crds, files=(crossplane_crds,)))
-        files = {file.stem for file in crossplane_crds.glob("*.yaml")}
-        crossplane = {f"{plural}.{group}" for group, _, plural in (name.rpartition("_") for name in files)}
         ours = {crd["metadata"]["name"] for crd in self._package.crds}
-        self._wait_established("crd", crossplane | ours, abandon)
+        self._wait_established("crd", _names(crossplane_crds) | ours, abandon)
 
     def composition(self) -> None:
         """Apply the claim's XRD and Composition."""
@@ -117,6 +124,11 @@ class Bootstrap:
 def _key(manifest: Mapping[str, Any]) -> tuple[str, str, str]:
     metadata = manifest["metadata"]
     return manifest["kind"], metadata.get("namespace", ""), metadata["name"]
+
+
+def _names(crds: Path) -> set[str]:
+    files = {file.stem for file in crds.glob("*.yaml")}
+    return {f"{plural}.{group}" for group, _, plural in (name.rpartition("_") for name in files)}
 
 
 def _crossplane(folder: Path) -> list[Manifest]:

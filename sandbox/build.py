@@ -37,6 +37,8 @@ CROSSPLANE = "github.com/crossplane/crossplane/v2"
 CROSSPLANE_V1 = "github.com/crossplane/crossplane"
 CROSSPLANE_CLI = "github.com/crossplane/cli/v2"
 CROSSPLANE_VERSION = "github.com/crossplane/crossplane-runtime/v2/pkg/version.version"
+METRICS_ADDRESS = "sigs.k8s.io/controller-runtime/pkg/metrics/server.DefaultBindAddress"
+"""Where the RBAC manager serves metrics, as it has no flag for that. Several sandboxes run at once."""
 CROSSPLANE_V1_VERSION = "github.com/crossplane/crossplane/internal/version.version"
 
 _FLAGS = ("-buildvcs=false", "-gcflags=all=-dwarf=false")
@@ -79,6 +81,16 @@ class Binaries:
     """Crossplane core, not its CLI."""
     crossplane_crds: Path
     """The folder with the YAML files of core's CRDs."""
+
+
+@dataclass(frozen=True)
+class PackageTools:
+    """The paths of what a sandbox with packages needs beside the control plane."""
+
+    registry: Path
+    """An OCI registry on a loopback port."""
+    cli: Path
+    """Crossplane's CLI, which pushes packages."""
 
 
 @dataclass(frozen=True)
@@ -165,6 +177,21 @@ def build_cli(cache: Path, progress: Progress) -> Path:
     return cache / "bin" / group.targets[0].name
 
 
+def build_for_packages(cache: Path, progress: Progress) -> PackageTools:
+    """Build what a sandbox with packages needs beside the control plane, if it is missing or stale.
+
+    Raises BuildError.
+    """
+    _build_groups(cache.resolve(), (_registry(), _cli()), progress)
+    return package_tools(cache)
+
+
+def package_tools(cache: Path) -> PackageTools:
+    """The paths of what `build_for_packages` builds."""
+    programs = cache.resolve() / "bin"
+    return PackageTools(registry=programs / "sandbox-registry", cli=programs / "crossplane-cli")
+
+
 def build_crossplane_v1(cache: Path, binaries: Binaries, progress: Progress) -> Binaries:
     """Build the last core of Crossplane v1 if it is missing or stale.
 
@@ -243,7 +270,7 @@ def _kubernetes_variables() -> dict[str, str]:
 def _control_plane() -> _Group:
     told, core = _kubernetes_variables(), golang.required_version(MODULE, CROSSPLANE)
     apiserver = f"API server from {_kubernetes_version()}'s libraries"
-    package, core_told = f"{CROSSPLANE}/cmd/crossplane", {CROSSPLANE_VERSION: core}
+    package, core_told = f"{CROSSPLANE}/cmd/crossplane", {CROSSPLANE_VERSION: core, METRICS_ADDRESS: "0"}
     targets = (
         _Target("sandbox-apiserver", "./cmd/sandbox-apiserver", apiserver, told),
         _Target("sandbox-collector", "./cmd/sandbox-collector", "collector", told),
@@ -273,6 +300,12 @@ def _cli() -> _Group:
     told, title = {CROSSPLANE_VERSION: version}, f"Crossplane's CLI {version}"
     target = _Target("crossplane-cli", f"{CROSSPLANE_CLI}/cmd/crossplane", title, told)
     return _Group("Crossplane CLI", CLI_MODULE, (target,), 120, ".built-cli.json")
+
+
+def _registry() -> _Group:
+    target = _Target("sandbox-registry", "./cmd/sandbox-registry", "registry", {})
+    sources = ("cmd/sandbox-registry/*.go",)
+    return _Group("registry", MODULE, (target,), 5, ".built-registry.json", sources=sources)
 
 
 def _crossplane_v1() -> _Group:

@@ -42,6 +42,10 @@ class Options:
     """The version of core. With v1, the claim is the legacy one and all managed resources are active."""
     legacy: bool = False
     """Also activate the cluster-scoped managed resources."""
+    packages: bool = False
+    """Install the packages through Crossplane's package manager, from a registry of the sandbox's own."""
+    install: bool = True
+    """With `packages`: False pushes the packages, and leaves their installation to the caller."""
     control_plane_only: bool = False
     """Start only the API server and its collector."""
     ports: Mapping[str, int] = field(default_factory=dict)
@@ -78,7 +82,13 @@ def choose(options: Options, environ: Mapping[str, str] = os.environ) -> Choice:
     Raises:
         WorldError: an option is missing or invalid; the message lists the existing contexts.
     """
+    if options.packages and (options.crossplane is Crossplane.V1 or options.legacy):
+        raise WorldError("--packages: only with Crossplane v2 and without --legacy")
     if options.kubeconfig is not None or options.context is not None:
+        if options.packages:
+            raise WorldError(
+                "--packages: only with a control plane of the sandbox's own, without --kubeconfig"
+            )
         return _given(options)
     if options.i_own_this_cluster:
         raise WorldError("--i-own-this-cluster requires --kubeconfig FILE --context NAME")

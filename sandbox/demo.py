@@ -16,7 +16,7 @@ from typing import Any
 from rich.console import Console
 
 from sandbox.narrator import JsonObject, Narrator, StuckError
-from sandbox.world import World, WorldError
+from sandbox.world import Options, World, WorldError
 
 CLAIM = "acme"
 NAMESPACE = "shop"
@@ -63,8 +63,10 @@ class Report:
         path.write_text(json.dumps(body, indent=2) + "\n")
 
 
-def run(*, cache: Path, keep: bool, console: Console | None = None) -> int:
+def run(*, cache: Path, keep: bool, packages: bool = False, console: Console | None = None) -> int:
     """Run the demo in its own sandbox, and remove the sandbox afterwards unless `keep` is set.
+
+    With `packages`, Crossplane's package manager installs the function, the provider and the claim's API.
 
     Returns the exit code: 0 if every step succeeded and nothing is left.
     """
@@ -77,8 +79,13 @@ def run(*, cache: Path, keep: bool, console: Console | None = None) -> int:
                 "[bold]edgetenants[/]: a claim becomes a live CloudFront tenant and is deleted again\n"
             )
             world = World.up(
-                name="demo", cache=cache, progress=lambda line: console.print(f"  {line}", style="dim")
+                name="demo",
+                cache=cache,
+                progress=lambda line: console.print(f"  {line}", style="dim"),
+                options=Options(packages=packages),
             )
+            if packages:
+                show_packages(world, console)
         play(world, report, console)
     except (StuckError, WorldError) as problem:
         console.print(f"\n[bold red]The demo failed:[/] {problem}", highlight=False)
@@ -180,9 +187,8 @@ def own_domain(world: World, narrator: Narrator) -> None:
         f" to it. From here, the emulator's clock runs {FAST:.0f} times faster than real time.",
     )
     world.emulator.set_rate(FAST)
-    add = [{"op": "add", "path": "/spec/pipeline/0/input/plans/own-domain", "value": PLAN}]
-    world.kubectl("patch", "composition", "tenantclaims", "--type=json", "-p", json.dumps(add))
-    narrator.say("platform", "added the plan own-domain to the Composition: certificate mode Managed")
+    place = add_plan(world, "own-domain", PLAN)
+    narrator.say("platform", f"added the plan own-domain to {place}: certificate mode Managed")
     world.kubectl("apply", "-f", "-", input=json.dumps(customer_claim()))
     narrator.say("you", f"applied TenantClaim/{CUSTOMER} with plan own-domain and domain {CUSTOMER_DOMAIN}")
     claim = narrator.wait(
@@ -222,6 +228,24 @@ def delete(world: World, narrator: Narrator) -> None:
     narrator.wait(CLAIM, gone, what="claims and managed resources to be deleted")
     narrator.say("AWS", f"tenants left: {len(world.emulator.state()['tenants'])}")
     world.kubectl("delete", "namespace", NAMESPACE, "--timeout=30s")
+
+
+def add_plan(world: World, name: str, plan: JsonObject) -> str:
+    """Add a plan where the platform team keeps them, and return that place."""
+    if world.state.packages:
+        place, path = "environmentconfig/edgetenants-plans", f"/data/plans/{name}"
+    else:
+        place, path = "composition/tenantclaims", f"/spec/pipeline/0/input/plans/{name}"
+    add = [{"op": "add", "path": path, "value": plan}]
+    world.kubectl("patch", place, "--type=json", "-p", json.dumps(add))
+    return place
+
+
+def show_packages(world: World, console: Console) -> None:
+    """Print what Crossplane's package manager has installed."""
+    listed = world.kubectl("get", "configuration.pkg,provider.pkg,function.pkg")
+    for line in filter(None, listed.splitlines()):
+        console.print(f"  {line}", highlight=False)
 
 
 STEPS: tuple[tuple[str, Callable[[World, Narrator], None]], ...] = (

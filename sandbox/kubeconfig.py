@@ -12,7 +12,7 @@ import yaml
 from sandbox.errors import WorldError
 from sandbox.pki import Pair
 
-__all__ = ["contexts", "read", "with_certificate", "with_token", "write"]
+__all__ = ["contexts", "read", "with_certificate", "with_files", "with_token", "write"]
 
 JsonObject = dict[str, Any]
 
@@ -24,6 +24,14 @@ def with_certificate(server: str, pair: Pair, user: str) -> JsonObject:
         cluster,
         user,
         {"client-certificate-data": _base64(pair.certificate), "client-key-data": _base64(pair.key)},
+    )
+
+
+def with_files(server: str, folder: str, user: str) -> JsonObject:
+    """A kubeconfig for a user whose certificate is in `folder`, as ca.crt, tls.crt and tls.key."""
+    cluster = {"server": server, "certificate-authority": f"{folder}/ca.crt"}
+    return _kubeconfig(
+        cluster, user, {"client-certificate": f"{folder}/tls.crt", "client-key": f"{folder}/tls.key"}
     )
 
 

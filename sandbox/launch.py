@@ -23,12 +23,13 @@ from pathlib import Path
 
 from sandbox import kubeconfig, manifests, pki, ports, state, steps
 from sandbox.bootstrap import Bootstrap
-from sandbox.build import Binaries
+from sandbox.build import Binaries, package_tools
 from sandbox.choice import Choice, Options
 from sandbox.control import Control
 from sandbox.emulator_admin import EmulatorAdmin
 from sandbox.errors import SupervisorGone, WorldError
 from sandbox.kubectl import Kubectl, KubernetesObject
+from sandbox.packages.install import Installation
 from sandbox.pki import PROVIDER_USER
 from sandbox.processes import Processes, obituary
 from sandbox.programs import Programs, installation_in, port_names
@@ -91,7 +92,10 @@ class Launch:
         core, legacy = self.options.crossplane, self.options.legacy
         package = manifests.Package.load(state.ROOT, core, legacy=legacy)
         bootstrap = Bootstrap(self.kubectl, package, foreign=self.foreign, remember=self.remember)
-        emulator, function = self.programs.emulator(), self.programs.function()
+        emulator = self.programs.emulator()
+        if self.options.packages:
+            return [*todo, self._process(emulator), *self._packages(bootstrap)]
+        function = self.programs.function()
         return [*todo, self._process(emulator), self._process(function), *self._world(bootstrap)]
 
     def _api_server(self) -> list[Step]:
@@ -131,6 +135,39 @@ class Launch:
                 lambda: bootstrap.claims_served(self.abandon),
                 ("claim's definition", "crossplane"),
             ),
+        ]
+
+    def _packages(self, bootstrap: Bootstrap) -> list[Step]:
+        """The steps of a sandbox whose function, provider and claims come from packages."""
+        programs = self.programs
+        registry = f"127.0.0.1:{programs.ports['registry']}"
+        tools = package_tools(self.layout.cache)
+        installed = Installation(self.kubectl, registry, tools.cli, self.layout.cache)
+        core = self.binaries.crossplane
+        return [
+            Step("namespace", bootstrap.namespace, ("apiserver",)),
+            Step(
+                "Crossplane's kinds",
+                lambda: bootstrap.crossplane_kinds(self.binaries.crossplane_crds, self.abandon),
+                ("namespace",),
+            ),
+            self._process(programs.registry(tools.registry)),
+            self._process(programs.crossplane(core, caller={}), "Crossplane's kinds"),
+            self._process(programs.rbac_manager(core), "Crossplane's kinds"),
+            self._process(programs.package_runtime(), "Crossplane's kinds"),
+            Step("packages pushed", installed.push, ("registry",)),
+            Step("registry known", installed.rewrite, ("crossplane",)),
+            Step("seeded account", self._seed, ("emulator",)),
+            *(self._installation(bootstrap, installed) if self.options.install else ()),
+        ]
+
+    def _installation(self, bootstrap: Bootstrap, installed: Installation) -> list[Step]:
+        healthy = ("packages healthy",)
+        return [
+            Step("packages applied", installed.apply, ("packages pushed", "registry known")),
+            Step(*healthy, lambda: installed.wait(self.abandon, self.processes), ("packages applied",)),
+            Step("credentials", lambda: bootstrap.credentials(self.programs.endpoint), healthy),
+            Step("claims served", lambda: bootstrap.claims_served(self.abandon), healthy),
         ]
 
     def _process(self, spec: ProcessSpec, *needs: str) -> Step:
@@ -191,7 +228,7 @@ def begin(layout: Layout, choice: Choice, options: Options, binaries: Binaries, 
     """
     start = time.monotonic()
     layout.make()
-    names = port_names(choice.kind, control_plane_only=options.control_plane_only)
+    names = port_names(choice.kind, control_plane_only=options.control_plane_only, packages=options.packages)
     with state.ports_locked(layout.cache) as taken:
         chosen = ports.choose(names, pinned=options.ports, taken=taken)
         saved = layout.save(_state(layout, choice, options, binaries, chosen))
@@ -253,6 +290,7 @@ def _state(
         cluster=choice.context,
         legacy=options.legacy,
         control_plane_only=options.control_plane_only,
+        packages=options.packages,
         crossplane=options.crossplane,
     )
 

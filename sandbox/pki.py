@@ -14,14 +14,21 @@ the provider has exactly the RBAC rules of its account, and needs no token.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import cast
 
 import trustme
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-__all__ = ["PROVIDER_USER", "Pair", "Pki", "at", "make"]
+__all__ = ["PROVIDER_USER", "Pair", "Pki", "at", "client", "issued", "make"]
 
 PROVIDER_USER = "system:serviceaccount:crossplane-system:provider-edgetenants"
 
+_CA_KEY = "ca.key"
 # Go rejects a certificate whose subject alternative names are critical and empty.
 _NOBODYS_HOST = "client.invalid"
 
@@ -79,6 +86,7 @@ def make(directory: Path) -> Pki:
     authority = trustme.CA(organization_name="edgetenants sandbox")
     made = at(directory)
     _write(made.ca, authority.cert_pem.bytes())
+    _write(directory / _CA_KEY, authority.private_key_pem.bytes())
     # The built API server also reads ca.crt and apiserver.* here; kube-apiserver gets the paths as flags.
     _write(directory / "client-ca.crt", authority.cert_pem.bytes())
     hosts = ("localhost", "127.0.0.1")
@@ -86,17 +94,57 @@ def make(directory: Path) -> Pki:
     def server(pair: Pair, name: str) -> None:
         _write_pair(pair, authority.issue_cert(*hosts, common_name=name), made.ca)
 
-    def client(pair: Pair, name: str, group: str | None = None) -> None:
+    def of_client(pair: Pair, name: str, group: str | None = None) -> None:
         leaf = authority.issue_cert(_NOBODYS_HOST, common_name=name, organization_name=group)
         _write_pair(pair, leaf, made.ca)
 
     server(made.apiserver, "apiserver")
-    client(made.admin, "edgetenants-sandbox-admin", "system:masters")
-    client(made.provider, PROVIDER_USER)
-    client(made.service_accounts, "service-accounts")
+    of_client(made.admin, "edgetenants-sandbox-admin", "system:masters")
+    of_client(made.provider, PROVIDER_USER)
+    of_client(made.service_accounts, "service-accounts")
     server(made.function, "function-edgetenants")
-    client(made.crossplane, "crossplane")
+    of_client(made.crossplane, "crossplane")
     return made
+
+
+def issued(directory: Path, *hosts: str, common_name: str) -> dict[str, bytes]:
+    """A certificate for a server, as the files of a Secret: tls.crt, tls.key, ca.crt."""
+    leaf = _authority(directory).issue_cert(*hosts, common_name=common_name)
+    certificate = b"".join(blob.bytes() for blob in leaf.cert_chain_pems)
+    return {
+        "tls.crt": certificate,
+        "tls.key": leaf.private_key_pem.bytes(),
+        "ca.crt": at(directory).ca.read_bytes(),
+    }
+
+
+def client(directory: Path, user: str) -> Pair:
+    """A certificate of the sandbox's authority for a user of the API server."""
+    name = user.rpartition(":")[2]
+    ca = at(directory).ca
+    pair = Pair(directory / f"{name}.crt", directory / f"{name}.key", ca)
+    key = ec.generate_private_key(ec.SECP256R1())
+    # X.509 allows 64 characters, which the names of ServiceAccounts exceed; the API server takes more.
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, user, _validate=False)])
+    authority = x509.load_pem_x509_certificate(ca.read_bytes())
+    signing = serialization.load_pem_private_key((directory / _CA_KEY).read_bytes(), None)
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder(authority.subject, subject, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(minutes=5))
+        .not_valid_after(now + timedelta(days=365))
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
+        .sign(cast("ec.EllipticCurvePrivateKey", signing), hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    _write(pair.certificate, certificate.public_bytes(pem))
+    private = serialization.PrivateFormat.PKCS8
+    _write(pair.key, key.private_bytes(pem, private, serialization.NoEncryption()))
+    return pair
+
+
+def _authority(directory: Path) -> trustme.CA:
+    return trustme.CA.from_pem(at(directory).ca.read_bytes(), (directory / _CA_KEY).read_bytes())
 
 
 def _write_pair(pair: Pair, leaf: trustme.LeafCert, ca: Path) -> None:

@@ -34,10 +34,12 @@ _INHERITED = ("HOME", "LANG", "LC_ALL", "PATH", "SSL_CERT_DIR", "SSL_CERT_FILE",
 _ALONE = ("--no-leader-election",)
 
 
-def port_names(kind: ControlPlane, *, control_plane_only: bool) -> tuple[str, ...]:
+def port_names(kind: ControlPlane, *, control_plane_only: bool, packages: bool = False) -> tuple[str, ...]:
     """The names of the ports that a sandbox of that kind needs."""
     control_plane = () if kind is ControlPlane.GIVEN else ("apiserver", "etcd", "etcd-peer")
     core = ("crossplane-metrics", "crossplane-health")
+    if packages:  # the external runtime chooses those of functions and providers
+        return (*control_plane, *core, "emulator", "registry")
     rest = (*core, "emulator", "function", *provider_ports("provider"))
     return control_plane if control_plane_only else control_plane + rest
 
@@ -158,6 +160,25 @@ class Programs:
             tier=2,
         )
 
+    def rbac_manager(self, binary: Path) -> ProcessSpec:
+        """Crossplane's RBAC manager, which grants providers their rules."""
+        environment = {"KUBECONFIG": str(self.layout.admin_kubeconfig)}
+        return self._spec("rbac-manager", binary, "rbac", "start", env=environment, tier=2)
+
+    def registry(self, binary: Path) -> ProcessSpec:
+        """A registry for the packages, with its blobs in the sandbox's folder."""
+        port = self.ports["registry"]
+        blobs = self.layout.directory / "registry"
+        probe = Probe(f"http://{_HOST}:{port}/v2/")
+        return self._spec(
+            "registry", binary, f"--port={port}", f"--blobs={blobs}", ports=("registry",), probe=probe, tier=1
+        )
+
+    def package_runtime(self) -> ProcessSpec:
+        """The external runtime of packages."""
+        arguments = (str(self.layout.cache), self.layout.name)
+        return self._python("package-runtime", "sandbox.packages.external", *arguments, ports=(), probe=None)
+
     def emulator(self) -> ProcessSpec:
         """The emulator: CloudFront, ACM and the admin API."""
         arguments = (f"--host={_HOST}", f"--port={self.ports['emulator']}")
@@ -207,7 +228,7 @@ class Programs:
         module: str,
         *args: str,
         ports: tuple[str, ...],
-        probe: Probe,
+        probe: Probe | None,
         env: Mapping[str, str] | None = None,
     ) -> ProcessSpec:
         # For provider configs without an endpoint. Those in a namespace must not set one.

@@ -68,6 +68,8 @@ class State:
     crossplane: Crossplane = Crossplane.V2
     legacy: bool = False
     control_plane_only: bool = False
+    packages: bool = False
+    """Function, provider and claims come from packages."""
     versions: Mapping[str, str] = field(default_factory=dict)
     created: tuple[KubernetesObject, ...] = ()
     """Objects that `up` created. Objects that already existed are not included and never deleted."""

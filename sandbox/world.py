@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sandbox import launch, pki, ports, state, steps, teardown
-from sandbox.build import Binaries, build, build_crossplane_v1
+from sandbox.build import Binaries, build, build_crossplane_v1, build_for_packages
 from sandbox.choice import Choice, Options, choose, notices, refuse_unsafe
 from sandbox.emulator_admin import EmulatorAdmin
 from sandbox.errors import ProcessDied, Refused, SupervisorGone, WorldError
@@ -278,6 +278,9 @@ def _running(layout: Layout, choice: Choice, options: Options, progress: Progres
         raise WorldError(
             f"sandbox {layout.name} runs with another control plane; first run `{world.hint('down')}`"
         )
+    if state.packages != options.packages:
+        wanted = f"{'with' if state.packages else 'without'} packages"
+        raise WorldError(f"sandbox {layout.name} runs {wanted}; first run `{world.hint('down')}`")
     if state.crossplane is not options.crossplane:
         wanted = f"Crossplane {state.crossplane}, not {options.crossplane}"
         raise WorldError(f"sandbox {layout.name} runs with {wanted}; first run `{world.hint('down')}`")
@@ -315,6 +318,8 @@ def _start(layout: Layout, choice: Choice, options: Options, progress: Progress)
 
 def _build(cache: Path, options: Options, progress: Progress) -> Binaries:
     binaries = build(cache, progress)
+    if options.packages:
+        build_for_packages(cache, progress)
     if options.crossplane is Crossplane.V1 and not options.control_plane_only:
         return build_crossplane_v1(cache, binaries, progress)
     return binaries
@@ -360,7 +365,7 @@ def _status(obj: dict[str, Any], condition: str) -> str:
 
 def _program() -> str:
     """The command for messages: its name if it is on PATH, or else its path."""
-    beside = Path(sys.executable).with_name("edgetenants")
-    if shutil.which("edgetenants") or not beside.exists():
+    program = Path(sys.executable).with_name("edgetenants")
+    if shutil.which("edgetenants") or not program.exists():
         return "edgetenants"
-    return str(beside.relative_to(Path.cwd())) if beside.is_relative_to(Path.cwd()) else str(beside)
+    return str(program.relative_to(Path.cwd())) if program.is_relative_to(Path.cwd()) else str(program)

@@ -23,8 +23,13 @@ __all__ = ["main"]
 
 @click.group(
     invoke_without_command=True,
-    context_settings={"auto_envvar_prefix": "EDGETENANTS_EMULATOR", "show_default": True},
+    context_settings={
+        "auto_envvar_prefix": "EDGETENANTS_EMULATOR",
+        "show_default": True,
+        "help_option_names": ["-h", "--help"],
+    },
 )
+@click.version_option(package_name="edgetenants-emulator", allow_from_autoenv=False)
 @click.option(
     "--host",
     default="127.0.0.1",
@@ -96,10 +101,10 @@ def _serve(host: str, port: int, rate: float, dns_port: int | None, state: Path 
 
 def _save(server: EmulatorServer, state: Path) -> None:
     """Write a temporary file and rename it, so that a full disk does not damage the previous state."""
-    beside = state.with_name(f"{state.name}.new")
+    temporary = state.with_name(f"{state.name}.new")
     try:
-        beside.write_text(json.dumps(snapshot.save(server.world)))
-        beside.replace(state)
+        temporary.write_text(json.dumps(snapshot.save(server.world)))
+        temporary.replace(state)
     except OSError as error:
         raise click.ClickException(f"cannot save the state to {state}: {error.strerror}") from error
 

@@ -1,4 +1,4 @@
-"""The pytest plugin, in a pytest of its own: its fixtures, and that nobody else notices it."""
+"""The pytest plugin, in a pytest of its own: its fixtures, and that no one else notices it."""
 
 import os
 import subprocess

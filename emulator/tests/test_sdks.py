@@ -1,7 +1,7 @@
 """AWS's other SDKs: programs in Go and JavaScript over every operation, which print each step that is bad.
 
-What boto3 forgives, they do not. Each is built once under `.cache/` (`EDGETENANTS_CACHE`), and anew where its
-sources have moved. Where Go 1.26 or Node 20 is missing, the tests fail and say so.
+What boto3 forgives, they do not. Each is built once under `.cache/` (`EDGETENANTS_CACHE`), and rebuilt
+when its sources change. Where Go 1.26 or Node 20 is missing, the tests fail and say so.
 """
 
 import fcntl
@@ -66,7 +66,7 @@ def run(*command, folder=None):
 
 @contextmanager
 def built_once(built, sources):
-    """True where it is to be built anew, of these sources. One process builds, others wait."""
+    """True where it is to be built again, of these sources. One process builds, others wait."""
     built.parent.mkdir(parents=True, exist_ok=True)
     stamp = built.parent / f".built-{built.name}"
     with (built.parent / f".{built.name}.lock").open("w") as lock:

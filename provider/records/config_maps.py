@@ -200,18 +200,18 @@ class DomainRecords:
         for tries_left in reversed(range(_TRIES)):
             known = self._shard(shard)
             wanted = change(known.entries)
-            news = {domain: each for domain, each in wanted.items() if known.entries.get(domain) != each}
-            if not news:
+            changes = {domain: each for domain, each in wanted.items() if known.entries.get(domain) != each}
+            if not changes:
                 return
             try:
-                stored = self._write(shard, known, news)
+                stored = self._write(shard, known, changes)
             except (AlreadyExists, Conflict, NotFound):
                 if not tries_left:
                     raise
                 self._read(shard)
             else:
                 self._take_in(shard, stored)
-                _tell(shard, news)
+                _tell(shard, changes)
                 return
 
     def looked(self, mr: Managed, active: frozenset[str]) -> None:
@@ -241,8 +241,8 @@ class DomainRecords:
         """See KeptDomains."""
         self._looks.note_hold(mr)
 
-    def _write(self, shard: int, known: _Shard, news: Mapping[str, Record | None]) -> dict[str, Any]:
-        data = {life.data_key(domain): each and each.to_value() for domain, each in news.items()}
+    def _write(self, shard: int, known: _Shard, changes: Mapping[str, Record | None]) -> dict[str, Any]:
+        data = {life.data_key(domain): each and each.to_value() for domain, each in changes.items()}
         key = ObjectKey(self._namespace, config_map(shard))
         if known.version:
             return self._objects.patch(
@@ -289,9 +289,9 @@ class DomainRecords:
                 self._shards[shard] = read
 
 
-def _tell(shard: int, news: Mapping[str, Record | None]) -> None:
-    kept = {domain: record.namespace for domain, record in sorted(news.items()) if record is not None}
-    ended = sorted(domain for domain, record in news.items() if record is None)
+def _tell(shard: int, changes: Mapping[str, Record | None]) -> None:
+    kept = {domain: record.namespace for domain, record in sorted(changes.items()) if record is not None}
+    ended = sorted(domain for domain, record in changes.items() if record is None)
     _log.info(
         "kept domains changed",
         config_map=config_map(shard),

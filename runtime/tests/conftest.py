@@ -208,12 +208,12 @@ class ApiServer(FakeObjects):
         return [obj for (resource, _), obj in self._objects.items() if resource == kind.resource]
 
     def write(self, kind: ResourceKind, obj: Mapping[str, Any]) -> None:
-        """Somebody creates or replaces the object."""
+        """A user creates or replaces the object."""
         self.put(kind, obj)
         self.touch(kind, key_of(obj))
 
     def patch(self, kind: ResourceKind, key: ObjectKey, patch: Any, *, subresource: str = "") -> Json:
-        """As the real one, which lets nobody add finalizers to what is being deleted."""
+        """As the real one, which lets no one add finalizers to what is being deleted."""
         metadata = (self.find(kind, key) or {"metadata": {}})["metadata"]
         added = set(patch.get("metadata", {}).get("finalizers") or ()) - set(metadata.get("finalizers") or ())
         if added and metadata.get("deletionTimestamp"):
@@ -221,7 +221,7 @@ class ApiServer(FakeObjects):
         return super().patch(kind, key, patch, subresource=subresource)
 
     def delete(self, kind: ResourceKind, key: ObjectKey) -> None:
-        """Somebody deletes the object: it goes when its finalizers are gone."""
+        """A user deletes the object: it goes when its finalizers are gone."""
         stored = self._objects[kind.resource, key]
         stored["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
         self.touch(kind, key)

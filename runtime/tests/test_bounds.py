@@ -486,7 +486,7 @@ def test_errors_are_values() -> None:
     assert not error.made_nothing
 
 
-# A status that somebody else wrote.
+# A status that another client wrote.
 
 JUNK = {
     "no object": "broken",

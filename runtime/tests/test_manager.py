@@ -545,7 +545,7 @@ def test_a_reconcile_that_hangs_is_told_keeps_its_resource_and_gives_up_its_plac
     [line] = [line for line in lines if "exceeded its timeout" in line["event"]]
     assert (line["kind"], line["namespace"], line["name"]) == ("Toy", "shop", "a")
     assert "observe" in str(line["where"])
-    # Now both hang, and nobody is left.
+    # Now both hang, and no one is left.
     until(lambda: [controller.look_for_overdue()] and controller.problem)
     assert get(manager, "/healthz") == (503, "not ok\n2 reconciles of toys.toys.m.example.org are stuck\n")
     outside.go_on.set()

@@ -112,7 +112,7 @@ class Emulated:
 
     @property
     def groups(self):
-        """Every connection group that somebody made."""
+        """Every connection group that a user made."""
         return [each for each in self.admin("GET", "state")["connectionGroups"] if not each.get("IsDefault")]
 
     @property

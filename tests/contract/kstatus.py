@@ -20,7 +20,7 @@ MODULE = ROOT / "tests" / "kstatus"
 
 @cache
 def program() -> Path:
-    """The program, built anew where its sources or Go have moved. One process builds, others wait."""
+    """The program, rebuilt where its sources or Go have moved. One process builds, others wait."""
     home = Path(os.environ.get("EDGETENANTS_CACHE", ROOT / ".cache")).resolve()
     built, stamp = home / "bin" / "kstatus", home / "bin" / ".built-kstatus.json"
     sources = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(MODULE.iterdir()))).hexdigest()

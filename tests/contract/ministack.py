@@ -21,7 +21,7 @@ LOCK = ROOT / "requirements" / "ministack.lock"
 
 
 def installed() -> Path:
-    """Its python; the environment is built anew when the lock has moved. One process builds, others wait."""
+    """Its python; the environment is built again when the lock has moved. One process builds, others wait."""
     home = Path(os.environ.get("EDGETENANTS_CACHE", ROOT / ".cache")).resolve() / "ministack"
     home.mkdir(parents=True, exist_ok=True)
     with (home / "building").open("w") as guard:

@@ -52,7 +52,7 @@ def single() -> Iterator[dict[str, Any]]:
 
 
 def combined() -> Iterator[dict[str, Any]]:
-    """About half of the settings at once, drawn anew each time; the same draws for the same seed."""
+    """About half of the settings at once, drawn again each time; the same draws for the same seed."""
     chance = random.Random(SEED)
     for _ in range(COMBINATIONS):
         drawn = {name: chance.choice([None, chance.choice(values)]) for name, values in choices()}

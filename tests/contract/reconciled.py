@@ -30,7 +30,7 @@ class Configs:
         return self.resolved
 
     def report(self, resolved: Any, fields: Any) -> None:
-        """Not told of."""
+        """Not reported."""
 
 
 class Reconciled(World):
@@ -52,7 +52,7 @@ class Reconciled(World):
         return found
 
     def edit(self, annotations: dict[str, str] | None = None, **for_provider: Any) -> None:
-        """Somebody changes spec.forProvider, or annotations alone."""
+        """A user changes spec.forProvider, or annotations alone."""
         stored = self.stored
         stored["metadata"]["annotations"] |= annotations or {}
         stored["spec"]["forProvider"] |= for_provider

@@ -81,7 +81,7 @@ def role(aws):
 
 
 def token(lasts=600):
-    """A service account's, by the emulator's reading: nobody's signature is checked."""
+    """A service account's, by the emulator's reading: no one's signature is checked."""
 
     def part(value):
         return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()

@@ -103,7 +103,7 @@ def ring(aws, spaces: str) -> list[World]:
 
 @pytest.mark.parametrize("spaces", ["aa", "ab", "aaa", "aba", "abc", "abcd", "abac"])
 def test_a_ring_of_tenants_does_not_move_a_domain_without_end(aws, spaces):
-    """Whoever the members are: each namespace agrees to its two moves, and sees no more of the ring."""
+    """Whichever members there are: each namespace agrees to its two moves, and sees no more of the ring."""
     aws.admin("PATCH", "settings", {"domain_move_needs_disabled_source": False})
     worlds = ring(aws, spaces)
     for _ in range(3):

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from provider import iampage
+from provider import iam_page
 from provider.cloudfront.adoption import inventory
 from provider.cloudfront.aws.operations import OPERATIONS, Feature
 from tests.contract.emulated import DISTRIBUTION
@@ -57,26 +57,26 @@ def test_what_is_called_is_what_the_page_permits(aws):
     live(aws)
     record = {call["operation"]: call["service"] for call in aws.admin("GET", "calls")["calls"]}
     assert {name: OPERATIONS[name].service for name in record} == record
-    assert set(record) <= iampage.called()
+    assert set(record) <= iam_page.called()
     declared = {
         name
-        for name in iampage.called()
+        for name in iam_page.called()
         if OPERATIONS[name].grants and OPERATIONS[name].grants[0].feature in LIVED
     }
     assert set(record) == declared
-    text = iampage.page()
+    text = iam_page.page()
     for name in record:
         for grant in OPERATIONS[name].grants:
             assert grant.feature not in LIVED or grant.action in text or name == "GetCallerIdentity"
 
 
 def test_the_page_is_fresh(capsys):
-    assert iampage.main(["--check"]) == 0, capsys.readouterr().err
+    assert iam_page.main(["--check"]) == 0, capsys.readouterr().err
 
 
 def test_every_call_of_the_code_is_declared():
-    assert iampage.called() <= set(OPERATIONS)
-    assert len(iampage.called()) > 10
+    assert iam_page.called() <= set(OPERATIONS)
+    assert len(iam_page.called()) > 10
 
 
 @pytest.mark.parametrize("name", sorted(OPERATIONS))
@@ -86,20 +86,20 @@ def test_what_does_not_write_is_named_so(name):
 
 
 def test_a_stale_page_is_told(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(iampage, "PAGE", tmp_path / "docs" / "iam.md")
-    monkeypatch.setattr(iampage, "EXAMPLE", tmp_path / "docs" / "policy.json")
+    monkeypatch.setattr(iam_page, "PAGE", tmp_path / "docs" / "iam.md")
+    monkeypatch.setattr(iam_page, "EXAMPLE", tmp_path / "docs" / "policy.json")
     (tmp_path / "docs").mkdir()
-    assert iampage.main(["--check"]) == 1
+    assert iam_page.main(["--check"]) == 1
     assert "stale: docs/iam.md" in (told := capsys.readouterr().err)
     assert "stale: docs/policy.json" in told
-    assert iampage.main([]) == 0
-    assert iampage.main(["--check"]) == 0
+    assert iam_page.main([]) == 0
+    assert iam_page.main(["--check"]) == 0
 
 
 def test_the_example_permits_what_the_page_does():
-    example = json.loads(iampage.example())
+    example = json.loads(iam_page.example())
     actions = {action for statement in example["Statement"] for action in statement["Action"]}
     features = [each for each in Feature if each not in (Feature.IMPORT, Feature.IDENTITY)]
-    assert actions == {grant.action for feature in features for grant in iampage.grants(feature)}
+    assert actions == {grant.action for feature in features for grant in iam_page.grants(feature)}
     assert "cloudfront:VerifyDnsConfiguration" in actions
     assert not [action for action in actions if action.startswith("sts:")]

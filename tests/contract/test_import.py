@@ -37,7 +37,7 @@ def usual_settings():
 
 
 class Many(Emulated):
-    """A thousand tenants, which nobody takes away."""
+    """A thousand tenants, which no one takes away."""
 
     def __init__(self, server):
         super().__init__(server)

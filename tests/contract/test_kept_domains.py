@@ -1,4 +1,4 @@
-"""Kept domains over the wire: the gap between two tenants, in which a domain is nobody's in AWS."""
+"""Kept domains over the wire: the gap between two tenants, in which a domain is no one's in AWS."""
 
 from __future__ import annotations
 

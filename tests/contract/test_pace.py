@@ -1,4 +1,4 @@
-"""A throttled account over the wire: one request, a pause for all its resources, and nobody else's."""
+"""A throttled account over the wire: one request, a pause for all its resources, and no one else's."""
 
 from __future__ import annotations
 

@@ -252,7 +252,7 @@ def config_file(aws, tmp_path):
 
 def plan(config_file, *objects, flags=()):
     text = yaml.safe_dump_all(objects)
-    # Not the cluster of whoever runs the tests; what is seen of one is in test_rehearsal_peers.py.
+    # Not the cluster of anyone who runs the tests; what is seen of one is in test_rehearsal_peers.py.
     return CliRunner().invoke(
         cli,
         ["plan", "-f", "-", "--provider-config", str(config_file), *flags],

@@ -1,7 +1,7 @@
 """Every condition that a managed resource can show, reached on the real control plane and read with kubectl.
 
-All cases live at once in one world, each with a script of its own (conditioncases.py). What each type may say
-is compared with what the scripts see, so that no reason is forgotten.
+All cases live at once in one world, each with a script of its own (condition_cases.py). What each type may
+say is compared with what the scripts see, so that no reason is forgotten.
 """
 
 import contextlib
@@ -16,8 +16,8 @@ import pytest
 from apis.conditions import CertificateReason, DeployedReason, DnsReason, InSyncReason, TenantReadyReason
 from sandbox.world import World, WorldError
 from tests.integration.claims import Claims
-from tests.integration.conditioncases import CASES
-from tests.integration.conditionscripts import (
+from tests.integration.condition_cases import CASES
+from tests.integration.condition_scripts import (
     ACCOUNTS,
     BARE,
     LONG,
@@ -150,7 +150,7 @@ def told(state: Object, wanted: See) -> bool:
 
 
 def seed(world: World) -> None:
-    """Accounts, distributions, and a tenant that somebody made by hand."""
+    """Accounts, distributions, and a tenant that a user made by hand."""
     covered = ["*.example.com"]
     plain = {"certificateDomains": covered, "parameters": [{"name": "tier"}]}
     strict = {"certificateDomains": covered, "parameters": [{"name": "colour", "required": True}]}

@@ -205,7 +205,7 @@ def test_a_namespaced_config_cannot_borrow_the_providers_identity(team: Team) ->
 
 @pytest.mark.parametrize("kills", [0, 6])
 def test_a_whole_namespace_is_deleted_to_the_end(team: Team, kills: int) -> None:
-    """Usages go at once; tenants, config and Secret each when nobody needs them any more."""
+    """Usages go at once; tenants, config and Secret each when no one needs them any more."""
     team.make("mine", "yours")
     team.claims.apply(team.claims.claim("claimed"))
     team.claims.wait_ready("claimed")

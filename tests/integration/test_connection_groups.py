@@ -101,7 +101,7 @@ def test_a_group_of_somebody_else_is_refused(groups: Claims, world: World) -> No
     groups.wait("the object to go", lambda: not groups.get("taken", "ecg"))
     after = next(g for g in world.emulator.state()["connectionGroups"] if g["IsDefault"])
     assert (after["Id"], after["Enabled"]) == (default["Id"], True)
-    # Other tests of this account expect a default group that nobody owns.
+    # Other tests of this account expect a default group that no one owns.
     cloudfront(world).untag_resource(Resource=after["Arn"], TagKeys={"Items": ["edgetenants.io/owner"]})
 
 
@@ -157,7 +157,7 @@ def patch_config(world: World, body: Object) -> None:
 
 
 def delete_in_console(world: World, console: Any, tenant_id: str, group_id: str) -> None:
-    """As somebody does who empties the account: each is disabled first."""
+    """As a user does who empties the account: each is disabled first."""
     asked = console.get_distribution_tenant(Identifier=tenant_id)
     console.update_distribution_tenant(Id=tenant_id, IfMatch=asked["ETag"], Enabled=False)
     world.emulator.step(300)

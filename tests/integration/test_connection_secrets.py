@@ -1,4 +1,4 @@
-"""Connection Secrets on the real API server: whoever deletes or edits one has it back at the next poll."""
+"""Connection Secrets on the real API server: one that is deleted or edited is back at the next poll."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
 """Every example through Crossplane's own engine and CLI, and through ours: the commands of the READMEs, and
 what they are compared with there.
 
-`make golden` writes the compared files anew.
+`make golden` writes the compared files again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from click.testing import CliRunner
 from cli.main import cli as edgetenants
 from function.server import MEBIBYTE, Server, Settings
 from sandbox.build import build, build_cli
-from tests.integration import standins
+from tests.integration import stand_ins
 from tests.integration.conftest import CACHE, ROOT
 
 EXAMPLES = ROOT / "examples"
@@ -144,7 +144,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Programs]:
     running = Server(Settings("127.0.0.1:0", None, 4 * MEBIBYTE, 4 * MEBIBYTE))
     ours = {"function-edgetenants": f"127.0.0.1:{running.start()}"}
     try:
-        with standins.serving() as others:
+        with stand_ins.serving() as others:
             yield Programs(built.crossplane, cli, built.crossplane_crds, {**others, **ours}, home)
     finally:
         running.stop(grace=0)

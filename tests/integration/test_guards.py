@@ -90,7 +90,7 @@ def stage(claims: Claims, watch: Watch, world: World) -> Iterator[Stage]:
 
 
 def cloudfront(world: World) -> Any:
-    """The account as somebody at a console has it."""
+    """The account as a user at a console has it."""
     variables = world.environment()
     return boto3.client(
         "cloudfront",

@@ -105,7 +105,7 @@ def test_annotations_and_labels_of_a_claim_are_not_those_of_its_tenant(green: Te
 
 
 def test_references_of_the_composite_lead_to_nothing_of_anothers(teams: Teams, green: Team) -> None:
-    """spec.crossplane.resourceRefs is core's own; whoever writes claims may write it."""
+    """spec.crossplane.resourceRefs is core's own; anyone who writes claims may write it."""
     blue = teams.blue
     blue.apply(claim(blue, "shop"))
     blue.wait_ready("shop")

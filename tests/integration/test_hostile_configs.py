@@ -1,4 +1,4 @@
-"""Provider configs, their usages and Secrets as weapons: nobody borrows another's credentials, holds up
+"""Provider configs, their usages and Secrets as weapons: no one borrows another's credentials, holds up
 another's work, or gets the provider to write a Secret that is not its own."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """A domain that one team serves is had by no other: not by moves, not by waiting for a gap.
-Nobody learns whose it is."""
+No one learns whose it is."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def domains(shown: object) -> list[str]:
 
 @pytest.fixture(scope="module", autouse=True)
 def moves_are_easy(world: World) -> Iterator[None]:
-    """CloudFront itself keeps nobody from a move: an enabled tenant may give."""
+    """CloudFront itself keeps no one from a move: an enabled tenant may give."""
     before = admin(world, "GET", "settings")
     world.emulator.change_settings({"domain_move_needs_disabled_source": False})
     yield
@@ -95,7 +95,7 @@ def test_a_domain_is_not_had_in_the_gap_after_a_deletion_at_the_console(teams: T
 
 
 def test_a_tenant_that_is_left_in_aws_is_not_adopted_by_another_namespace(teams: Teams) -> None:
-    """It serves on, so nobody else may change what it serves: neither at once, nor after the seconds that a
+    """It serves on, so no one else may change what it serves: neither at once, nor after the seconds that a
     resource has to come back."""
     blue, red = teams.blue, teams.red
     keeping = ["Observe", "Create", "Update", "LateInitialize"]
@@ -113,7 +113,7 @@ def test_a_tenant_that_is_left_in_aws_is_not_adopted_by_another_namespace(teams:
 
 
 def idle_seconds(team: Team, domain: str) -> float:
-    """For how long the record of a domain says that nobody holds it."""
+    """For how long the record of a domain says that no one holds it."""
     shown = team.admin.kubectl("get", "cm", "-A", "-l", "edgetenants.io/kept-domains=true", "-o", "json")
     # One whose records have all ended has no data.
     every = [each.get("data") or {} for each in json.loads(shown)["items"]]

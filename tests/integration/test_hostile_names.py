@@ -27,7 +27,7 @@ def aws(team: Team) -> boto3.client:
 
 
 def unowned(team: Team, name: str, **tags: str) -> Object:
-    """A tenant that somebody made at the console."""
+    """A tenant that a user made at the console."""
     found: Object = aws(team).create_distribution_tenant(
         DistributionId=DISTRIBUTION,
         Name=f"console.{name}",
@@ -182,7 +182,7 @@ def test_a_name_that_another_namespace_would_have_is_refused_to_it_with_a_way_ou
 
 
 def test_the_names_of_the_tenants_that_a_claim_gets_are_kept_for_its_namespace(teams: Teams) -> None:
-    """Those of an isolation change can be computed, and are nobody's before it."""
+    """Those of an isolation change can be computed, and are no one's before it."""
     blue, red = teams.blue, teams.red
     blue.served("iso")
     name = {EXTERNAL_NAME: f"{blue.namespace}.iso-315ffba3fd"}

@@ -1,4 +1,4 @@
-"""Whoever may write `status` writes there what the provider should say. For others nothing follows."""
+"""Anyone who may write `status` writes there what the provider should say. For others nothing follows."""
 
 from __future__ import annotations
 

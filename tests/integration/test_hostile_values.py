@@ -1,5 +1,5 @@
-"""Values that would stop a worker, fill the API server or wait for ever: whoever writes them holds up nobody
-else."""
+"""Values that would stop a worker, fill the API server or wait for ever: the team that writes them delays no
+other."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ PLANS: Object = {"parked": {"distributionId": "E1EDGETENANTS", "parkingDomain": 
 
 @dataclass
 class Gaps:
-    """For how long each domain is served by nobody, in virtual seconds."""
+    """For how long each domain is served by no one, in virtual seconds."""
 
     world: World
     domains: list[str]
@@ -123,7 +123,7 @@ def test_elsewhere_the_confirmation_names_what_goes_dark(claims: Claims, world: 
         message = claims.wait("the confirmation", blocked, seconds=120)["message"]
         assert all(domain in message for domain in gaps.domains)
         assert "not served" in message
-        # As long as it takes somebody to read it; faster, core's circuit breaker opens.
+        # As long as it takes a user to read it; faster, core's circuit breaker opens.
         since = world.emulator.clock()["virtual"]
         waited = lambda: world.emulator.clock()["virtual"] > since + 2 * MINUTE  # noqa: E731
         claims.wait("a while in which nothing happens", waited, seconds=120)

@@ -1,4 +1,4 @@
-"""A domain keeps its holder, on the real control plane: nobody else gets it between two tenants of one."""
+"""A domain keeps its holder, on the real control plane: no one else gets it between two tenants of one."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_nobody_takes_a_domain_while_the_isolation_is_switched(
     creation = world.emulator.hold("CreateDistributionTenant")
     claims.patch("own", {"isolation": "PerDomain"})
     said = lambda: condition(claims.get("own"), "Blocked").get("message", "")  # noqa: E731
-    # As long as it takes somebody to read it: faster, core's circuit breaker opens.
+    # As long as it takes a user to read it: faster, core's circuit breaker opens.
     time.sleep(40)
     token = claims.wait(
         "the switch to wait", lambda: said().partition("edgetenants.io/confirm: ")[2].partition(" ")[0]

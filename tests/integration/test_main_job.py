@@ -10,7 +10,7 @@ def test_a_claim_becomes_a_live_tenant_and_goes_away_again(claims: Claims) -> No
     claims.apply(claims.claim("acme", domains=["acme.example.com", "shop.acme.com"]))
     claim = claims.wait_ready("acme")
 
-    # Nobody has made the records, so CloudFront serves both domains and no visitor gets there.
+    # No one has made the records, so CloudFront serves both domains and no visitor gets there.
     assert "url" not in claim["status"]
     assert condition(claim, "Live")["reason"] == "Served"
     assert condition(claim, "Degraded")["status"] == "False"
@@ -77,7 +77,7 @@ def test_a_tenant_deleted_in_aws_comes_back_under_the_same_name(claims: Claims, 
 
 
 def test_what_people_read(claims: Claims, world: World) -> None:
-    """Columns, events in describe, and explain, as somebody at the terminal sees them."""
+    """Columns, events in describe, and explain, as a user at the terminal sees them."""
     claims.apply(claims.claim("reader"))
     claims.wait_ready("reader")
 
@@ -86,7 +86,7 @@ def test_what_people_read(claims: Claims, world: World) -> None:
         return table, next(line for line in table.splitlines() if "reader" in line and "tenantclaim" in line)
 
     # Core, when its cache is behind, writes the conditions of before once more, and mends it at once.
-    # Nobody has made the domain's record, so CloudFront serves it and no visitor gets there.
+    # No one has made the domain's record, so CloudFront serves it and no visitor gets there.
     claims.wait("the table to say it", lambda: "Served" in read()[1])
     table, claim_line = read()
     assert "https://" not in claim_line

@@ -57,7 +57,7 @@ CLI_CONTRACT = (
     ),
     Mutation(
         "files are read by the slow parser",
-        "jsonvalues.py",
+        "json_values.py",
         'getattr(yaml, "CSafeLoader", yaml.SafeLoader)',
         "yaml.SafeLoader",
         "a thousand claims take seconds",
@@ -65,7 +65,7 @@ CLI_CONTRACT = (
     ),
     Mutation(
         "aliases may repeat without end",
-        "jsonvalues.py",
+        "json_values.py",
         "if self._seen > self.most + _MOST_REPEATED:",
         "if self._seen > self.most + 100 * _MOST_REPEATED:",
         "a claim of thirty lines fills the memory of the CI",
@@ -73,7 +73,7 @@ CLI_CONTRACT = (
     ),
     Mutation(
         "a key that stands twice is no flaw",
-        "jsonvalues.py",
+        "json_values.py",
         "            if key in lines:\n",
         "            if False:\n",
         "validate looks at one plan and kubectl applies another",

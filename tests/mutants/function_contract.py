@@ -165,7 +165,7 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
     ),
     Mutation(
         "what AWS refuses is corrected on a resource",
-        "fieldnames.py",
+        "field_names.py",
         "return _CORRECT.sub(lambda _: _to_correct(order), said)",
         "return said",
         "a claim's author does not know which field to correct",
@@ -173,7 +173,7 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a plan's parameter is the claim's",
-        "fieldnames.py",
+        "field_names.py",
         "if key in (planned or {}) and key not in (asked or {}):",
         "if False:",
         "a claim's author is told to change what they cannot",
@@ -181,7 +181,7 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
     ),
     Mutation(
         "an overridden parameter is the plan's",
-        "fieldnames.py",
+        "field_names.py",
         " and key not in (asked or {}):",
         ":",
         "the platform team is told of what a claim set",
@@ -189,7 +189,7 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a domain has its number among the composed",
-        "fieldnames.py",
+        "field_names.py",
         'return "spec.domains"',
         'return f"spec.domains{below}"',
         "another domain is named than is at fault",
@@ -231,7 +231,7 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
     Mutation(
         "a refused claim does not wait for its former tenants to be read",
         "fn.py",
-        "    if left.unknown and formertenants.REQUIREMENT in rsp.requirements.resources:\n",
+        "    if left.unknown and former_tenants.REQUIREMENT in rsp.requirements.resources:\n",
         "    if False:\n",
         "core reads nothing after a FATAL result, so the claim never learns of a tenant that serves",
         ("unit/function/test_former_tenants.py",),
@@ -239,10 +239,10 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
     Mutation(
         "former tenants are required after the plans are read",
         "fn.py",
-        "        formertenants.require(req, rsp, composite, seen.values())\n"
+        "        former_tenants.require(req, rsp, composite, seen.values())\n"
         "        asked = plans.read(req.input)\n",
         "        asked = plans.read(req.input)\n"
-        "        formertenants.require(req, rsp, composite, seen.values())\n",
+        "        former_tenants.require(req, rsp, composite, seen.values())\n",
         "the same under a Composition whose input is broken",
         ("unit/function/test_former_tenants.py",),
     ),
@@ -256,7 +256,7 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a tenant of another kind of composite is a former one",
-        "formertenants.py",
+        "former_tenants.py",
         " if _is_own(item.resource, composite))",
         ")",
         "the claim tells its author to delete another application's tenant",
@@ -272,7 +272,7 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a claim that is not suspended has no former tenants",
-        "formertenants.py",
+        "former_tenants.py",
         "    if not is_suspended(req) and not any(map(_lacks_domains, seen)):\n",
         "    if not is_suspended(req):\n",
         "domains that the former tenant serves are told to be down",
@@ -280,7 +280,7 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
     ),
     Mutation(
         "every claim requires its former tenants",
-        "formertenants.py",
+        "former_tenants.py",
         "    if not is_suspended(req) and not any(map(_lacks_domains, seen)):\n",
         "    if False:\n",
         "each claim's reconcile costs a second call and a list",
@@ -320,7 +320,7 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
     ),
     Mutation(
         "the claim's own tenants are former ones",
-        "formertenants.py",
+        "former_tenants.py",
         "if each.name not in present",
         "if each.name",
         "a tenant that is being disabled would be told as a former one",
@@ -328,7 +328,7 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
     ),
     Mutation(
         "former tenants are looked for in all namespaces",
-        "formertenants.py",
+        "former_tenants.py",
         "        selector.namespace = composite.namespace\n",
         "        pass\n",
         "a namespaced selector without a namespace finds nothing, or the tenants of others",

@@ -13,19 +13,19 @@ PROVIDER_AWS = (
     ),
     Mutation(
         "a pause does not grow",
-        "cloudfront/aws/pace.py",
+        "cloudfront/aws/throttling.py",
         "min(_LONGEST_PAUSE, self.seconds * 2) if again else _FIRST_PAUSE",
         "_FIRST_PAUSE",
         "a throttled account is asked again every second",
-        ("unit/provider/cloudfront/aws/test_pace.py",),
+        ("unit/provider/cloudfront/aws/test_throttling.py",),
     ),
     Mutation(
         "what AWS throttles pauses the whole account",
-        "cloudfront/aws/pace.py",
+        "cloudfront/aws/throttling.py",
         "throttle = self._throttles.get(operation)\n            turn",
         "throttle = next(iter(self._throttles.values()), None)\n            turn",
         "the creations of one team that AWS throttles hold up the changes of all others for minutes",
-        ("unit/provider/cloudfront/aws/test_pace.py",),
+        ("unit/provider/cloudfront/aws/test_throttling.py",),
     ),
     Mutation(
         "all that wait call when a pause ends",
@@ -37,11 +37,11 @@ PROVIDER_AWS = (
     ),
     Mutation(
         "the pages of a list take turns",
-        "cloudfront/aws/pace.py",
+        "cloudfront/aws/throttling.py",
         "    if operations.has_pages(operation):\n",
         "    if False:\n",
         "no list comes to its end while AWS throttles lists",
-        ("unit/provider/cloudfront/aws/test_pace.py",),
+        ("unit/provider/cloudfront/aws/test_throttling.py",),
     ),
     Mutation(
         "an answer does not shorten the gap",
@@ -77,11 +77,11 @@ PROVIDER_AWS = (
     ),
     Mutation(
         "the highest rate holds",
-        "cloudfront/aws/pace.py",
+        "cloudfront/aws/throttling.py",
         "min((rate for rate in self.rates.values() if rate is not None), default=DEFAULT_RATE)",
         "max((rate for rate in self.rates.values() if rate is not None), default=DEFAULT_RATE)",
         "a rate that one config sets is not honoured for the account",
-        ("unit/provider/cloudfront/aws/test_pace.py",),
+        ("unit/provider/cloudfront/aws/test_throttling.py",),
     ),
     Mutation(
         "accounts share a pace",
@@ -278,7 +278,7 @@ PROVIDER_AWS = (
     Mutation(
         "an import takes over what others have",
         "cloudfront/adoption/manifests.py",
-        "takes_over = shape.full and holder(tenant.tags)[0] is Holder.NOBODY",
+        "takes_over = shape.full and holder(tenant.tags)[0] is Holder.NO_ONE",
         "takes_over = shape.full",
         "two managers fight over one tenant",
         ("contract/test_import.py",),

@@ -257,15 +257,15 @@ PROVIDER_LEFTOVERS = (
 FUNCTION_LEFTOVERS = (
     Mutation(
         "fields beside forProvider keep their names",
-        "fieldnames.py",
-        "    if beside:\n",
+        "field_names.py",
+        "    if spec_field:\n",
         "    if False:\n",
         "the platform team is sent to a field that the function sets back",
         FIELD_NAMES,
     ),
     Mutation(
         "the fields of a difference keep their names",
-        "fieldnames.py",
+        "field_names.py",
         'found["field"] or found["differing"]',
         'found["field"] or ""',
         "a claim's author looks for customizations in the claim",
@@ -273,7 +273,7 @@ FUNCTION_LEFTOVERS = (
     ),
     Mutation(
         "the Secret of a legacy claim has the modern claim's field",
-        "fieldnames.py",
+        "field_names.py",
         '"spec.connectionSecretName" if order.composite.namespaced else ""',
         '"spec.connectionSecretName"',
         "a legacy claim has no such field",
@@ -281,7 +281,7 @@ FUNCTION_LEFTOVERS = (
     ),
     Mutation(
         "the claim's own connection group has no field",
-        "fieldnames.py",
+        "field_names.py",
         '    "connectionGroupIdSelector": OverridableField.CONNECTION,\n',
         "",
         "a claim's reader is told of a selector that no claim has",

@@ -138,9 +138,49 @@ PROVIDER_MESSAGES = (
         (_MESSAGES,),
     ),
     Mutation(
+        "an update that AWS refuses counts as done",
+        "cloudfront/clients/skeleton.py",
+        "        effects = self._converge(mr, state)\n        if effects.error:\n",
+        "        effects = self._converge(mr, state)\n        if False:\n",
+        "the resource says Synced, and AWS has another state",
+        (_MESSAGES,),
+    ),
+    Mutation(
+        "a creation that AWS refuses counts as done",
+        "cloudfront/clients/skeleton.py",
+        "(asked),), None, self._cloudfront)\n        if effects.error:\n",
+        "(asked),), None, self._cloudfront)\n        if False:\n",
+        "the refusal is reported as a bug of the provider",
+        (_MESSAGES,),
+    ),
+    Mutation(
+        "a deletion that AWS refuses counts as done",
+        "cloudfront/clients/skeleton.py",
+        "        if effects.error:\n            return self._deletion_failed(",
+        "        if False:\n            return self._deletion_failed(",
+        "the resource goes, and its tenant stays in AWS without an owner",
+        (_WAITING,),
+    ),
+    Mutation(
+        "a part that AWS refuses counts as made",
+        "cloudfront/clients/skeleton.py",
+        "            if effects and effects.error:\n",
+        "            if False:\n",
+        "the smaller parts are not tried, and the message says that something was done",
+        ("unit/provider/cloudfront/tenant/test_parts.py",),
+    ),
+    Mutation(
+        "a group that cannot be enabled again does not say so",
+        "cloudfront/clients/connection_group.py",
+        "        if error := run(actions, seen, self._cloudfront).error:\n",
+        "        if (error := run(actions, seen, self._cloudfront).error) and False:\n",
+        "its tenants stay down, and the message is about something else",
+        ("unit/provider/cloudfront/group/test_safety.py",),
+    ),
+    Mutation(
         "a disabled tenant is told as deleted",
         "cloudfront/clients/skeleton.py",
-        "        raise _waiting(mr, there, words) from failure\n",
+        "        raise _waiting(mr, there, words) from error\n",
         (
             "        still = conditions.removing(noun(mr), there)\n"
             "        return Change(conditions=still, requeue_after=5.0, message=words)\n"

@@ -125,7 +125,7 @@ PROVIDER_PARTS = (
     Mutation(
         "nothing is made of a change that AWS refuses",
         "cloudfront/clients/skeleton.py",
-        "        if not failure.cause.about_request:\n",
+        "        if not error.about_request:\n",
         "        if True:\n",
         "whoever has a domain decides whether another team's suspension happens",
         _PARTS,
@@ -133,7 +133,7 @@ PROVIDER_PARTS = (
     Mutation(
         "parts are tried whatever fails",
         "cloudfront/clients/skeleton.py",
-        "        if not failure.cause.about_request:\n",
+        "        if not error.about_request:\n",
         "        if False:\n",
         "each refusal of credentials costs four calls",
         _PARTS,

@@ -1,4 +1,4 @@
-"""Mutations of what a rehearsal says of other resources, and of what is told of others at all."""
+"""Mutations of what a rehearsal says of other resources, and of what messages say of others at all."""
 
 from tests.mutants.mutation import Mutation
 

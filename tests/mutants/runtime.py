@@ -264,8 +264,8 @@ TELLING = (
     Mutation(
         "a bug's text is shown",
         "reconcile/steps.py",
-        """_said(says, f"unexpected {type(cause).__name__}; see the provider's log for details")""",
-        "_said(says, str(cause))",
+        "_said(failed.value, words if self.bug else str(cause))",
+        "_said(failed.value, str(cause))",
         "exceptions carry secrets: status and events are read by everybody",
         FAILURES,
     ),

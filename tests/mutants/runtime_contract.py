@@ -221,8 +221,8 @@ RUNTIME_CONTRACT = (
     Mutation(
         "what only a change mends is told at each start",
         "reconcile/status_writer.py",
-        "        if why.retry != Retry.never() or self.is_new(conditions.reconcile_error(why.message)):\n",
-        "        if True:\n",
+        "        if failure.retry != Retry.never() or self.is_new(",
+        "        if True or self.is_new(",
         "an event for each such resource at each start of the provider",
         GUARDS,
     ),
@@ -325,7 +325,7 @@ RUNTIME_CONTRACT = (
     Mutation(
         "a failure is logged at each touch",
         "reconcile/status_writer.py",
-        "log = _log.debug if self.told_before(why.message) else _log.warning",
+        "log = _log.debug if self.told_before(failure.message) else _log.warning",
         "log = _log.warning",
         "one object of a team fills the log of the provider",
         ("test_logs.py",),

@@ -1,4 +1,4 @@
-"""Mutations of what is said of a change that nobody has looked at."""
+"""Mutations of what is said of a change that no one has looked at."""
 
 from tests.mutants.mutation import Mutation
 

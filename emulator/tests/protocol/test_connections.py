@@ -49,7 +49,7 @@ def threads():
 
 @pytest.fixture
 def hasty():
-    """A server that waits for nobody; afterwards no thread of it is left."""
+    """A server that waits for no one; afterwards no thread of it is left."""
     before = threads()
     patience = dict.fromkeys(("connection_idle_seconds", "request_seconds", "answer_seconds"), 0.3)
     with EmulatorServer(rate=0, settings=Settings(**patience)) as server:

@@ -162,7 +162,9 @@ class TestSnapshots:
             elsewhere = type(admin)(second.url)
             elsewhere.step(50)
             identity = client_of(second.url, "sts", credentials).get_caller_identity
-            client_of(second.url, "cloudfront", credentials).list_distribution_tenants()  # of nobody yet
+            client_of(
+                second.url, "cloudfront", credentials
+            ).list_distribution_tenants()  # unknown there so far
             elsewhere("PUT", "snapshot", saved)
             assert identity()["Account"] == "444455556666"
             assert code_of(client_of(second.url, "sts", ended).get_caller_identity) == ("ExpiredToken", 403)

@@ -179,7 +179,7 @@ class Caller:
         self.call("verify_dns_configuration", Identifier="acme")
         found = self.call("get_managed_certificate_details", "EntityNotFound", Identifier="acme")
         if found is None:
-            self.admin.settings(certificate_request_lost=False)  # somebody gives the permission
+            self.admin.settings(certificate_request_lost=False)  # the permission is given
             self.update(ManagedCertificateRequest=REQUEST)
             return None
         details = found["ManagedCertificateDetails"]
@@ -318,7 +318,7 @@ CANCELLING = ("second_certificate_request_error", "acm_delete_cancels_request", 
     "settings", [{}, *({name: v} for name in CANCELLING for v in switches()[name][1:])], ids=title
 )
 def test_a_pending_request_is_replaced(aws, admin, settings):
-    """Deleted in ACM and asked for anew; where that does not end it, its time-out does."""
+    """Deleted in ACM and asked for again; where that does not end it, its time-out does."""
     admin.settings(**settings)
     caller = Caller(aws, admin)
     aws.tenant(Domains=[{"Domain": FIRST}], ManagedCertificateRequest={"ValidationTokenHost": "self-hosted"})

@@ -277,7 +277,7 @@ class TestLags:
         look_up = {"Domain": "acme.example.com"}
         assert aws.refused("get_distribution_tenant_by_domain", **look_up) == ("EntityNotFound", 404)
         admin.step(30)
-        # Another domain beside it starts anew, the first one does not.
+        # Another domain beside it starts again, the first one does not.
         both = domains("acme.example.com", "b.example.com")
         aws.cloudfront.update_distribution_tenant(**made, Domains=both)
         assert aws.cloudfront.get_distribution_tenant_by_domain(**look_up)

@@ -53,7 +53,7 @@ from provider.cloudfront.aws.calls import Caller, CloudFrontCalls
 from provider.cloudfront.aws.errors import AwsError, to_external_error
 from provider.cloudfront.aws.hooks import UNKNOWN_ACCOUNT, Hooks
 from provider.cloudfront.aws.metrics import Instruments
-from provider.cloudfront.aws.pace import Pace
+from provider.cloudfront.aws.throttling import Pace
 from provider.cloudfront.memory.account_memory import AccountMemory
 
 if TYPE_CHECKING:

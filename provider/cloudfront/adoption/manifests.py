@@ -25,7 +25,7 @@ _CLOUDFORMATION: Final = "aws:cloudformation:stack-name"
 class Holder(StrEnum):
     """Who manages a tenant, according to its tags."""
 
-    NOBODY = "no one"
+    NO_ONE = "no one"
     """No tag names an owner."""
     EDGETENANTS = "edgetenants"
     """An edgetenants provider manages it, of this or another installation."""
@@ -58,7 +58,7 @@ def holder(tags: Mapping[str, str] | None) -> tuple[Holder, str]:
         return Holder.CLOUDFORMATION, stack
     if name := tags.get("crossplane-name"):
         return Holder.CROSSPLANE, name
-    return Holder.NOBODY, ""
+    return Holder.NO_ONE, ""
 
 
 def object_name(tenant: ObservedTenant) -> str:
@@ -80,7 +80,7 @@ def object_name(tenant: ObservedTenant) -> str:
 def manifest(tenant: ObservedTenant, shape: Shape) -> dict[str, Any]:
     """The DistributionTenant for a tenant. `shape.full` requires a tenant with parameters and tags."""
     kind = kinds.DISTRIBUTION_TENANT if shape.namespace else kinds.LEGACY_DISTRIBUTION_TENANT
-    takes_over = shape.full and holder(tenant.tags)[0] is Holder.NOBODY
+    takes_over = shape.full and holder(tenant.tags)[0] is Holder.NO_ONE
     annotations = {EXTERNAL_NAME: tenant.name}
     if takes_over:
         annotations[ADOPT_ANNOTATION] = tenant.id

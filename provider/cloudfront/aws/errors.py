@@ -350,7 +350,7 @@ _ASK_FOR_MORE: Final = (
     "A quota of the AWS account is used up: the account's owner must request an increase from AWS, or remove "
     "what is not needed. The provider retries every ten minutes"
 )
-_SOMEBODY_ELSE: Final = (
+_ANOTHER_CLIENT: Final = (
     "Another client changed it at the same time. The provider retries. If this persists, another provider of "
     "this installation or another tool also writes to it: stop one of the two"
 )
@@ -365,7 +365,7 @@ def _advice(error: AwsError) -> str:
     if error.code in STALE_CREDENTIALS | _UNSIGNED:
         return _RENEW
     if error.conflict:
-        return _SOMEBODY_ELSE
+        return _ANOTHER_CLIENT
     if error.not_permitted:
         return PERMIT
     if error.verdict.class_ is ErrorClass.QUOTA:

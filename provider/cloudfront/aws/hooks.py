@@ -22,7 +22,7 @@ from provider.cloudfront.aws import operations
 from provider.cloudfront.aws.error_translation import translated
 from provider.cloudfront.aws.errors import FORBIDDEN, STALE_CREDENTIALS, AwsError
 from provider.cloudfront.aws.metrics import CallMetrics
-from provider.cloudfront.aws.pace import Pace
+from provider.cloudfront.aws.throttling import Pace
 
 __all__ = ["UNKNOWN_ACCOUNT", "Hooks", "only_reading", "reads_only"]
 

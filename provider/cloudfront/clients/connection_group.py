@@ -25,7 +25,7 @@ from provider.cloudfront.group import parts, plan, report, use
 from provider.cloudfront.group.actions import CreateGroup
 from provider.cloudfront.group.plan import GroupState
 from provider.cloudfront.lifecycle import conditions
-from provider.cloudfront.lifecycle.actions import Action, ActionFailed, run
+from provider.cloudfront.lifecycle.actions import Action, run
 from provider.cloudfront.lifecycle.report import Shown
 from provider.cloudfront.memory import group_look
 from provider.cloudfront.safety import guards
@@ -127,11 +127,10 @@ class GroupClient(Skeleton[Group, ObservedGroup, GroupState]):
         if not self._disabled_here(mr, seen):
             return
         _log.warning("enabling the connection group again because it has tenants", connection_group=seen.name)
-        try:
-            run(plan.enable_again(seen, self._memory.accepted.of(mr.kind)), seen, self._cloudfront)
-        except ActionFailed as failure:
+        actions = plan.enable_again(seen, self._memory.accepted.of(mr.kind))
+        if error := run(actions, seen, self._cloudfront).error:
             what, still = f"enable connection group {seen.name} again", conditions.removing(noun(mr), seen)
-            raise to_external_error(failure.cause, what, serving=False, meanwhile=still) from failure
+            raise to_external_error(error, what, serving=False, meanwhile=still) from error
 
     def _disabled_here(self, mr: Managed, seen: ObservedGroup) -> bool:
         """The provider disabled it for its deletion: this process did, or the stored status says enabled."""

@@ -32,7 +32,7 @@ from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.aws.disabling import Said
 from provider.cloudfront.aws.errors import AwsError, before_creation, to_external_error
 from provider.cloudfront.lifecycle import conditions
-from provider.cloudfront.lifecycle.actions import LOOK_AGAIN, Action, ActionFailed, Effects, Wait, run
+from provider.cloudfront.lifecycle.actions import LOOK_AGAIN, Action, Effects, Wait, run
 from provider.cloudfront.lifecycle.assessment import Assessed, attempt, is_ineffective
 from provider.cloudfront.lifecycle.report import Shown, offered
 from provider.cloudfront.ownership import judgement
@@ -271,10 +271,9 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
     def _create(self, mr: Managed, asked: Wanted) -> Change:
         with before_creation():
             asked, unchecked = self._check_creation(mr, asked)
-        try:
-            effects: Effects[Seen] = run((self._kind.create(asked),), None, self._cloudfront)
-        except ActionFailed as failure:
-            raise self._creation_failed(mr, asked, failure.cause) from failure
+        effects: Effects[Seen] = run((self._kind.create(asked),), None, self._cloudfront)
+        if effects.error:
+            raise self._creation_failed(mr, asked, effects.error) from effects.error
         made = effects.there
         owner_look.made(mr, made, self._memory.proofs, rehearsing=self._policy.rehearsing)
         self._keeper.made(mr, made)
@@ -334,10 +333,9 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             raise self._but_the_rest(mr, state, refusal) from None
         state = self._owned(mr, state, afresh=state.proven_afresh)
         self._before_writing(mr, state)
-        try:
-            effects = self._converge(mr, state)
-        except ActionFailed as failure:
-            raise self._update_failed(mr, state, failure, serving=serving) from failure
+        effects = self._converge(mr, state)
+        if effects.error:
+            raise self._update_failed(mr, state, effects, effects.error, serving=serving) from effects.error
         after = self._after(mr, state, effects)
         self._memory.attempts.note(mr.uid, attempt(after))
         drift = "repaired drift: " if state.drift and not state.pending else ""
@@ -370,14 +368,14 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
 
     def _converge(self, mr: Managed, state: State) -> Effects[Seen]:
         for tries_left in reversed(range(_CONFLICT_TRIES)):
-            try:
-                return run(self._plan(state), state.seen, self._cloudfront)
-            except ActionFailed as failure:
-                self._wrote(mr, state, failure.effects)
-                if not failure.cause.conflict or not tries_left:
-                    raise
-                state = self._look_again(mr, state)
-        raise AssertionError("unreachable: the last try returns or raises")
+            effects: Effects[Seen] = run(self._plan(state), state.seen, self._cloudfront)
+            if not effects.error:
+                return effects
+            self._wrote(mr, state, effects)
+            if not effects.error.conflict or not tries_left:
+                return effects
+            state = self._look_again(mr, state)
+        raise AssertionError("unreachable: the last try returns")
 
     @abstractmethod
     def _plan(self, state: State) -> tuple[Action, ...]:
@@ -400,17 +398,17 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         return self._assess_again(mr, before, effects.there)
 
     def _update_failed(
-        self, mr: Managed, state: State, failure: ActionFailed[Seen], *, serving: bool
+        self, mr: Managed, state: State, effects: Effects[Seen], error: AwsError, *, serving: bool
     ) -> ExternalError | NotYet:
-        what, way_out = f"update {noun(mr)} {state.seen.name}", advice.correcting(mr, failure.cause)
-        error = self._change_refused(mr, state, failure, serving=serving)
-        error = error or to_external_error(failure.cause, what, serving=serving, advice=way_out)
-        if not failure.cause.about_request:
-            return error
-        return self._but_the_rest(mr, replace(state, seen=failure.effects.there), error)
+        what, way_out = f"update {noun(mr)} {state.seen.name}", advice.correcting(mr, error)
+        refusal = self._change_refused(mr, state, effects, error, serving=serving)
+        refusal = refusal or to_external_error(error, what, serving=serving, advice=way_out)
+        if not error.about_request:
+            return refusal
+        return self._but_the_rest(mr, replace(state, seen=effects.there), refusal)
 
     def _change_refused(
-        self, mr: Managed, state: State, failure: ActionFailed[Seen], *, serving: bool
+        self, mr: Managed, state: State, effects: Effects[Seen], error: AwsError, *, serving: bool
     ) -> ExternalError | NotYet | None:
         """Why AWS refused a change, if the kind knows more than the error says."""
 
@@ -434,10 +432,9 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             except (ExternalError, NotYet):
                 # A check refuses this part too: try a smaller one.
                 continue
-            except ActionFailed as failure:
-                failed = failure.cause
-                continue
-            if effects is not None:
+            if effects and effects.error:
+                failed = effects.error
+            elif effects:
                 return _refused_after(effects, refusal)
         if failed:
             return _refused_with(mr, failed, state.seen, refusal)
@@ -460,17 +457,19 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         return ()
 
     def _written(self, mr: Managed, part: State) -> Effects[Seen] | None:
-        """Write a part of a change; None if AWS accepted it before without effect.
+        """Write a part of a change; None if AWS accepted it before without effect. `Effects.error` is set if
+        AWS refuses it.
 
         Raises:
             ExternalError, NotYet: a check refuses it, or its domains cannot be recorded.
-            ActionFailed: AWS refuses it.
         """
         if self._memory.parts.last(mr.uid) == (part.todo.all, part.seen.etag):
             return None
         self._check_change(mr, part, serving=conditions.was_ready(mr))
         self._before_writing(mr, part)
         effects: Effects[Seen] = run(self._plan(part), part.seen, self._cloudfront)
+        if effects.error:
+            return effects
         self._wrote(mr, part, effects)
         self._memory.parts.note(mr.uid, (part.todo.all, effects.there.etag))
         return effects
@@ -500,12 +499,10 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         if there.enabled:
             # Note this before sending it: the answer may be lost.
             self._memory.disablings.note(mr.uid, there.id)
-        try:
-            effects = run(actions, there, self._cloudfront)
-        except ActionFailed as failure:
-            self._memory.accepted.note(mr.kind, failure.effects.said)
-            return self._deletion_failed(mr, failure)
+        effects = run(actions, there, self._cloudfront)
         self._memory.accepted.note(mr.kind, effects.said)
+        if effects.error:
+            return self._deletion_failed(mr, effects, effects.error)
         self._memory.forget(mr.uid)
         self._memory.vanished.removed(there.id)
         self._keeper.deleted(mr, there)
@@ -514,19 +511,18 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
     def _check_unused(self, mr: Managed, looked: Looked[Seen]) -> None:
         """Called before its deletion. Raises NotYet if something uses it."""
 
-    def _deletion_failed(self, mr: Managed, failure: ActionFailed[Seen]) -> Change:
-        error = failure.cause
+    def _deletion_failed(self, mr: Managed, effects: Effects[Seen], error: AwsError) -> Change:
         if error.absent:
             return _gone_already(mr)
-        there, story = failure.effects.there, failure.effects.message
+        there, story = effects.there, effects.message
         self._check_refused_deletion(mr, there, error)
         if error.code != "ResourceNotDisabled" and not error.conflict:
             what, still = f"delete {noun(mr)} {there.name}", conditions.removing(noun(mr), there)
-            raise to_external_error(error, what, serving=False, meanwhile=still) from failure
+            raise to_external_error(error, what, serving=False, meanwhile=still) from error
         self._memory.refused_deletions.note(mr.uid, there.id, there.etag)
         # No Change, even if it was just disabled: no event may say that it is deleted.
         words = f"{story}; waiting for CloudFront before deleting it" if story else self._awaiting(mr, there)
-        raise _waiting(mr, there, words) from failure
+        raise _waiting(mr, there, words) from error
 
     def _check_refused_deletion(self, mr: Managed, seen: Seen, error: AwsError) -> None:
         """Called when AWS refused to disable or delete it. Raises if the kind knows why."""

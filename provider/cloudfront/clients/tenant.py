@@ -26,7 +26,7 @@ from provider.cloudfront.checks.refusals import Checks
 from provider.cloudfront.clients.skeleton import Kind, Skeleton
 from provider.cloudfront.domain import dns_instructions
 from provider.cloudfront.domain.dns_look import DnsLook, unseen
-from provider.cloudfront.lifecycle.actions import Action, ActionFailed, Effects
+from provider.cloudfront.lifecycle.actions import Action, Effects
 from provider.cloudfront.lifecycle.report import Shown
 from provider.cloudfront.memory import group_look
 from provider.cloudfront.safety.dependencies import Dependencies
@@ -272,16 +272,22 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         return replace(state, inherited=before.inherited if same else None)
 
     def _change_refused(
-        self, mr: Managed, state: Assessment, failure: ActionFailed[ObservedTenant], *, serving: bool
+        self,
+        mr: Managed,
+        state: Assessment,
+        effects: Effects[ObservedTenant],
+        error: AwsError,
+        *,
+        serving: bool,
     ) -> ExternalError | NotYet | None:
-        error, target = failure.cause, state.todo.target
+        target = state.todo.target
         moved = {d.field for d in state.todo.fields} & {"distributionId", "connectionGroupId"}
         if error.absent and moved:
             return preflight.missing_parent(target, error, serving=serving)
-        if isinstance(failure.action, MoveDomain):
-            return preflight.not_moved(mr, failure.action, error, serving=serving)
+        if isinstance(effects.failed, MoveDomain):
+            return preflight.not_moved(mr, effects.failed, error, serving=serving)
         if error.code == "CNAMEAlreadyExists":
-            taken = self._checks.taken(mr, target, failure.effects.there, error, serving=serving)
+            taken = self._checks.taken(mr, target, effects.there, error, serving=serving)
             return taken or to_external_error(error, f"update tenant {target.name}", serving=serving)
         return None
 

@@ -10,7 +10,7 @@ from provider.cloudfront.aws.errors import not_ready
 from provider.cloudfront.group.plan import GroupState
 from provider.cloudfront.lifecycle import report
 from provider.cloudfront.lifecycle.actions import LOOK_AGAIN
-from provider.cloudfront.lifecycle.conditions import NOBODY, condition, deployed, in_sync, told
+from provider.cloudfront.lifecycle.conditions import NO_ACTION, condition, deployed, in_sync, told
 from provider.cloudfront.lifecycle.report import Shown
 from provider.cloudfront.state import group as group_state
 
@@ -67,6 +67,6 @@ def _ready(state: GroupState, *, served: bool) -> Condition:
         words = "The group is disabled in AWS. Set spec.forProvider.enabled to true to enable it."
         return not_ready(TenantReadyReason.DISABLED, words)
     if not seen.deployed and not served:
-        words = f"CloudFront is rolling out the connection group, which takes some minutes. {NOBODY}"
+        words = f"CloudFront is rolling out the connection group, which takes some minutes. {NO_ACTION}"
         return not_ready(TenantReadyReason.DEPLOYING, words)
     return available()

@@ -17,7 +17,7 @@ from provider.cloudfront.state.diff import Diff
 from provider.cloudfront.state.identity import OWNER_TAG
 from provider.cloudfront.state.observed import Observed
 
-__all__ = ["LOOK_AGAIN", "Action", "ActionFailed", "Effects", "Tag", "Untag", "Wait", "run", "with_tags"]
+__all__ = ["LOOK_AGAIN", "Action", "Effects", "Tag", "Untag", "Wait", "run", "with_tags"]
 
 LOOK_AGAIN: Final = 5.0
 """Poll interval in seconds while CloudFront rolls out a change; that takes seconds to minutes."""
@@ -38,6 +38,10 @@ class Effects(Generic[Seen]):
     """A certificate was requested."""
     said: Said | None = None
     """The form of the disabling request that AWS accepted."""
+    error: AwsError | None = None
+    """The error of the call that failed; the calls after it were not made."""
+    failed: Action | None = None
+    """The action whose call failed."""
 
     @property
     def there(self) -> Seen:
@@ -79,29 +83,16 @@ class Action(Protocol):
         ...
 
 
-class ActionFailed(Exception, Generic[Seen]):  # noqa: N818 - says what happened
-    """An action's call failed."""
-
-    def __init__(self, action: Action, cause: AwsError, effects: Effects[Seen]) -> None:
-        super().__init__(f"{type(action).__name__}: {cause}")
-        self.action = action
-        self.cause = cause
-        self.effects = effects
-        """The effects of the actions before it."""
-
-
 def run(actions: tuple[Action, ...], seen: Seen | None, cloudfront: CloudFront) -> Effects[Seen]:
-    """Run the actions in order. Each write sends the ETag of the previous answer.
-
-    Raises:
-        ActionFailed: a call failed; the calls after it were not made.
-    """
+    """Run the actions in order, up to the first whose call fails: see `Effects.error`. Each write sends the
+    ETag of the previous answer."""
     effects = Effects(seen)
     for action in actions:
         try:
             action.do(effects, cloudfront)
         except AwsError as error:
-            raise ActionFailed(action, error, effects) from error
+            effects.error, effects.failed = error, action
+            break
         effects.story.append(str(action))
     return effects
 

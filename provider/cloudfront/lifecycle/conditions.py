@@ -22,7 +22,7 @@ from provider.cloudfront.state.observed import Observed
 __all__ = [
     "INEFFECTIVE",
     "LIFT_FREEZE",
-    "NOBODY",
+    "NO_ACTION",
     "condition",
     "deployed",
     "drifted",
@@ -35,7 +35,7 @@ __all__ = [
     "was_ready",
 ]
 
-NOBODY: Final = "No action is needed."
+NO_ACTION: Final = "No action is needed."
 INEFFECTIVE: Final = "set these fields to the values in AWS, or change the values in AWS"
 LIFT_FREEZE: Final = "Writes resume when that setting is removed"
 _UNLESS_REFUSED: Final = "No action is needed, unless Ready shows that AWS refuses it."
@@ -71,7 +71,7 @@ def removing(what: str, seen: Observed) -> tuple[Condition, ...]:
         return gone(what)
     words = (
         f"{what.capitalize()} {seen.name} is being disabled. CloudFront allows its deletion once that is "
-        f"rolled out. {NOBODY}"
+        f"rolled out. {NO_ACTION}"
     )
     return (
         not_ready(TenantReadyReason.DISABLING, words),
@@ -104,7 +104,7 @@ def deployed(seen: Observed) -> Condition:
     """Whether CloudFront has rolled out the last change."""
     if seen.deployed:
         return condition(TenantConditionType.DEPLOYED, DeployedReason.DEPLOYED, holds=True)
-    words = f"CloudFront reports {seen.status or 'no status'}. {NOBODY}"
+    words = f"CloudFront reports {seen.status or 'no status'}. {NO_ACTION}"
     return condition(TenantConditionType.DEPLOYED, DeployedReason.DEPLOYING, words)
 
 
@@ -126,7 +126,7 @@ def in_sync(
         return condition(TenantConditionType.IN_SYNC, reason, differing + why)
     if seen.deployed:
         return condition(TenantConditionType.IN_SYNC, InSyncReason.IN_SYNC, holds=True)
-    words = f"AWS has the desired state and is rolling it out. {NOBODY}"
+    words = f"AWS has the desired state and is rolling it out. {NO_ACTION}"
     return condition(TenantConditionType.IN_SYNC, InSyncReason.UPDATE_PENDING, words)
 
 

@@ -5,6 +5,8 @@ alike. The first retry comes after the poll interval, the next after twice that,
 the cause may also be fixed in AWS, which sends no notification. A change of the provider config starts over.
 So does a cause that is known to have ended, and then the first retries come within seconds: CloudFront may
 refuse a domain once more before the change that released it is rolled out.
+
+Throttled calls are not terminal; see `aws/throttling.py`.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from provider.cloudfront.certificate import conditions as certificate_conditions
 from provider.cloudfront.lifecycle.conditions import (
     INEFFECTIVE,
     LIFT_FREEZE,
-    NOBODY,
+    NO_ACTION,
     condition,
     deployed,
     in_sync,
@@ -149,7 +149,7 @@ def _first_roll_out(world: World) -> Finding | None:
     if world.served or (world.seen.deployed and not world.group.rolling_out):
         return None
     what = "connection group" if world.seen.deployed else "tenant"
-    words = f"CloudFront is rolling out the {what}, which takes some minutes. {NOBODY}"
+    words = f"CloudFront is rolling out the {what}, which takes some minutes. {NO_ACTION}"
     return Finding(TenantReadyReason.DEPLOYING, words)
 
 
@@ -181,7 +181,9 @@ def _inactive_domains(world: World) -> Finding | None:
         return None
     names = named(missing)
     if not world.seen.deployed:
-        return Finding(TenantReadyReason.DEPLOYING, f"CloudFront does not answer for {names} yet. {NOBODY}")
+        return Finding(
+            TenantReadyReason.DEPLOYING, f"CloudFront does not answer for {names} yet. {NO_ACTION}"
+        )
     words = (
         f"CloudFront does not answer for {names}. Check that a certificate of the tenant or of its "
         "distribution covers each domain, and that the records of status.dnsInstructions exist."

@@ -11,14 +11,14 @@ __all__ = ["tell"]
 
 _log = structlog.get_logger("edgetenants_runtime.handlers")
 
-News = TypeVar("News")
+Notice = TypeVar("Notice")
 
 
-def tell(handlers: Iterable[Callable[[News], None]], news: News, **about: str) -> None:
+def tell(handlers: Iterable[Callable[[Notice], None]], notice: Notice, **about: str) -> None:
     """Call each handler in turn. An exception of one is logged, with `about`, and affects neither the other
     handlers nor the caller."""
     for handler in handlers:
         try:
-            handler(news)
+            handler(notice)
         except Exception:  # noqa: BLE001 - one handler must not stop the others
             _log.exception("a change handler raised an exception", **about)

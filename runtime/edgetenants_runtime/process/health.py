@@ -106,9 +106,9 @@ class PageServers:
         that is already in use by other pages, their address applies."""
         if port is None:
             return
-        beside = [pages_ for _, port_, pages_ in self._wanted if port and port_ == port]
-        if beside:
-            beside[0].update(pages)
+        same_port = [pages_ for _, port_, pages_ in self._wanted if port and port_ == port]
+        if same_port:
+            same_port[0].update(pages)
         else:
             self._wanted.append((address, port, dict(pages)))
 

@@ -207,10 +207,10 @@ class Elector:
             if self._phase not in (Phase.WAITING, Phase.LEADING):
                 return
             self._renewed = sent
-            news = self._phase is Phase.WAITING
+            elected = self._phase is Phase.WAITING
             self._phase = Phase.LEADING
             self._changed.notify_all()
-        if news:
+        if elected:
             _log.info("leading", lease=str(self._lock.key), identity=self._lock.identity)
 
     def _pause(self) -> float:

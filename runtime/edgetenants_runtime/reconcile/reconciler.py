@@ -24,7 +24,7 @@ from edgetenants_runtime.managed import Managed, ManagedKind
 from edgetenants_runtime.reconcile.collaborators import Collaborators
 from edgetenants_runtime.reconcile.guard import StandDown
 from edgetenants_runtime.reconcile.status_writer import StatusWriter
-from edgetenants_runtime.reconcile.steps import Next, Outcome, Step, StepFailed, failure_message, step
+from edgetenants_runtime.reconcile.steps import Next, Outcome, Step, StepFailed, step
 from edgetenants_runtime.rules import immutable, late_init, meta, policies
 from edgetenants_runtime.rules.events import EventReason, EventType
 from edgetenants_runtime.rules.policies import Permissions
@@ -188,9 +188,8 @@ class _Pass(StatusWriter):
                 client.disconnect()
         except StepFailed as failure:
             # Only reported: the result of the reconcile remains valid.
-            why = failure_message(failure)
-            _log.warning("cannot disconnect", error=why.message, exc_info=why.bug)
-            self.tell(EventReason.CANNOT_DISCONNECT, why.message, type_=EventType.WARNING)
+            _log.warning("cannot disconnect", error=failure.message, exc_info=failure.bug)
+            self.tell(EventReason.CANNOT_DISCONNECT, failure.message, type_=EventType.WARNING)
 
     # The steps.
 

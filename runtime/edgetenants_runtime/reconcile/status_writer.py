@@ -16,16 +16,7 @@ from edgetenants_runtime.external import Change, Observation, TellsOfWaiting
 from edgetenants_runtime.kube.errors import Conflict, Invalid, KubeError, NotFound, NotServed, TooLarge
 from edgetenants_runtime.managed import Managed, ManagedKind
 from edgetenants_runtime.reconcile.collaborators import Collaborators
-from edgetenants_runtime.reconcile.steps import (
-    FailureMessage,
-    Next,
-    Outcome,
-    Step,
-    StepFailed,
-    failure_message,
-    outcome_of,
-    step,
-)
+from edgetenants_runtime.reconcile.steps import Next, Outcome, Step, StepFailed, outcome_of, step
 from edgetenants_runtime.rules import meta, operations
 from edgetenants_runtime.rules.events import EventReason, EventType
 from edgetenants_runtime.rules.status import Report, same_message
@@ -165,31 +156,30 @@ class StatusWriter:
 
     def report_failure(self, failure: StepFailed) -> Outcome:
         """Report an error: an event, Synced, and the step's Ready condition."""
-        why = failure_message(failure)
         # Otherwise a client that repeatedly touches a failing object would fill the log.
-        log = _log.debug if self.told_before(why.message) else _log.warning
-        error = cut(why.message, _LONGEST_LOGGED)
-        log("reconcile failed", step=failure.step.name, error=error, exc_info=why.bug)
-        if why.retry != Retry.never() or self.is_new(conditions.reconcile_error(why.message)):
-            self.tell(failure.step.value.reason, why.message, type_=EventType.WARNING)
+        log = _log.debug if self.told_before(failure.message) else _log.warning
+        error = cut(failure.message, _LONGEST_LOGGED)
+        log("reconcile failed", step=failure.step.name, error=error, exc_info=failure.bug)
+        if failure.retry != Retry.never() or self.is_new(conditions.reconcile_error(failure.message)):
+            self.tell(failure.step.value.reason, failure.message, type_=EventType.WARNING)
         if failure.step is Step.REPORT:
-            return self.unreported(failure, why)
+            return self.unreported(failure)
         try:
             self.report(
-                *self.unseen(failure, why),
-                *self.waiting(why.message),
-                *why.conditions,
-                synced=conditions.reconcile_error(why.message),
+                *self.unseen(failure),
+                *self.waiting(failure.message),
+                *failure.conditions,
+                synced=conditions.reconcile_error(failure.message),
             )
         except StepFailed as second:
             return self.failed(second)
-        return outcome_of(why.retry, self.poll_seconds)
+        return outcome_of(failure.retry, self.poll_seconds)
 
-    def unreported(self, failure: StepFailed, why: FailureMessage) -> Outcome:
+    def unreported(self, failure: StepFailed) -> Outcome:
         """The status could not be written. If the API server rejects it, only Synced is written to say so."""
         if isinstance(failure.cause, (TooLarge, Invalid)):
             try:
-                synced = conditions.reconcile_error(why.message)
+                synced = conditions.reconcile_error(failure.message)
                 self.write(Report(conditions=(synced,), acted_upon=False))
             except KubeError as error:
                 _log.warning("cannot write the Synced condition either", error=str(error))
@@ -202,7 +192,7 @@ class StatusWriter:
             return ()
         return connector.waiting(self.mr, cause)
 
-    def unseen(self, failure: StepFailed, why: FailureMessage) -> tuple[Condition, ...]:
+    def unseen(self, failure: StepFailed) -> tuple[Condition, ...]:
         """Ready is Unknown if a bug prevented the first observation."""
         never = failure.step in _LOOKS and self.mr.condition(ConditionType.READY) is None
-        return (conditions.never_observed(why.message),) if why.bug and never else ()
+        return (conditions.never_observed(failure.message),) if failure.bug and never else ()

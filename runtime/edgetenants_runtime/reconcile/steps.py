@@ -9,15 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from types import TracebackType
+from typing import Final
 
 from edgetenants_runtime.api.conditions import Condition, creating, deleting, unforeseen
-from edgetenants_runtime.errors import ExternalError, Retry, RetryMode
+from edgetenants_runtime.errors import ExternalError, NotYet, Retry, RetryMode
 from edgetenants_runtime.kube.errors import KubeError
 from edgetenants_runtime.rules.events import EventReason
 from edgetenants_runtime.rules.meta import MalformedAnnotation
 from edgetenants_runtime.rules.policies import UnsupportedPolicies
 
-__all__ = ["FailureMessage", "Next", "Outcome", "Step", "StepFailed", "failure_message", "step"]
+__all__ = ["Next", "Outcome", "Step", "StepFailed", "outcome_of", "step"]
 
 
 class Next(StrEnum):
@@ -89,13 +90,40 @@ class Step(Enum):
     REPORT = Says(EventReason.CANNOT_UPDATE_MANAGED, "cannot update managed resource status")
 
 
+_DECLARED: Final = (ExternalError, NotYet, UnsupportedPolicies, MalformedAnnotation, KubeError)
+"""What a step may raise; anything else is a bug."""
+
+
 class StepFailed(Exception):  # noqa: N818 - says what happened
-    """A step raised; `cause` is what it raised."""
+    """A step raised: `cause` is what it raised, the other attributes are how it is reported and retried."""
 
     def __init__(self, failed: Step, cause: Exception) -> None:
         super().__init__(f"{failed.name}: {cause}")
         self.step = failed
         self.cause = cause
+        self.bug = not isinstance(cause, _DECLARED)
+        """Its text is only logged."""
+        words = f"unexpected {type(cause).__name__}; see the provider's log for details"
+        self.message = _said(failed.value, words if self.bug else str(cause))
+        self.conditions = self._conditions()
+
+    @property
+    def retry(self) -> Retry:
+        """When the reconcile is retried."""
+        match self.cause:
+            case ExternalError() as error:
+                return error.retry
+            case UnsupportedPolicies() | MalformedAnnotation():
+                return Retry.never()
+            case KubeError():
+                return Retry.real_backoff()
+            case _:
+                return Retry.backoff()
+
+    def _conditions(self) -> tuple[Condition, ...]:
+        ready = (self.step.value.ready,) if self.step.value.ready else ()
+        more = self.cause.conditions if isinstance(self.cause, ExternalError) else ()
+        return (*ready, *more, *((unforeseen(self.message),) if self.bug else ()))
 
 
 class step:  # noqa: N801 - reads as a statement: `with step(Step.OBSERVE):`
@@ -114,36 +142,9 @@ class step:  # noqa: N801 - reads as a statement: `with step(Step.OBSERVE):`
             raise StepFailed(self._which, error) from error
 
 
-@dataclass(frozen=True)
-class FailureMessage:
-    """The message and conditions for a failure, and how it is retried."""
-
-    message: str
-    conditions: tuple[Condition, ...]
-    retry: Retry | None
-    """None: with back-off in real time."""
-    bug: bool = False
-
-
-def failure_message(failure: StepFailed) -> FailureMessage:
-    """The explanation of a failed step. An undeclared exception is a bug: its text is only logged."""
-    says, cause = failure.step.value, failure.cause
-    ready = (says.ready,) if says.ready else ()
-    match cause:
-        case ExternalError():
-            return FailureMessage(_said(says, cause.message), (*ready, *cause.conditions), cause.retry)
-        case UnsupportedPolicies() | MalformedAnnotation():
-            return FailureMessage(_said(says, str(cause)), ready, Retry.never())
-        case KubeError():
-            return FailureMessage(_said(says, str(cause)), ready, None)
-        case _:
-            text = _said(says, f"unexpected {type(cause).__name__}; see the provider's log for details")
-            return FailureMessage(text, (*ready, unforeseen(text)), Retry.backoff(), bug=True)
-
-
-def outcome_of(retry: Retry | None, poll_seconds: float) -> Outcome:
+def outcome_of(retry: Retry, poll_seconds: float) -> Outcome:
     """The outcome of a failed step."""
-    if retry is None or retry.mode is RetryMode.REAL_BACKOFF:
+    if retry.mode is RetryMode.REAL_BACKOFF:
         return Outcome(Next.REAL_BACKOFF, failed=True)
     if retry.mode is RetryMode.BACKOFF:
         return Outcome(Next.BACKOFF, failed=True)

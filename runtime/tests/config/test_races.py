@@ -29,7 +29,7 @@ def world(tree: Any) -> Any:
 
 
 def strip(world: Any, kind: Any, key: ObjectKey, *fields: str) -> None:
-    """Somebody takes fields off the metadata."""
+    """A user takes fields off the metadata."""
     stored = world.objects.get(kind, key)
     for field in fields:
         stored["metadata"].pop(field, None)

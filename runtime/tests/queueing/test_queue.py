@@ -272,7 +272,7 @@ def test_shares_take_turns_and_keep_their_order(added: list[tuple[str, int, bool
     # Within a share, the order of arrival.
     for share, keys in waiting.items():
         assert [k for k in popped if k[0] == share] == keys
-    # Between shares: whoever waits is passed over at most once by each other share before its next turn.
+    # Between shares: one that waits is passed over at most once by each other share before its next turn.
     for position, key in enumerate(popped):
         before = [k[0] for k in popped[:position]]
         own = before.count(key[0])

@@ -1,4 +1,4 @@
-"""What is said of a change that nobody has looked at outside."""
+"""What is said of a change that no one has looked at outside."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Telling(FakeExternal):
 
 
 class Unseen:
-    """Is told of sightings."""
+    """Gets the sightings."""
 
     def up_to_date(self, mr: Managed) -> None:
         pass

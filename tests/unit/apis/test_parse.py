@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from apis import errors, tenantclaim, tenantplans
-from apis.tenantchoices import CertificateMode, Isolation, OnDelete
+from apis.tenant_choices import CertificateMode, Isolation, OnDelete
 
 PLAN = {"distributionId": "E1EDGETENANTS"}
 

@@ -10,17 +10,25 @@ import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
+from apis.drift import DriftPolicy
+from cli.commands.plan import plan
+from cli.commands.render import render
 from cli.main import cli
+from function import offline
 
 COMMANDS = ["demo", "import", "plan", "render", "sandbox", "validate"]
 HEAVY = ("boto3", "botocore", "pydantic", "kubernetes", "grpc", "structlog")
 
 
-@pytest.mark.parametrize("asked", ["--version", "-h", "--help"])
-def test_what_needs_no_command_imports_none(asked: str) -> None:
+@pytest.mark.parametrize(
+    "asked",
+    [["--version"], ["-h"], ["--help"], *([name, "-h"] for name in COMMANDS), ["sandbox", "up", "-h"]],
+    ids=" ".join,
+)
+def test_help_imports_nothing_that_a_command_runs(asked: list[str]) -> None:
     code = (
         "import sys\nfrom cli.main import cli\n"
-        f"try:\n    cli([{asked!r}])\nexcept SystemExit as end:\n    assert not end.code\n"
+        f"try:\n    cli({asked!r})\nexcept SystemExit as end:\n    assert not end.code\n"
         f"print([each for each in {HEAVY!r} if each in sys.modules])"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -52,10 +60,11 @@ def test_commands_and_options_are_completed() -> None:
     assert "--output" in [each.value for each in completing.get_completions(["plan"], "--")]
 
 
-def test_completing_a_command_imports_none() -> None:
+@pytest.mark.parametrize("words", [[], *([name] for name in COMMANDS), ["sandbox", "up"]], ids=" ".join)
+def test_completing_a_command_imports_nothing_that_it_runs(words: list[str]) -> None:
     code = (
         "import sys\nfrom click.shell_completion import ShellComplete\nfrom cli.main import cli\n"
-        "ShellComplete(cli, {}, 'edgetenants', '_COMPLETE').get_completions([], '')\n"
+        f"ShellComplete(cli, {{}}, 'edgetenants', '_COMPLETE').get_completions({words!r}, '-')\n"
         f"print([each for each in {HEAVY!r} if each in sys.modules])"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -66,3 +75,11 @@ def test_an_unknown_command_is_told() -> None:
     ran = CliRunner().invoke(cli, ["plam"])
     assert ran.exit_code == 2
     assert "No such command 'plam'" in ran.output
+
+
+def test_what_the_options_repeat_is_what_the_code_has() -> None:
+    (policy,) = [each for each in plan.params if each.name == "drift_policy"]
+    assert list(policy.type.choices) == [each.value for each in DriftPolicy]
+    assert policy.default == DriftPolicy.ENFORCE.value
+    (observed,) = [each for each in render.params if each.name == "observed_files"]
+    assert offline.COMPOSED_NAME in observed.help

@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cli import output
+from cli.forms import Form
 from cli.logs import to_stderr
 from cli.main import cli
 from function import offline, structs
@@ -166,9 +167,9 @@ def test_no_text_fakes_a_line_of_validate(tmp_path: Path) -> None:
 @quick
 @given(st.lists(st.dictionaries(texts, values, max_size=3), max_size=3))
 def test_a_list_is_the_same_in_both_forms(value: list[Any]) -> None:
-    assert parsed(output.structured(value, output.Form.YAML)) == [value]
-    assert json.loads(output.structured(value, output.Form.JSON)) == value
-    assert output.structured(value, output.Form.JSON).isascii()
+    assert parsed(output.structured(value, Form.YAML)) == [value]
+    assert json.loads(output.structured(value, Form.JSON)) == value
+    assert output.structured(value, Form.JSON).isascii()
 
 
 PRINT = [["plan"], ["render"], ["validate"], ["import"], ["sandbox", "status"], ["sandbox", "inventory"]]

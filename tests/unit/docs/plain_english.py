@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import io
 import re
-from collections.abc import Iterator
+import tokenize
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 ACTOR: Final = "name who acts: the provider, the function, Crossplane, CloudFront, the platform team"
@@ -50,6 +52,12 @@ ADVICE: Final = {
 }
 """A phrase that reads as translated, and what to write instead."""
 
+ACTORS: Final = {
+    phrase: ADVICE[phrase]
+    for phrase in (r"nobody(?:'s)?", r"somebody(?:'s)?", r"everybody(?:'s)?", "whoever", "anew", "told of")
+}
+"""The phrases that the docstrings and comments of tests do not have either."""
+
 CODE = re.compile(r"^ *```.*?^ *```$|`[^`]*`|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
 """Code blocks, code spans and the targets of links: messages are quoted there as the code writes them."""
 
@@ -64,12 +72,12 @@ def pattern(phrase: str) -> re.Pattern[str]:
     return re.compile(r"(?<![\w-])(?:" + phrase.replace(" ", r"\s+") + r")(?![\w-])", re.IGNORECASE)
 
 
-def findings(name: str, text: str) -> list[str]:
+def findings(name: str, text: str, phrases: Mapping[str, str] = ADVICE) -> list[str]:
     """What is to be reworded: file, line, phrase and advice."""
     plain = prose(text)
     found = sorted(
         (plain.count("\n", 0, match.start()) + 1, " ".join(match[0].split()), advice)
-        for phrase, advice in ADVICE.items()
+        for phrase, advice in phrases.items()
         for match in pattern(phrase).finditer(plain)
     )
     return [f"{name}:{line}: '{phrase}': {advice}" for line, phrase, advice in found]
@@ -88,6 +96,18 @@ def of_python(name: str, source: str, *, docstrings: bool = True) -> list[str]:
             lines = findings("", node.value)
             found += [(node.lineno + int(line.split(":")[1]) - 1, line.split(": ", 1)[1]) for line in lines]
     return [f"{name}:{line}: {rest}" for line, rest in sorted(found)]
+
+
+def of_remarks(name: str, source: str, phrases: Mapping[str, str] = ADVICE) -> list[str]:
+    """What is to be reworded in a Python file's docstrings and comments: file, line, phrase and advice."""
+    docstrings = [(each.lineno, str(each.value)) for each in _docstrings(ast.parse(source))]
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    comments = [(each.start[0], each.string) for each in tokens if each.type == tokenize.COMMENT]
+    found = []
+    for first, text in sorted([*docstrings, *comments]):
+        lines = findings("", text, phrases)
+        found += [(first + int(line.split(":")[1]) - 1, line.split(": ", 1)[1]) for line in lines]
+    return [f"{name}:{line}: {rest}" for line, rest in found]
 
 
 def _docstrings(parsed: ast.Module) -> Iterator[ast.Constant]:

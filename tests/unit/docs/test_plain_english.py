@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.docs.plain_english import ADVICE, findings, of_python
+from tests.unit.docs.plain_english import ACTORS, ADVICE, findings, of_python, of_remarks
 
 ROOT = Path(__file__).resolve().parents[3]
 GENERATED = {ROOT / "docs" / "iam.md"}
@@ -22,7 +22,6 @@ PAGES = sorted(
         ROOT / "sandbox" / "controlplane" / "README.md",
     }
     - GENERATED
-    - {ROOT / "CHANGELOG.md"}
 )
 PACKAGES = (
     "apis",
@@ -32,8 +31,11 @@ PACKAGES = (
     "provider",
     "runtime/edgetenants_runtime",
     "sandbox",
+    "xpkg",
 )
 MODULES = sorted(file for package in PACKAGES for file in (ROOT / package).glob("**/*.py"))
+TESTS = ("emulator/tests", "runtime/tests", "tests")
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
 
 
 def test_the_pages_are_there() -> None:
@@ -47,10 +49,38 @@ def test_a_page_is_in_plain_english(page: Path) -> None:
     assert not found, "\n".join(found)
 
 
+@pytest.mark.parametrize("page", DECISIONS, ids=lambda page: page.name)
+def test_a_decision_names_who_acts(page: Path) -> None:
+    found = findings(str(page.relative_to(ROOT)), page.read_text(), ACTORS)
+    assert not found, "\n".join(found)
+
+
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(ROOT)))
 def test_strings_and_docstrings_are_in_plain_english(module: Path) -> None:
     found = of_python(str(module.relative_to(ROOT)), module.read_text())
     assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(ROOT)))
+def test_comments_are_in_plain_english(module: Path) -> None:
+    found = of_remarks(str(module.relative_to(ROOT)), module.read_text())
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("folder", TESTS)
+def test_remarks_in_tests_name_who_acts(folder: str) -> None:
+    found = [
+        line
+        for file in sorted((ROOT / folder).glob("**/*.py"))
+        for line in of_remarks(str(file.relative_to(ROOT)), file.read_text(), ACTORS)
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_comments_are_found_with_their_line() -> None:
+    source = '"""Made\nanew."""\nx = "anew"  # is told\n# Two\ny = 1  # begun\n'
+    assert [line.partition(": '")[0] for line in of_remarks("m.py", source)] == ["m.py:2", "m.py:3", "m.py:5"]
+    assert len(of_remarks("m.py", source, ACTORS)) == 1
 
 
 def test_strings_of_python_are_found_with_their_line() -> None:

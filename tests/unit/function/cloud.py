@@ -187,7 +187,7 @@ class Cloud:
     # All of them in turn.
 
     def round(self) -> fnv1.RunFunctionResponse:
-        """Everybody does what there is to do, once; the function's answer."""
+        """All do what there is to do, once; the function's answer."""
         rsp = self.ask()
         self.apply(rsp)
         for name in sorted(self.managed):

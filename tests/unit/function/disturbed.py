@@ -1,4 +1,4 @@
-"""The requests of the cases, disturbed: what nobody should send, and somebody will."""
+"""The requests of the cases, disturbed: what no one should send, and some will."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def _more(found: dict[str, Any], random: Random) -> None:
-    """Several unknown fields: what is told of them must have one order."""
+    """Several unknown fields: what the message says of them must have one order."""
     names = [f"x{random.randrange(1000)}" for _ in range(random.randint(2, 9))]
     found.update({name: random.choice(JUNK) for name in [*names, random.choice(FIELDS)]})
 

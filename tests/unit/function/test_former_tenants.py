@@ -8,7 +8,7 @@ import pytest
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 
 from function import fn
-from function.formertenants import REQUIREMENT
+from function.former_tenants import REQUIREMENT
 from tests.unit.function import building
 from tests.unit.function.test_cases import LEGACY
 

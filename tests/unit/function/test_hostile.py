@@ -1,4 +1,4 @@
-"""Claims and plans that nobody should write: each ends in one clear FATAL with its path."""
+"""Claims and plans that no one should write: each ends in one clear FATAL with its path."""
 
 from __future__ import annotations
 

@@ -195,7 +195,7 @@ def test_no_claim_and_no_tenant_is_a_crash(spec: dict[str, Any], observed: Any) 
     rsp = building.run(req)
 
     told = [each.type for each in rsp.conditions]
-    # NeedsReview is told of claims that have something to review.
+    # NeedsReview is set on claims that have something to review.
     reviewed = ClaimConditionType.NEEDS_REVIEW in told
     assert told == [
         each for each in ClaimConditionType if each is not ClaimConditionType.NEEDS_REVIEW or reviewed

@@ -243,7 +243,7 @@ def test_what_changed_is_logged_with_the_composite(
 def test_a_claim_that_goes_on_being_refused_is_logged_once_and_briefly(
     channel: grpc.Channel, log: structlog.testing.LogCapture
 ) -> None:
-    """Whoever may write claims would fill the log."""
+    """Anyone who may write claims would fill the log."""
     spec = {"plan": "standard", "domains": [f"{number}_{'x' * 200}.example.com" for number in range(400)]}
     told = {"status": {"conditions": [building.condition("Live", "False", "InvalidClaim")]}}
     stub = grpcv1.FunctionRunnerServiceStub(channel)

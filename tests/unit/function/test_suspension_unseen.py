@@ -8,7 +8,7 @@ import pytest
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 
 from function import structs
-from function.formertenants import REQUIREMENT
+from function.former_tenants import REQUIREMENT
 from function.report import ReportedClaim
 from tests.unit.function import building
 from tests.unit.function.test_former_tenants import asked, former

@@ -97,7 +97,7 @@ class FakeCloudFront:
     # What tests do.
 
     def add(self, **values):
-        """A tenant that somebody else made."""
+        """A tenant that another client made."""
         number = next(self._ids)
         defaults = {
             "id": f"dt_{number}",
@@ -345,7 +345,7 @@ class FakeCloudFront:
             raise AwsError(operation, "CNAMEAlreadyExists", "taken", status=409)
 
     def add_group(self, name, group=None, **values):
-        """A connection group; somebody else's, unless `group` says what was asked."""
+        """A connection group; another owner's, unless `group` says what was asked."""
         number = next(self._ids)
         made = ObservedGroup(
             id=f"cg_{number}",
@@ -363,7 +363,7 @@ class FakeCloudFront:
         return self.groups[made.id]
 
     def put_group(self, id_, endpoint="d1.cloudfront.net"):
-        """A connection group of that id, somebody else's."""
+        """A connection group of that id, another owner's."""
         self.groups[id_] = replace(
             self.groups[DEFAULT_GROUP],
             id=id_,

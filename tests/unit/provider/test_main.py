@@ -70,7 +70,7 @@ def test_it_waits_for_permission_and_for_the_server():
 
 
 def test_probes_are_answered_while_it_waits():
-    """Else the kubelet kills the pod again and again, and nobody reads which rule is missing."""
+    """Else the kubelet kills the pod again and again, and no one reads which rule is missing."""
     refused = Forbidden(GET, 403, "no")
     kube, told = Kube("one", get_errors=[refused, KubeError(GET, 503, "busy")]), []
     with Starting("127.0.0.1", 0) as starting:

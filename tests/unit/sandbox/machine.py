@@ -95,7 +95,7 @@ class Machine:
         return build.build_cli(self.cache, self.said.append)
 
     def build_v1(self) -> build.Binaries:
-        """The last core of v1, beside a control plane that nobody has built."""
+        """The last core of v1, beside a control plane that no one has built."""
         nowhere = build.Binaries(*(self.root / "nowhere" for _ in range(5)))
         return build.build_crossplane_v1(self.cache, nowhere, self.said.append)
 

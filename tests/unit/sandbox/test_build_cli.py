@@ -1,4 +1,4 @@
-"""Building Crossplane's CLI: alone, once, and without a word of it where nobody asked."""
+"""Building Crossplane's CLI: alone, once, and without a word of it where no one asked."""
 
 from __future__ import annotations
 

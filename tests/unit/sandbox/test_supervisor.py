@@ -185,7 +185,7 @@ def test_sigterm_ends_the_supervisor_and_its_children(processes, layout, spec):
 
 
 def test_a_pid_that_changed_hands_is_not_touched(layout, spec):
-    """What stands in processes.json may be of another boot, or its pids may be somebody else's by now."""
+    """What stands in processes.json may be of another boot, or its pids may be another owner's by now."""
     with subprocess.Popen(["sleep", "30"]) as stranger:
         mine = ProcessId.of(stranger.pid)
         earlier = ProcessId(stranger.pid, mine.start - 1, mine.boot)

@@ -84,7 +84,7 @@ def test_core_is_there_for_what_it_has_to_answer_for(cluster, created):
 
 
 def test_instances_of_kinds_that_were_there_before_are_not_touched(cluster):
-    """Claims go with `up`'s definition of them; where the definition was found, they are somebody's."""
+    """Claims go with `up`'s definition of them; where the definition was found, they are a user's."""
     cluster.add("CustomResourceDefinition", MANAGED)
     remove(cluster, given([cluster.add("Composition", "tenantclaims")]))
     assert not [line for line in cluster.journal if line.startswith("kubectl delete")]

@@ -1,4 +1,4 @@
-"""Connection details that are told once, and Secrets that somebody else deletes or edits."""
+"""Connection details that are told once, and Secrets that another client deletes or edits."""
 
 import random
 from collections.abc import Callable

@@ -54,7 +54,7 @@ def stored(world: World) -> Managed:
 
 
 def edit(world: World, **annotations: str | None) -> None:
-    """Somebody writes annotations; None takes one away."""
+    """A user writes annotations; None takes one away."""
     obj = world.objects.find(world.kind, world.key)
     assert obj is not None
     kept = obj["metadata"].get("annotations", {}) | annotations

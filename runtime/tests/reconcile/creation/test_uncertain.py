@@ -1,4 +1,4 @@
-"""A creation whose end nobody knows: no managed resource goes while its external resource may yet come."""
+"""A creation whose end no one knows: no managed resource goes while its external resource may yet come."""
 
 import contextlib
 from datetime import timedelta
@@ -185,7 +185,7 @@ def test_a_deletion_that_an_earlier_process_began_ends_at_once() -> None:
 
 
 def test_what_came_late_may_come_a_second_time() -> None:
-    """Two calls are under way. What the first made is found and deleted, and the second may make it anew."""
+    """Two calls are under way. What the first made is found and deleted, and the second may make it again."""
     world = attempted(LOST, LOST)
     shows(world)
     world.reconcile()

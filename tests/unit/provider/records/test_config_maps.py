@@ -1,4 +1,4 @@
-"""The ConfigMaps with the records: read at the start, written on change, and never over somebody else."""
+"""The ConfigMaps with the records: read at the start, written on change, and never over another client."""
 
 from __future__ import annotations
 

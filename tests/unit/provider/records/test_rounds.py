@@ -504,7 +504,7 @@ def test_what_an_administrator_releases_is_known_at_the_next_round(cluster):
 
 
 def test_what_a_former_process_wrote_last_is_known_at_the_next_round(cluster):
-    """Nobody looks at its tenant any more, which the former process deleted."""
+    """No one looks at its tenant any more, which the former process deleted."""
     former = cluster.records
     cluster.restart()
     former.hold([DOMAIN], "shop")

@@ -143,7 +143,7 @@ def open_configs(accounts) -> int:
 
 
 def test_a_namespace_has_so_many_configs_open_and_no_more(accounts):
-    """Each holds connections and memory, and whoever may make one may make a thousand."""
+    """Each holds connections and memory, and anyone who may make one may make a thousand."""
     for number in range(sessions._MOST_OF_NAMESPACE):
         accounts.of(of_team(number))
     for number in range(100, 110):

@@ -1,4 +1,4 @@
-"""An adoption is offered where it would work; elsewhere the message says what does, and names nobody."""
+"""An adoption is offered where it would work; elsewhere the message says what does, and names no one."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def adopted(world: World, id_: str) -> World:
 
 
 def left(kept: FakeObjects, kind: type[World] = World) -> tuple[World, str]:
-    """Somebody's, whose tags were removed in the console; and its id."""
+    """A user's, whose tags were removed in the console; and its id."""
     world = kind()
     world.context["kept"] = records(kept)
     world.settle()

@@ -269,7 +269,7 @@ def test_of_a_call_that_creates_nothing_it_is_not_said():
     assert not to_external_error(answered("AccessDenied", 403), "update", serving=False).made_nothing
 
 
-# Answers of another shape than AWS's: whoever writes a provider config names the endpoint.
+# Answers of another shape than AWS's: anyone who writes a provider config names the endpoint.
 
 
 class Answering:

@@ -1,5 +1,5 @@
 """Managed certificates against CloudFront in memory: asked for, waited for, attached, lost and asked for
-anew."""
+again."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_the_whole_way_is_few_writes_and_leaves_the_spec_alone():
 
 
 def test_a_certificate_that_ends_soon_as_status_has_it_is_asked_for_once():
-    """Whoever may write status would raise alarms, or take away those that are real."""
+    """Anyone who may write status would raise alarms, or take away those that are real."""
     world = served()
     until = certificate(world)["notAfter"]
     for forged in ("2026-01-02T00:00:00Z", "2026-01-02T00:00:00Z", "0001-01-01T00:00:00Z", "soon"):
@@ -240,7 +240,7 @@ def test_other_domains_have_none_asked_for_more_than_three_times_in_an_hour(stat
 
 
 def test_requests_after_which_something_fails_count_as_well():
-    """As tags that somebody made up, which AWS refuses."""
+    """As tags that a user made up, which AWS refuses."""
     world = served()
     asked = {world.cloudfront.managed["dt_1"].arn}
     for number in range(9):

@@ -34,7 +34,7 @@ def refusing(operation: str, code: str, words: str, **asked) -> World:
     return world
 
 
-# Domains that somebody else has.
+# Domains that another client has.
 
 
 def test_a_domain_of_another_account_is_named_before_the_tenant_exists():
@@ -211,7 +211,7 @@ def test_a_certificate_is_chosen_in_the_claim():
     assert world.error.message.endswith("Set spec.certificate of the claim, or certificate of its plan")
 
 
-# What goes on by itself only after a while, and what only after somebody's word.
+# What continues only after a while, and what only after a user's word.
 
 
 def ask_for_a_look(world: World, when: str = "now") -> None:
@@ -558,9 +558,9 @@ def test_a_tenant_that_was_disabled_waits_while_nothing_may_be_written():
     assert why in world.condition("Ready")[2]
 
 
-# Where nobody needs to act, the message says that, too.
+# Where no one needs to act, the message says that, too.
 
-NOBODY = "No action is needed."
+NO_ACTION = "No action is needed."
 
 
 def test_a_roll_out_says_that_it_clears_by_itself():
@@ -570,7 +570,7 @@ def test_a_roll_out_says_that_it_clears_by_itself():
     world.reconcile()
     assert world.ready() == ("False", "Deploying")
     for type_ in ("Ready", "Deployed", "InSync"):
-        assert world.condition(type_)[2].endswith(NOBODY), type_
+        assert world.condition(type_)[2].endswith(NO_ACTION), type_
 
 
 def test_so_does_a_deletion_under_way():
@@ -581,7 +581,7 @@ def test_so_does_a_deletion_under_way():
     world.reconcile()
     world.reconcile()
     assert world.ready() == ("False", "Disabling")
-    assert world.condition("Ready")[2].endswith(NOBODY)
+    assert world.condition("Ready")[2].endswith(NO_ACTION)
     world.cloudfront.deploy()
     world.reconcile()
     status, reason, message = world.condition("Deployed")

@@ -29,7 +29,7 @@ def kept() -> DomainRecords:
 
 @pytest.fixture
 def cloudfront() -> FakeCloudFront:
-    """Somebody has one domain."""
+    """A user has one domain."""
     cloudfront = FakeCloudFront()
     cloudfront.add(name="other.has-it", domains={TAKEN: "active"})
     return cloudfront
@@ -125,7 +125,7 @@ def test_a_domain_that_another_tenant_of_the_namespace_has_is_none_that_this_one
 
 
 def test_what_came_back_without_a_domain_of_its_own_gets_it_later(cloudfront, kept):
-    """Its former tenant is still going when the new one is made, and another domain is refused by itself."""
+    """Its former tenant is still going when the new one is made, and another domain is refused alone."""
     before = tenant(cloudfront, *OURS, kept=kept)
     before.settle()
     id_ = leave(before, domains={OURS[1]: "active"})

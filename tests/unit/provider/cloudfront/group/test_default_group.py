@@ -1,4 +1,4 @@
-"""The account's default connection group serves every tenant that names no other. Nobody disables it."""
+"""The account's default connection group serves every tenant that names no other. No one disables it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GIVEN = {"edgetenants.io/adopt": DEFAULT_GROUP}
 
 
 def default_group(asked, **spec) -> Groups:
-    """A resource that leads to the default group, which nobody owns yet."""
+    """A resource that leads to the default group, which no one owns yet."""
     made = Groups(asked, name="CreatedByCloudFront-1", annotations=GIVEN, **spec)
     groups = made.cloudfront.groups
     groups[DEFAULT_GROUP] = replace(groups[DEFAULT_GROUP], tags={})

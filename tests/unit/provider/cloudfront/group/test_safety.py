@@ -1,5 +1,5 @@
 """Nothing is taken from under live tenants: neither by the deletion of their connection group, nor silently
-by somebody who disables it."""
+by a user who disables it."""
 
 from __future__ import annotations
 
@@ -232,6 +232,21 @@ def test_a_tenant_that_turns_up_in_a_group_that_is_being_disabled_is_served_agai
     assert world.group.enabled
 
 
+def test_a_group_that_cannot_be_enabled_again_says_so():
+    world = Shared()
+    world.cloudfront.deploys = world.cloudfront.deletes_in_progress = False
+    world.delete()
+    world.reconcile()
+    world.clock.advance(PAUSE)
+    world.reconcile()
+    world.cloudfront.add(connection_group_id=world.group.id)
+    refusal = AwsError("UpdateConnectionGroup", "AccessDenied", "not authorized", status=403)
+    world.cloudfront.refuse["UpdateConnectionGroup"] = refusal
+    world.reconcile()
+    assert isinstance(world.error, ExternalError)
+    assert f"enable connection group {world.group.name} again: AccessDenied" in world.error.message
+
+
 @pytest.mark.parametrize("enabled", [True, False])
 def test_so_does_one_that_turns_up_while_the_provider_is_started_again(enabled):
     world = Shared()
@@ -388,7 +403,7 @@ def test_conflicts_whose_pages_lead_back_come_to_an_end():
     assert calls.conflicts("a.example.com", "dt_1") == ()
 
 
-# A group that somebody disables.
+# A group that a user disables.
 
 
 def disable(world: World, id_: str, *, enabled: bool = False) -> None:
@@ -540,7 +555,7 @@ OTHERS = f"{INSTALLATION}/DistributionTenant/rogue/x"
 
 
 def taking(*owners: str | None, **values: Any) -> Groups:
-    """A resource that takes over a group which somebody made in the console, with tenants of these owners."""
+    """A resource that takes over a group which a user made in the console, with tenants of these owners."""
     world = Groups({"ipv6Enabled": False}, FakeCloudFront(disables_used_groups=True))
     group = world.cloudfront.add_group("shop.front", **values)
     for number, owner in enumerate(owners):
@@ -625,7 +640,7 @@ def test_nothing_is_taken_from_a_group_with_tenants_of_others(
     before = world.group
     world.edit(**less)
     if forged:
-        # As if it had been written so, and somebody had changed it in AWS.
+        # As if it had been written so, and a user had changed it in AWS.
         world.status["applied"] = {**world.status.get("applied", {}), **less}
     assert "UpdateConnectionGroup" not in world.reconcile()
     assert f"{next(iter(less))} of connection group" in world.error.message
@@ -712,7 +727,7 @@ def test_a_group_is_disabled_after_a_second_look() -> None:
     assert "UpdateConnectionGroup" not in world.reconcile()
     assert isinstance(world.error, NotYet)
     assert "disabled after a second check of its tenants" in world.error.message
-    # A tenant of others, which somebody put there at the console, and which AWS lists late.
+    # A tenant of others, which a user put there at the console, and which AWS lists late.
     world.cloudfront.add(name="late", connection_group_id=world.group.id, tags={TAG: OTHERS})
     assert "UpdateConnectionGroup" not in after_a_pause(world)
     world.cloudfront.tenants.clear()

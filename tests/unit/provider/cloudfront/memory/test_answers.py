@@ -1,4 +1,4 @@
-"""What many ask is asked once, nobody waits for ever, and no other question waits at all."""
+"""What many ask is asked once, no one waits for ever, and no other question waits at all."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_a_group_whose_look_hangs_is_as_it_was_before(workers, monkeypatch):
 
 
 def _await_follower(of: Answers) -> None:
-    """Until somebody waits for the answer to another's question."""
+    """Until a user waits for the answer to another's question."""
     (question,) = of._asked.values()
     for _ in range(10_000):
         if question.over._cond._waiters:

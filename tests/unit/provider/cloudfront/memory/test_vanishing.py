@@ -1,4 +1,4 @@
-"""Tenants that are gone: a few are made anew, many at once only when somebody confirms it."""
+"""Tenants that are gone: a few are made again, many at once only when a user confirms it."""
 
 from __future__ import annotations
 
@@ -272,7 +272,7 @@ def test_resources_that_went_without_another_look_hold_up_nobody():
 
 
 def forge(fleet, number, namespace="hostile"):
-    """Resources of somebody who may write status: of tenants that never were."""
+    """Resources of a user who may write status: of tenants that never were."""
     for index in range(number):
         obj = managed(
             {"distributionId": "E1EDGETENANTS", "domains": [f"f{index}.example.com"]},

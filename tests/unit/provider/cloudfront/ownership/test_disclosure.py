@@ -1,4 +1,4 @@
-"""What the people of one namespace are told of the tenants of others: that they are there."""
+"""What the people of one namespace read about the tenants of others: that they are there."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_tenant_that_is_found_by_its_id_is_not_named():
 
 def test_whose_a_tenant_was_is_not_told_to_those_who_take_it_over():
     cloudfront = FakeCloudFront()
-    # Somebody removed its owner tag alone.
+    # A user removed its owner tag alone.
     tags = {"crossplane-name": SECRET, "crossplane-namespace": "sales"}
     cloudfront.add(name="shop.acme", tags=tags)
     world = World(managed(), cloudfront)
@@ -192,7 +192,7 @@ def test_a_group_waits_for_its_tenants_and_names_those_of_its_namespace():
     everyone = [
         tenant_of("shop", "shop.one"),
         tenant_of("sales", SECRET),
-        # Whoever only writes the name of another's tenant down learns nothing by it.
+        # Anyone who only writes the name of another's tenant down learns nothing by it.
         tenant_of("shop", "sales.guessed", held=False),
     ]
     world.context["everyone"] = lambda: everyone

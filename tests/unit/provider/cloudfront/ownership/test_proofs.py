@@ -28,7 +28,7 @@ READS = "ListTagsForResource"
 
 
 class Tenants:
-    """The stories, told of tenants."""
+    """The stories, with tenants."""
 
     kind = "DistributionTenant"
     look = "GetDistributionTenant"
@@ -61,7 +61,7 @@ class Tenants:
 
 
 class ConnectionGroups(Tenants):
-    """The same, told of connection groups."""
+    """The same, with connection groups."""
 
     kind = "ConnectionGroup"
     look = "GetConnectionGroup"
@@ -112,7 +112,7 @@ def reconciled(world: World, passes: int = 3) -> list[str]:
 
 
 def forge(world: World, it) -> None:
-    """Whoever may write status has it say that this is the managed resource's, tags and all."""
+    """Anyone who may write status has it say that this is the managed resource's, tags and all."""
     tags = own_tags(world.mr, INSTALLATION, it.name)
     world.obj["status"] = {
         "atProvider": {"id": it.id, "name": it.name, "arn": it.arn, "tags": tags | FOR_PROVIDER["tags"]},
@@ -363,7 +363,7 @@ def test_whose_it_was_changes_nothing_of_it_any_more(kind):
 
 
 def test_a_lost_installation_id_is_told_as_that_and_not_as_another_owner():
-    """As after a restore without its ConfigMap: nobody is to delete resources for that."""
+    """As after a restore without its ConfigMap: no one is to delete resources for that."""
     world = World()
     world.settle()
     world.context["installation"] = "made-up"
@@ -471,7 +471,7 @@ def test_a_new_process_needs_a_word_where_all_tags_were_removed(kind):
     assert world.ready() == ("True", "Available")
 
 
-# Two want what is nobody's.
+# Two want what is no one's.
 
 
 def two(kind: Tenants) -> tuple[World, World]:

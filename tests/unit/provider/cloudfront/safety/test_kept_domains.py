@@ -66,7 +66,7 @@ def squatter(api: FakeObjects, cloudfront: FakeCloudFront, *domains: str, **meta
 
 
 def lost(world: World) -> None:
-    """Somebody deletes the tenant in the console."""
+    """A user deletes the tenant in the console."""
     world.cloudfront.tenants.clear()
 
 

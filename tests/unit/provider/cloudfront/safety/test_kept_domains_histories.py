@@ -1,4 +1,4 @@
-"""Whatever happens to the holder of a domain, nobody else gets it while it is kept."""
+"""Whatever happens to the holder of a domain, no one else gets it while it is kept."""
 
 from __future__ import annotations
 

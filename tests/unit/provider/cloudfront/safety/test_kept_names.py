@@ -69,7 +69,7 @@ def name_of(world: World) -> tuple[str, str]:
 
 
 def lost(world: World) -> None:
-    """Somebody deletes it in the console."""
+    """A user deletes it in the console."""
     world.cloudfront.tenants.clear()
     for id_ in [id_ for id_, group in world.cloudfront.groups.items() if not group.is_default]:
         del world.cloudfront.groups[id_]
@@ -149,7 +149,7 @@ def test_what_is_only_looked_at_keeps_no_name(api):
 
 
 def untag(world: World) -> None:
-    """Somebody removes all tags in the console."""
+    """A user removes all tags in the console."""
     every = (*world.cloudfront.tenants.values(), *world.cloudfront.groups.values())
     for each in [each for each in every if each.tags]:
         each.tags.clear()

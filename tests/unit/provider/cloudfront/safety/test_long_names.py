@@ -1,4 +1,4 @@
-"""An external name that nothing can have is told by its annotation, and keeps nobody's deletion waiting."""
+"""An external name that nothing can have is told by its annotation, and keeps no one's deletion waiting."""
 
 from __future__ import annotations
 

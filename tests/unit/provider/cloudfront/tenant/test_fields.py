@@ -67,7 +67,7 @@ class World(testing.World):
         return [call for call in calls if not call.startswith(("Get", "List", "Describe", "Verify"))]
 
     def edit(self, **spec: Any) -> None:
-        """Somebody replaces blocks of the spec."""
+        """A user replaces blocks of the spec."""
         stored = self.objects.find(KIND, self.key)
         assert stored is not None
         stored["spec"] |= spec

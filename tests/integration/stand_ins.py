@@ -5,7 +5,7 @@ function-patch-and-transform   FromCompositeFieldPath, ToCompositeFieldPath and 
                                string formats; readiness by the condition Ready, or none
 function-go-templating         inline templates with paths below `.observed.composite.resource` and `toJson`
 function-python                scripts with `compose(req, rsp)`, as there: executed beside the same SDK
-function-auto-ready            ready where nobody has said anything and the observed condition Ready is True
+function-auto-ready            ready where no one has said anything and the observed condition Ready is True
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ class _Servicer(grpcv1.FunctionRunnerServiceServicer):
         answer = response.to(request)
         try:
             self.function(request, answer)
-        except Exception as error:  # noqa: BLE001 - told to whoever renders
+        except Exception as error:  # noqa: BLE001 - told to anyone who renders
             response.fatal(answer, f"stand-in: {error!r}")
         return answer
 

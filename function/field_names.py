@@ -13,7 +13,7 @@ _FIELDS: Final = (
 )
 _NAMED: Final = re.compile(
     r"\bspec\.forProvider\.(?P<field>\w+)(?P<below>(?:\.[\w-]+|\[[^\]]*\])*)"
-    r"|\bspec\.(?P<beside>driftPolicy|deletionProtection|providerConfigRef|writeConnectionSecretToRef)\b"
+    r"|\bspec\.(?P<spec_field>driftPolicy|deletionProtection|providerConfigRef|writeConnectionSecretToRef)\b"
     # A difference between the desired value and the value in AWS.
     rf"|(?<![\w.])(?P<differing>{_FIELDS})(?P<where>(?:\.[^\s:;]+)?)(?=: desired )"
 )
@@ -73,12 +73,12 @@ def _to_correct(order: Order) -> str:
 
 
 def _named(order: Order, found: re.Match[str]) -> str:
-    beside = found["beside"]
-    if beside == _CONNECTION_DETAILS:
+    spec_field = found["spec_field"]
+    if spec_field == _CONNECTION_DETAILS:
         # The composite of a legacy claim has a field of the same name.
         return "spec.connectionSecretName" if order.composite.namespaced else ""
-    if beside:
-        return order.chosen.path(beside)
+    if spec_field:
+        return order.chosen.path(spec_field)
     return _of(order, found["field"] or found["differing"], found["below"] or found["where"] or "")
 
 

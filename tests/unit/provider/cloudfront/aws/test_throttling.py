@@ -8,7 +8,7 @@ import pytest
 
 from edgetenants_runtime.clock import FakeClock
 from provider.cloudfront.aws.errors import AwsError
-from provider.cloudfront.aws.pace import DEFAULT_RATE, Pace
+from provider.cloudfront.aws.throttling import DEFAULT_RATE, Pace
 
 
 @pytest.fixture

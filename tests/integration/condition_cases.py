@@ -1,7 +1,7 @@
 """Each state of the world that a managed resource's conditions tell of: how it is brought about, and what is
 to be read then."""
 
-from tests.integration.conditionscripts import (
+from tests.integration.condition_scripts import (
     BARE,
     SELF_HOSTED,
     SLOW,

@@ -1,5 +1,5 @@
 """Generate docs/iam.md and an example policy from the calls that the code makes:
-`python -m provider.iampage [--check]`.
+`python -m provider.iam_page [--check]`.
 
 The operations are read from the code itself: each call is in an `as_aws_errors("Operation")` block. With
 --check it writes nothing and exits with 1 if one of the two files is stale.
@@ -186,7 +186,7 @@ def _sid(feature: Feature) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Write both files, or with --check print which is stale; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m provider.iampage", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m provider.iam_page", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a file is stale")
     options = parser.parse_args(arguments)
     files = {PAGE: page(), EXAMPLE: example()}

@@ -1,4 +1,4 @@
-"""What a case of conditioncases.py is made of: a managed resource, acts, and what must be seen after each."""
+"""The parts of a case of condition_cases.py: a managed resource, acts, and what must be seen after each."""
 
 import json
 from collections.abc import Callable
@@ -18,7 +18,7 @@ STRICT = "E1STRICT"
 LONG = 7200
 """Virtual seconds that no test lasts."""
 TAKEN = "taken.example.com"
-"""A domain of a tenant that somebody made by hand."""
+"""A domain of a tenant that a user made by hand."""
 
 OWN_DISTRIBUTION = "E1EDGETENANTS"
 SELF_HOSTED = {"validationTokenHost": "self-hosted"}
@@ -154,7 +154,7 @@ def refused(reason: str, says: str = "") -> See:
 
 
 def waits(reason: str, *more: str, says: str = "") -> See:
-    """Not ready, and nobody's fault."""
+    """Not ready, and no one's fault."""
     return see(f"Ready=False/{reason}", "Synced=True/ReconcileSuccess", *more, says=says)
 
 
@@ -175,14 +175,14 @@ def delete(stage: Stage, name: str) -> None:
 
 
 def edited_behind(**changes: Any) -> Act:
-    """Somebody changes the tenant in AWS."""
+    """A user changes the tenant in AWS."""
     return lambda stage, name: void(
         stage.claims.world.emulator.edit_tenant(stage.external_name(name), changes)
     )
 
 
 def certificate_becomes(**change: object) -> Act:
-    """Somebody serves the tokens of the managed certificate, or it comes to an end."""
+    """A user serves the tokens of the managed certificate, or it comes to an end."""
 
     def act(stage: Stage, name: str) -> None:
         path = f"managed-certificates/{stage.external_name(name)}"

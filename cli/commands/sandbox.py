@@ -7,17 +7,16 @@ import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
-from cli.output import Form, structured, takes_form
-from sandbox import inventory as stock
-from sandbox import logs as log_files
-from sandbox import report
+from cli.forms import Form, takes_form
 from sandbox.errors import WorldError
 from sandbox.state import Crossplane, Layout, default_cache, sandboxes
-from sandbox.world import Options, World, take_down
+
+if TYPE_CHECKING:
+    from sandbox.world import World
 
 __all__ = ["sandbox"]
 
@@ -66,6 +65,11 @@ def sandbox() -> None:
     help="Version of Crossplane core. With v1, the claim is the legacy one.",
 )
 @click.option("--legacy", is_flag=True, help="Also activate the cluster-scoped managed resources.")
+@click.option(
+    "--packages",
+    is_flag=True,
+    help="Install the packages with Crossplane's package manager, from a registry.",
+)
 @click.option("--control-plane-only", is_flag=True, help="Start only the API server with garbage collection.")
 @click.option(
     "--port",
@@ -82,6 +86,8 @@ def up(name: str, ports: tuple[str, ...], **chosen: Any) -> None:
     KUBEBUILDER_ASSETS, or else one built from the published Kubernetes libraries. The environment variable
     KUBECONFIG is not used.
     """
+    from sandbox.world import Options, World
+
     world = World.up(name=name, progress=click.echo, options=Options(ports=_pinned(ports), **chosen))
     click.echo(f'\nTo use it:  eval "$({world.hint("env")})"')
     click.echo(f"To inspect: {world.hint('status')}\nTo remove:  {world.hint('down')}")
@@ -98,6 +104,8 @@ def up(name: str, ports: tuple[str, ...], **chosen: Any) -> None:
 @told
 def down(name: str, everyone: bool, forget_cluster: bool) -> None:
     """Remove a sandbox: its processes, and the objects that `up` created in the cluster of --kubeconfig."""
+    from sandbox.world import take_down
+
     cache = default_cache()
     for layout in sandboxes(cache) if everyone else (Layout(cache, name),):
         take_down(layout, click.echo, forget_cluster=forget_cluster)
@@ -109,7 +117,9 @@ def down(name: str, everyone: bool, forget_cluster: bool) -> None:
 @told
 def status(name: str, form: Form) -> None:
     """Show the processes. If a process died, show its last log lines and exit with 1."""
-    found = report.status(World.load(name))
+    from sandbox import report
+
+    found = report.status(_world(name))
     _print(found, form)
     sys.exit(0 if found.healthy else 1)
 
@@ -119,7 +129,9 @@ def status(name: str, form: Form) -> None:
 @told
 def env(name: str) -> None:
     """Print shell variables. eval "$(edgetenants sandbox env)" points kubectl and aws at the sandbox."""
-    click.echo(report.exports(World.load(name).environment()))
+    from sandbox import report
+
+    click.echo(report.exports(_world(name).environment()))
 
 
 @sandbox.command()
@@ -130,7 +142,9 @@ def env(name: str) -> None:
 @told
 def logs(process: str, name: str, follow: bool, tail: int | None) -> None:
     """Print the log of a process, or the API server's audit log (`audit`)."""
-    for text in log_files.read(World.load(name), process, tail=tail, follow=follow):
+    from sandbox import logs as log_files
+
+    for text in log_files.read(_world(name), process, tail=tail, follow=follow):
         click.echo(text, nl=False)
 
 
@@ -140,7 +154,9 @@ def logs(process: str, name: str, follow: bool, tail: int | None) -> None:
 @told
 def inventory(name: str, form: Form) -> None:
     """Show what `up` created and what exists now: processes, objects, claims, tenants."""
-    found = stock.take(World.load(name))
+    from sandbox import inventory as stock
+
+    found = stock.take(_world(name))
     _print(found, form)
 
 
@@ -150,7 +166,7 @@ def inventory(name: str, form: Form) -> None:
 @told
 def restart(process: str, name: str) -> None:
     """Stop a process and start it again. Also restarts one that died."""
-    world = World.load(name)
+    world = _world(name)
     world.processes.restart(process)
     click.echo(f"{process} is running with pid {world.processes.pid(process)}")
 
@@ -161,7 +177,7 @@ def restart(process: str, name: str) -> None:
 @told
 def stop(process: str, name: str) -> None:
     """Stop a process; `start` starts it again."""
-    World.load(name).processes.stop(process)
+    _world(name).processes.stop(process)
 
 
 @sandbox.command()
@@ -170,7 +186,7 @@ def stop(process: str, name: str) -> None:
 @told
 def start(process: str, name: str) -> None:
     """Start a process that was stopped or died, and wait until it is ready."""
-    World.load(name).processes.start(process)
+    _world(name).processes.start(process)
 
 
 @sandbox.command()
@@ -179,7 +195,13 @@ def start(process: str, name: str) -> None:
 @told
 def kill(process: str, name: str) -> None:
     """Send SIGKILL to a process, to test its recovery."""
-    World.load(name).processes.kill(process)
+    _world(name).processes.kill(process)
+
+
+def _world(name: str) -> World:
+    from sandbox.world import World
+
+    return World.load(name)
 
 
 class _Found(Protocol):
@@ -192,6 +214,8 @@ def _print(found: _Found, form: Form) -> None:
     if form is Form.TEXT:
         click.echo(found.text())
     else:
+        from cli.output import structured
+
         click.echo(structured(json.loads(found.to_json()), form), nl=False)
 
 

@@ -1,0 +1,67 @@
+"""The commands of kubectl on the pages run as they stand there, with names for their placeholders. Commands
+that write are dry runs on the server."""
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox.world import World
+from tests.integration.claims import Claims
+from tests.unit.docs.pages import COMMANDS, ROOT
+
+ELSEWHERE = {
+    "get pods": "a sandbox has no pods",
+    "logs": "a sandbox has no pods",
+    "port-forward": "a sandbox has no pods",
+    "delete provider.pkg.crossplane.io": "a sandbox has no packages",
+    "apply -f tenants/": "tests/contract/test_import.py writes and checks the files",
+    "apply -f examples/legacy-claim": "test_legacy_claims.py and test_crossplane_v1.py",
+    "get tenantclaims,xtenantclaims,ledt": "test_crossplane_v1.py",
+    "create namespace shop": "test_examples.py applies it",
+    "apply -f crd.yaml": "test_write_a_provider.py",
+    "apply -f train.yaml": "test_write_a_provider.py",
+    "wait toy/train": "test_write_a_provider.py",
+    "delete toy train": "test_write_a_provider.py",
+}
+"""The beginnings of commands that cannot run here, with the reason or the test that runs them."""
+WRITES = ("annotate", "apply", "create", "delete", "patch")
+RUN = list(
+    dict.fromkeys(
+        each.text
+        for each in COMMANDS
+        if each.program == "kubectl" and not shlex.join(each.words).startswith(tuple(ELSEWHERE))
+    )
+)
+
+
+@pytest.fixture(scope="module")
+def names(world: World) -> Iterator[dict[str, str]]:
+    """What the placeholders stand for: the claim acme in namespace shop, and what it became."""
+    claims = Claims(world, "shop")
+    claims.apply(claims.claim("acme"))
+    claims.wait_ready("acme")
+    tenant = claims.managed("acme")["metadata"]["name"]
+    world.kubectl("create", "configmap", "edgetenants-domains-50", "-n", "crossplane-system", check=False)
+    yield {"NAME": tenant, "NEW": tenant, "OLD": tenant, "NS": "shop", "CLAIM": "acme", "sales": "shop"}
+    claims.delete_all()
+
+
+@pytest.mark.parametrize("text", RUN, ids=lambda text: text[:70])
+def test_a_command_runs(
+    world: World, names: dict[str, str], text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, verb, *rest = [names.get(word, word) for word in shlex.split(text)]
+    if "tenantclaim" in rest and "acme" not in rest:
+        rest = ["acme" if word == names["NAME"] else word for word in rest]
+    monkeypatch.chdir(ROOT)
+    if "--from-file=credentials" in rest:
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "credentials").write_text("[default]\n")
+    world.kubectl(verb, *rest, *(["--dry-run=server"] if verb in WRITES else []))
+
+
+def test_each_exception_is_on_a_page() -> None:
+    shown = [shlex.join(each.words) for each in COMMANDS if each.program == "kubectl"]
+    assert [each for each in ELSEWHERE if not any(text.startswith(each) for text in shown)] == []

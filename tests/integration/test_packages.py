@@ -1,0 +1,273 @@
+"""The packages, installed by Crossplane's package manager as docs/install.md says, and a claim on them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox import manifests
+from sandbox.build import package_tools
+from sandbox.manifests import NAMESPACE
+from sandbox.state import Crossplane
+from sandbox.world import Options, World
+from tests.integration.conftest import CACHE, ROOT
+from xpkg import contents, runtime
+from xpkg.contents import PACKAGES
+from xpkg.image import file, layer
+
+GUIDE = ROOT / "docs" / "install.md"
+PROVIDER = "edgetenants-provider-edgetenants"
+TENANTS = "distributiontenants.cloudfront.m.edgetenants.io"
+NAMESPACED = {
+    "connectiongroups.cloudfront.m.edgetenants.io",
+    "distributiontenants.cloudfront.m.edgetenants.io",
+}
+
+
+@pytest.fixture(scope="module")
+def pushed() -> Iterator[World]:
+    """A sandbox whose registry has the packages, with nothing installed."""
+    world = World.up(
+        name=f"packages-{os.getpid()}",
+        cache=CACHE,
+        progress=lambda line: print(line, flush=True),
+        options=Options(packages=True, install=False),
+    )
+    try:
+        yield world
+    finally:
+        world.down()
+
+
+@pytest.fixture(scope="module")
+def installed(pushed: World, tmp_path_factory: pytest.TempPathFactory) -> World:
+    """The same after each command of docs/install.md, as it stands there."""
+    folder = tmp_path_factory.mktemp("user")
+    for name in ("examples", "package"):
+        (folder / name).symlink_to(ROOT / name)
+    keys = "aws_access_key_id = sandbox\naws_secret_access_key = sandbox\n"
+    (folder / "aws-credentials.ini").write_text(f"[default]\n{keys}")
+    for command in commands(GUIDE.read_text()):
+        run(pushed, command, folder)
+    return pushed
+
+
+def commands(page: str) -> list[str]:
+    """The commands of a page that a user runs against the cluster, in order."""
+    found = re.findall(r"^\$ (kubectl .*)$", page, re.MULTILINE)
+    assert len(found) >= 7, found
+    return found
+
+
+def run(world: World, command: str, folder: Path) -> str:
+    program, *arguments = shlex.split(command)
+    assert program == "kubectl", command
+    done = subprocess.run(
+        world.kubectl_command(*arguments), cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{command}: {done.stderr}"
+    return done.stdout
+
+
+def get(world: World, *what: str) -> Any:
+    return json.loads(world.kubectl("get", *what, "-o", "json"))
+
+
+def test_a_claim_is_served_after_the_guide_was_followed(installed: World) -> None:
+    installed.emulator.set_rate(60)
+    installed.wait_for_condition("tenantclaim", "acme", "Ready", namespace="shop", seconds=120)
+    [tenant] = installed.emulator.state()["tenants"]
+    assert tenant["Name"] == "shop.acme"
+
+
+def test_the_activation_policy_activates_the_namespaced_kinds_only(installed: World) -> None:
+    found = get(installed, "managedresourcedefinitions")["items"]
+    active = {d["metadata"]["name"] for d in found if d["spec"]["state"] == "Active"}
+    assert active == NAMESPACED
+    assert len(found) == 4
+
+
+def test_processes_run_without_privileges_in_a_root_that_nobody_writes(installed: World) -> None:
+    for name in ("provider-", "function-"):
+        [run] = [r for r in installed.processes.runs() if r.name.startswith(name)]
+        process = Path(f"/proc/{run.identity.pid}")
+        status = dict(line.split(":\t", 1) for line in (process / "status").read_text().splitlines())
+        uid = "2000" if os.geteuid() == 0 else str(os.geteuid())
+        assert status["Uid"].split() == [uid] * 4
+        assert status["CapEff"] == "0000000000000000"
+        assert status["NoNewPrivs"] == "1"
+        [root] = [line for line in (process / "mountinfo").read_text().splitlines() if line.split()[4] == "/"]
+        assert root.split()[5].startswith("ro,"), root
+
+
+def test_the_provider_has_what_the_rbac_manager_grants_and_the_sandbox_grants_the_same(
+    installed: World,
+) -> None:
+    [revision] = get(installed, "providerrevisions")["items"]
+    granted = get(installed, "clusterrole", f"crossplane:provider:{revision['metadata']['name']}:system")
+    package = manifests.Package.load(ROOT, Crossplane.V2, legacy=False)
+    ours, _ = manifests.provider_role((*package.crds, *package.inactive))
+    assert rules(granted) == rules(ours)
+    binding = get(installed, "clusterrolebinding", granted["metadata"]["name"])
+    assert binding["subjects"] == [
+        {"kind": "ServiceAccount", "name": "provider-edgetenants", "namespace": NAMESPACE}
+    ]
+
+
+def rules(role: dict[str, Any]) -> set[tuple[str, str, str]]:
+    """Each single permission: group, resource, verb."""
+    return {
+        (group, resource, verb)
+        for rule in role["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+def test_a_provider_that_dies_is_reported_and_comes_back(installed: World) -> None:
+    [run] = [r for r in installed.processes.runs() if r.name.startswith("provider-")]
+    os.kill(run.identity.pid, 9)
+    wait_healthy(installed, PROVIDER, "False")
+    installed.processes.start(run.name, ready=False)
+    wait_healthy(installed, PROVIDER, "True")
+    # Until the Lease of the killed one has expired, the new one waits.
+    installed.wait_for("it to lead", lambda: '"event": "leading"' in installed.log(run.name), seconds=60)
+
+
+def wait_healthy(world: World, name: str, status: str) -> None:
+    deadline = time.monotonic() + 60
+    while True:
+        conditions = get(world, "provider.pkg", name)["status"]["conditions"]
+        if next(c["status"] for c in conditions if c["type"] == "Healthy") == status:
+            return
+        assert time.monotonic() < deadline, conditions
+        time.sleep(0.2)
+
+
+def test_an_upgrade_and_the_way_back_touch_no_tenant(installed: World, tmp_path: Path) -> None:
+    push_next_version(installed, tmp_path)
+    [before] = installed.emulator.state()["tenants"]
+    installed.emulator.reset_calls()
+    old = running_provider(installed)
+
+    use(installed, "v0.2.0")
+    new = replaced(installed, old)
+    assert added_field(installed) == {"type": "string", "default": "x"}
+    assert waited_for_lease(installed, new) < LEASE_SECONDS
+
+    use(installed, "v0.1.0")
+    back = replaced(installed, new)
+    assert back == old
+    assert added_field(installed) is None
+    assert waited_for_lease(installed, back) < LEASE_SECONDS
+
+    installed.wait_for_condition("tenantclaim", "acme", "Ready", namespace="shop")
+    assert installed.emulator.state()["tenants"] == [before]
+    assert not [call for call in installed.emulator.calls()["by_operation"] if not reads(call)]
+
+
+LEASE_SECONDS = 15.0
+"""How long the provider's Lease lasts when a leader dies."""
+
+
+def push_next_version(world: World, folder: Path) -> None:
+    """Push a provider whose CRD has one more field, with a default."""
+    content = contents.read(ROOT, PACKAGES["provider-edgetenants"])
+    [crd] = [o for o in content.objects if o["metadata"]["name"] == TENANTS]
+    for_provider(crd)["added"] = {"type": "string", "default": "x"}
+    base = runtime.Runtimes(ROOT, CACHE.resolve(), "0.2.0").image("provider", "provider.main")
+    layers = (*base.layers, layer([file("package.yaml", content.stream())], "base"))
+    replace(base, layers=layers).save(folder / "provider.xpkg")
+    tag = f"127.0.0.1:{world.state.ports['registry']}/edgetenants/provider-edgetenants:v0.2.0"
+    cli = package_tools(CACHE).cli
+    subprocess.run([cli, "xpkg", "push", "-f", folder / "provider.xpkg", tag], check=True)
+
+
+def for_provider(crd: dict[str, Any]) -> dict[str, Any]:
+    schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    found: dict[str, Any] = schema["properties"]["spec"]["properties"]["forProvider"]["properties"]
+    return found
+
+
+def added_field(world: World) -> Any:
+    return for_provider(get(world, "crd", TENANTS)).get("added")
+
+
+def use(world: World, version: str) -> None:
+    package = f"xpkg.edgetenants.io/edgetenants/provider-edgetenants:{version}"
+    patch = json.dumps({"spec": {"package": package}})
+    world.kubectl("patch", "provider.pkg", PROVIDER, "--type=merge", "-p", patch)
+
+
+def running_provider(world: World) -> str:
+    [run] = [r for r in world.processes.runs() if r.name.startswith("provider-") and r.exit_code is None]
+    return run.name
+
+
+def replaced(world: World, old: str) -> str:
+    """Wait until another process than `old` leads and the package is healthy, and return its name."""
+
+    def leading() -> str:
+        names = [r.name for r in world.processes.runs() if r.name.startswith("provider-")]
+        running = [n for n in names if n != old and world.processes.run(n).exit_code is None]
+        return next((n for n in running if '"event": "leading"' in world.log(n)), "")
+
+    new = world.wait_for("the other revision to lead", leading, seconds=90)
+    wait_healthy(world, PROVIDER, "True")
+    return new
+
+
+def waited_for_lease(world: World, process: str) -> float:
+    """Seconds from the start of a provider until it leads. The one before gave its Lease back, so this takes
+    less than a Lease lasts."""
+    lines = [json.loads(line) for line in world.log(process).splitlines() if line.startswith("{")]
+    at = {line["event"]: datetime.fromisoformat(line["ts"]) for line in lines}
+    return (at["leading"] - at["started"]).total_seconds()
+
+
+def reads(operation: str) -> bool:
+    return operation.startswith(("AssumeRole", "Get", "List", "Describe", "Verify"))
+
+
+def test_the_configuration_alone_brings_the_other_two_after_everything_was_removed(installed: World) -> None:
+    installed.emulator.set_rate(60)
+    installed.kubectl("delete", "-f", str(ROOT / "examples" / "quickstart"), "--timeout=120s")
+    assert installed.emulator.state()["tenants"] == []
+    kinds = "configuration.pkg,provider.pkg,function.pkg"
+    installed.kubectl("delete", kinds, "--all", "--timeout=120s")
+    revisions = "configurationrevisions,providerrevisions,functionrevisions"
+    installed.wait_for("all revisions to go", lambda: not get(installed, revisions)["items"], seconds=60)
+    installed.wait_for("our CRDs to go", lambda: not our_crds(installed), seconds=60)
+
+    documents = manifests.documents(ROOT / "examples" / "install" / "packages.yaml")
+    [configuration] = [d for d in documents if d["kind"] == "Configuration"]
+    installed.kubectl("apply", "-f", "-", input=json.dumps(configuration))
+
+    def healthy() -> bool:
+        found = get(installed, kinds)["items"]
+        return len(found) == 3 and all(
+            {"Installed": "True", "Healthy": "True"}.items()
+            <= {c["type"]: c["status"] for c in o.get("status", {}).get("conditions", [])}.items()
+            for o in found
+        )
+
+    installed.wait_for("three healthy packages", healthy, seconds=120)
+    names = {o["metadata"]["name"] for o in get(installed, kinds)["items"]}
+    assert names == {d["metadata"]["name"] for d in documents}
+
+
+def our_crds(world: World) -> list[str]:
+    names = world.kubectl("get", "crd", "-o", "name").split()
+    return [name for name in names if name.endswith("edgetenants.io")]
