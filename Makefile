@@ -11,18 +11,20 @@ WORKERS ?= 2
 export EDGETENANTS_CACHE := $(CURDIR)/$(CACHE)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo packages programs python-version test histories fuzz mutants test-unit test-world golden test-alone test-controlplane lint generate bench lock clean
+.PHONY: help demo packages setup programs python-version test histories fuzz mutants test-unit test-world golden test-alone test-controlplane lint generate bench lock clean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-demo: ## Run the demo: a claim becomes a live tenant, changes, drifts, is repaired, gets a certificate, is deleted (PACKAGES=1: install the packages)
-	@$(MAKE) --no-print-directory -j2 $(READY) programs
+demo: setup ## Run the demo: a claim becomes a live tenant, changes, drifts, is repaired, gets a certificate, is deleted (PACKAGES=1: install the packages)
 	@$(BIN)/edgetenants demo $(if $(PACKAGES),--packages) $(DEMO_FLAGS)
 
 packages: $(READY) ## Build the Crossplane packages into packages/ (PACKAGES_FLAGS="--output DIR")
 	@$(BIN)/python -m xpkg build $(PACKAGES_FLAGS)
+
+setup:
+	@$(MAKE) --no-print-directory -j2 $(READY) programs
 
 # Go builds while pip installs. Without Go on PATH, the demo installs it later, with the environment's own pip.
 programs: python-version
@@ -67,6 +69,7 @@ lint: $(READY) ## Check style, strict types, import rules, the clock rule, and t
 	@$(BIN)/python -m pytest -q tests/unit/mutants
 
 generate: $(READY) ## Generate CRDs, XRDs, Composition and reference docs from apis/, and docs/iam.md from the AWS calls
+	@$(BIN)/python -m sandbox.build --cache $(CACHE) --openapi
 	@$(BIN)/python -m apis.generate
 	@$(BIN)/python -m provider.iam_page
 
@@ -83,9 +86,10 @@ clean: ## Remove every sandbox and all build output
 python-version:
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "edgetenants needs Python 3.11 or newer; PYTHON=%s is %s" % (sys.executable, sys.version.split()[0]))'
 
+# The lock names every package, so pip need not resolve them. Python compiles a module when it first imports it.
 $(READY): requirements/dev.lock pyproject.toml runtime/pyproject.toml emulator/pyproject.toml | python-version
 	@[ -x $(BIN)/python ] || { echo "setting up: Python environment in $(VENV)"; $(PYTHON) -m venv $(VENV); }
 	@cmp -s requirements/dev.lock $(VENV)/.lock || { echo "setting up: dependencies from requirements/dev.lock (once, about a minute)"; \
-	  $(BIN)/pip install --quiet --require-hashes -r requirements/dev.lock && cp requirements/dev.lock $(VENV)/.lock; }
+	  $(BIN)/pip install --quiet --no-deps --no-compile --require-hashes -r requirements/dev.lock && cp requirements/dev.lock $(VENV)/.lock; }
 	@$(BIN)/pip install --quiet --no-deps --no-build-isolation -e runtime -e emulator -e .
 	@touch $@

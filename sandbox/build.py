@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import itertools
 import json
 import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,7 +29,10 @@ CLI_MODULE = Path(__file__).resolve().parent / "crossplane-cli"
 """A separate Go module, so that the CLI's dependencies do not change versions of the control plane."""
 V1_MODULE = Path(__file__).resolve().parent / "crossplane-v1"
 """A separate Go module, because the last core of v1 requires older Kubernetes libraries."""
-GENERATED = Path("internal/openapi/zz_generated.openapi.go")
+DEFINITIONS = Path("internal/openapi/definitions.json")
+"""The OpenAPI definitions of the built-in kinds, checked in: to generate and compile them takes a minute."""
+_GENERATED = Path("internal/openapi/generated/zz_generated.openapi.go")
+"""The same as Go code, with which the module is overlaid where they are generated and compared."""
 CROSSPLANE = "github.com/crossplane/crossplane/v2"
 CROSSPLANE_V1 = "github.com/crossplane/crossplane"
 CROSSPLANE_CLI = "github.com/crossplane/cli/v2"
@@ -39,8 +41,13 @@ METRICS_ADDRESS = "sigs.k8s.io/controller-runtime/pkg/metrics/server.DefaultBind
 """Where the RBAC manager serves metrics, as it has no flag for that. Several sandboxes run at once."""
 CROSSPLANE_V1_VERSION = "github.com/crossplane/crossplane/internal/version.version"
 
-_FLAGS = ("-mod=readonly", "-buildvcs=false", "-gcflags=all=-dwarf=false")
+_FLAGS = ("-buildvcs=false", "-gcflags=all=-dwarf=false")
 """Without DWARF, which the linker would remove again, the compiler needs a tenth less time."""
+
+_TRIMMED = "k8s.io/apiserver"
+_TEST_HELPER = Path("pkg/admission/plugin/policy/generic/policy_test_context.go")
+"""A helper for tests in `_TRIMMED` that is not in a test file. It imports fake clients of all kinds: 60
+packages, and a sixteenth of the compiler's time."""
 
 DESCRIBED = (
     "k8s.io/api/admissionregistration/v1",
@@ -116,16 +123,14 @@ class _Group:
     """The Go module of Crossplane core whose CRDs are copied; empty for none."""
     crds: str = ""
     """The folder in the cache for these CRDs."""
-    described: bool = False
-    """The programs contain the OpenAPI definitions of the built-in kinds."""
 
     def hash_sources(self) -> str:
         """A hash of what the programs are built from, except Go: sources, module versions, flags."""
-        digest = hashlib.sha256(repr((self.targets, _FLAGS, DESCRIBED if self.described else ())).encode())
+        digest = hashlib.sha256(repr((self.targets, _FLAGS, _TEST_HELPER)).encode())
         found = {file for pattern in self.sources for file in self.module.glob(pattern)}
         for file in sorted({self.module / "go.mod", self.module / "go.sum", *found}):
             name = file.relative_to(self.module)
-            if not file.name.endswith("_test.go") and name != GENERATED:
+            if not file.name.endswith("_test.go"):
                 digest.update(f"\0{name}\0".encode())
                 digest.update(file.read_bytes())
         return digest.hexdigest()
@@ -201,15 +206,42 @@ def build_crossplane_v1(cache: Path, binaries: Binaries, progress: Progress) -> 
 
 
 def test(cache: Path, progress: Progress, *flags: str) -> None:
-    """Run `go vet`, and `go test` with `flags`, for the Go module. Raises BuildError if they fail."""
+    """Run `go vet`, and `go test` with `flags`, for the Go module, and compare the stored OpenAPI definitions
+    with what openapi-gen generates. Raises BuildError if they fail."""
     cache, progress = cache.resolve(), golang.about("control plane", progress)
     with golang.only_one(cache, progress):
         go = golang.find(cache) or golang.install(cache, MODULE, progress)
-        overlay = _describe_kinds(cache, go, progress)
+        modules = _trim(cache, go, MODULE, progress)
     for command in (["vet"], ["test", *flags]):
         progress(f"go {command[0]}")
-        arguments = [*command, "-mod=readonly", f"-overlay={overlay}", "./..."]
-        go.run(MODULE, f"go {command[0]}", arguments, progress)
+        # With the flags of the build, so that its packages are not compiled again.
+        go.run(MODULE, f"go {command[0]}", [*command, *modules, *_FLAGS, "./..."], progress)
+    with golang.only_one(cache, progress):
+        if describe(cache, go, progress) != (MODULE / DEFINITIONS).read_text():
+            raise BuildError(f"{MODULE / DEFINITIONS} is not what openapi-gen generates; run make generate")
+        _run_describe(cache, go, progress, "check")
+
+
+def generate(cache: Path, progress: Progress) -> None:
+    """Write the OpenAPI definitions of the built-in kinds, if the module versions or DESCRIBED have changed.
+
+    Raises BuildError.
+    """
+    cache, progress = cache.resolve(), golang.about("control plane", progress)
+    if is_described():
+        return
+    with golang.only_one(cache, progress):
+        go = golang.find(cache) or golang.install(cache, MODULE, progress)
+        (MODULE / DEFINITIONS).write_text(describe(cache, go, progress))
+
+
+def is_described() -> bool:
+    """Whether the stored OpenAPI definitions come from go.mod's versions and the packages in DESCRIBED."""
+    try:
+        said = json.loads((MODULE / DEFINITIONS).read_text())
+    except (OSError, ValueError):
+        return False
+    return bool(said.get("from") == _described_from())
 
 
 def _binaries(cache: Path) -> Binaries:
@@ -248,12 +280,11 @@ def _control_plane() -> _Group:
         what="control plane",
         module=MODULE,
         targets=targets,
-        seconds=130,
+        seconds=150,
         stamp=".built.json",
-        sources=("**/*.go",),
+        sources=("**/*.go", str(DEFINITIONS)),
         core=CROSSPLANE,
         crds="crossplane-crds",
-        described=True,
     )
 
 
@@ -303,67 +334,134 @@ def _build_groups(cache: Path, groups: Sequence[_Group], progress: Progress) -> 
 
 
 def _build_stale(cache: Path, go: Go, stale: Sequence[_Group], progress: Progress) -> None:
-    total = sum(len(group.targets) + group.described for group in stale)
     minutes = max(1, round(sum(group.seconds for group in stale) / 60))
     golang.about(stale[0].what, progress)(
-        f"building {_titles(stale)} with {go.version} (once; {total} steps, about {minutes} min on two cores)"
+        f"building {_titles(stale)} with {go.version} (once; about {minutes} min on two cores)"
     )
     (cache / "bin").mkdir(parents=True, exist_ok=True)
-    steps = (f"{number}/{total}" for number in itertools.count(1))
-    for group in stale:
-        say = golang.about(group.what, progress)
-        _build_group(cache, go, group, steps, say)
-        golang.write_stamp(cache / "bin" / group.stamp, group.hash_sources(), go)
+    modules = list(dict.fromkeys(group.module for group in stale))
+    for number, module in enumerate(modules):
+        together = [group for group in stale if group.module == module]
+        say = golang.about(together[0].what, progress)
+        _build_together(cache, go, together, _Steps(2 * number, 2 * len(modules), say))
+        for group in together:
+            if group.core:
+                _copy_crds(go, group.module, group.core, cache / group.crds, say)
+            golang.write_stamp(cache / "bin" / group.stamp, group.hash_sources(), go)
 
 
 def _titles(groups: Sequence[_Group]) -> str:
     return ", ".join(target.title for group in groups for target in group.targets)
 
 
-def _build_group(cache: Path, go: Go, group: _Group, steps: Iterator[str], progress: Progress) -> None:
-    """Build one group. `steps` has the number of each step among those of all groups."""
-    overlay: tuple[str, ...] = ()
-    if group.described:
-        progress(f"{next(steps)} OpenAPI of the built-in kinds (openapi-gen)")
-        overlay = (f"-overlay={_describe_kinds(cache, go, progress)}",)
-    for target in group.targets:
-        started, step = time.monotonic(), f"{next(steps)} {target.title}"
-        progress(step)
-        _build_one(cache, go, group.module, target, overlay, progress)
-        progress(f"{step}: built in {time.monotonic() - started:.0f} s")
-    if group.core:
-        _copy_crds(go, group.module, group.core, cache / group.crds, progress)
+@dataclass
+class _Steps:
+    """Numbers each step among those of the whole build."""
+
+    done: int
+    total: int
+    progress: Progress
+
+    def next(self, what: str) -> str:
+        """Say which step starts, and return its number and name."""
+        self.done += 1
+        step = f"{self.done}/{self.total} {what}"
+        self.progress(step)
+        return step
 
 
-def _describe_kinds(cache: Path, go: Go, progress: Progress) -> Path:
-    """Generate the OpenAPI definitions of the built-in kinds (24,000 lines) as an overlay of the module.
+def _build_together(cache: Path, go: Go, groups: Sequence[_Group], steps: _Steps) -> None:
+    """Build groups of one module with one command, which compiles for one program while it links another."""
+    module, targets = groups[0].module, [target for group in groups for target in group.targets]
+    packages = [target.package for target in targets]
+    steps.next("Go modules")
+    from_ = _trim(cache, go, module, steps.progress)
+    list_ = ["list", *from_, "-deps", *packages]
+    total = len(go.run(module, "go list", list_, steps.progress).splitlines())
+    started, step = time.monotonic(), steps.next(f"{_titles(groups)}: {total} Go packages")
+    new = cache / "bin" / ".new"
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir()
+    variables = {name: value for target in targets for name, value in target.variables.items()}
+    linker = " ".join(["-s -w", *(f"-X {name}={value}" for name, value in variables.items())])
+    # With -v, it names each package that it compiles.
+    command = ["build", *from_, "-v", *_FLAGS, "-ldflags", linker, "-o", f"{new}{os.sep}", *packages]
+    names = ", ".join(target.name for target in targets)
+    go.run(module, f"go build {names}", command, steps.progress, of=f"of {total} packages compiled")
+    for target in targets:  # a running program keeps its file
+        (new / target.package.rpartition("/")[2]).replace(cache / "bin" / target.name)
+    new.rmdir()
+    steps.progress(f"{step}: built in {time.monotonic() - started:.0f} s")
 
-    Returns the overlay file. The sources do not change, so the module may be in a read-only folder.
+
+def _trim(cache: Path, go: Go, module: Path, progress: Progress) -> tuple[str, ...]:
+    """The flags that select the modules. The control plane gets a copy of `_TRIMMED` without the test helper.
+
+    Go permits no changes in its module cache, so another go.mod in our cache refers to the copy.
     """
+    if module != MODULE:
+        return ("-mod=readonly",)
+    version, folder = golang.required_version(module, _TRIMMED), cache / "go-modules"
+    copy = folder / f"{_TRIMMED.replace('/', '-')}@{version}"
+    if not copy.exists():
+        said = go.run(module, "go mod download", ["mod", "download", "-json", _TRIMMED], progress)
+        source = Path(json.loads(said)["Dir"])
+        if not (source / _TEST_HELPER).exists():
+            raise BuildError(
+                f"{_TRIMMED} {version} does not contain {_TEST_HELPER}, which the build leaves out"
+            )
+        _copy_files(source, copy)
+        (copy / _TEST_HELPER).unlink()
+    replaced = f"replace {_TRIMMED} => {json.dumps(str(copy))}"
+    (folder / "go.mod").write_text(f"{(module / 'go.mod').read_text()}\n{replaced}\n")
+    shutil.copyfile(module / "go.sum", folder / "go.sum")
+    return ("-mod=readonly", f"-modfile={folder / 'go.mod'}")
+
+
+# The OpenAPI definitions
+
+
+def describe(cache: Path, go: Go, progress: Progress) -> str:
+    """The content of definitions.json: what openapi-gen generates, with one definition in each line."""
+    progress("OpenAPI of the built-in kinds (openapi-gen)")
     folder = cache / "openapi"
     folder.mkdir(parents=True, exist_ok=True)
     flags = {
         "--output-dir": str(folder),
-        "--output-pkg": "edgetenants.io/sandbox/controlplane/internal/openapi",
-        "--output-file": GENERATED.name,
+        "--output-pkg": "edgetenants.io/sandbox/controlplane/internal/openapi/generated",
+        "--output-file": _GENERATED.name,
         "--go-header-file": os.devnull,
         "--report-filename": os.devnull,
     }
     options = [part for flag in flags.items() for part in flag]
     go.run(MODULE, "openapi-gen", ["tool", "openapi-gen", *options, *DESCRIBED], progress)
-    overlay = folder / "overlay.json"
-    overlay.write_text(json.dumps({"Replace": {str(MODULE / GENERATED): str(folder / GENERATED.name)}}))
-    return overlay
+    overlay = {"Replace": {str(MODULE / _GENERATED): str(folder / _GENERATED.name)}}
+    _overlay(cache).write_text(json.dumps(overlay))
+    definitions = json.loads(_run_describe(cache, go, progress))
+    lines = ",\n".join(f"{json.dumps(name)}: {_compact(made)}" for name, made in sorted(definitions.items()))
+    return f'{{"from": {_compact(_described_from())},\n"definitions": {{\n{lines}\n}}}}\n'
 
 
-def _build_one(
-    cache: Path, go: Go, module: Path, target: _Target, more: Sequence[str], progress: Progress
-) -> None:
-    new = cache / "bin" / f".{target.name}.new"
-    linker = " ".join(["-s -w", *(f"-X {variable}={value}" for variable, value in target.variables.items())])
-    flags = [*_FLAGS, *more, "-ldflags", linker, "-o", str(new)]
-    go.run(module, f"go build {target.name}", ["build", *flags, target.package], progress)
-    new.replace(cache / "bin" / target.name)  # a running program keeps its file
+def _run_describe(cache: Path, go: Go, progress: Progress, *arguments: str) -> str:
+    """Run the program that writes or compares the definitions, with the code that `describe` generated."""
+    flags = ("-mod=readonly", *_FLAGS, "-tags=describe", f"-overlay={_overlay(cache)}")
+    command = ["run", *flags, "./internal/openapi/describe", *arguments]
+    return go.run(MODULE, "go run describe", command, progress)
+
+
+def _overlay(cache: Path) -> Path:
+    return cache / "openapi" / "overlay.json"
+
+
+def _described_from() -> dict[str, object]:
+    """The module versions and packages that determine the definitions."""
+    names = ("k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery", "k8s.io/kube-openapi")
+    versions = {name: golang.required_version(MODULE, name) for name in names}
+    return {"modules": versions, "packages": list(DESCRIBED)}
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def _copy_crds(go: Go, module: Path, core: str, to: Path, progress: Progress) -> None:
@@ -373,11 +471,18 @@ def _copy_crds(go: Go, module: Path, core: str, to: Path, progress: Progress) ->
     crds = sorted((Path(folder) / "cluster" / "crds").glob("*.yaml"))
     if not crds:
         raise BuildError(f"{core} does not contain CRDs in cluster/crds")
+    _copy_files(crds[0].parent, to, "*.yaml")
+
+
+def _copy_files(source: Path, to: Path, pattern: str = "**/*") -> None:
+    """Copy files out of Go's module cache, without their mode, which is read-only."""
     new = to.with_name(f"{to.name}.new")
     shutil.rmtree(new, ignore_errors=True)
-    new.mkdir()
-    for file in crds:
-        shutil.copyfile(file, new / file.name)  # without the mode: the module cache is read-only
+    for file in source.glob(pattern):
+        if file.is_file():
+            made = new / file.relative_to(source)
+            made.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, made)
     shutil.rmtree(to, ignore_errors=True)
     new.rename(to)
 
@@ -392,6 +497,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--kubectl-on-path", action="store_true", help=usable)
     parser.add_argument("--only-with-go", action="store_true", help="do nothing if PATH has no Go")
     parser.add_argument("--test", action="store_true", help="also vet and test the Go module")
+    parser.add_argument("--openapi", action="store_true", help="only update definitions.json if it is stale")
     options = parser.parse_args(arguments)
 
     def say(line: str) -> None:
@@ -399,6 +505,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     try:
         if options.only_with_go and golang.find(options.cache) is None:
+            return 0
+        if options.openapi:
+            generate(options.cache, say)
             return 0
         binaries = build(options.cache, say, kubectl_on_path=options.kubectl_on_path)
         built = dict(vars(binaries))

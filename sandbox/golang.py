@@ -9,11 +9,13 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 Progress = Callable[[str], None]
 
@@ -39,13 +41,16 @@ class Go:
     path: Path
     version: str
 
-    def run(self, module: Path, title: str, arguments: Sequence[str], progress: Progress) -> str:
+    def run(
+        self, module: Path, title: str, arguments: Sequence[str], progress: Progress, *, of: str = ""
+    ) -> str:
         """Run in the module, without cgo or toolchain downloads. The user's settings choose the module proxy.
 
-        Raises BuildError.
+        If it takes long, `progress` gets a line now and then. With `of`, such as "of 9 packages", that line
+        begins with the number of lines on standard error. Raises BuildError.
         """
         environment = {**_GARBAGE, **os.environ, "GOTOOLCHAIN": "local", "CGO_ENABLED": "0", "GOWORK": "off"}
-        return _run(title, [str(self.path), *arguments], environment, module, progress)
+        return _run(title, [str(self.path), *arguments], environment, module, progress, of=of)
 
 
 def about(what: str, progress: Progress) -> Progress:
@@ -72,7 +77,9 @@ def is_built(stamp: Path, sources: str, go: Go | None) -> bool:
 
 def write_stamp(stamp: Path, sources: str, go: Go) -> None:
     """Record the sources and the Go version for `is_built`."""
-    stamp.write_text(json.dumps({"sources": sources, "go": go.version}) + "\n")
+    new = stamp.with_name(f"{stamp.name}.new")
+    new.write_text(json.dumps({"sources": sources, "go": go.version}) + "\n")
+    new.replace(stamp)  # whole, and apart from a copy of the cache that shares its files
 
 
 @contextmanager
@@ -131,37 +138,53 @@ def install(cache: Path, module: Path, progress: Progress) -> Go:
 
 
 def _run(
-    title: str, command: Sequence[str], environment: Mapping[str, str], folder: Path, progress: Progress
+    title: str,
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    folder: Path,
+    progress: Progress,
+    *,
+    of: str = "",
 ) -> str:
     """Run one tool and return its standard output. Raises BuildError with its last output."""
-    pipe = subprocess.PIPE
-    try:
-        process = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=environment,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            stdout=pipe,
-            stderr=pipe,
-        )
-    except OSError as problem:
-        raise BuildError(f"cannot run {title}: {problem}") from problem
-    with process:
-        out, err = _wait(process, title, progress)
-    if process.returncode != 0:
-        said = "\n".join(f"{out}\n{err}".strip().splitlines()[-LAST_LINES:])
-        raise BuildError(f"{title} failed (exit code {process.returncode}):\n{said}")
+    with tempfile.TemporaryFile("w+", errors="replace") as errors:
+        try:
+            process = subprocess.Popen(
+                command,
+                cwd=folder,
+                env=environment,
+                text=True,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+            )
+        except OSError as problem:
+            raise BuildError(f"cannot run {title}: {problem}") from problem
+
+        def still(seconds: float) -> str:
+            told = f", {len(_read(errors).splitlines())} {of}" if of else ""
+            return f"{title} is still running ({seconds:.0f} s{told})"
+
+        with process:
+            out = _wait(process, still, progress)
+        if process.returncode != 0:
+            said = "\n".join(f"{out}\n{_read(errors)}".strip().splitlines()[-LAST_LINES:])
+            raise BuildError(f"{title} failed (exit code {process.returncode}):\n{said}")
     return out
 
 
-def _wait(process: subprocess.Popen[str], title: str, progress: Progress) -> tuple[str, str]:
+def _read(file: IO[str]) -> str:
+    """All of a file that a process writes, without a change of the position, which the process shares."""
+    return os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode(errors="replace")
+
+
+def _wait(process: subprocess.Popen[str], still: Callable[[float], str], progress: Progress) -> str:
     started = time.monotonic()
     while True:
         try:
-            return process.communicate(timeout=STILL_AFTER)
+            return process.communicate(timeout=STILL_AFTER)[0]
         except subprocess.TimeoutExpired:
-            progress(f"{title} is still running ({time.monotonic() - started:.0f} s)")
+            progress(still(time.monotonic() - started))
         except BaseException:
             process.kill()  # so that an interrupted build leaves no compiler running
             raise

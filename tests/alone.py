@@ -15,6 +15,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 _AT_ONCE = 2
+_PROCESSES = {"runtime": 1, "emulator": 3}
+"""Into how many pytest processes the tests of each are divided. The emulator's take longest by far."""
 
 
 def environment(cache: Path, name: str) -> Path:
@@ -28,15 +30,7 @@ def environment(cache: Path, name: str) -> Path:
     print(f"setting up: a clean environment for {name}/", flush=True)
     shutil.rmtree(home, ignore_errors=True)
     venv.create(home, with_pip=True)
-    subprocess.run([python, "-m", "pip", "install", "-q", "--require-hashes", "-r", lock], check=True)
-    stamp.write_bytes(lock.read_bytes())
-    return python
-
-
-def test_alone(cache: Path, name: str) -> int:
-    """Install NAME as a wheel, so that missing files cause failures, and test it outside the checkout. The
-    output is printed when pytest has ended, because the distributions are tested in parallel."""
-    python = environment(cache, name)
+    # The lock names every package, and Python compiles what the tests import.
     install = [
         python,
         "-m",
@@ -44,23 +38,52 @@ def test_alone(cache: Path, name: str) -> int:
         "install",
         "-q",
         "--no-deps",
-        "--no-build-isolation",
-        "--force-reinstall",
-        ROOT / name,
+        "--no-compile",
+        "--require-hashes",
+        "-r",
+        lock,
     ]
     subprocess.run(install, check=True)
-    tests = [python, "-P", "-m", "pytest", "-c", ROOT / name / "pyproject.toml", ROOT / name / "tests"]
+    stamp.write_bytes(lock.read_bytes())
+    return python
+
+
+def install(cache: Path, name: str) -> Path:
+    """Install NAME as a wheel, so that missing files cause failures. Returns the environment's Python."""
+    python = environment(cache, name)
+    options = ["-q", "--no-deps", "--no-build-isolation", "--force-reinstall"]
+    subprocess.run([python, "-m", "pip", "install", *options, ROOT / name], check=True)
+    return python
+
+
+def shares(name: str) -> list[list[Path]]:
+    """The test files of NAME, divided among as many processes as it is given, largest files first."""
+    files = sorted((ROOT / name / "tests").rglob("test_*.py"), key=lambda file: -file.stat().st_size)
+    return [files[first :: _PROCESSES.get(name, 1)] for first in range(_PROCESSES.get(name, 1))]
+
+
+def test_alone(cache: Path, python: Path, name: str, files: list[Path]) -> int:
+    """Run these tests outside the checkout. Others run in parallel, so the output is printed at the end."""
+    tests = [python, "-P", "-m", "pytest", "-c", ROOT / name / "pyproject.toml", *files]
     done = subprocess.run(tests, cwd=cache, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    print(f"{name}/ alone:\n{done.stdout.decode(errors='replace')}", flush=True)
+    print(f"{name}/ alone, {len(files)} files:\n{done.stdout.decode(errors='replace')}", flush=True)
     return done.returncode
 
 
 def main() -> int:
-    """Return the number of distributions whose tests failed."""
-    cache = Path(sys.argv[1]).resolve()
+    """Return the number of pytest processes whose tests failed."""
+    cache, names = Path(sys.argv[1]).resolve(), sys.argv[2:]
     cache.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return sum(code != 0 for code in pool.map(lambda name: test_alone(cache, name), sys.argv[2:]))
+        pythons = dict(zip(names, pool.map(lambda name: install(cache, name), names), strict=True))
+        # The distribution with the most processes first, so that none of them ends long after the others.
+        ordered = sorted(names, key=lambda name: -_PROCESSES.get(name, 1))
+        runs = [
+            pool.submit(test_alone, cache, pythons[name], name, files)
+            for name in ordered
+            for files in shares(name)
+        ]
+        return sum(run.result() != 0 for run in runs)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from typing import Any
 
 from provider.cloudfront.safety.name_keys import is_name
 from sandbox.world import World
+from tests.integration.reading import Reader, reader
 from tests.integration.watching import Object, is_true
 
 
@@ -41,11 +42,7 @@ class Claims:
         self.world.kubectl("delete", "tenantclaim", name, "-n", self.namespace, "--wait=false")
 
     def get(self, name: str, resource: str = "tenantclaim") -> Object:
-        out = self.world.kubectl(
-            "get", resource, name, "-n", self.namespace, "-o", "json", "--ignore-not-found"
-        )
-        found: Object = json.loads(out) if out.strip() else {}
-        return found
+        return self.reader.get(resource, name, self.namespace)
 
     def managed(self, name: str) -> Object:
         """The managed resource composed for a claim; empty when there is none."""
@@ -55,10 +52,10 @@ class Claims:
 
     def all_managed(self, selector: str = "") -> list[Object]:
         """The managed resources in the namespace, or those of them with these labels."""
-        return self._list("edt", "-n", self.namespace, "-l", selector)
+        return self.reader.items("edt", self.namespace, selector)
 
     def events(self) -> list[Object]:
-        return self._list("events", "-n", self.namespace)
+        return self.reader.items("events", self.namespace)
 
     def tenants(self, name: str) -> list[Object]:
         """The external resources of a claim's name, in every account."""
@@ -97,7 +94,7 @@ class Claims:
         seen = self.world.kubectl("get", "tenantclaims,edt", "-n", self.namespace, "-o", "wide", check=False)
         conditions = [
             f"{o['kind']} {o['metadata']['name']}: {c['type']}={c['status']}/{c['reason']} {c.get('message')}"
-            for o in (*self._list("tenantclaims", "-n", self.namespace), *self.all_managed())
+            for o in (*self.reader.items("tenantclaims", self.namespace), *self.all_managed())
             for c in o.get("status", {}).get("conditions", [])
         ]
         events = [f"{e['type']} {e['reason']} {e['message']}" for e in self.events()[-12:]]
@@ -120,7 +117,7 @@ class Claims:
         return {key: name for key, name in self._kept().items() if is_name(key)}
 
     def _kept(self) -> dict[str, str]:
-        found = self._list("configmaps", "-n", "crossplane-system", "-l", "edgetenants.io/kept-domains=true")
+        found = self.reader.items("configmaps", "crossplane-system", "edgetenants.io/kept-domains=true")
         return {
             key: each["metadata"]["name"]
             for each in found
@@ -139,9 +136,10 @@ class Claims:
     def _selector(self, name: str) -> str:
         return f"crossplane.io/composite={name}"
 
-    def _list(self, resource: str, *where: str) -> list[Object]:
-        items: list[Object] = json.loads(self.world.kubectl("get", resource, *where, "-o", "json"))["items"]
-        return items
+    @property
+    def reader(self) -> Reader:
+        """Reads as the user of `world`."""
+        return reader(self.world.kubeconfig, getattr(self.world, "user", ""))
 
 
 class LegacyClaims(Claims):
@@ -156,10 +154,10 @@ class LegacyClaims(Claims):
 
     def all_managed(self, selector: str = "") -> list[Object]:
         own = f"crossplane.io/claim-namespace={self.namespace}"
-        return self._list("ledt", "-l", ",".join(filter(None, (own, selector))))
+        return self.reader.items("ledt", selector=",".join(filter(None, (own, selector))))
 
     def events(self) -> list[Object]:
-        return [*self._list("events", "-n", "default"), *super().events()]
+        return [*self.reader.items("events", "default"), *super().events()]
 
     def _selector(self, name: str) -> str:
         return f"crossplane.io/claim-name={name}"

@@ -100,6 +100,11 @@ class Seat:
         )
 
     @property
+    def kubeconfig(self) -> Path:
+        """The administrator's; `user` is impersonated."""
+        return self.world.kubeconfig
+
+    @property
     def emulator(self) -> Any:
         return self.world.emulator
 

@@ -104,13 +104,18 @@ class Trial:
         with tempfile.TemporaryDirectory(prefix="mutants-") as folder, ThreadPoolExecutor(WORKERS) as pool:
             whole = Path(folder) / "unchanged"
             shutil.copytree(ROOT / self.target.root / package, whole / package)
-            every = sorted({test for mutation in mutations for test in mutation.tests})
-            if failure := self._passes(whole, self._paths(every), _UNCHANGED_SECONDS, keep_bytecode=True):
-                return [f"the unchanged package fails:\n{failure[-_LAST:]}"]
+            every = self._paths(sorted({test for mutation in mutations for test in mutation.tests}))
+            shares = [share for first in range(WORKERS) if (share := every[first::WORKERS])]
+            for failure in pool.map(lambda share: self._unchanged(whole, share), shares):
+                if failure:
+                    return [f"the unchanged package fails:\n{failure[-_LAST:]}"]
             tried = [
                 pool.submit(self._noticed, whole, Path(folder) / str(n), m) for n, m in enumerate(mutations)
             ]
             return [fault for fault in (future.result() for future in tried) if fault]
+
+    def _unchanged(self, whole: Path, tests: Sequence[Path]) -> str:
+        return self._passes(whole, tests, _UNCHANGED_SECONDS, keep_bytecode=True)
 
     def _noticed(self, whole: Path, folder: Path, mutation: Mutation) -> str:
         """ "" when a test fails, as it should."""

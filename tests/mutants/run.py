@@ -4,6 +4,7 @@ Starting Python and importing the libraries takes longer than most of these test
 a server that has imported them (multiprocessing's forkserver).
 """
 
+import itertools
 import multiprocessing
 import os
 import re
@@ -24,6 +25,7 @@ _LIBRARIES = (
     "pydantic",
     "pytest",
     "structlog",
+    "trustme",
     "urllib3",
     "yaml",
 )
@@ -35,6 +37,7 @@ _NOT_FOUND = (4, 5)
 _FAILURE = re.compile(r"^(?:FAILED|ERROR) (\S+::.*?)(?: - .*)?$", re.MULTILINE)
 
 _forked = multiprocessing.get_context("forkserver")
+_RUNS = itertools.count(1)
 _asked = threading.Lock()
 """A process that starts reads the exit codes of all others, too (multiprocessing.process._cleanup). Of two
 threads that read one exit code at the same time, one would get 255."""
@@ -66,7 +69,7 @@ def passes(
         NotFound: one of the tests does not exist.
         RuntimeError: pytest could not run, or did not end.
     """
-    told = folder / "pytest.out"
+    told = folder / f"pytest-{next(_RUNS)}.out"
     arguments = ["-x", "-q", "-rfE", "--tb=line", "-p", "no:cacheprovider", "-p", "pytest_timeout"]
     arguments += [f"--timeout={seconds}", "-c", str(settings), *map(str, tests)]
     run = _forked.Process(target=_run, args=(folder, told, arguments, keep_bytecode))

@@ -46,6 +46,11 @@ class Target:
 
 _APIS = ("apis.kinds", "apis.tenantclaim", "apis.distributiontenant", "apis.connectiongroup")
 _RUNTIME = ("edgetenants_runtime.testing",)
+_EMULATOR = (
+    "edgetenants_emulator.server",
+    "edgetenants_emulator.certificates.acm",
+    "tests.contract.ministack",
+)
 
 TARGETS: Mapping[str, Target] = {
     "runtime": Target(
@@ -74,7 +79,7 @@ TARGETS: Mapping[str, Target] = {
             *PROVIDER_PLAN,
             *PROVIDER_READINGS,
         ),
-        beside=(*_APIS, *_RUNTIME),
+        beside=(*_APIS, *_RUNTIME, *_EMULATOR),
     ),
     "function": Target(
         ".",
@@ -90,6 +95,6 @@ TARGETS: Mapping[str, Target] = {
         ),
         beside=_APIS,
     ),
-    "cli": Target(".", "cli", "tests", CLI_CONTRACT, beside=(*_APIS, *_RUNTIME)),
+    "cli": Target(".", "cli", "tests", CLI_CONTRACT, beside=(*_APIS, *_RUNTIME, *_EMULATOR)),
     "apis": Target(".", "apis", "tests", (*APIS_CONTRACT, *APIS_SPEED, *CLI_CONTRACT_OF_APIS)),
 }

@@ -25,9 +25,13 @@ LEGACY = {
 }
 
 
+# Reads ten times faster where PyYAML has it. Each of the mutations that these cases notice reads them all.
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
 def _cases() -> Iterator[Any]:
     for path in sorted((Path(__file__).parent / "cases").glob("*.yaml")):
-        for case in yaml.safe_load(path.read_text()):
+        for case in yaml.load(path.read_text(), Loader=_LOADER):
             yield pytest.param(case, id=f"{path.stem}: {case['it']}")
 
 

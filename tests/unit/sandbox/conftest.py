@@ -57,6 +57,11 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     crds.mkdir(parents=True)
     (crds / "xrds.yaml").write_text("kind: CustomResourceDefinition\n")
     (crds / "xrds.yaml").chmod(stat.S_IRUSR)  # as in the module cache
+    helper = tmp_path / "apiserver" / build._TEST_HELPER
+    helper.parent.mkdir(parents=True)
+    for file in (helper, helper.with_name("policy.go"), tmp_path / "apiserver" / "go.mod"):
+        file.write_text("package generic\n")
+        file.chmod(stat.S_IRUSR)
     for module, text in ((m.cli_module, CLI_GO_MOD), (m.v1_module, V1_GO_MOD)):
         module.mkdir()
         (module / "go.mod").write_text(text)

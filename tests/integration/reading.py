@@ -1,0 +1,109 @@
+"""Reads objects from the API server in this process.
+
+Tests look several times a second, and to start kubectl for each look takes far more of the processor.
+"""
+
+import base64
+import functools
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import urllib3
+
+from sandbox import kubeconfig
+from sandbox.errors import WorldError
+
+Object = dict[str, Any]
+_DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
+
+@functools.cache
+def reader(file: Path, user: str = "") -> "Reader":
+    """The reader of one kubeconfig, as its own user or as another."""
+    return Reader(file, user)
+
+
+class Reader:
+    """What `kubectl get -o json` gives, for one user."""
+
+    def __init__(self, file: Path, user: str = "") -> None:
+        config = kubeconfig.read(file)
+        cluster, own = config["clusters"][0]["cluster"], config["users"][0]["user"]
+        self._server = cluster["server"]
+        self._as = {"Impersonate-User": user, "Impersonate-Group": "system:authenticated"} if user else {}
+        self._folder = tempfile.TemporaryDirectory(prefix="reader-")
+        self._pool = urllib3.PoolManager(
+            ca_certs=self._file("ca", cluster["certificate-authority-data"]),
+            cert_file=self._file("certificate", own["client-certificate-data"]),
+            key_file=self._file("key", own["client-key-data"]),
+            retries=urllib3.Retry(connect=0, read=1, redirect=0),  # a connection may end between two looks
+            timeout=urllib3.Timeout(connect=10, read=60),
+        )
+        self._kinds: dict[str, Object] = {}
+
+    def get(self, resource: str, name: str, namespace: str) -> Object:
+        """One object; empty if there is none. `namespace` does not matter where the kind has none.
+
+        Raises:
+            WorldError: the API server refuses, is away, or does not have the kind.
+        """
+        return self._ask(f"{self._path(resource, namespace)}/{quote(name)}") or {}
+
+    def items(self, resource: str, namespace: str = "", selector: str = "") -> list[Object]:
+        """The objects of a namespace, or of all of them, with these labels.
+
+        Raises:
+            WorldError: as for `get`.
+        """
+        query = f"?{urlencode({'labelSelector': selector})}" if selector else ""
+        found = self._ask(f"{self._path(resource, namespace)}{query}")
+        if found is None:
+            raise WorldError(f"get {resource}: not found")
+        # Items of a list of built-in kinds do not say what they are.
+        kind = {"apiVersion": found["apiVersion"], "kind": found["kind"].removesuffix("List")}
+        return [{**kind, **item} for item in found["items"]]
+
+    def _path(self, resource: str, namespace: str) -> str:
+        if resource not in self._kinds:
+            self._kinds = {**self._discover("/apis"), **self._discover("/api")}
+        if resource not in self._kinds:
+            raise WorldError(f'the server doesn\'t have a resource type "{resource}"')
+        kind = self._kinds[resource]
+        inside = f"/namespaces/{namespace}" if namespace and kind["namespaced"] else ""
+        return f"{kind['prefix']}{inside}/{kind['plural']}"
+
+    def _discover(self, path: str) -> dict[str, Object]:
+        """Each name of each kind. Of two kinds with one name, that of the group that comes first counts."""
+        found: dict[str, Object] = {}
+        for group in (self._ask(path, Accept=_DISCOVERY) or {})["items"]:
+            of = group["metadata"].get("name", "")
+            for version in group["versions"]:
+                prefix = f"/apis/{of}/{version['version']}" if of else f"/api/{version['version']}"
+                for each in version["resources"]:
+                    plural = each["resource"]
+                    kind = {"prefix": prefix, "plural": plural, "namespaced": each["scope"] == "Namespaced"}
+                    names = (plural, each.get("singularResource", plural), *each.get("shortNames", ()))
+                    for name in (*names, f"{plural}.{of}"):
+                        found.setdefault(name, kind)
+        return found
+
+    def _ask(self, path: str, **headers: str) -> Object | None:
+        """The answer; nothing where there is no such object."""
+        try:
+            answer = self._pool.request("GET", self._server + path, headers={**self._as, **headers})
+        except urllib3.exceptions.HTTPError as e:
+            raise WorldError(f"get {path}: {e}") from e
+        told: Object = json.loads(answer.data) if answer.data[:1] == b"{" else {}
+        if answer.status == 200:
+            return told
+        if answer.status == 404 and told.get("reason") == "NotFound" and told.get("details", {}).get("name"):
+            return None
+        raise WorldError(f"get {path}: {told.get('message') or answer.data.decode(errors='replace')}")
+
+    def _file(self, name: str, encoded: str) -> str:
+        file = Path(self._folder.name, name)
+        file.write_bytes(base64.b64decode(encoded))
+        return str(file)
