@@ -222,7 +222,7 @@ class ExternalRuntime:
         runs = {run.name: run for run in self._processes.runs()}
         run = runs.get(revision.process)
         if self._started_for.get(revision.process, revision.uid) != revision.uid:
-            # A revision of the same name was deleted and made again; its roles and its account are others.
+            # Crossplane recreated a revision of the same name, with roles and an account of its own.
             self._stop(revision)
             del self._started_for[revision.process]
             return
