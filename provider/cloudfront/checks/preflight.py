@@ -113,11 +113,15 @@ def of_update(  # noqa: PLR0913 - what is checked, and with what
 
 
 def missing_parent(asked: Tenant, error: AwsError, *, serving: bool = False) -> ExternalError:
-    """The error if a parent of the tenant does not exist and CloudFront does not say which. It was deleted
-    after its check, or the check was skipped."""
+    """The error if a parent of the tenant does not exist. It was deleted after its check, or the check was
+    skipped. CloudFront's error code does not say which parent; its message may."""
+    parents = {"distributionId": asked.distribution_id, "connectionGroupId": asked.connection_group_id}
+    named = {field: id_ for field, id_ in parents.items() if id_ and id_ in error.words}
+    unclear = "" if len(named) == 1 else ", and AWS does not say which"
+    missing = " or ".join(f"{_FIELD}{field} {id_}" for field, id_ in (named or parents).items())
     words = (
-        f"{_FIELD}distributionId {asked.distribution_id} or connectionGroupId {asked.connection_group_id} "
-        f"does not exist, and AWS does not say which. Correct it. AWS: {error.code}: {error.words}"
+        f"{missing} does not exist{unclear}. Correct it, or wait if it is a connection group that the provider "
+        f"is recreating. AWS: {error.code}: {error.words}"
     )
     conditions = () if serving else (not_ready(Reason.PARENT_NOT_FOUND, words),)
     return ExternalError(words, conditions=conditions, retry=Retry.poll(), request_id=error.request_id)

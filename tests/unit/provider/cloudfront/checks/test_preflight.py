@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 
 from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.checks.preflight import missing_parent
 from provider.cloudfront.state.certificates import Certificate
+from provider.cloudfront.state.desired import Tenant
 from tests.unit.provider.fake_cloudfront import DISTRIBUTION, INHERITED_CERTIFICATE, FakeCloudFront
 from tests.unit.provider.world import FOR_PROVIDER, World, managed
 
@@ -143,3 +145,23 @@ def test_many_that_are_made_at_once_share_the_calls_for_their_parent():
     first.settle()
     assert cloudfront.journal.count("GetDistribution") == 1
     assert cloudfront.distributions[DISTRIBUTION].multi_tenant
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            "The connection group cg_1 doesn't exist.",
+            "spec.forProvider.connectionGroupId cg_1 does not exist.",
+        ),
+        ("The distribution E1 doesn't exist.", "spec.forProvider.distributionId E1 does not exist."),
+        (
+            "The entity was not found.",
+            "spec.forProvider.distributionId E1 or spec.forProvider.connectionGroupId cg_1 does not exist, and",
+        ),
+    ],
+)
+def test_a_parent_that_went_after_its_check_is_named_where_aws_names_it(words: str, told: str) -> None:
+    asked = Tenant(name="shop.acme", distribution_id="E1", connection_group_id="cg_1")
+    error = AwsError("CreateDistributionTenant", "EntityNotFound", words, status=404)
+    assert missing_parent(asked, error).message.startswith(told)
