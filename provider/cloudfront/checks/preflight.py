@@ -120,8 +120,8 @@ def missing_parent(asked: Tenant, error: AwsError, *, serving: bool = False) -> 
     unclear = "" if len(named) == 1 else ", and AWS does not say which"
     missing = " or ".join(f"{_FIELD}{field} {id_}" for field, id_ in (named or parents).items())
     words = (
-        f"{missing} does not exist{unclear}. Correct it, or wait if it is a connection group that the provider "
-        f"is recreating. AWS: {error.code}: {error.words}"
+        f"{missing} does not exist{unclear}. Correct it, or wait if the provider is recreating that "
+        f"connection group. AWS: {error.code}: {error.words}"
     )
     conditions = () if serving else (not_ready(Reason.PARENT_NOT_FOUND, words),)
     return ExternalError(words, conditions=conditions, retry=Retry.poll(), request_id=error.request_id)

@@ -157,7 +157,7 @@ def test_many_that_are_made_at_once_share_the_calls_for_their_parent():
         ("The distribution E1 doesn't exist.", "spec.forProvider.distributionId E1 does not exist."),
         (
             "The entity was not found.",
-            "spec.forProvider.distributionId E1 or spec.forProvider.connectionGroupId cg_1 does not exist, and",
+            "spec.forProvider.distributionId E1 or spec.forProvider.connectionGroupId cg_1 does not exist,",
         ),
     ],
 )
