@@ -147,14 +147,21 @@ def summary(findings: Sequence[tuple[WantedTenant, Finding]]) -> Finding:
 def without_group(found: Finding, group: ObservedTenant) -> Finding:
     """The finding of a tenant that waits for the claim's own connection group. If the group cannot be
     created, the finding says why."""
-    if found.reason is not LiveReason.CREATING or not group.synced.denied:
+    if found.reason is not LiveReason.CREATING or group.exists:
         return found
-    if group.exists or group.synced.reason == SyncedReason.RECONCILE_PAUSED:
+    if group.ready.denied and group.ready.reason in _HOLDING:
+        # It waits without an error: Synced is True.
+        return Finding(_own_reason(group.ready.reason), f"{_of(group)}: {words(group.ready.message)}")
+    if not group.synced.denied or group.synced.reason == SyncedReason.RECONCILE_PAUSED:
         return found
     reason = _own_reason(group.ready.reason) if group.ready.denied else LiveReason.FAILED
     if phase(reason) is not Phase.FAILED:
         return found
-    return Finding(reason, f"ConnectionGroup {group.name}: {words(group.synced.message)}")
+    return Finding(reason, f"{_of(group)}: {words(group.synced.message)}")
+
+
+def _of(group: ObservedTenant) -> str:
+    return f"ConnectionGroup {group.name}"
 
 
 def with_former_tenants(found: Finding, wanted: WantedTenant, others: Iterable[ObservedTenant]) -> Finding:

@@ -23,6 +23,7 @@ from tests.mutants.provider_ownership import PROVIDER_OWNERSHIP
 from tests.mutants.provider_parts import PROVIDER_PARTS
 from tests.mutants.provider_plan import PROVIDER_PLAN
 from tests.mutants.provider_readings import PROVIDER_READINGS
+from tests.mutants.provider_successors import FUNCTION_SUCCESSORS, PROVIDER_SUCCESSORS
 from tests.mutants.runtime import RUNTIME
 from tests.mutants.runtime_bounds import RUNTIME_BOUNDS
 from tests.mutants.runtime_contract import RUNTIME_CONTRACT
@@ -73,6 +74,7 @@ TARGETS: Mapping[str, Target] = {
             *PROVIDER_PARTS,
             *PROVIDER_PLAN,
             *PROVIDER_READINGS,
+            *PROVIDER_SUCCESSORS,
         ),
         beside=(*_APIS, *_RUNTIME),
     ),
@@ -86,6 +88,7 @@ TARGETS: Mapping[str, Target] = {
             *FUNCTION_MOVES,
             *FUNCTION_LEFTOVERS,
             *FUNCTION_SPEED,
+            *FUNCTION_SUCCESSORS,
             *CLI_CONTRACT_OF_FUNCTION,
         ),
         beside=_APIS,
