@@ -176,7 +176,8 @@ def order(req: fnv1.RunFunctionRequest, composite: Composite, offered: Plans) ->
     chosen = plans.choose(offered, asked.spec.plan)
     beyond = terms.beyond(composite.owner[0], asked, chosen.plan)
     kept = beyond & _served(req) if beyond else beyond
-    return Order(composite, asked, chosen, terms.agree(composite, asked, chosen, kept))
+    former = compose.former_names(asked.domains, _observed(req))
+    return Order(composite, asked, chosen, terms.agree(composite, asked, chosen, kept), former)
 
 
 def _served(req: fnv1.RunFunctionRequest) -> frozenset[str]:
@@ -275,6 +276,7 @@ def _derive(
 ) -> Composed:
     left = live.left_behind(former) if order.claim.spec.suspended else Left()
     wanted = moves.wanted(order, seen)
+    compose.check_names(wanted.tenants)
     group = seen.get(compose.CONNECTION_GROUP) if wanted.dedicated else None
     looked = [_looked(each, seen.get(each.resource_name), order) for each in wanted.tenants]
     if others := (*_leaving(seen), *(former or ())):
@@ -287,9 +289,10 @@ def _derive(
         finding = live.switching(finding, dark, waits=bool(wanted.waiting))
     # Domains that move between tenants are served, even while one of the tenants is being created.
     served = wanted.switching and finding.live
+    admitted = pacing.admitted(looked)
     resources = [
         _tenant(order, each.wanted, _name_of(each.seen), ready=served or each.finding.satisfied)
-        for each in pacing.admitted(looked)
+        for each in admitted
     ]
     if wanted.dedicated:
         resources.append(_connection_group(order, seen.get(compose.CONNECTION_GROUP)))
@@ -318,12 +321,17 @@ def _derive(
         tenants=wanted.tenants,
         resources=b"".join(resources),
         status=status.derive(order.claim.domains, present, finding, wanted.parked),
-        held_up=bool(waiting or left.serving),
+        held_up=bool(waiting or left.serving or _without_tenant(order, admitted)),
         finding=finding,
         told=told,
         conditions=response.conditions(order.composite, finding, told),
         former=bool(former),
     )
+
+
+def _without_tenant(order: Order, composed: Iterable[Looked]) -> frozenset[str]:
+    """The claim's domains that no composed tenant has. Crossplane counts only what is composed."""
+    return frozenset(order.claim.domains).difference(*(each.wanted.domains for each in composed))
 
 
 def _in_claim(order: Order, said: Said) -> Said:

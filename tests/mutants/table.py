@@ -7,6 +7,7 @@ from tests.mutants.cli_contract import CLI_CONTRACT, CLI_CONTRACT_OF_APIS, CLI_C
 from tests.mutants.function_contract import APIS_CONTRACT, FUNCTION_CONTRACT
 from tests.mutants.function_domains import FUNCTION_DOMAINS
 from tests.mutants.function_moves import FUNCTION_MOVES
+from tests.mutants.function_names import FUNCTION_NAMES
 from tests.mutants.function_speed import APIS_SPEED, FUNCTION_SPEED
 from tests.mutants.mutation import Mutation
 from tests.mutants.provider_aws import PROVIDER_AWS
@@ -86,6 +87,7 @@ TARGETS: Mapping[str, Target] = {
             *FUNCTION_CONTRACT,
             *FUNCTION_DOMAINS,
             *FUNCTION_MOVES,
+            *FUNCTION_NAMES,
             *FUNCTION_LEFTOVERS,
             *FUNCTION_SPEED,
             *FUNCTION_SUCCESSORS,

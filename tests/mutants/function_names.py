@@ -1,0 +1,48 @@
+"""Mutations of which tenant has which domain of a claim."""
+
+from tests.mutants.mutation import Mutation
+
+_TESTS = "unit/function/test_tenant_names.py"
+
+FUNCTION_NAMES = (
+    Mutation(
+        "the hash of a domain is short",
+        "naming.py",
+        "HASH_LENGTH: Final = 20\n",
+        "HASH_LENGTH: Final = 10\n",
+        "a second domain, which anyone can compute, takes the tenant of the first",
+        (f"{_TESTS}::test_two_domains_whose_hashes_begin_alike_have_two_tenants",),
+    ),
+    Mutation(
+        "a tenant with a short name gets another one",
+        "compose.py",
+        "    if not short:\n        return {}\n",
+        "    return {}\n",
+        "after an update, every tenant of an isolation PerDomain is deleted and created again",
+        (f"{_TESTS}::test_a_tenant_with_a_short_name_keeps_it_and_its_domain",),
+    ),
+    Mutation(
+        "a short name goes to whichever domain is first",
+        "compose.py",
+        "min(had, key=lambda each: not _has(short[name], each))",
+        "had[0]",
+        "a live domain is taken off its tenant",
+        (f"{_TESTS}::test_a_tenant_with_a_short_name_keeps_it_and_its_domain",),
+    ),
+    Mutation(
+        "two tenants of one name are composed",
+        "compose.py",
+        "        if other is not each:\n",
+        "        if False:\n",
+        "one of the two domains is taken off the tenant",
+        (f"{_TESTS}::test_two_domains_of_one_name_are_refused_by_name",),
+    ),
+    Mutation(
+        "a claim is ready without a tenant for each domain",
+        "fn.py",
+        " or _without_tenant(order, admitted)),",
+        "),",
+        "pipelines that wait for Ready go on while a domain is down",
+        (f"{_TESTS}::test_a_claim_is_not_ready_while_nothing_is_composed_for_a_domain",),
+    ),
+)
