@@ -84,7 +84,8 @@ def run(req: fnv1.RunFunctionRequest) -> Answer:
         composed = _compose(req, rsp, order(req, composite, offered), seen)
     except Refused as refusal:
         return _refuse(req, rsp, composite, refusal)
-    response.set_ttl(rsp, min(asked.ttl, composed.ttl))
+    longest = _UNDER_WAY_TTL if composite.unheard else composed.ttl
+    response.set_ttl(rsp, min(asked.ttl, composed.ttl, longest))
     finding = composed.finding
     answer = _answer(rsp, composite, finding.reason, finding.message, refused=False)
     if answer.changed:

@@ -14,7 +14,7 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
     Mutation(
         "a claim that is under way is looked at after an hour",
         "fn.py",
-        "min(asked.ttl, composed.ttl)",
+        "min(asked.ttl, composed.ttl, longest)",
         "asked.ttl",
         "where core's circuit breaker dropped the last change, a claim that serves says Deploying",
         ("unit/function/test_plans.py",),

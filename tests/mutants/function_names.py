@@ -1,10 +1,18 @@
-"""Mutations of which tenant has which domain of a claim."""
+"""Mutations of which tenant has which domain of a claim, and of when a claim is looked at again."""
 
 from tests.mutants.mutation import Mutation
 
 _TESTS = "unit/function/test_tenant_names.py"
 
 FUNCTION_NAMES = (
+    Mutation(
+        "edits that core drops are seen within the hour",
+        "fn.py",
+        "_UNDER_WAY_TTL if composite.unheard else composed.ttl",
+        "composed.ttl",
+        "an edit that is made while the circuit breaker is open has no effect for an hour",
+        ("unit/function/test_plans.py::test_a_claim_whose_edits_core_may_drop_is_looked_at_again_soon",),
+    ),
     Mutation(
         "the hash of a domain is short",
         "naming.py",
