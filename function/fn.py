@@ -276,6 +276,7 @@ def _derive(
     reached: bool,
 ) -> Composed:
     left = live.left_behind(former) if order.claim.spec.suspended else Left()
+    astray = order.composite.live == ("True", LiveReason.SERVED)
     wanted = moves.wanted(order, seen)
     compose.check_names(wanted.tenants)
     group = seen.get(compose.CONNECTION_GROUP) if wanted.dedicated else None
@@ -285,9 +286,12 @@ def _derive(
     if group is not None:
         looked = [replace(each, finding=live.without_group(each.finding, group)) for each in looked]
     finding = live.summary([(each.wanted, each.finding) for each in looked])
+    present = [each.seen for each in looked if each.seen is not None]
+    kept = live.while_served(finding, order.claim.domains, present, reached=reached, astray=astray)
     if wanted.switching and not order.claim.spec.suspended:
-        dark = _dark(order, looked)
-        finding = live.switching(finding, dark, waits=bool(wanted.waiting))
+        finding = live.switching(finding, _dark(order, looked), kept, waits=bool(wanted.waiting))
+    elif finding.live:
+        finding = kept
     # Domains that move between tenants are served, even while one of the tenants is being created.
     served = wanted.switching and finding.live
     admitted = pacing.admitted(looked)
@@ -302,7 +306,6 @@ def _derive(
         finding = live.held_up(waiting)
     if left.serving and finding.satisfied:
         finding = left.serving
-    present = [each.seen for each in looked if each.seen is not None]
     told = (
         *conditions.derive(
             looked,
@@ -321,7 +324,14 @@ def _derive(
     return Composed(
         tenants=wanted.tenants,
         resources=b"".join(resources),
-        status=status.derive(order.claim.domains, present, finding, wanted.parked),
+        status=status.derive(
+            order.claim.domains,
+            present,
+            finding,
+            wanted.parked,
+            elsewhere=frozenset().union(*(each.elsewhere for each in looked)),
+            checked=astray,
+        ),
         held_up=bool(waiting or left.serving or _without_tenant(order, admitted)),
         finding=finding,
         told=told,

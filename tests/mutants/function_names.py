@@ -4,7 +4,33 @@ from tests.mutants.mutation import Mutation
 
 _TESTS = "unit/function/test_tenant_names.py"
 
+_SWITCHES = "unit/function/test_switches.py"
+
 FUNCTION_NAMES = (
+    Mutation(
+        "a move says that DNS leads to what it never led to",
+        "live.py",
+        "    return _ASTRAY_BEFORE if astray else _UNCHECKED_YET\n",
+        "    return _SERVED\n",
+        "after a change of isolation a claim reports the loss of a DNS record that never existed",
+        (f"{_SWITCHES}::test_where_dns_never_led_a_move_says_nothing_else",),
+    ),
+    Mutation(
+        "a tenant that has not checked its records is believed",
+        "live.py",
+        "    if found.live and (not astray or found.unreached):\n",
+        "    if found.live:\n",
+        "a claim is Live, and then reports the loss of a DNS record that never existed",
+        (f"{_SWITCHES}::test_where_dns_never_led_a_move_says_nothing_else",),
+    ),
+    Mutation(
+        "a URL is shown that leads elsewhere",
+        "status.py",
+        "        if not checked or each.leads(domain)\n",
+        "",
+        "automation opens a URL at which the former site still answers",
+        (f"{_SWITCHES}::test_where_dns_never_led_a_move_says_nothing_else",),
+    ),
     Mutation(
         "edits that core drops are seen within the hour",
         "fn.py",
