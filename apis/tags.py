@@ -1,6 +1,7 @@
 """Tags and parameters: maps from names to values, with the limits of CloudFront's API model."""
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
@@ -20,15 +21,19 @@ _UNSENDABLE: Final = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]")
 also reads a carriage return as a line feed, so the value would show as drift for ever."""
 
 
-def _reserved(key: str) -> bool:
-    return key.lower().startswith(RESERVED_TAG_PREFIXES)
+def is_reserved_tag(key: str) -> bool:
+    """The key begins with a reserved prefix, or looks like that to a reader: with leading blanks, in upper
+    case, or in letters that Unicode regards as the same. The API server refuses only the first two."""
+    return unicodedata.normalize("NFKC", key).strip().casefold().startswith(RESERVED_TAG_PREFIXES)
 
 
 def _fit(values: Mapping[str, Any], longest: int) -> bool:
     return all(1 <= len(key) <= longest for key in values)
 
 
-_NOT_RESERVED = " || ".join(f"key.lowerAscii().startsWith('{prefix}')" for prefix in RESERVED_TAG_PREFIXES)
+_NOT_RESERVED = " || ".join(
+    f"key.trim().lowerAscii().startsWith('{prefix}')" for prefix in RESERVED_TAG_PREFIXES
+)
 
 
 def _check_sendable(value: str) -> str:
@@ -48,7 +53,7 @@ Tags = Annotated[
             Rule(
                 f"self.all(key, !({_NOT_RESERVED}))",
                 "expected tag keys that do not start with aws:, crossplane- or edgetenants",
-                lambda tags: not any(map(_reserved, tags)),
+                lambda tags: not any(map(is_reserved_tag, tags)),
             ),
             Rule(
                 "self.all(key, size(key) >= 1 && size(key) <= 128)",

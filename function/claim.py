@@ -16,11 +16,14 @@ from apis.conditions import ClaimConditionType, LiveReason
 from apis.domains import MAX_DOMAINS
 from apis.errors import InvalidInput
 from apis.tenantclaim import CORE_FIELDS, TenantClaimSpec
+from edgetenants_runtime.api.conditions import ConditionStatus
 from function import domains, structs
 from function.errors import Refused
 
 CONFIRM = "edgetenants.io/confirm"
 """Annotation: tokens of the steps that the claim's author confirms, separated by commas."""
+_RESPONSIVE: Final = "Responsive"
+"""Crossplane's condition of a composite whose events it does not drop."""
 _TOKEN: Final = re.compile(r"[0-9a-f]{10}")
 _LONGEST_ANNOTATION: Final = 2048
 """Characters of the annotation that the function reads: about two hundred tokens. A claim needs a few."""
@@ -58,6 +61,13 @@ class Composite:
     def live(self) -> tuple[str, str] | None:
         """Status and reason of the condition Live."""
         return self.condition(ClaimConditionType.LIVE)
+
+    @property
+    def unheard(self) -> bool:
+        """Whether Crossplane's circuit breaker (v2.1 and later) drops the events of the composite, among them
+        its author's edits."""
+        responsive = self.condition(_RESPONSIVE)
+        return responsive is not None and responsive[0] == ConditionStatus.FALSE
 
     @property
     def namespaced(self) -> bool:

@@ -3,7 +3,7 @@ them server-side and removes fields that a later response omits."""
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
@@ -25,15 +25,19 @@ from edgetenants_runtime.api.references import ProviderConfigReference
 from function import naming, wire
 from function.claim import Claim, Composite
 from function.errors import refuse_claim
+from function.observed import ObservedTenant
 from function.plans import ChosenPlan
 from function.terms import Terms
 
 TENANT: Final = "tenant"
 """Composed resource name of the one tenant that serves all domains. With isolation PerDomain, each tenant's
-name is this, a dash, and a digest of its domain. Never change it: another name means another tenant."""
+name is this, a dash, and a hash of its domain. Never change it: another name means another tenant."""
 CONNECTION_GROUP: Final = "connection-group"
 """Composed resource name of the claim's own connection group."""
-OURS: Final = re.compile(rf"{TENANT}(-[0-9a-f]{{{naming.HASH_LENGTH}}})?|{CONNECTION_GROUP}")
+_HASHES: Final = "|".join(
+    f"[0-9a-f]{{{length}}}" for length in (naming.FORMER_HASH_LENGTH, naming.HASH_LENGTH)
+)
+OURS: Final = re.compile(rf"{TENANT}(-({_HASHES}))?|{CONNECTION_GROUP}")
 """Composed resource names of this function; all other names belong to other steps."""
 ADOPT: Final = "edgetenants.io/adopt"
 """Annotation: id of the tenant in CloudFront that the managed resource adopts."""
@@ -63,6 +67,14 @@ class Order:
     claim: Claim
     chosen: ChosenPlan
     terms: Terms
+    former_names: Mapping[str, str] = field(default_factory=dict)
+    """The composed resource names, by domain, of tenants that have one with a shorter hash."""
+
+    def name_of(self, domain: str, isolation: Isolation) -> str:
+        """The composed resource name of the tenant that serves a domain."""
+        if isolation is Isolation.SHARED:
+            return TENANT
+        return self.former_names.get(domain) or f"{TENANT}-{naming.digest(domain)}"
 
     def external_name(self, domain: str | None = None) -> str:
         """The name in CloudFront of the shared tenant, or of one domain's tenant."""
@@ -110,13 +122,46 @@ def tenants(order: Order, isolation: Isolation) -> tuple[WantedTenant, ...]:
     if isolation is Isolation.SHARED:
         return (_tenant(order, TENANT, order.claim.domains),)
     return tuple(
-        _tenant(order, name_of(domain, isolation), (domain,), own=domain) for domain in order.claim.domains
+        _tenant(order, order.name_of(domain, isolation), (domain,), own=domain)
+        for domain in order.claim.domains
     )
 
 
-def name_of(domain: str, isolation: Isolation) -> str:
-    """The composed resource name of the tenant that serves a domain."""
-    return TENANT if isolation is Isolation.SHARED else f"{TENANT}-{naming.digest(domain)}"
+def former_names(domains: Iterable[str], seen: Mapping[str, ObservedTenant]) -> dict[str, str]:
+    """The shorter composed resource names of tenants that exist under one, by their domains. Under another
+    name, Crossplane would delete the tenant and create another. If several domains have the same short hash,
+    the one that the tenant has keeps it."""
+    length = len(TENANT) + 1 + naming.FORMER_HASH_LENGTH
+    short = {name: each for name, each in seen.items() if name != CONNECTION_GROUP and len(name) == length}
+    if not short:
+        return {}
+    named: dict[str, list[str]] = {}
+    for domain in domains:
+        name = f"{TENANT}-{naming.digest(domain)}"[:length]
+        if name in short:
+            named.setdefault(name, []).append(domain)
+    return {min(had, key=lambda each: not _has(short[name], each)): name for name, had in named.items()}
+
+
+def _has(seen: ObservedTenant, domain: str) -> bool:
+    return domain in seen.asked.domains or domain in seen.domain_states
+
+
+def check_names(wanted: Iterable[WantedTenant]) -> None:
+    """Check that no two tenants have the same name: one would take the place of the other.
+
+    Raises:
+        Refused: two have.
+    """
+    owners: dict[str, WantedTenant] = {}
+    for each in wanted:
+        other = owners.setdefault(each.resource_name, each)
+        if other is not each:
+            expected = "domains whose tenants have different names"
+            got = f"{other.own} and {each.own}, which both have tenant {each.resource_name}"
+            refuse_claim(
+                [Problem("spec.domains", expected, f"{got}. Remove one of them, or use another claim")]
+            )
 
 
 def _tenant(order: Order, name: str, domains: tuple[str, ...], *, own: str | None = None) -> WantedTenant:

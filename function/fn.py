@@ -84,7 +84,8 @@ def run(req: fnv1.RunFunctionRequest) -> Answer:
         composed = _compose(req, rsp, order(req, composite, offered), seen)
     except Refused as refusal:
         return _refuse(req, rsp, composite, refusal)
-    response.set_ttl(rsp, min(asked.ttl, composed.ttl))
+    longest = _UNDER_WAY_TTL if composite.unheard else composed.ttl
+    response.set_ttl(rsp, min(asked.ttl, composed.ttl, longest))
     finding = composed.finding
     answer = _answer(rsp, composite, finding.reason, finding.message, refused=False)
     if answer.changed:
@@ -176,7 +177,8 @@ def order(req: fnv1.RunFunctionRequest, composite: Composite, offered: Plans) ->
     chosen = plans.choose(offered, asked.spec.plan)
     beyond = terms.beyond(composite.owner[0], asked, chosen.plan)
     kept = beyond & _served(req) if beyond else beyond
-    return Order(composite, asked, chosen, terms.agree(composite, asked, chosen, kept))
+    former = compose.former_names(asked.domains, _observed(req))
+    return Order(composite, asked, chosen, terms.agree(composite, asked, chosen, kept), former)
 
 
 def _served(req: fnv1.RunFunctionRequest) -> frozenset[str]:
@@ -274,7 +276,9 @@ def _derive(
     reached: bool,
 ) -> Composed:
     left = live.left_behind(former) if order.claim.spec.suspended else Left()
+    astray = order.composite.live == ("True", LiveReason.SERVED)
     wanted = moves.wanted(order, seen)
+    compose.check_names(wanted.tenants)
     group = seen.get(compose.CONNECTION_GROUP) if wanted.dedicated else None
     looked = [_looked(each, seen.get(each.resource_name), order) for each in wanted.tenants]
     if others := (*_leaving(seen), *(former or ())):
@@ -282,14 +286,18 @@ def _derive(
     if group is not None:
         looked = [replace(each, finding=live.without_group(each.finding, group)) for each in looked]
     finding = live.summary([(each.wanted, each.finding) for each in looked])
+    present = [each.seen for each in looked if each.seen is not None]
+    kept = live.while_served(finding, order.claim.domains, present, reached=reached, astray=astray)
     if wanted.switching and not order.claim.spec.suspended:
-        dark = _dark(order, looked)
-        finding = live.switching(finding, dark, waits=bool(wanted.waiting))
+        finding = live.switching(finding, _dark(order, looked), kept, waits=bool(wanted.waiting))
+    elif finding.live:
+        finding = kept
     # Domains that move between tenants are served, even while one of the tenants is being created.
     served = wanted.switching and finding.live
+    admitted = pacing.admitted(looked)
     resources = [
         _tenant(order, each.wanted, _name_of(each.seen), ready=served or each.finding.satisfied)
-        for each in pacing.admitted(looked)
+        for each in admitted
     ]
     if wanted.dedicated:
         resources.append(_connection_group(order, seen.get(compose.CONNECTION_GROUP)))
@@ -298,7 +306,6 @@ def _derive(
         finding = live.held_up(waiting)
     if left.serving and finding.satisfied:
         finding = left.serving
-    present = [each.seen for each in looked if each.seen is not None]
     told = (
         *conditions.derive(
             looked,
@@ -317,13 +324,25 @@ def _derive(
     return Composed(
         tenants=wanted.tenants,
         resources=b"".join(resources),
-        status=status.derive(order.claim.domains, present, finding, wanted.parked),
-        held_up=bool(waiting or left.serving),
+        status=status.derive(
+            order.claim.domains,
+            present,
+            finding,
+            wanted.parked,
+            elsewhere=frozenset().union(*(each.elsewhere for each in looked)),
+            checked=astray,
+        ),
+        held_up=bool(waiting or left.serving or _without_tenant(order, admitted)),
         finding=finding,
         told=told,
         conditions=response.conditions(order.composite, finding, told),
         former=bool(former),
     )
+
+
+def _without_tenant(order: Order, composed: Iterable[Looked]) -> frozenset[str]:
+    """The claim's domains that no composed tenant has. Crossplane counts only what is composed."""
+    return frozenset(order.claim.domains).difference(*(each.wanted.domains for each in composed))
 
 
 def _in_claim(order: Order, said: Said) -> Said:

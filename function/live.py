@@ -127,7 +127,7 @@ def answers(seen: ObservedTenant) -> bool:
 
 def summary(findings: Sequence[tuple[WantedTenant, Finding]]) -> Finding:
     """The finding of the claim."""
-    wanted, worst = max(findings, key=lambda item: (_urgency(item[1].reason), item[1] == _LAST_DISABLED))
+    wanted, worst = max(findings, key=lambda item: _rank(item[1]))
     if len(findings) == 1:
         return worst
     if worst.live:
@@ -144,17 +144,28 @@ def summary(findings: Sequence[tuple[WantedTenant, Finding]]) -> Finding:
     return Finding(worst.reason, f"{_few(wanted.domains)}: {worst.message}")
 
 
+def _rank(found: Finding) -> tuple[int, bool, bool]:
+    return (_urgency(found.reason), found == _LAST_DISABLED, says_unseen(found.message))
+
+
 def without_group(found: Finding, group: ObservedTenant) -> Finding:
     """The finding of a tenant that waits for the claim's own connection group. If the group cannot be
     created, the finding says why."""
-    if found.reason is not LiveReason.CREATING or not group.synced.denied:
+    if found.reason is not LiveReason.CREATING or group.exists:
         return found
-    if group.exists or group.synced.reason == SyncedReason.RECONCILE_PAUSED:
+    if group.ready.denied and group.ready.reason in _HOLDING:
+        # It waits without an error: Synced is True.
+        return Finding(_own_reason(group.ready.reason), f"{_of(group)}: {words(group.ready.message)}")
+    if not group.synced.denied or group.synced.reason == SyncedReason.RECONCILE_PAUSED:
         return found
     reason = _own_reason(group.ready.reason) if group.ready.denied else LiveReason.FAILED
     if phase(reason) is not Phase.FAILED:
         return found
-    return Finding(reason, f"ConnectionGroup {group.name}: {words(group.synced.message)}")
+    return Finding(reason, f"{_of(group)}: {words(group.synced.message)}")
+
+
+def _of(group: ObservedTenant) -> str:
+    return f"ConnectionGroup {group.name}"
 
 
 def with_former_tenants(found: Finding, wanted: WantedTenant, others: Iterable[ObservedTenant]) -> Finding:
@@ -207,16 +218,44 @@ def held_up(domains: Sequence[str]) -> Finding:
     return Finding(LiveReason.BLOCKED, f"{named}: not served until a step is confirmed. Blocked says which.")
 
 
-def switching(found: Finding, dark: Sequence[str], *, waits: bool) -> Finding:
+def while_served(
+    found: Finding,
+    domains: Sequence[str],
+    tenants: Sequence[ObservedTenant],
+    *,
+    reached: bool,
+    astray: bool,
+) -> Finding:
+    """The finding of domains that are all served, also while they move between tenants. A tenant that has
+    just got a domain does not know its DNS records yet, so they count as they did before.
+
+    Args:
+        found: the finding of the tenants.
+        domains: those of the claim.
+        tenants: those that exist.
+        reached: whether DNS led visitors to every domain before.
+        astray: whether it was known before that DNS did not.
+    """
+    if found.live and (not astray or found.unreached):
+        return found
+    unreached = tuple(each for each in domains if any(each in tenant.unreached for tenant in tenants))
+    if unreached:
+        return _past(unreached)
+    if reached or all(any(tenant.leads(each) for tenant in tenants) for each in domains):
+        return _SERVED
+    return _ASTRAY_BEFORE if astray else _UNCHECKED_YET
+
+
+def switching(found: Finding, dark: Sequence[str], served: Finding, *, waits: bool) -> Finding:
     """The finding of a claim whose domains move between tenants.
 
     Args:
         found: the finding of its tenants.
         dark: the domains that none of them serves.
+        served: the finding if all domains are served.
         waits: whether a step waits for confirmation.
     """
     if not dark:
-        served = found if found.live else _SERVED
         on_the_way = "The change of spec.isolation waits." if waits else _MOVING
         return replace(served, message=f"{served.message} {on_the_way}")
     if found.satisfied:
@@ -524,7 +563,18 @@ _DISABLED: Final = Finding(
 _LAST_DISABLED: Final = Finding(
     LiveReason.SUSPENDED, f"The tenant was disabled when the provider last observed it. {_TO_SERVE}"
 )
+_RECORDS: Final = "status.dnsInstructions"
 _SERVED: Final = Finding(LiveReason.LIVE, "Every domain is served.")
+_ASTRAY_BEFORE: Final = Finding(
+    LiveReason.SERVED,
+    "CloudFront serves every domain, but DNS did not lead all visitors there before. Create the records of "
+    f"{_RECORDS} that do not exist yet.",
+)
+_UNCHECKED_YET: Final = Finding(
+    LiveReason.LIVE,
+    f"{_SERVED.message} {_ONCE_IT_LEADS} CloudFront: create the records of {_RECORDS} that do not exist yet. "
+    f"{_UNCHECKED}",
+)
 _CREATING: Final = Finding(LiveReason.CREATING, "The tenant is being created. No action is needed.")
 _AFTER_OWN: Final = Finding(
     LiveReason.CREATING,
@@ -579,7 +629,6 @@ _ACT: Final = re.compile(r"\b[Nn]o(?:body needs to act| action is needed)")
 _NOTHING: Final = "No action is needed."
 _REMOVE: Final = "Remove"
 """A provider's message with this word says already how to end a pause."""
-_RECORDS: Final = "status.dnsInstructions"
 _TO_DO: Final[Mapping[Reason, tuple[str, str]]] = {
     LiveReason.CREATING: ("The tenant is being created.", _NOTHING),
     LiveReason.DELETING: ("The tenant is being deleted.", _NOTHING),

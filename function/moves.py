@@ -149,7 +149,7 @@ _REPLACED_AND_ISSUED: Final = "tenants are replaced, certificates issued"
 
 
 def _token(asked: Isolation, way: str) -> str:
-    return naming.digest(f"isolation {_other(asked)} {asked}: {way}")
+    return naming.token(f"isolation {_other(asked)} {asked}: {way}")
 
 
 def _replacing(order: Order) -> str:
@@ -246,7 +246,7 @@ def _on_distribution(
         old: Move(
             f"{order.chosen.path('distributionId')} is distribution {asked}, but {old} serves the "
             "domains. The move changes origin, certificate and rules at once.",
-            naming.digest(f"distribution {old} {asked}"),
+            naming.token(f"distribution {old} {asked}"),
         )
         for old in sorted(others)
     }
@@ -267,7 +267,7 @@ def _connected(
     move = Move(
         "Without its own connection group, the claim gets another routing endpoint. Domains whose DNS "
         "records lead to the old one are not served once it is deleted.",
-        naming.digest("connection group"),
+        naming.token("connection group"),
         needs=_named_group(order),
     )
     served = any(each.resource_name in held for each in tenants)

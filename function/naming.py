@@ -11,8 +11,11 @@ SHORTEST: Final = 3
 VALID: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9.-]{1,126}[a-zA-Z0-9]")
 """The rule of CreateDistributionTenant and CreateConnectionGroup for names."""
 
-HASH_LENGTH: Final = 10
-"""Characters of a hash in a name."""
+HASH_LENGTH: Final = 20
+"""Characters of a hash in a tenant's name: 80 bits, so that no one finds two domains with the same hash."""
+FORMER_HASH_LENGTH: Final = 10
+"""Characters of the hash in the composed resource names of tenants that an earlier version created."""
+_TOKEN_LENGTH: Final = 10
 
 
 def external(template: str, namespace: str, name: str, domain: str | None = None) -> str:
@@ -54,7 +57,7 @@ def parked(wildcard: str, uid: str, resource_name: str, change: str) -> str:
         resource_name: the tenant's composed resource name.
         change: a text that is unique to this change of the claim's isolation.
     """
-    ending = digest(f"{uid}/{resource_name}/{change}")
+    ending = token(f"{uid}/{resource_name}/{change}")
     return f"{resource_name}-{ending}{wildcard.removeprefix('*')}"
 
 
@@ -62,7 +65,7 @@ def is_parked(wildcard: str, resource_name: str, domain: str) -> bool:
     """Whether `parked` could give this name to the tenant in some change."""
     first, _, rest = domain.partition(".")
     stem, _, ending = first.rpartition("-")
-    return stem == resource_name and len(ending) == HASH_LENGTH and rest == wildcard.removeprefix("*.")
+    return stem == resource_name and len(ending) == _TOKEN_LENGTH and rest == wildcard.removeprefix("*.")
 
 
 def _with_hash(name: str, hashed: str) -> str:
@@ -72,5 +75,10 @@ def _with_hash(name: str, hashed: str) -> str:
 
 
 def digest(text: str) -> str:
-    """A hash of `text` with ten characters, for use in a name."""
+    """A hash of `text`, for use in a tenant's name."""
     return hashlib.sha256(text.encode()).hexdigest()[:HASH_LENGTH]
+
+
+def token(text: str) -> str:
+    """A short hash of `text`, for a token that a user copies and for a parking name."""
+    return hashlib.sha256(text.encode()).hexdigest()[:_TOKEN_LENGTH]

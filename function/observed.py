@@ -111,6 +111,15 @@ class ObservedTenant:
         """The domains that CloudFront serves."""
         return frozenset(name for name, state in self.domain_states.items() if state == ACTIVE)
 
+    def leads(self, domain: str) -> bool:
+        """Whether DNS leads the visitors of the domain to CloudFront, by the state of its records."""
+        return any(
+            each.get("purpose") == RecordPurpose.ROUTING
+            and each.get("name") == domain
+            and each.get("state") == RecordState.PRESENT
+            for each in self.instructions
+        )
+
     @cached_property
     def unreached(self) -> frozenset[str]:
         """The active domains whose visitors DNS does not lead to CloudFront, by the state of their

@@ -19,6 +19,9 @@ def derive(
     tenants: Iterable[ObservedTenant],
     finding: Finding,
     parked: frozenset[str] = frozenset(),
+    *,
+    elsewhere: frozenset[str] = frozenset(),
+    checked: bool = False,
 ) -> Struct:
     """The status fields that the function sets, without unknown ones.
 
@@ -27,16 +30,20 @@ def derive(
         tenants: those of its tenants that exist.
         finding: the finding of the claim.
         parked: parking names of its tenants, which no visitor uses.
+        elsewhere: the domains that former tenants of the claim serve.
+        checked: DNS counts as leading elsewhere until the provider has seen the records in place.
     """
     tenants = tuple(tenants)
     # If two tenants list a domain, the first one counts.
     serving = {domain: each for each in reversed(tenants) for domain in each.domain_states}
     answering = [each for each in tenants if answers(each)]
-    active = {domain for each in answering for domain in each.active}
+    active = elsewhere.union(*(each.active for each in answering))
+    # A tenant that is rolled out for the first time may serve a domain that has just moved to it.
+    ready = len(served) if finding.live else len(active.intersection(served))
     fields = {
-        "domainsReady": f"{len(active.intersection(served))}/{len(served)}",
+        "domainsReady": f"{ready}/{len(served)}",
         "phase": phase(finding.reason),
-        "url": _url(served, answering),
+        "url": _url(served, answering, checked=checked),
         "routingEndpoint": next((each.routing_endpoint for each in tenants if each.routing_endpoint), None),
         "domains": [_domain(domain, serving.get(domain)) for domain in sorted(served)],
         "dnsInstructions": list(_distinct(tenants, parked)) or None,
@@ -44,9 +51,15 @@ def derive(
     return structs.of({key: value for key, value in fields.items() if value is not None})
 
 
-def _url(served: Sequence[str], answering: Sequence[ObservedTenant]) -> str | None:
-    """The URL of the first domain; None until CloudFront serves it, and while DNS leads elsewhere."""
-    active = {domain for each in answering for domain in each.active - each.unreached}
+def _url(served: Sequence[str], answering: Sequence[ObservedTenant], *, checked: bool) -> str | None:
+    """The URL of the first domain; None until CloudFront serves it, and while DNS leads elsewhere. See
+    `derive` for `checked`."""
+    active = {
+        domain
+        for each in answering
+        for domain in each.active - each.unreached
+        if not checked or each.leads(domain)
+    }
     first = next((domain for domain in served if not domain.startswith(domains.WILDCARD)), None)
     return f"https://{first}" if first in active else None
 

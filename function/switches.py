@@ -99,7 +99,7 @@ class Switch:
     @cached_property
     def holders(self) -> Mapping[str, str]:
         """The old tenant of each domain that it may still have, according to its spec and status."""
-        names = {domain: compose.name_of(domain, self.former) for domain in self.order.claim.domains}
+        names = {domain: self.order.name_of(domain, self.former) for domain in self.order.claim.domains}
         return {
             domain: name
             for domain, name in names.items()
@@ -118,7 +118,7 @@ class Switch:
     def _emptied(self) -> tuple[str, ...]:
         """The old tenants without domains. They stay while the new ones are being rolled out, so that the
         claim reports one change from start to end."""
-        names = (compose.name_of(each, self.former) for each in self.order.claim.domains)
+        names = (self.order.name_of(each, self.former) for each in self.order.claim.domains)
         targets = (self._target(domain) for domain in self.order.claim.domains)
         if not any(each and each.ready.reason == TenantReadyReason.DEPLOYING for each in targets):
             return ()
@@ -138,7 +138,7 @@ class Switch:
         return tuple(each for each in (*left, *new) if each.domains)
 
     def _moved(self, domain: str) -> bool:
-        source = self.held.get(compose.name_of(domain, self.former))
+        source = self.held.get(self.order.name_of(domain, self.former))
         target = self._target(domain)
         if target is None:
             return False
@@ -175,7 +175,7 @@ class Switch:
 
     def _refusals(self) -> Iterator[str]:
         for domain, name in self.holders.items():
-            source, target = self.held[name], self.seen.get(compose.name_of(domain, self.asked))
+            source, target = self.held[name], self.seen.get(self.order.name_of(domain, self.asked))
             if target is not None and self._parks(name) and _denied(target, _REFUSED):
                 yield _said(target, target.ready)
             parks = self._parks(name) or self._parking(name) not in source.asked.domains
@@ -185,7 +185,7 @@ class Switch:
     @cached_property
     def _targets(self) -> tuple[str, ...]:
         """The new tenants that get a domain of an old one."""
-        return tuple(dict.fromkeys(compose.name_of(domain, self.asked) for domain in self.holders))
+        return tuple(dict.fromkeys(self.order.name_of(domain, self.asked) for domain in self.holders))
 
     def _parking(self, name: str) -> str:
         """The parking name that the tenant has; else the one that it would get now."""
@@ -214,7 +214,7 @@ class Switch:
         return self._parking(name) in self.held[name].domain_states
 
     def _target(self, domain: str) -> ObservedTenant | None:
-        return self.held.get(compose.name_of(domain, self.asked))
+        return self.held.get(self.order.name_of(domain, self.asked))
 
     # The old tenants.
 
@@ -248,7 +248,7 @@ class Switch:
         """Whether the new tenant has the domain. After a revert, its status may be older than the loss of the
         domain. So the status must be for a spec without its parking name, which a tenant has as long as it
         gives domains away."""
-        parking = self._parking(compose.name_of(domain, self.asked))
+        parking = self._parking(self.order.name_of(domain, self.asked))
         asked = target.asked.domains
         return (
             domain in asked

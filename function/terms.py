@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from apis.errors import Problem, shown
-from apis.tags import RESERVED_TAG_PREFIXES
+from apis.tags import is_reserved_tag
 from apis.tenant_choices import (
     CertificateChoice,
     CertificateMode,
@@ -95,7 +95,7 @@ def _merge(composite: Composite, spec: TenantClaimSpec, plan: Plan, kept: frozen
 def _from_labels(composite: Composite, plan: Plan) -> dict[str, str]:
     """The labels that the plan maps to tags, except keys that are reserved for AWS, Crossplane or the
     provider."""
-    wanted = (key for key in plan.tags_from_labels or () if not key.lower().startswith(RESERVED_TAG_PREFIXES))
+    wanted = (key for key in plan.tags_from_labels or () if not is_reserved_tag(key))
     labels = dict(composite.labels)
     return {key: labels[key] for key in wanted if key in labels}
 

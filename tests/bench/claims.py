@@ -32,7 +32,7 @@ SELDOM, ALWAYS = 4, 1
 ORDERS = 4
 """How many different orders of an object's fields occur."""
 
-CLAIM, TENANT, DIGEST, VERSION, NEWS = "c#####", "t~~~", "!digest!!!", "@version@@", "%news%%%%%"
+CLAIM, TENANT, DIGEST, VERSION, NEWS = "c#####", "t~~~", "!!!!!!digest!!!!!!!!", "@version@@", "%news%%%%%"
 """The placeholders in the serialized parts."""
 
 
@@ -181,7 +181,7 @@ def tenant(state: str, plan: str) -> dict[str, Any]:
             "name": f"{CLAIM}-{TENANT}",
             "generateName": f"{CLAIM}-",
             "namespace": f"team-{CLAIM}",
-            "uid": f"0f6c1f0e-0000-4000-8000-00{DIGEST}",
+            "uid": f"0f6c1f0e-0000-40{DIGEST}",
             "generation": 1,
             "resourceVersion": VERSION,
             "creationTimestamp": "2026-01-01T00:00:00Z",

@@ -229,7 +229,7 @@ def observed(domain: str) -> dict[str, Any]:
         "metadata": {
             "name": f"acme-{digest(domain)}",
             "namespace": "shop",
-            "uid": f"0f6c1f0e-0000-4000-8000-{digest(domain)}00",
+            "uid": f"0f6c1f0e-0000-40{digest(domain)}",
             "generation": 1,
             "resourceVersion": "4711",
             "creationTimestamp": "2026-01-01T00:00:00Z",

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from tests.integration.hostile import Teams, unharmed
+import yaml
+
+from tests.integration.hostile import ROOT, Teams, unharmed
+from tests.integration.test_references import applied
+from tests.integration.watching import Object
 
 EXTERNAL_NAME = "crossplane.io/external-name"
 
@@ -20,6 +24,46 @@ def test_a_group_that_others_use_is_not_disabled_when_its_owner_deletes_it(teams
         assert group["Enabled"]
     words = red.everything_said("trap", kind="ecg")
     assert blue.namespace not in words, "the waiting names another's tenant"
+
+
+def test_a_tenant_of_another_keeps_no_recreated_claim_from_its_group(teams: Teams) -> None:
+    """The tenant stays in the group for good, so the group stays too and the new claim has it."""
+    blue, red = teams.blue, teams.red
+    plans = yaml.safe_load((ROOT / "package" / "composition.yaml").read_text())
+    plans["metadata"]["name"] = "hostile-dedicated"
+    plans["spec"]["pipeline"][0]["input"]["plans"]["standard"]["connection"] = {"dedicated": True}
+    asked = blue.claim("own", crossplane={"compositionRef": {"name": "hostile-dedicated"}})
+
+    def group() -> Object:
+        found = red.admin.emulator.state()["connectionGroups"]
+        return next((dict(each) for each in found if each["Name"] == f"{blue.namespace}.own"), {})
+
+    with applied(red.admin, yaml.safe_dump(plans)):
+        blue.apply(asked)
+        blue.wait_ready("own", seconds=90)
+        before = group()
+        theirs = {"namespace": blue.namespace, "matchLabels": {"crossplane.io/composite": "own"}}
+        red.served("lodger", forProvider={"connectionGroupIdSelector": theirs})
+        [lodger] = red.tenants("lodger")
+        assert lodger["ConnectionGroupId"] == before["Id"]
+        first = blue.get("own")["metadata"]["uid"]
+        blue.delete("own")
+        blue.wait("the claim to go", lambda: not blue.get("own"), 90)
+        blue.apply(asked)
+        blue.wait_ready("own", seconds=240)
+        assert blue.get("own")["metadata"]["uid"] != first
+        [tenant] = blue.tenants("own")
+        now = group()
+        assert (now["Id"], now["Enabled"]) == (before["Id"], True)
+        assert tenant["ConnectionGroupId"] == before["Id"]
+        one = lambda: len(blue._list("ecg", "-n", blue.namespace, "-l", "crossplane.io/composite=own")) == 1  # noqa: E731
+        blue.wait("the old ConnectionGroup to go", one, 90)
+
+        # Nothing is left behind: without the tenant of the other team, the group goes with its claim.
+        red.remove("lodger")
+        red.wait("the tenant to go", lambda: not red.get("lodger", "edt"), 90)
+        blue.delete("own")
+        blue.wait("the group to go", lambda: group() == {}, 240)
 
 
 def test_a_group_is_taken_over_by_nobody_else(teams: Teams) -> None:

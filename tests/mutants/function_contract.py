@@ -14,7 +14,7 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
     Mutation(
         "a claim that is under way is looked at after an hour",
         "fn.py",
-        "min(asked.ttl, composed.ttl)",
+        "min(asked.ttl, composed.ttl, longest)",
         "asked.ttl",
         "where core's circuit breaker dropped the last change, a claim that serves says Deploying",
         ("unit/function/test_plans.py",),
@@ -377,6 +377,14 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
 )
 
 APIS_CONTRACT: tuple[Mutation, ...] = (
+    Mutation(
+        "a tag key in full-width letters is another one",
+        "tags.py",
+        'unicodedata.normalize("NFKC", key).strip().casefold()',
+        "key.strip().casefold()",
+        "a tag in AWS looks to a reader like the owner tag",
+        ("unit/apis/test_rules.py::test_a_tag_key_that_looks_like_a_reserved_one_is_refused",),
+    ),
     Mutation(
         "each unknown field is compared",
         "errors.py",

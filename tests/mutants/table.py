@@ -7,6 +7,7 @@ from tests.mutants.cli_contract import CLI_CONTRACT, CLI_CONTRACT_OF_APIS, CLI_C
 from tests.mutants.function_contract import APIS_CONTRACT, FUNCTION_CONTRACT
 from tests.mutants.function_domains import FUNCTION_DOMAINS
 from tests.mutants.function_moves import FUNCTION_MOVES
+from tests.mutants.function_names import FUNCTION_NAMES
 from tests.mutants.function_speed import APIS_SPEED, FUNCTION_SPEED
 from tests.mutants.mutation import Mutation
 from tests.mutants.provider_aws import PROVIDER_AWS
@@ -23,6 +24,7 @@ from tests.mutants.provider_ownership import PROVIDER_OWNERSHIP
 from tests.mutants.provider_parts import PROVIDER_PARTS
 from tests.mutants.provider_plan import PROVIDER_PLAN
 from tests.mutants.provider_readings import PROVIDER_READINGS
+from tests.mutants.provider_successors import FUNCTION_SUCCESSORS, PROVIDER_SUCCESSORS
 from tests.mutants.runtime import RUNTIME
 from tests.mutants.runtime_bounds import RUNTIME_BOUNDS
 from tests.mutants.runtime_contract import RUNTIME_CONTRACT
@@ -78,6 +80,7 @@ TARGETS: Mapping[str, Target] = {
             *PROVIDER_PARTS,
             *PROVIDER_PLAN,
             *PROVIDER_READINGS,
+            *PROVIDER_SUCCESSORS,
         ),
         beside=(*_APIS, *_RUNTIME, *_EMULATOR),
     ),
@@ -89,8 +92,10 @@ TARGETS: Mapping[str, Target] = {
             *FUNCTION_CONTRACT,
             *FUNCTION_DOMAINS,
             *FUNCTION_MOVES,
+            *FUNCTION_NAMES,
             *FUNCTION_LEFTOVERS,
             *FUNCTION_SPEED,
+            *FUNCTION_SUCCESSORS,
             *CLI_CONTRACT_OF_FUNCTION,
         ),
         beside=_APIS,

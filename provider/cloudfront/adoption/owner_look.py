@@ -17,6 +17,7 @@ from typing import Final, Generic, TypeVar
 
 import structlog
 
+from edgetenants_runtime.api.annotations import FINALIZER
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.adoption import offers
@@ -31,7 +32,16 @@ from provider.cloudfront.safety.dependencies import AccountAccess, ClusterView, 
 from provider.cloudfront.state import identity
 from provider.cloudfront.state.observed import Observed
 
-__all__ = ["Looked", "before_deletion", "before_writing", "look", "made", "verified", "with_known_tags"]
+__all__ = [
+    "Looked",
+    "before_deletion",
+    "before_writing",
+    "is_taken_over",
+    "look",
+    "made",
+    "verified",
+    "with_known_tags",
+]
 
 _log = structlog.get_logger("provider.cloudfront.ownerlook")
 
@@ -199,7 +209,8 @@ def _leaves_with(mr: Managed, seen: Seen, account: AccountAccess, cluster: Clust
     deletes it nor removes the managed resource."""
     verdict, known = _judge(mr, seen, account), judgement.recorded(mr, seen)
     if verdict is Ownership.OURS:
-        if _rival(mr, seen, account.memory.proofs, cluster.peers) is not None:
+        other = _rival(mr, seen, account.memory.proofs, cluster.peers)
+        if other is not None and account.memory.proofs.successor(seen.id, other.uid) != mr.uid:
             return False
         _confirm(mr, seen, account.memory.proofs)
         return True
@@ -220,9 +231,24 @@ def _proven(mr: Managed, seen: Seen, proofs: OwnerProofs) -> bool:
 
 def _check_rival(mr: Managed, seen: Seen, proofs: OwnerProofs, peers: Peers) -> None:
     other = _rival(mr, seen, proofs, peers)
-    if other is not None:
+    if other is not None and not _takes_over(mr, seen, other, proofs):
         proofs.drop(mr.uid)
         guards.refuse_beside(mr, seen, other)
+
+
+def _takes_over(mr: Managed, seen: Seen, other: Managed, proofs: OwnerProofs) -> bool:
+    """The other one is being deleted and leaves it to this one, which has the same owner tag."""
+    return other.deleted and proofs.accept(seen.id, other.uid, mr.uid)
+
+
+def is_taken_over(mr: Managed, seen: Observed, proofs: OwnerProofs, find_peers: Peers) -> bool:
+    """Whether a successor has accepted what this resource leaves to it. The successor has a proof of the same
+    account and the finalizer, so it is not deleted without its external resource."""
+    successor = proofs.successor(seen.id, mr.uid)
+    if not successor or not proofs.held(successor, seen.id):
+        return False
+    peers = find_peers(mr, judgement.names(seen))
+    return any(peer.uid == successor and FINALIZER in peer.finalizers for peer in peers)
 
 
 def _rival(mr: Managed, seen: Seen, proofs: OwnerProofs, find_peers: Peers) -> Managed | None:

@@ -1,8 +1,11 @@
 """The external client of ConnectionGroup: the steps that the skeleton (skeleton.py) leaves to the kind.
 
     deletion   wait for its tenants (group/use.py) ──▶ disable ──▶ delete; the default group stays in AWS
+                 └── a successor has the same owner tag ──▶ the group stays in AWS for it
 
-The provider does not disable a group that has tenants: CloudFront would stop serving them.
+The provider does not disable a group that has tenants: CloudFront would stop serving them. Tenants of other
+namespaces may stay forever. So that they do not block a ConnectionGroup that was deleted and created again,
+the new one takes the group over as it is.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from provider.cloudfront.lifecycle import conditions
 from provider.cloudfront.lifecycle.actions import Action, run
 from provider.cloudfront.lifecycle.report import Shown
 from provider.cloudfront.memory import group_look
+from provider.cloudfront.ownership import judgement
 from provider.cloudfront.safety import guards
 from provider.cloudfront.safety.dependencies import Dependencies
 from provider.cloudfront.state import group
@@ -63,7 +67,14 @@ class GroupClient(Skeleton[Group, ObservedGroup, GroupState]):
     def _own(self, mr: Managed, seen: ObservedGroup) -> Looked[ObservedGroup] | None:
         self._memory.groups.note(seen.id, group_look.of(seen))
         # The default group belongs to the account, and CloudFront does not allow its deletion.
-        return None if mr.deleted and seen.is_default else super()._own(mr, seen)
+        leaves = mr.deleted and (seen.is_default or self._taken_over(mr, seen))
+        return None if leaves else super()._own(mr, seen)
+
+    def _taken_over(self, mr: Managed, seen: ObservedGroup) -> bool:
+        if not owner_look.is_taken_over(mr, seen, self._memory.proofs, self._cluster.peers):
+            return False
+        _log.info("a successor takes over the connection group", connection_group=seen.name, id=seen.id)
+        return True
 
     def _leaving(self, mr: Managed, owned: Looked[ObservedGroup]) -> Observation:
         seen = super()._leaving(mr, owned)
@@ -120,7 +131,19 @@ class GroupClient(Skeleton[Group, ObservedGroup, GroupState]):
             if self._disabled_here(mr, seen):
                 owner_look.before_deletion(mr, looked, self._account, self._cluster)
             self._enable_again(mr, seen)
+            self._offer(mr, seen)
             raise use.waiting(seen, f"{_ITS_TENANTS}: {found}", self._memory.used.next(mr.uid))
+        if not self._memory.proofs.withdraw(seen.id, mr.uid, self._peers(mr, seen)):
+            raise use.waiting(seen, "for the ConnectionGroup that takes it over")
+
+    def _offer(self, mr: Managed, seen: ObservedGroup) -> None:
+        """Offer a group whose tenants stay to a ConnectionGroup with the same owner tag. While its own
+        tenants are being deleted, the group may soon be deleted too."""
+        if not use.has_leaving(mr, seen, self._cluster.everyone):
+            self._memory.proofs.offer(seen.id, mr.uid, self._peers(mr, seen))
+
+    def _peers(self, mr: Managed, seen: ObservedGroup) -> frozenset[str]:
+        return frozenset(peer.uid for peer in self._cluster.peers(mr, judgement.names(seen)))
 
     def _enable_again(self, mr: Managed, seen: ObservedGroup) -> None:
         """Enable the group again at once if a tenant has appeared in it since the provider disabled it."""

@@ -35,7 +35,7 @@ from provider.cloudfront.ownership import disclosure
 from provider.cloudfront.safety import guards, name_keys
 from provider.cloudfront.safety.dependencies import AccountAccess, ClusterView, Everyone
 from provider.cloudfront.safety.kept_domains import KeptDomains, RecordsFailed
-from provider.cloudfront.state import identity
+from provider.cloudfront.state import identity, leaving
 from provider.cloudfront.state.group import ObservedGroup
 from provider.cloudfront.state.observed import ObservedTenant
 
@@ -44,6 +44,7 @@ __all__ = [
     "check_known",
     "check_taking",
     "disables",
+    "has_leaving",
     "has_others",
     "not_taken",
     "users",
@@ -234,6 +235,18 @@ def _kept_for(tenant: ObservedTenant, account: str | None, kept: KeptDomains) ->
 def _is_others(mr: Managed, tenant: ObservedTenant, account: AccountAccess) -> bool:
     owner = account.cloudfront.tags(tenant.arn).get(identity.OWNER_TAG)
     return not disclosure.may_know(mr, account.installation, owner)
+
+
+def has_leaving(mr: Managed, group: ObservedGroup, everyone: Everyone) -> bool:
+    """Whether the deletion of a tenant of this namespace, which is in the group, is in progress."""
+    return any(
+        each.kind == _TENANT
+        and each.deleted
+        and identity.namespace_of(each) == identity.namespace_of(mr)
+        and group.id in (_asked(each), each.at_provider.get("connectionGroupId"))
+        and not leaving.held_back(mr, each)
+        for each in everyone()
+    )
 
 
 def waiting(group: ObservedGroup, what: str, seconds: float = LOOK_AGAIN) -> NotYet:

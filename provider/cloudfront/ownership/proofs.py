@@ -5,6 +5,12 @@ as the process, and a new process reads a tag before it writes.
 
     owner tag read ─▶ proven for ten seconds ─▶ read again before the next write
     owner tag set  ─▶ read again after a pause ─▶ proven, or lost to the one that set it last
+
+A managed resource that is being deleted may offer its external resource to a successor: another resource with
+the same owner tag. Of the two, only one may delete it:
+
+    offer ─▶ the successor accepts ─▶ the former owner leaves it to the successor
+        └──▶ withdrawn before a deletion; fails if it is accepted
 """
 
 from __future__ import annotations
@@ -64,6 +70,16 @@ class _Claim:
     """When the tag is read again, or the claim expires."""
 
 
+@dataclass(frozen=True)
+class _Offer:
+    """An external resource that a managed resource leaves to a successor."""
+
+    by: str
+    """The uid of the managed resource that is being deleted."""
+    to: str = ""
+    """The uid of the successor that accepted it; empty if none has."""
+
+
 class OwnerProofs:
     """The proofs of one AWS account. Thread-safe."""
 
@@ -74,6 +90,8 @@ class OwnerProofs:
         self._holders: dict[str, frozenset[str]] = {}
         """The uids for each external id: the inverse of the proofs."""
         self._claims: dict[str, _Claim] = {}
+        self._offers: dict[str, _Offer] = {}
+        """By external id."""
 
     def note(self, uid: str, seen: Resource) -> None:
         """Note that its owner tag was just read or created, and names that managed resource."""
@@ -115,6 +133,40 @@ class OwnerProofs:
         with self._lock:
             self._forget(uid)
             self._claims = {id_: claim for id_, claim in self._claims.items() if claim.uid != uid}
+            self._offers = {id_: offer for id_, offer in self._offers.items() if offer.by != uid}
+
+    def offer(self, id_: str, uid: str, peers: frozenset[str]) -> None:
+        """Offer it to a successor. An earlier offer stands if one of `peers` accepted it."""
+        with self._lock:
+            if not self._accepted(id_, uid, peers):
+                self._offers[id_] = _Offer(uid)
+
+    def withdraw(self, id_: str, uid: str, peers: frozenset[str]) -> bool:
+        """Withdraw the offer before a deletion. Returns False if one of `peers` has accepted it."""
+        with self._lock:
+            if self._accepted(id_, uid, peers):
+                return False
+            self._offers.pop(id_, None)
+            return True
+
+    def accept(self, id_: str, by: str, uid: str) -> bool:
+        """Accept the external resource that `by` offers. Returns False if it is not on offer."""
+        with self._lock:
+            offer = self._offers.get(id_)
+            if offer is None or offer.by != by or offer.to not in ("", uid):
+                return False
+            self._offers[id_] = _Offer(by, uid)
+            return True
+
+    def successor(self, id_: str, by: str) -> str:
+        """The uid of the managed resource that accepted what `by` offers; empty if none has."""
+        with self._lock:
+            offer = self._offers.get(id_)
+            return offer.to if offer is not None and offer.by == by else ""
+
+    def _accepted(self, id_: str, by: str, peers: frozenset[str]) -> bool:
+        offer = self._offers.get(id_)
+        return offer is not None and offer.by == by and offer.to in peers
 
     def reserve(self, id_: str, uid: str) -> bool:
         """Whether that managed resource may set the owner tag now: one at a time, each for a limited time."""

@@ -33,6 +33,12 @@ def held_back(mr: Managed, going: Managed) -> str:
     it = f"{going.kind} {going.name}" if here else "that resource"
     if going.paused:
         return f"Its deletion waits while it is paused. Remove the annotation {PAUSED} of {it}"
+    if others := going.held_by_others:
+        named = f": {', '.join(others)}" if here else ""
+        return (
+            f"The deletion of {it} waits for other finalizers{named}. The controllers that set them must "
+            "remove them"
+        )
     ready, synced = going.condition(ConditionType.READY), going.condition(ConditionType.SYNCED)
     # Its message is not quoted: what it says to do with that resource would be done with this one.
     if ready is not None and ready.reason in _HELD:

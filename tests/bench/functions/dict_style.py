@@ -185,7 +185,7 @@ def condition(rsp: fnv1.RunFunctionResponse, type_: str, holds: bool, reason: st
 
 def digest(text: str) -> str:
     """A digest of a domain with ten characters."""
-    return hashlib.sha256(text.encode()).hexdigest()[:10]
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
 @click.command()

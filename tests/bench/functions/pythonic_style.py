@@ -8,7 +8,7 @@ class Composite(BaseComposite):  # noqa: F821 - function-pythonic puts it there
         spec, name = self.spec, f"{self.metadata.namespace}.{self.metadata.name}"
         states = {}
         for domain in (str(each) for each in spec.domains):
-            digest = hashlib.sha256(domain.encode()).hexdigest()[:10]
+            digest = hashlib.sha256(domain.encode()).hexdigest()[:20]
             tenant = self.resources[f"tenant-{digest}"](
                 "DistributionTenant", "cloudfront.m.edgetenants.io/v1alpha1"
             )

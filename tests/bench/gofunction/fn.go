@@ -206,5 +206,5 @@ func setStatus(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, obse
 
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])[:10]
+	return hex.EncodeToString(sum[:])[:20]
 }

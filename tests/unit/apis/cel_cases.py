@@ -178,6 +178,10 @@ CEL_CASES: tuple[Case, ...] = (
         tenant(tags={"x": ""}), tenant(tags={"edgetenants.io/owner": "y"}),
     ),
     Case(
+        "tag of ours after a blank", TENANTS, _TAG_PREFIX,
+        tenant(tags={" x": ""}), tenant(tags={" \u00a0Edgetenants.io/owner": "y"}),
+    ),
+    Case(
         "tag key length", TENANTS, _TAG_LENGTH, tenant(tags={"x" * 128: "y"}), tenant(tags={"x" * 129: "y"}),
     ),
     Case("tag key empty", TENANTS, _TAG_LENGTH, tenant(tags={"x": "y"}), tenant(tags={"": "y"})),

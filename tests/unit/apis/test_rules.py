@@ -82,6 +82,22 @@ def test_every_message_says_what_was_expected(kind: Kind) -> None:
             assert re.match("expected [a-zA-Z]", rule["message"])
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        "\uff45dgetenants.io/owner",
+        "\uff45\uff44\uff47\uff45\uff54\uff45\uff4e\uff41\uff4e\uff54\uff53.io/owner",
+        "\u3000crossplane-name",
+        "\uff23rossplane\uff0dkind",
+        "aws\uff1ax",
+        "\u2003AWS:x",
+    ],
+)
+def test_a_tag_key_that_looks_like_a_reserved_one_is_refused(key: str) -> None:
+    with pytest.raises(errors.InvalidInput, match="expected tag keys that do not start with"):
+        read(kinds.CONNECTION_GROUP, {"spec": {"forProvider": {"tags": {key: "x"}}}})
+
+
 def test_a_rule_points_to_the_field() -> None:
     with pytest.raises(errors.InvalidInput) as caught:
         read(kinds.DISTRIBUTION_TENANT, {"spec": {"forProvider": {"domains": ["a.de"]}}})

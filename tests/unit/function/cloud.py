@@ -25,6 +25,8 @@ class Tenant:
     domains: set[str]
     deployed: bool = False
     rolling: bool = True
+    checked: bool = False
+    """Its DNS records are checked."""
 
 
 @dataclass
@@ -54,6 +56,11 @@ class Cloud:
     domains: list[str] = field(default_factory=list)
     isolation: str = "Shared"
     confirmed: str = ""
+    records: str = ""
+    """The state of every routing record of a tenant that served when the isolation changed; a new tenant has
+    not checked its own yet. Empty: nothing is checked, and the claim has no conditions."""
+    told: list[dict[str, Any]] = field(default_factory=list)
+    """The claim's conditions."""
     managed: dict[str, Managed] = field(default_factory=dict)
     tenants: dict[str, Tenant] = field(default_factory=dict)
     """By external names."""
@@ -67,7 +74,10 @@ class Cloud:
         allow = {"maxPerDomain": 100, **self.plan.get("allow", {})}
         return building.run(
             building.request(
-                xr={"metadata": {"annotations": {"edgetenants.io/confirm": self.confirmed}}},
+                xr={
+                    "metadata": {"annotations": {"edgetenants.io/confirm": self.confirmed}},
+                    "status": {"conditions": self.told},
+                },
                 spec={"domains": self.domains, "isolation": self.isolation},
                 input_={"plans": {"standard": {**self.plan, "allow": allow}}},
                 observed={name: _observed(each) for name, each in self.managed.items()},
@@ -77,6 +87,9 @@ class Cloud:
     def apply(self, rsp: fnv1.RunFunctionResponse) -> None:
         """Have the managed resources as the answer wants them."""
         wanted = building.desired(rsp)
+        if self.records:
+            said = building.conditions(rsp).items()
+            self.told = [building.condition(type_, *each) for type_, each in said]
         for name, resource in wanted.items():
             known = self.managed.setdefault(name, Managed(f"acme-{name}"))
             annotations = resource["metadata"]["annotations"]
@@ -162,6 +175,9 @@ class Cloud:
             {"name": each, "purpose": "Routing", "type": "CNAME", "value": building.ENDPOINT}
             for each in sorted(mr.domains)
         ]
+        if self.records:
+            state = self.records if tenant is not None and tenant.checked else "Unknown"
+            records = [{**each, "state": state} for each in records]
         mr.status = {"conditions": told, "atProvider": at_provider, "dnsInstructions": records}
 
     def _words(self, reason: str) -> str:
@@ -183,6 +199,11 @@ class Cloud:
     def served(self) -> set[str]:
         """The domains for which CloudFront answers."""
         return {domain for each in self.tenants.values() if each.deployed for domain in each.domains}
+
+    def check(self) -> None:
+        """The records of every tenant are checked."""
+        for tenant in self.tenants.values():
+            tenant.checked = True
 
     # All of them in turn.
 

@@ -347,3 +347,41 @@ def test_a_core_that_reads_none_refuses_at_once() -> None:
 )
 def test_it_is_suspended_once_nothing_serves(found: dict[str, Any]) -> None:
     assert suspended(reconciled(asked(), found))[:2] == ("True", "ManuallySuspended")
+
+
+DEDICATED = {"plans": {"standard": {"connection": {"dedicated": True}}}}
+
+
+@pytest.mark.parametrize(
+    ("ready", "synced", "found"),
+    [
+        (("False", "DeletionHeld", NEW), ("True", "ReconcileSuccess", ""), "DeletionHeld"),
+        (("False", "AdoptionRefused", NEW), ("False", "ReconcileError", NEW), "AdoptionRefused"),
+        (("False", "Creating", ""), ("True", "ReconcileSuccess", ""), "Creating"),
+    ],
+)
+def test_what_the_claims_own_group_waits_for_is_told(
+    ready: tuple[str, str, str], synced: tuple[str, str, str], found: str
+) -> None:
+    waits = [
+        building.condition("Ready", "False", "Creating"),
+        building.condition("Synced", "True", "ReconcileSuccess", "waiting for ConnectionGroup acme-group"),
+    ]
+    told = [building.condition("Ready", *ready), building.condition("Synced", *synced)]
+    observed = {
+        "tenant": {"status": {"conditions": waits}},
+        "connection-group": {
+            "kind": "ConnectionGroup",
+            "metadata": {"name": "acme-group"},
+            "status": {"conditions": told},
+        },
+    }
+
+    rsp = building.run(building.request(input_=DEDICATED, observed=observed))
+
+    holds, reason, message = building.live(rsp)
+    assert (holds, reason) == ("False", found)
+    if found == "Creating":
+        return
+    assert message == f"ConnectionGroup acme-group: {NEW}"
+    assert building.conditions(rsp)["Degraded"][0] == "True"

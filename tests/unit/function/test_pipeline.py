@@ -117,6 +117,6 @@ def _secret_of(length: int) -> tuple[str, str, str]:
 
 
 def test_a_secret_name_leaves_room_for_the_domains_digest() -> None:
-    assert _secret_of(242)[1] == "Creating"
-    assert _secret_of(243)[1] == "InvalidClaim"
-    assert "spec.connectionSecretName: expected at most 242" in _secret_of(243)[2]
+    assert _secret_of(232)[1] == "Creating"
+    assert _secret_of(233)[1] == "InvalidClaim"
+    assert "spec.connectionSecretName: expected at most 232" in _secret_of(233)[2]

@@ -58,6 +58,16 @@ def test_a_claim_that_is_not_settled_is_looked_at_again_soon(observed: Any, seco
     assert building.run(short).meta.ttl.seconds == 30
 
 
+@pytest.mark.parametrize(("status", "seconds"), [("False", 60), ("True", 3600), ("Unknown", 3600)])
+def test_a_claim_whose_edits_core_may_drop_is_looked_at_again_soon(status: str, seconds: int) -> None:
+    """Core sets the condition before it calls the function."""
+    told = {"conditions": [building.condition("Responsive", status, "WatchCircuitOpen")]}
+    req = building.request(xr={"status": told}, observed=SERVING)
+    assert building.run(req).meta.ttl.seconds == seconds
+    short = building.request(xr={"status": told}, observed=SERVING, input_={"ttl": "30s"})
+    assert building.run(short).meta.ttl.seconds == 30
+
+
 @pytest.mark.parametrize("ttl", ["1d", "", "1", "-1h", 60, "8760h1s", "999999999999999h"])
 def test_a_ttl_that_is_none_is_refused(ttl: object) -> None:
     rsp = building.run(building.request(input_={"ttl": ttl}))

@@ -98,7 +98,7 @@ def _as_observed(resource: dict[str, Any], served: bool) -> dict[str, Any]:
     return {**resource, "metadata": {**resource["metadata"], "generation": 1}, "status": status}
 
 
-def _settled(spec: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def settled(spec: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """The composed resources of a claim that serves."""
     observed: dict[str, dict[str, Any]] = {}
     for _ in range(3):
@@ -122,7 +122,7 @@ def test_no_change_takes_a_domain_down_that_stays_or_renames_its_tenant(
 ) -> None:
     if stays:
         after = {**after, "domains": [*before["domains"][:1], *after["domains"]]}
-    observed = _settled(before)
+    observed = settled(before)
 
     rsp = building.run(building.request(spec=after, input_=plans, observed=observed))
 
@@ -212,7 +212,7 @@ def test_no_change_of_isolation_is_a_crash(isolation: str, one: Any, other: Any,
         spec={"domains": domains, "isolation": isolation},
         input_=PARKED,
     )
-    for name, forged in (("tenant", one), ("tenant-7653e4959f", other)):
+    for name, forged in (("tenant", one), ("tenant-7653e4959f8eac25a7d5", other)):
         tenant = req.observed.resources[name].resource
         tenant.update(building.merged(building.TENANT, {"status": building.live_status(*domains)}))
         tenant.update({"metadata": {"generation": forged, "annotations": forged}})

@@ -59,6 +59,58 @@ def test_every_domain_is_served_all_the_time(isolation: str) -> None:
     assert homes(cloud) == home(OTHER[isolation], [A, B, C])
 
 
+def moving(isolation: str, records: str) -> list[tuple[tuple[str, str], str, str | None, str]]:
+    """What a claim says in a change of its isolation: Live, domainsReady, url and the reason of Degraded. The
+    first is from before, the last from after the records are checked again."""
+    cloud = running(isolation, (A, B), records=records)
+    cloud.check()
+    cloud.settle()
+    for _ in range(2):
+        cloud.round()
+    said = []
+
+    def listen() -> None:
+        rsp = cloud.ask()
+        status = building.status(rsp)
+        told = building.live(rsp)[:2], status["domainsReady"], status.get("url")
+        said.append((*told, building.conditions(rsp)["Degraded"][1]))
+        cloud.apply(rsp)
+
+    listen()
+    cloud.isolation = OTHER[isolation]
+    for _ in range(20):
+        listen()
+        if len({name == "tenant" for name in cloud.managed}) == 1:
+            break
+        for name in sorted(cloud.managed):
+            cloud.reconcile(name)
+            listen()
+        cloud.deploy()
+    cloud.check()
+    for _ in range(2):
+        for name in sorted(cloud.managed):
+            cloud.reconcile(name)
+        listen()
+    return said
+
+
+@pytest.mark.parametrize("isolation", ["Shared", "PerDomain"])
+@pytest.mark.parametrize("state", ["Missing", "Wrong"])
+def test_where_dns_never_led_a_move_says_nothing_else(isolation: str, state: str) -> None:
+    before, *during, after = moving(isolation, state)
+    assert before == (("True", "Served"), "2/2", None, "Recovered")
+    assert set(during) <= {before, (("True", "Served"), "2/2", None, "TenantFailed")}
+    assert after == before
+
+
+@pytest.mark.parametrize("isolation", ["Shared", "PerDomain"])
+def test_where_dns_led_a_move_says_so_all_the_time(isolation: str) -> None:
+    before, *during, after = moving(isolation, "Present")
+    assert before == (("True", "Live"), "2/2", f"https://{A}", "Recovered")
+    assert {each[:3] for each in during} == {before[:3]}
+    assert after == before
+
+
 def test_at_most_three_new_tenants_at_a_time() -> None:
     domains = [f"d{n}.example.com" for n in range(10)]
     cloud = running(domains=tuple(domains))
@@ -213,7 +265,8 @@ def test_what_is_refused_waits_for_the_claim_which_is_told_what_goes_dark() -> N
     assert building.live(rsp)[:2] == ("True", "Live")
     status, reason, message = building.conditions(rsp)["Blocked"]
     assert (status, reason) == ("True", "AwaitingApproval")
-    assert building.live(rsp)[2].startswith("Every domain is served. The change of spec.isolation waits.")
+    assert building.live(rsp)[2].startswith("Every domain is served.")
+    assert "The change of spec.isolation waits." in building.live(rsp)[2]
     assert building.live(rsp)[2].endswith("Blocked says what waits.")
     assert "not served for seconds to minutes, from their removal" in message
     assert "a.example.com, b.example.com, c.example.com" in message

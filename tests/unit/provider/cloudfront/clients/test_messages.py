@@ -293,6 +293,22 @@ def test_who_waits_for_a_predecessor_says_what_that_one_waits_for(annotations, r
     assert world.condition("Ready") == ("False", "DeletionHeld", world.error.message)
 
 
+def test_who_waits_for_a_predecessor_that_others_hold_names_their_finalizers():
+    before = managed(uid="before")
+    before["metadata"] |= {"deletionTimestamp": "2026-01-02T00:00:00Z", "finalizers": ["example.com/keep"]}
+    before["status"] = {"atProvider": {"id": "dt_1"}}
+    world = World(peers=lambda *_: [Managed(before)])
+    tags = {"edgetenants.io/owner": "cluster-1/DistributionTenant/shop/shop.acme"}
+    world.cloudfront.add(name="shop.acme", tags=tags)
+    world.reconcile()
+    assert isinstance(world.error, NotYet)
+    assert world.error.message.endswith(
+        "The deletion of DistributionTenant acme waits for other finalizers: example.com/keep. "
+        "The controllers that set them must remove them"
+    )
+    assert world.condition("Ready") == ("False", "DeletionHeld", world.error.message)
+
+
 # What AWS refuses for a while.
 
 

@@ -1,0 +1,82 @@
+"""Mutations of which tenant has which domain of a claim, and of when a claim is looked at again."""
+
+from tests.mutants.mutation import Mutation
+
+_TESTS = "unit/function/test_tenant_names.py"
+
+_SWITCHES = "unit/function/test_switches.py"
+
+FUNCTION_NAMES = (
+    Mutation(
+        "a move says that DNS leads to what it never led to",
+        "live.py",
+        "    return _ASTRAY_BEFORE if astray else _UNCHECKED_YET\n",
+        "    return _SERVED\n",
+        "after a change of isolation a claim reports the loss of a DNS record that never existed",
+        (f"{_SWITCHES}::test_where_dns_never_led_a_move_says_nothing_else",),
+    ),
+    Mutation(
+        "a tenant that has not checked its records is believed",
+        "live.py",
+        "    if found.live and (not astray or found.unreached):\n",
+        "    if found.live:\n",
+        "a claim is Live, and then reports the loss of a DNS record that never existed",
+        (f"{_SWITCHES}::test_where_dns_never_led_a_move_says_nothing_else",),
+    ),
+    Mutation(
+        "a URL is shown that leads elsewhere",
+        "status.py",
+        "        if not checked or each.leads(domain)\n",
+        "",
+        "automation opens a URL at which the former site still answers",
+        (f"{_SWITCHES}::test_where_dns_never_led_a_move_says_nothing_else",),
+    ),
+    Mutation(
+        "edits that core drops are seen within the hour",
+        "fn.py",
+        "_UNDER_WAY_TTL if composite.unheard else composed.ttl",
+        "composed.ttl",
+        "an edit that is made while the circuit breaker is open has no effect for an hour",
+        ("unit/function/test_plans.py::test_a_claim_whose_edits_core_may_drop_is_looked_at_again_soon",),
+    ),
+    Mutation(
+        "the hash of a domain is short",
+        "naming.py",
+        "HASH_LENGTH: Final = 20\n",
+        "HASH_LENGTH: Final = 10\n",
+        "a second domain, which anyone can compute, takes the tenant of the first",
+        (f"{_TESTS}::test_two_domains_whose_hashes_begin_alike_have_two_tenants",),
+    ),
+    Mutation(
+        "a tenant with a short name gets another one",
+        "compose.py",
+        "    if not short:\n        return {}\n",
+        "    return {}\n",
+        "after an update, every tenant of an isolation PerDomain is deleted and created again",
+        (f"{_TESTS}::test_a_tenant_with_a_short_name_keeps_it_and_its_domain",),
+    ),
+    Mutation(
+        "a short name goes to whichever domain is first",
+        "compose.py",
+        "min(had, key=lambda each: not _has(short[name], each))",
+        "had[0]",
+        "a live domain is taken off its tenant",
+        (f"{_TESTS}::test_a_tenant_with_a_short_name_keeps_it_and_its_domain",),
+    ),
+    Mutation(
+        "two tenants of one name are composed",
+        "compose.py",
+        "        if other is not each:\n",
+        "        if False:\n",
+        "one of the two domains is taken off the tenant",
+        (f"{_TESTS}::test_two_domains_of_one_name_are_refused_by_name",),
+    ),
+    Mutation(
+        "a claim is ready without a tenant for each domain",
+        "fn.py",
+        " or _without_tenant(order, admitted)),",
+        "),",
+        "pipelines that wait for Ready go on while a domain is down",
+        (f"{_TESTS}::test_a_claim_is_not_ready_while_nothing_is_composed_for_a_domain",),
+    ),
+)
