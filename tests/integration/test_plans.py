@@ -136,3 +136,27 @@ def test_a_narrower_plan_takes_nothing_down_and_lets_nothing_new_in(claims: Clai
 
 def reviewed(claims: Claims) -> Object:
     return condition(claims.get("acme"), "NeedsReview") or {"reason": "", "status": "", "message": ""}
+
+
+def test_a_live_claim_that_changes_to_orphan_goes_and_leaves_its_tenant(claims: Claims, world: World) -> None:
+    """The policies of its resource are replaced as a whole. Merged with the default, they are a combination
+    that no provider takes, and the deletion never ends."""
+    either = {**PLAN, "allow": {"onDelete": ["Delete", "Orphan"]}}
+    with added_plans(world, {"either": either}):
+        claims.apply(claims.claim("turned", plan="either"))
+        claims.wait_ready("turned")
+        domains = ["turned.example.com", "more.example.com"]
+        claims.apply(claims.claim("turned", plan="either", onDelete="Orphan", domains=domains))
+        claims.wait("the second domain", lambda: len(claims.tenants("turned")[0]["Domains"]) == 2)
+        policies = claims.managed("turned")["spec"]["managementPolicies"]
+        assert policies == ["Observe", "Create", "Update", "LateInitialize"]
+        claims.delete("turned")
+        claims.wait("its resource to go", lambda: not claims.managed("turned"))
+        [left] = claims.tenants("turned")
+        assert left["Enabled"]
+
+        claims.apply(claims.claim("turned", plan="either", onDelete="Delete", domains=domains))
+        claims.wait_ready("turned")
+        assert claims.managed("turned")["spec"]["managementPolicies"] == ["*"]
+        claims.delete("turned")
+        claims.wait("the tenant to go", lambda: not claims.tenants("turned"))

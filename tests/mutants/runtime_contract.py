@@ -330,4 +330,12 @@ RUNTIME_CONTRACT = (
         "one object of a team fills the log of the provider",
         ("test_logs.py",),
     ),
+    Mutation(
+        "management policies are a set",
+        "api/managed.py",
+        'Field(max_length=6), Kube(list_type="atomic")',
+        'Field(max_length=6), Kube(list_type="set")',
+        "server-side apply merges a change to Orphan with the default, and the deletion never ends",
+        ("api/test_envelopes.py",),
+    ),
 )

@@ -76,8 +76,10 @@ class PublishConnectionDetailsTo(ApiModel):
 class ManagedSpec(ApiModel):
     """The spec fields that both scopes share."""
 
+    # Atomic, as in Crossplane's own kinds: server-side apply would merge a set with the default, which no
+    # field manager owns, and the result is a combination that is not supported.
     management_policies: Annotated[
-        tuple[ManagementPolicy, ...], Field(max_length=6), Kube(list_type="set")
+        tuple[ManagementPolicy, ...], Field(max_length=6), Kube(list_type="atomic")
     ] = (ManagementPolicy.ALL,)
     """What the provider may do with the external resource. An empty list pauses the resource. Combinations
     that Crossplane does not define are rejected with a ReconcileError that lists the allowed ones."""

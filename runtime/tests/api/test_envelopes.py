@@ -10,6 +10,7 @@ from edgetenants_runtime.api import annotations, conditions
 from edgetenants_runtime.api.conditions import Condition
 from edgetenants_runtime.api.conditions import LastAsyncOperationReason as Last
 from edgetenants_runtime.api.managed import ClusterManagedSpec, ManagementPolicy, NamespacedManagedSpec
+from edgetenants_runtime.api.model import Kube
 from edgetenants_runtime.api.providerconfig import Credentials, ProviderConfigUsage
 from edgetenants_runtime.api.references import Reference
 
@@ -39,8 +40,13 @@ def test_policies_are_crossplanes() -> None:
     assert {str(policy) for policy in ManagementPolicy} == {
         "*", "Observe", "Create", "Update", "Delete", "LateInitialize",
     }  # fmt: skip
-    with pytest.raises(ValidationError, match="no duplicates"):
-        NamespacedManagedSpec.model_validate({"managementPolicies": ["Observe", "Observe"]})
+
+
+def test_policies_are_replaced_as_a_whole() -> None:
+    """Server-side apply would merge a set with the default, to ["*", "Observe", …]."""
+    field = NamespacedManagedSpec.model_fields["management_policies"]
+    [form] = [each for each in field.metadata if isinstance(each, Kube)]
+    assert form.list_type == "atomic"
 
 
 LAST = "LastAsyncOperation"
