@@ -107,7 +107,12 @@ class Repository:
         folder = self._cache / "new"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
-        self._run("apt-get", "download", *(f"{one.name}:amd64={one.version}" for one in missing), cwd=folder)
+        wanted = [f"{one.name}:amd64={one.version}" for one in missing]
+        try:
+            self._run("apt-get", "download", *wanted, cwd=folder)
+        except PackagingError as error:
+            gone = "If Debian no longer serves one of these versions, run `python -m xpkg lock`"
+            raise PackagingError(f"cannot download {', '.join(wanted)}: {error}. {gone}") from error
         by_hash = {_sha256(path): path for path in folder.iterdir()}
         for one in missing:
             if one.sha256 not in by_hash:

@@ -39,6 +39,20 @@ def test_a_tool_that_fails_is_quoted() -> None:
         debian.run(["sh", "-c", "echo wrong >&2; exit 3"])
 
 
+def test_a_version_that_is_no_longer_served_says_how_to_update_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(command: list[str], **_: object) -> bytes:
+        if "download" in command:
+            raise PackagingError("apt-get failed (exit code 100): E: Version '1' for 'x' was not found")
+        return b""
+
+    monkeypatch.setattr(debian, "run", run)
+    expected = r"cannot download x:amd64=1: .* was not found\. If Debian .* run `python -m xpkg lock`"
+    with pytest.raises(PackagingError, match=expected):
+        debian.Repository(tmp_path).fetch([debian.Locked("x", "1", SHA)])
+
+
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
     """A Debian package with files in old and new places."""
