@@ -86,7 +86,7 @@ class Reader:
                     plural = each["resource"]
                     kind = {"prefix": prefix, "plural": plural, "namespaced": each["scope"] == "Namespaced"}
                     names = (plural, each.get("singularResource", plural), *each.get("shortNames", ()))
-                    for name in (*names, f"{plural}.{of}"):
+                    for name in (*names, *(f"{name}.{of}" for name in names)):
                         found.setdefault(name, kind)
         return found
 
