@@ -6,6 +6,7 @@ needs no root and changes nothing on the machine. No script of a package runs.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import io
 import re
@@ -13,6 +14,7 @@ import shutil
 import subprocess
 import tarfile
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -80,9 +82,10 @@ class Repository:
         Raises:
             PackagingError: apt-get is missing, a version is no longer served, or a hash differs.
         """
-        missing = [one for one in packages if not self._file(one).is_file()]
-        if missing:
-            self._download(missing)
+        with self._locked():
+            missing = [one for one in packages if not self._file(one).is_file()]
+            if missing:
+                self._download(missing)
         return [self._file(one) for one in packages]
 
     def newest(self, names: Iterable[str]) -> tuple[Locked, ...]:
@@ -91,8 +94,17 @@ class Repository:
         Raises:
             PackagingError: apt-get is missing or fails, or a package does not exist.
         """
-        self._update()
-        return tuple(self._newest(name) for name in names)
+        with self._locked():
+            self._update()
+            return tuple(self._newest(name) for name in names)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Wait for other processes with this cache: apt-get fails where another one has its lists."""
+        self._cache.mkdir(parents=True, exist_ok=True)
+        with (self._cache / ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
 
     def _newest(self, name: str) -> Locked:
         shown = self._run("apt-cache", "show", "--no-all-versions", f"{name}:amd64")

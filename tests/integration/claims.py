@@ -54,6 +54,10 @@ class Claims:
         """The managed resources in the namespace, or those of them with these labels."""
         return self.reader.items("edt", self.namespace, selector)
 
+    def groups(self, name: str) -> list[Object]:
+        """The ConnectionGroups composed for a claim."""
+        return self.reader.items("ecg", self.namespace, self._selector(name))
+
     def events(self) -> list[Object]:
         return self.reader.items("events", self.namespace)
 

@@ -56,8 +56,7 @@ def test_a_tenant_of_another_keeps_no_recreated_claim_from_its_group(teams: Team
         now = group()
         assert (now["Id"], now["Enabled"]) == (before["Id"], True)
         assert tenant["ConnectionGroupId"] == before["Id"]
-        one = lambda: len(blue._list("ecg", "-n", blue.namespace, "-l", "crossplane.io/composite=own")) == 1  # noqa: E731
-        blue.wait("the old ConnectionGroup to go", one, 90)
+        blue.wait("the old ConnectionGroup to go", lambda: len(blue.groups("own")) == 1, 90)
 
         # Nothing is left behind: without the tenant of the other team, the group goes with its claim.
         red.remove("lodger")

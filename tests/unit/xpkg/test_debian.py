@@ -1,6 +1,10 @@
 """The lock of Debian packages, and what is taken of a package."""
 
+import hashlib
 import subprocess
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -51,6 +55,28 @@ def test_a_version_that_is_no_longer_served_says_how_to_update_the_lock(
     expected = r"cannot download x:amd64=1: .* was not found\. If Debian .* run `python -m xpkg lock`"
     with pytest.raises(PackagingError, match=expected):
         debian.Repository(tmp_path).fetch([debian.Locked("x", "1", SHA)])
+
+
+def test_two_processes_with_one_cache_download_a_package_once_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside, ran = threading.Lock(), []
+
+    def run(command: list[str], *, cwd: Path | None = None, **_: object) -> bytes:
+        assert inside.acquire(blocking=False), "apt-get would fail: another one has its lists"
+        time.sleep(0.05)
+        ran.append("download" if cwd else "update")
+        if cwd:
+            (cwd / "x.deb").write_bytes(b"x")
+        inside.release()
+        return b""
+
+    monkeypatch.setattr(debian, "run", run)
+    wanted = [debian.Locked("x", "1", hashlib.sha256(b"x").hexdigest())]
+    with ThreadPoolExecutor() as pool:
+        files = list(pool.map(lambda _: debian.Repository(tmp_path).fetch(wanted), range(3)))
+    assert ran == ["update", "download"]
+    assert [file.read_bytes() for [file] in files] == [b"x"] * 3
 
 
 @pytest.fixture
