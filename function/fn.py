@@ -71,7 +71,7 @@ def run(req: fnv1.RunFunctionRequest) -> Answer:
     if report.is_asked(req):
         return _report(req, composite)
     rsp = response.begin(req, plans.DEFAULT_TTL)
-    seen = _observed(req)
+    seen = observe(req)
     try:
         # Before anything can refuse the claim, because Crossplane reads nothing after a FATAL result.
         former_tenants.require(req, rsp, composite, seen.values())
@@ -81,7 +81,7 @@ def run(req: fnv1.RunFunctionRequest) -> Answer:
         offered = plan_sources.gather(req, asked)
         if offered is None:
             return _await(req, rsp, composite, _UNREAD)
-        composed = _compose(req, rsp, order(req, composite, offered), seen)
+        composed = _compose(req, rsp, order(req, composite, offered, seen), seen)
     except Refused as refusal:
         return _refuse(req, rsp, composite, refusal)
     longest = _UNDER_WAY_TTL if composite.unheard else composed.ttl
@@ -109,7 +109,7 @@ def _await(
 ) -> Answer:
     """Crossplane drops this response and calls again with the required resources. Versions before v1.15 do
     not; for them the response keeps everything that exists."""
-    for name, seen in _observed(req).items():
+    for name, seen in observe(req).items():
         response.keep(rsp.desired, name, req.observed.resources[name].resource, ready=seen.ready.holds)
     rsp.conditions.extend(response.conditions(composite, finding, told))
     return Answer(rsp, composite, finding.reason, finding.message, refused=False, changed=False)
@@ -142,7 +142,7 @@ def _refuse(
 ) -> Answer:
     asked = req.observed.composite.resource
     suspended = former_tenants.is_suspended(req)
-    seen = _observed(req)
+    seen = observe(req)
     finding = live.refused(refusal, claim.asked_domains(asked), seen.values())
     tenants = [each for name, each in seen.items() if name != compose.CONNECTION_GROUP]
     former = former_tenants.gather(req, composite, seen.values())
@@ -165,8 +165,10 @@ def _answer(
     return Answer(rsp, composite, str(reason), message, refused, changed)
 
 
-def order(req: fnv1.RunFunctionRequest, composite: Composite, offered: Plans) -> Order:
-    """The order of a claim, under the offered plans.
+def order(
+    req: fnv1.RunFunctionRequest, composite: Composite, offered: Plans, seen: Mapping[str, ObservedTenant]
+) -> Order:
+    """The order of a claim, under the offered plans. `seen` are its managed resources.
 
     Raises:
         Refused: the claim or its plan is invalid.
@@ -176,16 +178,16 @@ def order(req: fnv1.RunFunctionRequest, composite: Composite, offered: Plans) ->
     asked = claim.read(req.observed.composite)
     chosen = plans.choose(offered, asked.spec.plan)
     beyond = terms.beyond(composite.owner[0], asked, chosen.plan)
-    kept = beyond & _served(req) if beyond else beyond
-    former = compose.former_names(asked.domains, _observed(req))
+    kept = beyond & _served(seen) if beyond else beyond
+    former = compose.former_names(asked.domains, seen)
     return Order(composite, asked, chosen, terms.agree(composite, asked, chosen, kept), former)
 
 
-def _served(req: fnv1.RunFunctionRequest) -> frozenset[str]:
+def _served(seen: Mapping[str, ObservedTenant]) -> frozenset[str]:
     """The domains that the claim's tenants have in CloudFront, as the provider observed them."""
     return frozenset(
         domain
-        for each in _observed(req).values()
+        for each in seen.values()
         if each.exists and not each.deleted
         for domain in each.domain_states
     )
@@ -370,7 +372,7 @@ def _dark(order: Order, looked: Iterable[Looked]) -> list[str]:
     return [domain for domain in order.claim.domains if domain not in active]
 
 
-def _observed(req: fnv1.RunFunctionRequest) -> dict[str, ObservedTenant]:
+def observe(req: fnv1.RunFunctionRequest) -> dict[str, ObservedTenant]:
     """The existing managed resources of this function by their composed resource names, in order. Other steps
     may compose resources of the same kinds."""
     return {

@@ -198,9 +198,8 @@ def order(composite: Json, offered: Pricelist, observed: Iterable[Json] = ()) ->
     req = request(composite, offered, observed)
     _resolve(req, fn.run(req).response, offered.others)
     asked = plans.read(req.input)
-    return fn.order(
-        req, claim.identify(req.observed.composite.resource), plan_sources.gather(req, asked) or asked
-    )
+    found = claim.identify(req.observed.composite.resource)
+    return fn.order(req, found, plan_sources.gather(req, asked) or asked, fn.observe(req))
 
 
 def _resolve(req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, others: Iterable[Json]) -> bool:
