@@ -13,6 +13,7 @@ from function import (
     claim,
     compose,
     conditions,
+    departing,
     field_names,
     former_tenants,
     live,
@@ -186,10 +187,7 @@ def order(
 def _served(seen: Mapping[str, ObservedTenant]) -> frozenset[str]:
     """The domains that the claim's tenants have in CloudFront, as the provider observed them."""
     return frozenset(
-        domain
-        for each in seen.values()
-        if each.exists and not each.deleted
-        for domain in each.domain_states
+        domain for each in seen.values() if each.exists and not each.deleted for domain in each.domain_states
     )
 
 
@@ -208,6 +206,8 @@ class Composed:
     conditions: tuple[fnv1.Condition, ...]
     former: bool
     """Whether former tenants of the claim exist, as far as it needs them."""
+    departing: bool = False
+    """Whether resources that the claim no longer wants stay until their policy is the claim's."""
 
     @property
     def ttl(self) -> float:
@@ -216,7 +216,7 @@ class Composed:
         waits = self.finding.reason in _FOR_SOMEBODY
         if not waits and any(each.holds and each.type is _RECONCILING for each in self.told):
             return _UNDER_WAY_TTL
-        if self.former:
+        if self.former or self.departing:
             # Crossplane before v2.4 does not watch former tenants.
             return _UNDER_WAY_TTL
         return float("inf") if self.finding.satisfied else _WAITING_TTL
@@ -241,6 +241,7 @@ def _compose(
     composed = _derive(order, seen, former, reached=conditions.was_reached(composite))
     _check_names(req, composed.resources)
     response.want(rsp, composed.resources, composed.status)
+    composed = replace(composed, departing=departing.keep(req, rsp, order, seen))
     if composed.held_up:
         rsp.desired.composite.ready = fnv1.READY_FALSE
     rsp.conditions.extend(composed.conditions)

@@ -51,3 +51,26 @@ def active(claims: Claims) -> list[str]:
     """The claim's domains for which CloudFront answers, as its status tells."""
     found = claims.get("many").get("status", {}).get("domains", [])
     return sorted(each["domain"] for each in found if each.get("state") == "active")
+
+
+def test_one_change_of_on_delete_and_domains_leaves_no_tenant_without_an_owner(
+    claims: Claims, world: World
+) -> None:
+    """Crossplane deletes a composed resource as it is, so it first needs the claim's new policy."""
+    stays, goes = (f"{name}-{claims.namespace}.example.com" for name in ("stays", "goes"))
+    plan = {"distributionId": "E1EDGETENANTS", "allow": {"maxPerDomain": 2, "onDelete": ["Orphan", "Delete"]}}
+
+    def served() -> set[str]:
+        """The domains of the namespace that any tenant in the account has."""
+        tenants = world.emulator.state()["tenants"]
+        return {each["Domain"] for t in tenants for each in t["Domains"]} & {stays, goes}
+
+    with added_plans(world, {"both": plan}):
+        asked = claims.claim("one", plan="both", isolation="PerDomain", domains=[stays, goes])
+        for first, then, left in (("Orphan", "Delete", {stays}), ("Delete", "Orphan", {stays, goes})):
+            claims.apply({**asked, "spec": {**asked["spec"], "onDelete": first}})
+            claims.wait_ready("one")
+            claims.apply({**asked, "spec": {**asked["spec"], "onDelete": then, "domains": [stays]}})
+            claims.wait("its resource to go", lambda: len(claims.all_managed()) == 1)
+            assert served() == left
+        claims.delete_all()

@@ -255,6 +255,22 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
         ("unit/function/test_former_tenants.py",),
     ),
     Mutation(
+        "a tenant goes with the policy that its resource had",
+        "fn.py",
+        "departing=departing.keep(req, rsp, order, seen)",
+        "departing=False",
+        "one edit of onDelete and domains leaves a tenant in AWS that nothing owns",
+        ("unit/function/test_departing.py",),
+    ),
+    Mutation(
+        "a user's management policies are replaced before a tenant goes",
+        "departing.py",
+        "    return otherwise if policies.isdisjoint(_DELETING) else False\n",
+        "    return otherwise if policies else False\n",
+        "what a user protected by hand is deleted",
+        ("unit/function/test_departing.py",),
+    ),
+    Mutation(
         "a tenant of another kind of composite is a former one",
         "former_tenants.py",
         " if _is_own(item.resource, composite))",

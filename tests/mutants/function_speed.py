@@ -6,6 +6,14 @@ _REMEMBERED = ("unit/function/test_remembered.py",)
 
 FUNCTION_SPEED: tuple[Mutation, ...] = (
     Mutation(
+        "observed resources are read again for the order",
+        "fn.py",
+        "former = compose.former_names(asked.domains, seen)",
+        "former = compose.former_names(asked.domains, observe(req))",
+        "a call takes a third more of the processor",
+        ("unit/function/test_pipeline.py",),
+    ),
+    Mutation(
         "an answer is given to any question of its composite",
         "remembered.py",
         "if kept is None or kept.digest != question.digest:",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+from google.protobuf.struct_pb2 import Struct
 
+from function import observed
 from tests.unit.function import building
 
 
@@ -120,3 +123,17 @@ def test_a_secret_name_leaves_room_for_the_domains_digest() -> None:
     assert _secret_of(232)[1] == "Creating"
     assert _secret_of(233)[1] == "InvalidClaim"
     assert "spec.connectionSecretName: expected at most 232" in _secret_of(233)[2]
+
+
+def test_each_observed_resource_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing else takes as much time."""
+    names = ("connection-group", "tenant")
+    read, seen = observed.read, []
+
+    def counted(resource: Struct) -> observed.ObservedTenant:
+        seen.append(resource)
+        return read(resource)
+
+    monkeypatch.setattr(observed, "read", counted)
+    building.run(building.request(observed={name: {"status": building.live_status()} for name in names}))
+    assert len(seen) == len(names)
