@@ -33,14 +33,17 @@ TENANT: Final = "tenant"
 """Composed resource name of the one tenant that serves all domains. With isolation PerDomain, each tenant's
 name is this, a dash, and a hash of its domain. Never change it: another name means another tenant."""
 CONNECTION_GROUP: Final = "connection-group"
-"""Composed resource name of the claim's own connection group."""
+"""Composed resource name of the claim's own connection group. The name of its successor (`group_name`) is
+this, a dash, and a hash."""
 _HASHES: Final = "|".join(
     f"[0-9a-f]{{{length}}}" for length in (naming.FORMER_HASH_LENGTH, naming.HASH_LENGTH)
 )
-OURS: Final = re.compile(rf"{TENANT}(-({_HASHES}))?|{CONNECTION_GROUP}")
+OURS: Final = re.compile(rf"{TENANT}(-({_HASHES}))?|{CONNECTION_GROUP}(-[0-9a-f]{{{naming.HASH_LENGTH}}})?")
 """Composed resource names of this function; all other names belong to other steps."""
 ADOPT: Final = "edgetenants.io/adopt"
 """Annotation: id of the tenant in CloudFront that the managed resource adopts."""
+DEDICATED: Final = "edgetenants.io/dedicated"
+"""Annotation of a ConnectionGroup: only tenants of its own namespace may join it."""
 TAKE: Final = "edgetenants.io/take-domains-from"
 """Annotation: ids of the tenants in CloudFront from which the managed resource takes its domains."""
 
@@ -132,7 +135,7 @@ def former_names(domains: Iterable[str], seen: Mapping[str, ObservedTenant]) -> 
     name, Crossplane would delete the tenant and create another. If several domains have the same short hash,
     the one that the tenant has keeps it."""
     length = len(TENANT) + 1 + naming.FORMER_HASH_LENGTH
-    short = {name: each for name, each in seen.items() if name != CONNECTION_GROUP and len(name) == length}
+    short = {name: each for name, each in seen.items() if len(name) == length and not is_group(name)}
     if not short:
         return {}
     named: dict[str, list[str]] = {}
@@ -145,6 +148,26 @@ def former_names(domains: Iterable[str], seen: Mapping[str, ObservedTenant]) -> 
 
 def _has(seen: ObservedTenant, domain: str) -> bool:
     return domain in seen.asked.domains or domain in seen.domain_states
+
+
+def is_group(name: str) -> bool:
+    """Whether a composed resource name is that of a connection group, not of a tenant."""
+    return name.startswith(CONNECTION_GROUP)
+
+
+def group_name(seen: Mapping[str, ObservedTenant]) -> str:
+    """The composed resource name of the connection group to compose.
+
+    A group that the claim gave up may wait for tenants of others for ever. Crossplane derives an object's
+    name from this one, so under the same name the claim would get that object, which is being deleted.
+    Its successor, under a name of its own, takes the group over.
+    """
+    groups = {name: each for name, each in seen.items() if is_group(name)}
+    stays = next((name for name, each in groups.items() if not each.deleted), None)
+    if stays is not None:
+        return stays
+    goes = next(iter(groups.values()), None)
+    return CONNECTION_GROUP if goes is None else f"{CONNECTION_GROUP}-{naming.digest(goes.uid)}"
 
 
 def check_names(wanted: Iterable[WantedTenant]) -> None:
@@ -199,7 +222,7 @@ def connection_group(order: Order, external_name: str | None) -> bytes:
         "anycastIpListId": connection.anycast_ip_list_id,
         "tags": dict(order.terms.tags),
     }
-    annotations = {EXTERNAL_NAME: external_name or order.external_name()}
+    annotations = {EXTERNAL_NAME: external_name or order.external_name(), DEDICATED: "true"}
     return _managed(kind, annotations, order.envelope, wire.struct(_without_empty(parameters)))
 
 

@@ -88,8 +88,9 @@ def _with_policy(resource: Struct, order: Order) -> Struct:
     spec = changed.get_or_create_struct("spec")
     if order.composite.namespaced:
         policies = KEEP if orphan else (ManagementPolicy.ALL,)
-        spec.get_or_create_list("managementPolicies").Clear()
-        spec["managementPolicies"].extend(map(str, policies))
+        listed = spec.get_or_create_list("managementPolicies")
+        listed.Clear()
+        listed.extend(map(str, policies))
     else:
         spec["deletionPolicy"] = str(DeletionPolicy.ORPHAN if orphan else DeletionPolicy.DELETE)
     return changed

@@ -145,7 +145,7 @@ def _refuse(
     suspended = former_tenants.is_suspended(req)
     seen = observe(req)
     finding = live.refused(refusal, claim.asked_domains(asked), seen.values())
-    tenants = [each for name, each in seen.items() if name != compose.CONNECTION_GROUP]
+    tenants = [each for name, each in seen.items() if not compose.is_group(name)]
     former = former_tenants.gather(req, composite, seen.values())
     left = live.left_behind(former) if suspended else Left()
     told = conditions.of_refused(refusal, finding, tenants, left, suspended=suspended)
@@ -282,7 +282,8 @@ def _derive(
     astray = order.composite.live == ("True", LiveReason.SERVED)
     wanted = moves.wanted(order, seen)
     compose.check_names(wanted.tenants)
-    group = seen.get(compose.CONNECTION_GROUP) if wanted.dedicated else None
+    group_name = compose.group_name(seen) if wanted.dedicated else ""
+    group = seen.get(group_name)
     looked = [_looked(each, seen.get(each.resource_name), order) for each in wanted.tenants]
     if others := (*_leaving(seen), *(former or ())):
         looked = [_with_former_tenants(each, others) for each in looked]
@@ -303,7 +304,7 @@ def _derive(
         for each in admitted
     ]
     if wanted.dedicated:
-        resources.append(_connection_group(order, seen.get(compose.CONNECTION_GROUP)))
+        resources.append(_connection_group(order, group_name, group))
     waiting = wanted.unserved(order.claim.domains) if finding.live else []
     if waiting:
         finding = live.held_up(waiting)
@@ -397,10 +398,9 @@ def _tenant(order: Order, wanted: WantedTenant, external_name: str | None, *, re
     return response.composed(wanted.resource_name, resource, ready=ready)
 
 
-def _connection_group(order: Order, seen: ObservedTenant | None) -> bytes:
+def _connection_group(order: Order, name: str, seen: ObservedTenant | None) -> bytes:
     ready = seen is not None and seen.ready.holds
-    group = compose.connection_group(order, _name_of(seen))
-    return response.composed(compose.CONNECTION_GROUP, group, ready=ready)
+    return response.composed(name, compose.connection_group(order, _name_of(seen)), ready=ready)
 
 
 def _pass_connection_details(

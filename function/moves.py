@@ -20,7 +20,7 @@ from typing import Final
 from apis.tenant_choices import CertificateMode, Isolation, OnDelete
 from function import compose, naming, switches
 from function.claim import CONFIRM
-from function.compose import CONNECTION_GROUP, Order, WantedTenant
+from function.compose import Order, WantedTenant
 from function.observed import ObservedTenant
 from function.switches import Switch
 
@@ -262,7 +262,7 @@ def _present(seen: ObservedTenant | None, asked: str) -> str:
 def _connected(
     order: Order, tenants: Iterable[WantedTenant], held: Mapping[str, ObservedTenant]
 ) -> tuple[bool, tuple[Move, ...]]:
-    if order.terms.dedicated or CONNECTION_GROUP not in held:
+    if order.terms.dedicated or not any(map(compose.is_group, held)):
         return order.terms.dedicated, ()
     move = Move(
         "Without its own connection group, the claim gets another routing endpoint. Domains whose DNS "

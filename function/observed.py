@@ -62,6 +62,8 @@ class ObservedTenant:
 
     name: str
     """metadata.name, for messages."""
+    uid: str
+    """metadata.uid."""
     external_name: str | None
     """Its external-name annotation; if that was removed, the name under which the provider last observed
     it."""
@@ -134,11 +136,12 @@ def read(resource: Struct) -> ObservedTenant:
     """Read a DistributionTenant. Fields that are missing or of another type are unknown."""
     metadata, status = structs.child(resource, "metadata"), structs.child(resource, "status")
     annotations, at_provider = structs.child(metadata, "annotations"), structs.child(status, "atProvider")
-    name, deleted = structs.texts_at(metadata, ("name", "deletionTimestamp"))
+    name, uid, deleted = structs.texts_at(metadata, ("name", "uid", "deletionTimestamp"))
     carried, created = structs.texts_at(annotations, (EXTERNAL_NAME, EXTERNAL_CREATE_SUCCEEDED))
     id_, known_as, endpoint = structs.texts_at(at_provider, ("id", "name", "routingEndpoint"))
     return ObservedTenant(
         name=name,
+        uid=uid,
         external_name=carried or known_as or None,
         exists=bool(id_ or created),
         deleted=bool(deleted),

@@ -90,9 +90,7 @@ class Switch:
     def under_way(self) -> bool:
         """Whether old tenants have domains of the claim, or wait for the rollout of new ones."""
         shared = self.former is Isolation.SHARED
-        old = any(
-            (name == compose.TENANT) is shared for name in self.held if name != compose.CONNECTION_GROUP
-        )
+        old = any((name == compose.TENANT) is shared for name in self.held if not compose.is_group(name))
         # Checked first, because most claims have no old tenant, and the rest costs time for each domain.
         return old and bool(self.holders or self._emptied)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import yaml
 
-from tests.integration.hostile import ROOT, Teams, unharmed
+from function import naming
+from tests.integration.hostile import DISTRIBUTION, ROOT, Team, Teams, unharmed
+from tests.integration.test_hostile_names import aws
 from tests.integration.test_references import applied
 from tests.integration.watching import Object
 
@@ -26,26 +28,81 @@ def test_a_group_that_others_use_is_not_disabled_when_its_owner_deletes_it(teams
     assert blue.namespace not in words, "the waiting names another's tenant"
 
 
+def lodging(team: Team, name: str, group: str) -> Object:
+    """A tenant that someone created in the group at the console."""
+    found: Object = aws(team).create_distribution_tenant(
+        DistributionId=DISTRIBUTION,
+        Name=f"lodging.{name}",
+        Domains=[{"Domain": f"{name}-lodging.example.com"}],
+        ConnectionGroupId=group,
+    )["DistributionTenant"]
+    return found
+
+
+def end(team: Team, tenant: Object) -> None:
+    """Delete it at the console."""
+    client = aws(team)
+    etag = client.get_distribution_tenant(Identifier=tenant["Id"])["ETag"]
+    etag = client.update_distribution_tenant(Id=tenant["Id"], IfMatch=etag, Enabled=False)["ETag"]
+    team.admin.emulator.step(600)
+    client.delete_distribution_tenant(Id=tenant["Id"], IfMatch=etag)
+
+
+def dedicated(name: str, connection: Object | None = None) -> str:
+    """A Composition whose claims have, or may have, a connection group of their own."""
+    plans = yaml.safe_load((ROOT / "package" / "composition.yaml").read_text())
+    plans["metadata"]["name"] = name
+    plan = plans["spec"]["pipeline"][0]["input"]["plans"]["standard"]
+    plan["connection"] = connection or {"dedicated": True}
+    plan["allow"]["override"] = [*plan["allow"].get("override", []), "connection"]
+    return yaml.safe_dump(plans)
+
+
+def test_no_tenant_of_another_namespace_joins_a_claims_own_group(teams: Teams) -> None:
+    """Whichever way it names the group, and whatever it may read."""
+    blue, red = teams.blue, teams.red
+    with applied(red.admin, dedicated("hostile-own")):
+        blue.apply(blue.claim("alone", crossplane={"compositionRef": {"name": "hostile-own"}}))
+        blue.wait_ready("alone", seconds=90)
+        [tenant] = blue.tenants("alone")
+        group = tenant["ConnectionGroupId"]
+        theirs = {"namespace": blue.namespace, "matchLabels": {"crossplane.io/composite": "alone"}}
+        for name, asks in {
+            "by-id": {"connectionGroupId": group},
+            "by-labels": {"connectionGroupIdSelector": theirs},
+        }.items():
+            red.apply(red.tenant(name, forProvider=asks))
+            said = red.told(name, "is only for a claim of another namespace", kind="edt")
+            assert blue.namespace not in said
+        red.served("moves")
+        red.change("moves", {"spec": {"forProvider": {"connectionGroupId": group}}})
+        red.told("moves", "is only for a claim of another namespace", kind="edt")
+        inside = [t["Name"] for t in red.admin.emulator.state()["tenants"] if t["ConnectionGroupId"] == group]
+        assert inside == [tenant["Name"]]
+        for name in ("by-id", "by-labels", "moves"):
+            red.remove(name)
+
+        # The team's own tenants may.
+        blue.served("beside", forProvider={"connectionGroupId": group})
+        blue.remove("beside", "edt")
+        blue.delete("alone")
+        blue.wait("the claim and its group to go", lambda: not blue.reader.items("ecg", blue.namespace), 240)
+
+
 def test_a_tenant_of_another_keeps_no_recreated_claim_from_its_group(teams: Teams) -> None:
     """The tenant stays in the group for good, so the group stays too and the new claim has it."""
     blue, red = teams.blue, teams.red
-    plans = yaml.safe_load((ROOT / "package" / "composition.yaml").read_text())
-    plans["metadata"]["name"] = "hostile-dedicated"
-    plans["spec"]["pipeline"][0]["input"]["plans"]["standard"]["connection"] = {"dedicated": True}
     asked = blue.claim("own", crossplane={"compositionRef": {"name": "hostile-dedicated"}})
 
     def group() -> Object:
         found = red.admin.emulator.state()["connectionGroups"]
         return next((dict(each) for each in found if each["Name"] == f"{blue.namespace}.own"), {})
 
-    with applied(red.admin, yaml.safe_dump(plans)):
+    with applied(red.admin, dedicated("hostile-dedicated")):
         blue.apply(asked)
         blue.wait_ready("own", seconds=90)
         before = group()
-        theirs = {"namespace": blue.namespace, "matchLabels": {"crossplane.io/composite": "own"}}
-        red.served("lodger", forProvider={"connectionGroupIdSelector": theirs})
-        [lodger] = red.tenants("lodger")
-        assert lodger["ConnectionGroupId"] == before["Id"]
+        lodger = lodging(red, "lodger", before["Id"])
         first = blue.get("own")["metadata"]["uid"]
         blue.delete("own")
         blue.wait("the claim to go", lambda: not blue.get("own"), 90)
@@ -58,11 +115,40 @@ def test_a_tenant_of_another_keeps_no_recreated_claim_from_its_group(teams: Team
         assert tenant["ConnectionGroupId"] == before["Id"]
         blue.wait("the old ConnectionGroup to go", lambda: len(blue.groups("own")) == 1, 90)
 
-        # Nothing is left behind: without the tenant of the other team, the group goes with its claim.
-        red.remove("lodger")
-        red.wait("the tenant to go", lambda: not red.get("lodger", "edt"), 90)
+        # Nothing is left behind: without that tenant, the group goes with its claim.
+        end(red, lodger)
         blue.delete("own")
         blue.wait("the group to go", lambda: group() == {}, 240)
+
+
+def test_a_tenant_of_another_keeps_no_claim_from_a_group_that_it_asks_for_again(teams: Teams) -> None:
+    """The claim gives its group up, the tenant stays in it, and the claim wants it back; and once more."""
+    blue, red = teams.blue, teams.red
+    blue.apply(blue.group("common"))
+    blue.serve("common", kind="ecg")
+    common = blue.id_of("common", "ecg")
+    own = {"compositionRef": {"name": "hostile-again"}}
+    groups = lambda: {tenant["ConnectionGroupId"] for tenant in blue.tenants("again")}  # noqa: E731
+    with applied(red.admin, dedicated("hostile-again", {"connectionGroupId": common})):
+        blue.apply(blue.claim("again", crossplane=own, connection={"dedicated": True}))
+        blue.wait_ready("again", seconds=90)
+        [first] = groups()
+        lodger = lodging(red, "again", first)
+        blue.annotate("again", kind="tenantclaim", confirm=naming.token("connection group"))
+        for _ in range(2):
+            blue.patch("again", {"connection": {"dedicated": False}})
+            blue.wait("the tenant to leave its group", lambda: groups() == {common})
+            blue.patch("again", {"connection": {"dedicated": True}})
+            blue.wait("the tenant to be in its group again", lambda: groups() == {first}, 120)
+        blue.patch("again", {"domains": ["again.example.com", "more-again.example.com"]})
+        blue.wait("an edit to arrive", lambda: len(blue.tenants("again")[0]["Domains"]) == 2)
+        blue.wait_ready("again", seconds=90)
+        left = lambda: len(blue.reader.items("ecg", blue.namespace)) == 2  # noqa: E731
+        blue.wait("the groups that it gave up to go", left, 120)
+
+        end(red, lodger)
+        blue.delete("again")
+        blue.wait("the group to go", lambda: len(blue.reader.items("ecg", blue.namespace)) == 1, 240)
 
 
 def test_a_group_is_taken_over_by_nobody_else(teams: Teams) -> None:

@@ -255,6 +255,14 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
         ("unit/function/test_former_tenants.py",),
     ),
     Mutation(
+        "a group that is asked for again has the name of the one that is being deleted",
+        "compose.py",
+        "    return CONNECTION_GROUP if goes is None else ",
+        "    return CONNECTION_GROUP if True else ",
+        "while a tenant of somebody else is in it, the claim gets no group and no edit arrives",
+        ("unit/function/test_group_names.py",),
+    ),
+    Mutation(
         "a tenant goes with the policy that its resource had",
         "fn.py",
         "departing=departing.keep(req, rsp, order, seen)",

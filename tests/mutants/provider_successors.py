@@ -5,7 +5,33 @@ from tests.mutants.mutation import Mutation
 _TESTS = "unit/provider/cloudfront/group/test_successors.py"
 _MESSAGES = "unit/provider/cloudfront/clients/test_messages.py"
 
+_DEDICATED = ("unit/provider/cloudfront/checks/test_dedicated_groups.py",)
+
 PROVIDER_SUCCESSORS = (
+    Mutation(
+        "any tenant joins a claim's own group",
+        "cloudfront/checks/preflight.py",
+        "            yield from self._dedicated(group)\n",
+        "",
+        "a tenant of another team keeps the group, and the deletion of its claim, for ever",
+        _DEDICATED,
+    ),
+    Mutation(
+        "a status says whose a group is",
+        "cloudfront/checks/preflight.py",
+        "        if dedicated_groups.belongs_to(group, owner, found, self.mover.installation):\n",
+        "        if found:\n",
+        "anyone keeps all tenants from a shared group, with a forged status",
+        _DEDICATED,
+    ),
+    Mutation(
+        "no tenant of its own namespace joins a claim's own group",
+        "cloudfront/checks/dedicated_groups.py",
+        "        and identity.namespace_of(each) != own\n",
+        "",
+        "the claim's tenants do not get the group that was created for them",
+        _DEDICATED,
+    ),
     Mutation(
         "a group that tenants keep is offered to no successor",
         "cloudfront/clients/connection_group.py",

@@ -20,16 +20,18 @@ from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.aws.errors import AwsError, not_ready, to_external_error
+from provider.cloudfront.checks import dedicated_groups
 from provider.cloudfront.checks.holders import Holders
 from provider.cloudfront.checks.problems import Permitted, Problem, Result
 from provider.cloudfront.domain.moves import Mover
 from provider.cloudfront.memory import group_look
 from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.safety import advice
-from provider.cloudfront.state import certificates
+from provider.cloudfront.state import certificates, identity
 from provider.cloudfront.state.certificates import Certificate
 from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.distribution import Distribution
+from provider.cloudfront.state.group import ObservedGroup
 from provider.cloudfront.state.observed import ObservedTenant
 from provider.cloudfront.tenant.actions import MoveDomain
 
@@ -221,7 +223,7 @@ class Preflight:
             yield from _parameters(self.mover.mr, asked, found)
 
     def group(self, asked: Tenant) -> Iterator[Problem]:
-        """Check that the connection group exists."""
+        """Check that the connection group exists, and is not only for a claim of another namespace."""
         id_ = asked.connection_group_id
         if id_ is None:
             return
@@ -238,6 +240,19 @@ class Preflight:
             return
         if group is not None:
             self.memory.groups.note(group.id, group_look.of(group))
+            yield from self._dedicated(group)
+
+    def _dedicated(self, group: ObservedGroup) -> Iterator[Problem]:
+        found = dedicated_groups.candidates(self.mover.mr, group, self.mover.everyone())
+        if not found:
+            return
+        _, tags = self.permitted.ask(lambda: self.cloudfront.tags(group.arn))
+        owner = (tags or {}).get(identity.OWNER_TAG)
+        if dedicated_groups.belongs_to(group, owner, found, self.mover.installation):
+            yield _invalid(
+                f"{_FIELD}connectionGroupId: connection group {group.id} is only for a claim of another "
+                "namespace. Use another group, or create a ConnectionGroup in this namespace"
+            )
 
     def moved(self, asked: Tenant, seen: ObservedTenant | None = None) -> Iterator[Problem]:
         """Check that a certificate of the tenant covers the domains to move, now or after the update:
