@@ -16,7 +16,7 @@ from apis.conditions import ClaimConditionType, LiveReason
 from apis.domains import MAX_DOMAINS
 from apis.errors import InvalidInput
 from apis.tenantclaim import CORE_FIELDS, TenantClaimSpec
-from edgetenants_runtime.api.conditions import ConditionStatus
+from edgetenants_runtime.api.conditions import ConditionStatus, ConditionType
 from function import domains, structs
 from function.errors import Refused
 
@@ -52,6 +52,8 @@ class Composite:
 
     live_message: str = field(default="", compare=False)
     """Message of the condition Live, as last written."""
+    edited: bool = field(default=False, compare=False)
+    """Whether its spec has changed since Crossplane last reconciled it."""
 
     def condition(self, type_: str) -> tuple[str, str] | None:
         """Status and reason of a condition, as last written; None if it was never written."""
@@ -64,10 +66,10 @@ class Composite:
 
     @property
     def unheard(self) -> bool:
-        """Whether Crossplane's circuit breaker (v2.1 and later) drops the events of the composite, among them
-        its author's edits."""
+        """Whether Crossplane's circuit breaker (v2.1 and later) may drop the events of the composite, among
+        them its author's edits. After an edit it may open before the next one, without another call."""
         responsive = self.condition(_RESPONSIVE)
-        return responsive is not None and responsive[0] == ConditionStatus.FALSE
+        return self.edited or (responsive is not None and responsive[0] == ConditionStatus.FALSE)
 
     @property
     def namespaced(self) -> bool:
@@ -105,6 +107,7 @@ def identify(resource: Struct) -> Composite:
     metadata, spec = structs.child(resource, "metadata"), structs.child(resource, "spec")
     api_version, kind = structs.texts_at(resource, ("apiVersion", "kind"))
     name, namespace, uid = structs.texts_at(metadata, ("name", "namespace", "uid"))
+    conditions, live_message, reconciled = _conditions(resource)
     return Composite(
         api_version=api_version,
         kind=kind,
@@ -115,21 +118,24 @@ def identify(resource: Struct) -> Composite:
         claim=_claim_ref(structs.child(spec, "claimRef")),
         secret_namespace=structs.text(spec, "writeConnectionSecretToRef", "namespace") or None,
         confirmed=_tokens(structs.text(metadata, "annotations", CONFIRM)),
-        conditions=tuple(
-            (type_, (holds, reason))
-            for type_, holds, reason in (
-                structs.texts_at(each, ("type", "status", "reason"))
-                for each in structs.objects(resource, "status", "conditions")
-            )
-        ),
-        live_message=_live_message(resource),
+        conditions=conditions,
+        live_message=live_message,
+        edited=reconciled is not None and reconciled != structs.whole_number(metadata, "generation"),
     )
 
 
-def _live_message(resource: Struct) -> str:
-    conditions = structs.objects(resource, "status", "conditions")
-    live = next((each for each in conditions if structs.text(each, "type") == ClaimConditionType.LIVE), None)
-    return structs.text(live, "message")
+def _conditions(resource: Struct) -> tuple[tuple[tuple[str, tuple[str, str]], ...], str, int | None]:
+    """Type, status and reason of the conditions, the message of Live, and the generation that Crossplane last
+    reconciled; None if it records none (before v2)."""
+    found, message, reconciled = [], "", None
+    for each in structs.objects(resource, "status", "conditions"):
+        type_, holds, reason = structs.texts_at(each, ("type", "status", "reason"))
+        found.append((type_, (holds, reason)))
+        if type_ == ClaimConditionType.LIVE:
+            message = structs.text(each, "message")
+        elif type_ == ConditionType.SYNCED:
+            reconciled = structs.whole_number(each, "observedGeneration")
+    return tuple(found), message, reconciled
 
 
 def _claim_ref(reference: Struct | None) -> tuple[str, str] | None:

@@ -40,6 +40,14 @@ FUNCTION_NAMES = (
         ("unit/function/test_plans.py::test_a_claim_whose_edits_core_may_drop_is_looked_at_again_soon",),
     ),
     Mutation(
+        "an edit that core drops right after another one is seen within the hour",
+        "claim.py",
+        "return self.edited or ",
+        "return ",
+        "the circuit breaker opens after the call for one edit, and the next edit has no effect for an hour",
+        ("unit/function/test_plans.py::test_a_claim_that_was_edited_is_looked_at_again_soon",),
+    ),
+    Mutation(
         "the hash of a domain is short",
         "naming.py",
         "HASH_LENGTH: Final = 20\n",

@@ -68,6 +68,14 @@ def test_a_claim_whose_edits_core_may_drop_is_looked_at_again_soon(status: str, 
     assert building.run(short).meta.ttl.seconds == 30
 
 
+@pytest.mark.parametrize(("generation", "seconds"), [(2, 60), (1, 3600)])
+def test_a_claim_that_was_edited_is_looked_at_again_soon(generation: int, seconds: int) -> None:
+    """Core's circuit breaker may open right after this call, and drop the next edit."""
+    told = {"conditions": [building.condition("Synced", "True", "ReconcileSuccess", generation=1)]}
+    xr = {"metadata": {"generation": generation}, "status": told}
+    assert building.run(building.request(xr=xr, observed=SERVING)).meta.ttl.seconds == seconds
+
+
 @pytest.mark.parametrize("ttl", ["1d", "", "1", "-1h", 60, "8760h1s", "999999999999999h"])
 def test_a_ttl_that_is_none_is_refused(ttl: object) -> None:
     rsp = building.run(building.request(input_={"ttl": ttl}))
