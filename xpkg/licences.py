@@ -60,7 +60,7 @@ def licence(metadata: Metadata) -> str | None:
 def problem(metadata: Metadata) -> str | None:
     """Why the images may not contain the package, or None.
 
-    Of alternatives (OR), each must be allowed: then nobody has to choose.
+    Of alternatives (OR), each must be allowed, so that no one has to choose.
     """
     found = licence(metadata)
     if found is None:

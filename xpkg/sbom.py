@@ -109,7 +109,7 @@ def _components(parts: Parts) -> Iterator[Component]:
     yield from (_debian(one) for one in parts.debian)
     yield from (_wheel(one) for one in parts.wheels)
     for name in parts.ours:
-        # Without a purl: they are in no registry, and nobody else's package of the name is meant.
+        # Without a purl: no registry has them. A scanner would take another package of the name for ours.
         yield Component(name=name, version=parts.version, bom_ref=name, licenses=_licences(_LICENCE))
 
 
