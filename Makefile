@@ -11,7 +11,7 @@ WORKERS ?= 2
 export EDGETENANTS_CACHE := $(CURDIR)/$(CACHE)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo packages setup programs python-version test histories fuzz mutants test-unit test-world golden test-alone test-controlplane lint generate bench lock clean
+.PHONY: help demo packages setup programs python-version test histories fuzz mutants test-unit test-world golden test-alone test-controlplane lint generate bench audit lock clean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -75,6 +75,9 @@ generate: $(READY) ## Generate CRDs, XRDs, Composition and reference docs from a
 
 bench: $(READY) ## Run the benchmarks (BENCH=cold-start runs one); results are in .cache/bench/report.json
 	@$(BIN)/python -m tests.bench $(BENCH)
+
+audit: $(READY) ## Look for advisories and licences of the locked wheels (Error 1: found some; Error 3: advisories unreachable)
+	@$(BIN)/python -m xpkg --cache $(CACHE) audit $(AUDIT_FLAGS)
 
 lock: ## Update the lock files (needs uv)
 	@requirements/lock.sh

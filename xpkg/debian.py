@@ -32,8 +32,8 @@ _HEADER: Final = (
 _MERGED: Final = ("bin", "lib", "lib64", "sbin")
 """Folders that are links into usr since Debian 12; its packages still name some files by the old path."""
 _UNWANTED: Final = re.compile(
-    r"usr/share/(doc(?!/[^/]+/copyright$)|man|info|locale|lintian|bug|gdb|debianutils|binfmts|applications|pixmaps|menu)(/|$)"
-    r"|etc/(cron|init\.d|default|logrotate)|usr/share/python3?/|usr/sbin/|var/"
+    r"usr/share/(doc(?!/[^/]+(/copyright)?$)|man|info|locale|lintian|bug|gdb|debianutils|binfmts|applications|pixmaps|menu)(/|$)"
+    r"|etc/(cron|dpkg|init\.d|default|logrotate|update-motd\.d)|usr/share/python3?/|usr/sbin/|var/"
 )
 
 

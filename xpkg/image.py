@@ -62,6 +62,12 @@ class Layer:
         """The digest of the compressed layer."""
         return _digest(self.blob)
 
+    def files(self, folder: str) -> dict[str, bytes]:
+        """Its files below a folder, by path."""
+        with tarfile.open(fileobj=io.BytesIO(gzip.decompress(self.blob))) as tar:
+            below = [m for m in tar if m.isfile() and m.name.startswith(f"{folder}/")]
+            return {member.name: _member(tar, member.name) for member in below}
+
     def save(self, folder: Path) -> None:
         """Write it below a folder."""
         (folder / "layer.tar.gz").write_bytes(self.blob)

@@ -1,7 +1,7 @@
 """The runtime of a package: the root file system and the settings of its image.
 
-Three layers, so that a new version of our code replaces the smallest: Debian's Python, the locked wheels, our
-code. There is no shell, no package manager and no pip in it, and nothing that its user may write.
+Four layers, so that a new version of our code replaces the smallest: Debian's Python, the locked wheels, our
+code, the SBOM. There is no shell, no package manager and no pip in it, and nothing that its user may write.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from xpkg import debian
+from xpkg import debian, sbom, wheels
 from xpkg.errors import PackagingError
 from xpkg.image import Entry, Image, Layer, file, layer
 
-__all__ = ["LOCK", "WANTED", "Runtimes", "lock", "unpack", "without"]
+__all__ = ["LOCK", "WANTED", "Runtimes", "lock", "locks", "unpack", "without"]
 
 LOCK: Final = Path("requirements/runtime-debian.lock")
 WANTED: Final = (
     "base-files",
     "ca-certificates",
+    "gcc-12-base",
     "libbz2-1.0",
     "libc6",
     "libexpat1",
@@ -42,13 +43,15 @@ WANTED: Final = (
     "python3.11-minimal",
     "zlib1g",
 )
-"""Debian packages of the image. What only sqlite3, readline, curses, dbm and nis need is left out."""
+"""Debian packages of the image. What only sqlite3, readline, curses, dbm and nis need is left out.
+gcc-12-base has the copyright file of libgcc-s1 and libstdc++6."""
 
 _PYTHON: Final = "usr/bin/python3.11"
 _PACKAGES: Final = "usr/lib/python3/dist-packages"
 """Where Debian's Python looks for packages."""
 _STANDARD: Final = "usr/lib/python3.11"
 _ROOT: Final = "root"
+_REPORT: Final = "pip-report.json"
 _VERSION, _ABI = "3.11", "cp311"
 _PLATFORMS: Final = (
     *(f"manylinux_2_{minor}_x86_64" for minor in range(36, 4, -1)),
@@ -61,8 +64,11 @@ _BUNDLE: Final = "etc/ssl/certs/ca-certificates.crt"
 _USER: Final = "2000:2000"
 """Crossplane runs packages as this user and group (internal/controller/pkg/runtime/runtime.go)."""
 _OURS: Final = ("apis", "function", "provider", "runtime/edgetenants_runtime")
-_DISTRIBUTIONS: Final = ("edgetenants", "edgetenants_runtime")
+_DISTRIBUTIONS: Final = ("edgetenants", "edgetenants-runtime")
 """Their versions are in the user agent of requests to AWS."""
+_METADATA: Final = (
+    "Metadata-Version: 2.4\nName: {}\nVersion: {}\nLicense-Expression: Apache-2.0\nLicense-File: LICENSE\n"
+)
 _LEFT_OUT: Final = ("__pycache__", "tests", "histories", "testing")
 """Folders of our code that no process needs."""
 
@@ -84,11 +90,10 @@ class Runtimes:
             PackagingError: a tool is missing or fails, or something locked is no longer served.
         """
         base = self._base()
-        layers = (
-            base.layer,
-            self._wheels(base, self.root / "requirements" / f"{name}.lock"),
-            self._code(base),
-        )
+        installed, found = self._wheels(base, _lock(self.root, name))
+        package = f"{name}-edgetenants"
+        parts = sbom.Parts(package, self.version, _DISTRIBUTIONS, debian.locked(self.root / LOCK), found)
+        layers = (base.layer, installed, self._code(base), layer([sbom.entry(parts)]))
         return Image(layers, _settings(module))
 
     def _base(self) -> _Base:
@@ -103,21 +108,30 @@ class Runtimes:
                 layer([*found, *compiled]).save(missing)
         return _Base(folder / _ROOT, Layer.load(folder))
 
-    def _wheels(self, base: _Base, locked: Path) -> Layer:
+    def _wheels(self, base: _Base, locked: Path) -> tuple[Layer, tuple[wheels.Wheel, ...]]:
         with self._kept("wheels", locked, self.root / LOCK) as (folder, missing):
             if missing:
-                self._install(missing / _ROOT, locked)
+                self._install(missing / _ROOT, locked, missing / _REPORT)
                 layer(_installed(base, missing / _ROOT)).save(missing)
-        return Layer.load(folder)
+        return Layer.load(folder), wheels.installed(folder / _REPORT)
 
-    def _install(self, folder: Path, locked: Path) -> None:
-        """Install the locked wheels for the image's Python, whatever Python runs this."""
+    def _install(self, folder: Path, locked: Path, report: Path) -> None:
+        """Install the locked wheels for the image's Python, whatever Python runs this. pip reports what it
+        installed."""
         needed = folder.with_suffix(".txt")
         needed.write_text(without(locked.read_text(), _ONLY_BUILDS))
         platforms = [part for platform in _PLATFORMS for part in ("--platform", platform)]
         version = ["--python-version", _VERSION, "--implementation", "cp"]
         abis = ["--abi", _ABI, "--abi", "abi3", "--abi", "none"]
-        how = ["--only-binary=:all:", "--no-compile", "--no-deps", "--require-hashes", "--quiet"]
+        how = [
+            "--only-binary=:all:",
+            "--no-compile",
+            "--no-deps",
+            "--require-hashes",
+            "--quiet",
+            "--report",
+            str(report),
+        ]
         pip = [sys.executable, "-m", "pip", "install", *platforms, *version, *abis, *how]
         debian.run([*pip, "--target", str(folder), "-r", str(needed)])
         shutil.rmtree(folder / "bin", ignore_errors=True)
@@ -131,9 +145,10 @@ class Runtimes:
                     source, folder / source.name, ignore=shutil.ignore_patterns(*_LEFT_OUT, "*.pyc")
                 )
             for distribution in _DISTRIBUTIONS:
-                metadata = folder / f"{distribution}-{self.version}.dist-info" / "METADATA"
-                metadata.parent.mkdir()
-                metadata.write_text(f"Metadata-Version: 2.4\nName: {distribution}\nVersion: {self.version}\n")
+                metadata = folder / f"{distribution.replace('-', '_')}-{self.version}.dist-info"
+                (metadata / "licenses").mkdir(parents=True)
+                (metadata / "METADATA").write_text(_METADATA.format(distribution, self.version))
+                shutil.copy(self.root / "LICENSE", metadata / "licenses")
             return layer(_installed(base, folder))
 
     @contextmanager
@@ -177,6 +192,15 @@ def _compiled(root: Path, folder: Path, shown: str) -> list[Entry]:
         file(f"{shown.lstrip('/')}/{path.relative_to(folder)}", path.read_bytes())
         for path in sorted(folder.rglob("*.pyc"))
     ]
+
+
+def locks(root: Path) -> tuple[Path, ...]:
+    """The locks of wheels of all runtime images."""
+    return tuple(_lock(root, name) for name in ("function", "provider"))
+
+
+def _lock(root: Path, name: str) -> Path:
+    return root / "requirements" / f"{name}.lock"
 
 
 def lock(root: Path, cache: Path) -> None:

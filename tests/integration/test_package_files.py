@@ -71,15 +71,16 @@ def test_a_configuration_is_the_same_bytes_twice(tmp_path: Path) -> None:
 
 
 def test_a_package_with_its_runtime_is_the_same_bytes_when_everything_is_made_again(tmp_path: Path) -> None:
-    """With caches of its own for all but the downloads."""
+    """The package and its SBOM, with caches of its own for all but the downloads."""
 
-    def build(folder: str) -> bytes:
+    def build(folder: str) -> list[bytes]:
         cache = tmp_path / folder / "cache"
         cache.mkdir(parents=True)
         (cache / "debian").symlink_to((CACHE / "debian").absolute())
         output = tmp_path / folder / "out"
         assert main(["--cache", str(cache), "build", "function-edgetenants", "--output", str(output)]) == 0
-        [file] = output.iterdir()
-        return file.read_bytes()
+        found = {file.suffix: file.read_bytes() for file in output.iterdir()}
+        assert set(found) == {".xpkg", ".json"}
+        return found
 
     assert build("one") == build("two")

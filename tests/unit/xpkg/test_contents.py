@@ -36,6 +36,12 @@ def test_a_package_has_its_name_and_only_kinds_that_crossplane_takes(name: str) 
 
 
 @pytest.mark.parametrize("name", PACKAGES)
+def test_a_package_names_its_licence(name: str) -> None:
+    annotations = contents(name).meta["metadata"]["annotations"]
+    assert annotations["meta.crossplane.io/license"] == "Apache-2.0"
+
+
+@pytest.mark.parametrize("name", PACKAGES)
 def test_the_stream_parses_to_the_objects(name: str) -> None:
     found = contents(name)
     assert list(yaml.safe_load_all(found.stream())) == [found.meta, *found.objects]

@@ -87,6 +87,7 @@ def package(tmp_path: Path) -> Path:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(path)
     (root / "lib/x/lib.so").symlink_to("lib.so.1")
+    (root / "usr/share/doc/y").symlink_to("x")
     (root / "usr/bin/tool").chmod(0o4755)
     (root / "DEBIAN").mkdir()
     (root / "DEBIAN/control").write_text(
@@ -104,4 +105,5 @@ def test_files_are_below_usr_without_documentation_and_without_other_users_right
         "usr/lib/x/lib.so": Entry("usr/lib/x/lib.so", link="lib.so.1"),
         "usr/bin/tool": Entry("usr/bin/tool", b"usr/bin/tool", 0o755),
         "usr/share/doc/x/copyright": Entry("usr/share/doc/x/copyright", b"usr/share/doc/x/copyright"),
+        "usr/share/doc/y": Entry("usr/share/doc/y", link="x"),
     }

@@ -58,6 +58,11 @@ def test_an_image_has_the_digests_of_its_layers(tmp_path: Path) -> None:
     assert config["config"]["Labels"] == {f"io.crossplane.xpkg:{contents.digest}": "base"}
 
 
+def test_the_files_below_a_folder_are_found() -> None:
+    made = layer([file("a/b/x", "1"), file("a/bc", "2"), Entry("a/b/y", link="x")])
+    assert made.files("a/b") == {"a/b/x": b"1"}
+
+
 def test_an_image_is_the_same_bytes_twice(tmp_path: Path) -> None:
     def save(name: str) -> bytes:
         Image((layer([file("a", "x")], "base"),)).save(tmp_path / name)
