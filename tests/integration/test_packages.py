@@ -1,4 +1,7 @@
-"""The packages, installed by Crossplane's package manager as docs/install.md says, and a claim on them."""
+"""The packages, installed by Crossplane's package manager as docs/install.md says, and a claim on them.
+
+test_legacy_packages.py and test_packages_on_v1.py have the packages of v1's claims.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,10 @@ from xpkg.contents import PACKAGES
 from xpkg.image import file, layer
 
 GUIDE = ROOT / "docs" / "install.md"
+LEGACY = "## With the claims of Crossplane v1"
+"""The heading in the guide below which a user of these claims finds the commands."""
+MANIFEST = ROOT / "examples" / "quickstart"
+"""What a user applies, whatever claims and Crossplane there are."""
 PROVIDER = "edgetenants-provider-edgetenants"
 TENANTS = "distributiontenants.cloudfront.m.edgetenants.io"
 NAMESPACED = {
@@ -50,20 +57,9 @@ def pushed() -> Iterator[World]:
 
 
 @pytest.fixture(scope="module")
-def user_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which the commands of the pages work."""
-    folder = tmp_path_factory.mktemp("user")
-    for name in ("examples", "package"):
-        (folder / name).symlink_to(ROOT / name)
-    keys = "aws_access_key_id = sandbox\naws_secret_access_key = sandbox\n"
-    (folder / "aws-credentials.ini").write_text(f"[default]\n{keys}")
-    return folder
-
-
-@pytest.fixture(scope="module")
 def installed(pushed: World, user_folder: Path) -> World:
     """The same after each command of docs/install.md, as it stands there."""
-    for command in commands(GUIDE.read_text()):
+    for command in commands(GUIDE.read_text().partition(LEGACY)[0]):
         shell(pushed, command, user_folder)
     return pushed
 
@@ -71,12 +67,22 @@ def installed(pushed: World, user_folder: Path) -> World:
 def commands(page: str) -> list[str]:
     """The commands of a page that a user runs against the cluster, in order."""
     found = re.findall(r"^\$ (kubectl .*)$", page, re.MULTILINE)
-    assert len(found) >= 7, found
+    assert len(found) >= 6, found
     return found
 
 
 def get(world: World, *what: str) -> Any:
     return json.loads(world.kubectl("get", *what, "-o", "json"))
+
+
+def packages(world: World) -> dict[str, set[str]]:
+    """All packages by name, each with the conditions that it has."""
+    return {
+        each["metadata"]["name"]: {
+            c["type"] for c in each.get("status", {}).get("conditions", []) if c["status"] == "True"
+        }
+        for each in get(world, "configuration.pkg,provider.pkg,function.pkg")["items"]
+    }
 
 
 def test_a_claim_is_served_after_the_guide_was_followed(installed: World) -> None:
@@ -112,7 +118,8 @@ def test_the_provider_has_what_the_rbac_manager_grants_and_the_sandbox_grants_th
     [revision] = get(installed, "providerrevisions")["items"]
     granted = get(installed, "clusterrole", f"crossplane:provider:{revision['metadata']['name']}:system")
     package = manifests.Package.load(ROOT, Crossplane.V2, legacy=False)
-    ours, _ = manifests.provider_role((*package.crds, *package.inactive))
+    reads_crds = installed.state.crossplane is Crossplane.V2
+    ours, _ = manifests.provider_role((*package.crds, *package.inactive), reads_crds=reads_crds)
     assert rules(granted) == rules(ours)
     binding = get(installed, "clusterrolebinding", granted["metadata"]["name"])
     assert binding["subjects"] == [
@@ -295,9 +302,35 @@ def shell(world: World, command: str, folder: Path) -> None:
     assert done.returncode == 0, f"{command}: {done.stderr}"
 
 
+def test_one_manifest_becomes_a_live_claim_changes_and_goes(installed: World) -> None:
+    """The same file for namespaced claims, for v1's claims on v2, and for those on v1."""
+    installed.emulator.set_rate(60)
+    installed.kubectl("apply", "-f", str(MANIFEST))
+    installed.wait_for_condition("tenantclaim", "acme", "Ready", namespace="shop", seconds=120)
+    [made] = installed.emulator.state()["tenants"]
+    assert made["Name"] == "shop.acme"
+    assert {row["Domain"] for row in made["Domains"]} == {"acme.example.com", "shop.acme.com"}
+
+    change = json.dumps({"spec": {"parameters": {"tenantName": "changed"}}})
+    installed.kubectl("patch", "tenantclaim", "acme", "-n", "shop", "--type=merge", "-p", change)
+    changed = installed.wait_for("the change", lambda: with_parameter(installed, "tenantName", "changed"))
+    assert changed["Id"] == made["Id"]
+    installed.wait_for_condition("tenantclaim", "acme", "Ready", namespace="shop")
+
+    installed.kubectl("delete", "-f", str(MANIFEST), "--timeout=120s")
+    # A claim of v1 is gone before its composite has deleted the managed resource.
+    installed.wait_for("the tenant to go", lambda: installed.emulator.state()["tenants"] == [])
+
+
+def with_parameter(world: World, name: str, value: str) -> dict[str, Any]:
+    """The only tenant if it has this parameter, else nothing."""
+    [tenant] = world.emulator.state()["tenants"]
+    return tenant if {"Name": name, "Value": value} in tenant["Parameters"] else {}
+
+
 def test_the_configuration_alone_brings_the_other_two_after_everything_was_removed(installed: World) -> None:
     installed.emulator.set_rate(60)
-    installed.kubectl("delete", "-f", str(ROOT / "examples" / "quickstart"), "--timeout=120s")
+    installed.kubectl("delete", "-f", str(MANIFEST), "--timeout=120s", "--ignore-not-found")
     assert installed.emulator.state()["tenants"] == []
     kinds = "configuration.pkg,provider.pkg,function.pkg"
     installed.kubectl("delete", kinds, "--all", "--timeout=120s")
@@ -310,16 +343,11 @@ def test_the_configuration_alone_brings_the_other_two_after_everything_was_remov
     installed.kubectl("apply", "-f", "-", input=json.dumps(configuration))
 
     def healthy() -> bool:
-        found = get(installed, kinds)["items"]
-        return len(found) == 3 and all(
-            {"Installed": "True", "Healthy": "True"}.items()
-            <= {c["type"]: c["status"] for c in o.get("status", {}).get("conditions", [])}.items()
-            for o in found
-        )
+        found = packages(installed).values()
+        return len(found) == 3 and all({"Installed", "Healthy"} <= true for true in found)
 
     installed.wait_for("three healthy packages", healthy, seconds=120)
-    names = {o["metadata"]["name"] for o in get(installed, kinds)["items"]}
-    assert names == {d["metadata"]["name"] for d in documents}
+    assert set(packages(installed)) == {d["metadata"]["name"] for d in documents}
 
 
 def our_crds(world: World) -> list[str]:
