@@ -168,7 +168,12 @@ class Launch:
         return [
             Step("packages applied", installed.apply, ("packages pushed", "registry known")),
             Step(*healthy, lambda: installed.wait(self.abandon, self.processes), ("packages applied",)),
-            Step("credentials", lambda: bootstrap.credentials(self.programs.endpoint), healthy),
+            Step("configs served", lambda: bootstrap.configs_served(self.abandon), healthy),
+            Step(
+                "credentials",
+                lambda: bootstrap.credentials(self.programs.endpoint),
+                ("configs served",),
+            ),
             Step("claims served", lambda: bootstrap.claims_served(self.abandon), healthy),
         ]
 

@@ -14,11 +14,13 @@ from sandbox.state import Crossplane
 from sandbox.world import Options, World
 from tests.integration.conftest import CACHE
 from tests.integration.test_packages import (
+    CONTROLLED,
     GUIDE,
     LEGACY,
     commands,
     get,
     packages,
+    refused_beside,
     shell,
     test_a_claim_is_served_after_the_guide_was_followed,
     test_one_manifest_becomes_a_live_claim_changes_and_goes,
@@ -79,3 +81,7 @@ def test_the_policy_of_the_guide_activates_the_cluster_scoped_kinds_only(install
     active = {d["metadata"]["name"] for d in found if d["spec"]["state"] == "Active"}
     assert active == CLUSTER_SCOPED
     assert len(found) == 4
+
+
+def test_the_configuration_of_v2_beside_it_is_refused_and_loses_nothing(installed: World) -> None:
+    refused_beside(installed, "configuration-edgetenants", CONTROLLED)

@@ -21,6 +21,7 @@ import pytest
 from sandbox import manifests
 from sandbox.build import package_tools
 from sandbox.manifests import NAMESPACE
+from sandbox.packages.install import PREFIX
 from sandbox.state import Crossplane
 from sandbox.world import Options, World
 from tests.integration.conftest import CACHE, ROOT
@@ -31,6 +32,8 @@ from xpkg.image import file, layer
 GUIDE = ROOT / "docs" / "install.md"
 LEGACY = "## With the claims of Crossplane v1"
 """The heading in the guide below which a user of these claims finds the commands."""
+CONTROLLED = "tenantclaims is already controlled by ConfigurationRevision"
+"""What Crossplane says of the second of the two configurations: each has a Composition of this name."""
 MANIFEST = ROOT / "examples" / "quickstart"
 """What a user applies, whatever claims and Crossplane there are."""
 PROVIDER = "edgetenants-provider-edgetenants"
@@ -326,6 +329,51 @@ def with_parameter(world: World, name: str, value: str) -> dict[str, Any]:
     """The only tenant if it has this parameter, else nothing."""
     [tenant] = world.emulator.state()["tenants"]
     return tenant if {"Name": name, "Value": value} in tenant["Parameters"] else {}
+
+
+def test_the_configuration_of_v1s_claims_beside_it_is_refused_and_loses_nothing(installed: World) -> None:
+    refused_beside(installed, "configuration-edgetenants-legacy", CONTROLLED)
+
+
+def refused_beside(world: World, name: str, because: str) -> None:
+    """Install a second Configuration, which Crossplane refuses, and remove it, with a live claim."""
+    world.emulator.set_rate(60)
+    world.kubectl("apply", "-f", str(MANIFEST))
+    world.wait_for_condition("tenantclaim", "acme", "Ready", namespace="shop", seconds=120)
+    before = what_there_is(world)
+    world.emulator.reset_calls()
+    package = {
+        "apiVersion": "pkg.crossplane.io/v1",
+        "kind": "Configuration",
+        "metadata": {"name": f"edgetenants-{name}"},
+        "spec": {"package": f"{PREFIX}/{name}:v0.1.0"},
+    }
+    world.kubectl("apply", "-f", "-", input=json.dumps(package))
+    refused = lambda: because in unhealthy(world, f"edgetenants-{name}")  # noqa: E731
+    world.wait_for("its refusal", refused, seconds=90)
+    assert what_there_is(world) == before
+    world.kubectl("delete", "configuration.pkg", f"edgetenants-{name}", "--timeout=60s")
+    time.sleep(2)  # what its deletion took along would go now
+    world.wait_for_condition("tenantclaim", "acme", "Ready", namespace="shop")
+    assert what_there_is(world) == before
+    assert not [call for call in world.emulator.calls()["by_operation"] if not reads(call)]
+
+
+def unhealthy(world: World, configuration: str) -> str:
+    """What the condition Healthy says if it is False, else ""."""
+    conditions = get(world, "configuration.pkg", configuration).get("status", {}).get("conditions", [])
+    found = {c["type"]: c for c in conditions}.get("Healthy", {})
+    return str(found.get("message", "")) if found.get("status") == "False" else ""
+
+
+def what_there_is(world: World) -> tuple[set[str], list[dict[str, Any]]]:
+    """The uids of the API, the claims and their managed resources; the tenants in AWS."""
+    kinds = ["xrd", "compositions", "crd"]
+    active = [name for name in our_crds(world) if re.search(r"/(x?tenantclaims|\w+\.cloudfront)\.", name)]
+    listed = [get(world, kind)["items"] for kind in kinds]
+    listed += [get(world, name.rpartition("/")[2], "-A")["items"] for name in active]
+    uids = {each["metadata"]["uid"] for items in listed for each in items}
+    return uids, world.emulator.state()["tenants"]
 
 
 def test_the_configuration_alone_brings_the_other_two_after_everything_was_removed(installed: World) -> None:

@@ -28,6 +28,7 @@ from tests.integration.test_packages import (
     MANIFEST,
     get,
     reads,
+    refused_beside,
     shell,
     test_a_claim_is_served_after_the_guide_was_followed,
     test_one_manifest_becomes_a_live_claim_changes_and_goes,
@@ -35,6 +36,8 @@ from tests.integration.test_packages import (
     test_the_provider_has_what_the_rbac_manager_grants_and_the_sandbox_grants_the_same,
 )
 
+NOT_KNOWN = 'no kind "CompositeResourceDefinition" is registered for version "apiextensions.crossplane.io/v2"'
+"""What v1 says of a package with an XRD of v2."""
 MIGRATION = ROOT / "docs" / "migrate-v1-to-v2.md"
 TAGS = {
     "crossplane-kind",
@@ -61,6 +64,10 @@ def test_it_is_v1_which_has_no_activation_policies(installed: World) -> None:
     assert installed.state.versions["crossplane"].startswith("v1.20.")
     with pytest.raises(WorldError, match="no matches for kind"):
         installed.kubectl("apply", "-f", str(ROOT / "examples" / "install" / ACTIVATION))
+
+
+def test_the_configuration_of_v2_is_refused_and_loses_nothing(installed: World) -> None:
+    refused_beside(installed, "configuration-edgetenants", NOT_KNOWN)
 
 
 def test_at_last_the_claims_of_v2_manage_the_same_tenants_and_only_tags_change(
