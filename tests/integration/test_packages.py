@@ -10,7 +10,7 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -25,6 +25,7 @@ from sandbox.packages.install import PREFIX
 from sandbox.state import Crossplane
 from sandbox.world import Options, World
 from tests.integration.conftest import CACHE, ROOT
+from tests.unit.docs.pages import COMMANDS
 from xpkg import contents, runtime
 from xpkg.contents import PACKAGES
 from xpkg.image import file, layer
@@ -374,6 +375,48 @@ def what_there_is(world: World) -> tuple[set[str], list[dict[str, Any]]]:
     listed += [get(world, name.rpartition("/")[2], "-A")["items"] for name in active]
     uids = {each["metadata"]["uid"] for items in listed for each in items}
     return uids, world.emulator.state()["tenants"]
+
+
+def test_with_helms_policy_both_trees_are_active_and_the_commands_of_the_pages_mean_one_kind(
+    installed: World,
+) -> None:
+    """Crossplane's Helm chart activates `*` by default. Then two groups have kinds of the same names."""
+    installed.kubectl("apply", "-f", "-", input=json.dumps(EVERYTHING))
+    names = {name.replace(".m.", ".") for name in NAMESPACED} | NAMESPACED
+    for name in names:
+        installed.kubectl("wait", f"mrd/{name}", "--for=condition=Established", "--timeout=60s")
+    groups = groups_of_names(installed)
+    assert groups["distributiontenants"] == {"cloudfront.edgetenants.io", "cloudfront.m.edgetenants.io"}
+    assert groups["edt"] == {"cloudfront.m.edgetenants.io"}
+    assert groups["ledt"] == {"cloudfront.edgetenants.io"}
+
+    used = {name for each in COMMANDS if each.program == "kubectl" for name in kinds_in(each.words)}
+    assert {"edt", "ledt", "tenantclaims", "providerconfigs.m.edgetenants.io"} <= used
+    assert {name: groups[name] for name in used if len(groups.get(name, ())) > 1} == {}
+
+
+EVERYTHING = {
+    "apiVersion": "apiextensions.crossplane.io/v1alpha1",
+    "kind": "ManagedResourceActivationPolicy",
+    "metadata": {"name": "default"},
+    "spec": {"activate": ["*"]},
+}
+
+
+def groups_of_names(world: World) -> dict[str, set[str]]:
+    """Each name that kubectl takes for a kind of ours, with the groups that have it."""
+    found: dict[str, set[str]] = {}
+    for crd in get(world, "crd")["items"]:
+        group, names = crd["spec"]["group"], crd["spec"]["names"]
+        for name in (names["plural"], names["singular"], *names.get("shortNames", ())):
+            found.setdefault(name, set()).add(group)
+            found[f"{name}.{group}"] = {group}
+    return found
+
+
+def kinds_in(words: Sequence[str]) -> set[str]:
+    """What may name kinds in a command of kubectl: `edt`, `edt,ecg`, `xrd/NAME`."""
+    return {name for word in words[1:] if "=" not in word for name in word.partition("/")[0].split(",")}
 
 
 def test_the_configuration_alone_brings_the_other_two_after_everything_was_removed(installed: World) -> None:
