@@ -70,8 +70,9 @@ def _packaged_files() -> dict[str, str]:
     files = {
         "package/configuration/composition.yaml": crds.packaged(crds.composition(modern, "tenantclaims")),
         "package/configuration/activation.yaml": crds.activation("edgetenants", namespaced),
+        # The name of the other package's Composition: so the package manager refuses one beside the other.
         "package/configuration-legacy/composition.yaml": crds.packaged(
-            crds.legacy_composition(legacy, "xtenantclaims")
+            crds.legacy_composition(legacy, "tenantclaims")
         ),
     }
     return {path: _yaml(manifest) for path, manifest in files.items()}

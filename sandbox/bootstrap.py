@@ -82,6 +82,13 @@ class Bootstrap:
         """Apply the provider configs for the emulator."""
         self._apply(manifests.credentials(endpoint, legacy=self._package.legacy))
 
+    def configs_served(self, abandon: threading.Event) -> None:
+        """Wait until the API server serves the provider configs. v1's core says that a package is healthy as
+        soon as it has created their CRDs."""
+        named = {crd["metadata"]["name"] for crd in self._package.crds}
+        configs = {name for name in named if name.partition(".")[0].endswith("providerconfigs")}
+        self._wait_established("crd", configs, abandon)
+
     def claims_served(self, abandon: threading.Event) -> None:
         """Wait until the API server serves the claim's kind."""
         xrd = self._package.xrd

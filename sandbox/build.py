@@ -310,7 +310,7 @@ def _registry() -> _Group:
 
 def _crossplane_v1() -> _Group:
     version = golang.required_version(V1_MODULE, CROSSPLANE_V1)
-    told, title = {CROSSPLANE_V1_VERSION: version}, f"Crossplane core {version}"
+    told, title = {CROSSPLANE_V1_VERSION: version, METRICS_ADDRESS: "0"}, f"Crossplane core {version}"
     target = _Target("crossplane-v1", f"{CROSSPLANE_V1}/cmd/crossplane", title, told)
     crds, stamp = "crossplane-v1-crds", ".built-v1.json"
     return _Group("Crossplane v1", V1_MODULE, (target,), 120, stamp, core=CROSSPLANE_V1, crds=crds)

@@ -41,7 +41,7 @@ class Options:
     crossplane: Crossplane = Crossplane.V2
     """The version of core. With v1, the claim is the legacy one and all managed resources are active."""
     legacy: bool = False
-    """Also activate the cluster-scoped managed resources."""
+    """Also activate the cluster-scoped managed resources. With `packages`, the claim is the legacy one."""
     packages: bool = False
     """Install the packages through Crossplane's package manager, from a registry of the sandbox's own."""
     install: bool = True
@@ -82,8 +82,6 @@ def choose(options: Options, environ: Mapping[str, str] = os.environ) -> Choice:
     Raises:
         WorldError: an option is missing or invalid; the message lists the existing contexts.
     """
-    if options.packages and (options.crossplane is Crossplane.V1 or options.legacy):
-        raise WorldError("--packages: only with Crossplane v2 and without --legacy")
     if options.kubeconfig is not None or options.context is not None:
         if options.packages:
             raise WorldError(

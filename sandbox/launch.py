@@ -29,7 +29,7 @@ from sandbox.control import Control
 from sandbox.emulator_admin import EmulatorAdmin
 from sandbox.errors import SupervisorGone, WorldError
 from sandbox.kubectl import Kubectl, KubernetesObject
-from sandbox.packages.install import Installation
+from sandbox.packages.install import Installation, selection
 from sandbox.pki import PROVIDER_USER
 from sandbox.processes import Processes, obituary
 from sandbox.programs import Programs, installation_in, port_names
@@ -90,7 +90,8 @@ class Launch:
         if self.options.control_plane_only:
             return todo
         core, legacy = self.options.crossplane, self.options.legacy
-        package = manifests.Package.load(state.ROOT, core, legacy=legacy)
+        legacy_claim = legacy and self.options.packages
+        package = manifests.Package.load(state.ROOT, core, legacy=legacy, legacy_claim=legacy_claim)
         bootstrap = Bootstrap(self.kubectl, package, foreign=self.foreign, remember=self.remember)
         emulator = self.programs.emulator()
         if self.options.packages:
@@ -142,7 +143,8 @@ class Launch:
         programs = self.programs
         registry = f"127.0.0.1:{programs.ports['registry']}"
         tools = package_tools(self.layout.cache)
-        installed = Installation(self.kubectl, registry, tools.cli, self.layout.cache)
+        chosen = selection(self.options.crossplane, legacy=self.options.legacy)
+        installed = Installation(self.kubectl, registry, tools.cli, self.layout.cache, chosen)
         core = self.binaries.crossplane
         return [
             Step("namespace", bootstrap.namespace, ("apiserver",)),
@@ -166,7 +168,12 @@ class Launch:
         return [
             Step("packages applied", installed.apply, ("packages pushed", "registry known")),
             Step(*healthy, lambda: installed.wait(self.abandon, self.processes), ("packages applied",)),
-            Step("credentials", lambda: bootstrap.credentials(self.programs.endpoint), healthy),
+            Step("configs served", lambda: bootstrap.configs_served(self.abandon), healthy),
+            Step(
+                "credentials",
+                lambda: bootstrap.credentials(self.programs.endpoint),
+                ("configs served",),
+            ),
             Step("claims served", lambda: bootstrap.claims_served(self.abandon), healthy),
         ]
 

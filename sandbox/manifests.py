@@ -52,11 +52,18 @@ class Package:
     """The provider's optional permission to read claims."""
 
     @classmethod
-    def load(cls, root: Path, crossplane: Crossplane = Crossplane.V2, *, legacy: bool) -> Package:
+    def load(
+        cls,
+        root: Path,
+        crossplane: Crossplane = Crossplane.V2,
+        *,
+        legacy: bool,
+        legacy_claim: bool = False,
+    ) -> Package:
         """Read the manifests for this version of Crossplane from `root`/package.
 
-        v1 has the legacy claim, and all its managed resources are active. v2 has the namespaced claim, and
-        the cluster-scoped kinds only with `legacy`.
+        v1 has the legacy claim, and all its managed resources are active. v2 has the namespaced claim unless
+        `legacy_claim` is set, and the cluster-scoped kinds only with `legacy`.
 
         Raises:
             WorldError: a file or folder is missing, or a file is not valid YAML.
@@ -65,8 +72,9 @@ class Package:
         namespaced, cluster = (_crds(package / folder) for folder in ("crds", "crds-legacy"))
         v1 = crossplane is Crossplane.V1
         active, inactive = ((*namespaced, *cluster), ()) if legacy or v1 else (namespaced, cluster)
-        [xrd] = documents(package / "xrds" / ("legacy/xtenantclaim.yaml" if v1 else "tenantclaim.yaml"))
-        [composition] = documents(package / ("composition-legacy.yaml" if v1 else "composition.yaml"))
+        old = v1 or legacy_claim
+        [xrd] = documents(package / "xrds" / ("legacy/xtenantclaim.yaml" if old else "tenantclaim.yaml"))
+        [composition] = documents(package / ("composition-legacy.yaml" if old else "composition.yaml"))
         reader = tuple(documents(package / "claims-reader.yaml"))
         return cls(active, inactive, xrd, composition, crossplane, reader)
 

@@ -281,6 +281,9 @@ def _running(layout: Layout, choice: Choice, options: Options, progress: Progres
     if state.packages != options.packages:
         wanted = f"{'with' if state.packages else 'without'} packages"
         raise WorldError(f"sandbox {layout.name} runs {wanted}; first run `{world.hint('down')}`")
+    if state.packages and state.legacy != options.legacy:
+        wanted = f"the packages of {'legacy' if state.legacy else 'namespaced'} claims"
+        raise WorldError(f"sandbox {layout.name} runs with {wanted}; first run `{world.hint('down')}`")
     if state.crossplane is not options.crossplane:
         wanted = f"Crossplane {state.crossplane}, not {options.crossplane}"
         raise WorldError(f"sandbox {layout.name} runs with {wanted}; first run `{world.hint('down')}`")

@@ -64,7 +64,11 @@ def sandbox() -> None:
     show_default=True,
     help="Version of Crossplane core. With v1, the claim is the legacy one.",
 )
-@click.option("--legacy", is_flag=True, help="Also activate the cluster-scoped managed resources.")
+@click.option(
+    "--legacy",
+    is_flag=True,
+    help="Also activate the cluster-scoped managed resources. With --packages, the claim is the legacy one.",
+)
 @click.option(
     "--packages",
     is_flag=True,

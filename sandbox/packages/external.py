@@ -6,9 +6,9 @@ Crossplane core runs with `PACKAGE_RUNTIME=External`, and so leaves this to othe
 provider or function:
 
 - before core establishes its objects: Service, TLS Secret for the Service's name,
-  `status.tlsServerSecretName`, and the endpoint of a function;
+  `status.tlsServerSecretName` (v1's core has it in `spec`), and the endpoint of a function;
 - then: ServiceAccount, a Deployment owned by the revision (through which the RBAC manager finds the account),
-  and the process, from the image's own root; at last RuntimeHealthy.
+  and the process, from the image's own root; at last RuntimeHealthy, which v1's core ignores.
 
 An inactive or deleted revision has its process stopped.
 """
@@ -111,6 +111,13 @@ class Revision:
         return str(self.status.get("resolvedImage") or "")
 
     @property
+    def secret(self) -> str:
+        """The name of its TLS Secret, where it is known, else "". v1's core chooses it."""
+        return str(
+            self.status.get("tlsServerSecretName") or self.object["spec"].get("tlsServerSecretName") or ""
+        )
+
+    @property
     def established(self) -> bool:
         """Whether core has established its objects. A function has none."""
         return self.is_function or bool(self.status.get("objectRefs"))
@@ -153,6 +160,8 @@ class ExternalRuntime:
         self._ports: dict[str, int] = {}
         self._started_for: dict[str, str] = {}
         """The uid of the revision for which a process was started."""
+        self._prepared: set[str] = set()
+        """The uids of the revisions whose Service and certificate this process has made."""
 
     def run(self) -> None:
         """Reconcile all revisions again and again, until the process is ended."""
@@ -187,20 +196,27 @@ class ExternalRuntime:
         if not revision.active:
             self._stop(revision)
             return
-        if not revision.status.get("tlsServerSecretName"):
+        if not self._is_prepared(revision):
             self._before(revision)
         elif revision.established and revision.image:
             self._after(revision)
 
     # Before core establishes the revision's objects
 
+    def _is_prepared(self, revision: Revision) -> bool:
+        """v1's API drops the name in `status`, so that only this process knows."""
+        if revision.status.get("tlsServerSecretName"):
+            return True
+        return bool(revision.secret) and revision.uid in self._prepared
+
     def _before(self, revision: Revision) -> None:
-        secret = f"{revision.package}-tls-server"
+        secret = revision.secret or f"{revision.package}-tls-server"
         self._kubectl.apply([self._service(revision), self._certificate(revision, secret)])
         status: JsonObject = {"tlsServerSecretName": secret}
         if revision.is_function:
             status["endpoint"] = f"dns:///127.0.0.1:{self._port(revision, 'grpc')}"
         self._patch(revision, status)
+        self._prepared.add(revision.uid)
         self._tell(revision.name, "Service and certificate are ready")
 
     def _service(self, revision: Revision) -> JsonObject:
@@ -252,9 +268,7 @@ class ExternalRuntime:
     def _mount(self, revision: Revision, root: Path, account: str) -> None:
         """What a pod gets by volumes: the server's certificate, and access to the API server."""
         secret = json.loads(
-            self._kubectl.run(
-                "get", "secret", revision.status["tlsServerSecretName"], "-n", NAMESPACE, "-o", "json"
-            )
+            self._kubectl.run("get", "secret", revision.secret, "-n", NAMESPACE, "-o", "json")
         )
         for name, value in secret["data"].items():
             _private(root / _CERTIFICATES / name, base64.b64decode(value))

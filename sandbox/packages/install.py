@@ -17,29 +17,45 @@ from sandbox import manifests
 from sandbox.errors import WorldError
 from sandbox.kubectl import Kubectl
 from sandbox.processes import Processes, obituary
-from sandbox.state import ROOT
+from sandbox.state import ROOT, Crossplane
+from xpkg.contents import PACKAGES
 
-__all__ = ["INSTALL", "KINDS", "PREFIX", "Installation"]
+__all__ = ["PREFIX", "Installation", "Selection", "selection"]
 
 PREFIX: Final = "xpkg.edgetenants.io/edgetenants"
 """The registry and organisation of the released packages."""
-KINDS: Final = {
-    "configuration-edgetenants": "configuration.pkg",
-    "provider-edgetenants": "provider.pkg",
-    "function-edgetenants": "function.pkg",
-}
-"""The packages to install, with the names of their kinds for kubectl."""
-INSTALL: Final = tuple(
-    ROOT / path
-    for path in (
-        "examples/install/runtime-config.yaml",
-        "examples/install/packages.yaml",
-        "examples/install/plans.yaml",
-        "package/claims-reader.yaml",
-    )
+_FOR_ALL: Final = (
+    "examples/install/runtime-config.yaml",
+    "examples/install/plans.yaml",
+    "package/claims-reader.yaml",
 )
-"""The files that docs/install.md has users apply."""
+_PACKAGES: Final = "examples/install/packages.yaml"
+_LEGACY_PACKAGES: Final = "examples/install/packages-legacy.yaml"
+_LEGACY_ACTIVATION: Final = "examples/install/activation-legacy.yaml"
+_WITH_PROCESS: Final = tuple(name for name, source in PACKAGES.items() if source.module)
 _WITHIN: Final = 180.0
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which of the packages a sandbox installs."""
+
+    kinds: Mapping[str, str]
+    """The packages, with the names of their kinds for kubectl."""
+    files: tuple[Path, ...]
+    """The files that docs/install.md has users apply."""
+
+
+def selection(crossplane: Crossplane, *, legacy: bool) -> Selection:
+    """The packages of v1's claims for Crossplane v1 and with `legacy`, else those of namespaced claims."""
+    v1 = crossplane is Crossplane.V1
+    old = v1 or legacy
+    names = ("configuration-edgetenants-legacy" if old else "configuration-edgetenants",)
+    kinds = {name: f"{name.partition('-')[0]}.pkg" for name in (*names, *_WITH_PROCESS)}
+    # v1 has no activation policies: it activates every kind.
+    activation = (_LEGACY_ACTIVATION,) if old and not v1 else ()
+    files = (_LEGACY_PACKAGES if old else _PACKAGES, *activation, *_FOR_ALL)
+    return Selection(kinds, tuple(ROOT / file for file in files))
 
 
 @dataclass(frozen=True)
@@ -52,17 +68,18 @@ class Installation:
     cli: Path
     """Crossplane's CLI, which pushes packages."""
     cache: Path
+    selection: Selection
 
     def push(self) -> None:
-        """Build the packages, and push them to the sandbox's registry.
+        """Build all packages, and push them to the sandbox's registry.
 
         Raises:
             WorldError: a package cannot be built or pushed.
         """
         version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
         folder = self.cache / "xpkg" / "packages"
-        _run("build the packages", sys.executable, "-m", "xpkg", "build", *KINDS, "--output", str(folder))
-        for name in KINDS:
+        _run("build the packages", sys.executable, "-m", "xpkg", "build", "--output", str(folder))
+        for name in PACKAGES:
             file = folder / f"{name}-v{version}.xpkg"
             tag = f"{self.registry}/edgetenants/{name}:v{version}"
             _run(f"push {name}", str(self.cli), "xpkg", "push", "-f", str(file), tag)
@@ -73,7 +90,7 @@ class Installation:
 
     def apply(self) -> None:
         """Apply the objects of docs/install.md."""
-        self.kubectl.apply([d for file in INSTALL for d in manifests.documents(file)])
+        self.kubectl.apply([d for file in self.selection.files for d in manifests.documents(file)])
 
     def wait(self, abandon: threading.Event, processes: Processes) -> None:
         """Wait until Crossplane reports every package as installed and healthy.
@@ -94,16 +111,15 @@ class Installation:
     def _unhealthy(self) -> list[str]:
         return [
             name
-            for name, kind in KINDS.items()
+            for name, kind in self.selection.kinds.items()
             if f"edgetenants-{name}" not in self.kubectl.with_condition(kind, "Healthy")
         ]
 
     def _told(self, names: list[str]) -> str:
         template = "{{range .status.conditions}}{{.type}}={{.status}} {{.reason}} {{.message}}; {{end}}"
+        kinds, output = self.selection.kinds, f"go-template={template}"
         said = [
-            self.kubectl.run(
-                "get", KINDS[name], f"edgetenants-{name}", "-o", f"go-template={template}", check=False
-            )
+            self.kubectl.run("get", kinds[name], f"edgetenants-{name}", "-o", output, check=False)
             for name in names
         ]
         return ", ".join(f"{name}: {text}" for name, text in zip(names, said, strict=True))

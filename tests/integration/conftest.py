@@ -38,6 +38,17 @@ def world() -> Iterator[World]:
         running.down()
 
 
+@pytest.fixture(scope="module")
+def user_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the commands of the pages work."""
+    folder = tmp_path_factory.mktemp("user")
+    for name in ("examples", "package"):
+        (folder / name).symlink_to(ROOT / name)
+    keys = "aws_access_key_id = sandbox\naws_secret_access_key = sandbox\n"
+    (folder / "aws-credentials.ini").write_text(f"[default]\n{keys}")
+    return folder
+
+
 @pytest.fixture
 def kind_of_claims() -> type[Claims]:
     """Claims as the world of the module has them."""

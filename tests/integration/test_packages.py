@@ -1,4 +1,7 @@
-"""The packages, installed by Crossplane's package manager as docs/install.md says, and a claim on them."""
+"""The packages, installed by Crossplane's package manager as docs/install.md says, and a claim on them.
+
+test_legacy_packages.py and test_packages_on_v1.py have the packages of v1's claims.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -18,14 +21,22 @@ import pytest
 from sandbox import manifests
 from sandbox.build import package_tools
 from sandbox.manifests import NAMESPACE
+from sandbox.packages.install import PREFIX
 from sandbox.state import Crossplane
 from sandbox.world import Options, World
 from tests.integration.conftest import CACHE, ROOT
+from tests.unit.docs.pages import COMMANDS
 from xpkg import contents, runtime
 from xpkg.contents import PACKAGES
 from xpkg.image import file, layer
 
 GUIDE = ROOT / "docs" / "install.md"
+LEGACY = "## With the claims of Crossplane v1"
+"""The heading in the guide below which a user of these claims finds the commands."""
+CONTROLLED = "tenantclaims is already controlled by ConfigurationRevision"
+"""What Crossplane says of the second of the two configurations: each has a Composition of this name."""
+MANIFEST = ROOT / "examples" / "quickstart"
+"""What a user applies, whatever claims and Crossplane there are."""
 PROVIDER = "edgetenants-provider-edgetenants"
 TENANTS = "distributiontenants.cloudfront.m.edgetenants.io"
 NAMESPACED = {
@@ -50,20 +61,9 @@ def pushed() -> Iterator[World]:
 
 
 @pytest.fixture(scope="module")
-def user_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which the commands of the pages work."""
-    folder = tmp_path_factory.mktemp("user")
-    for name in ("examples", "package"):
-        (folder / name).symlink_to(ROOT / name)
-    keys = "aws_access_key_id = sandbox\naws_secret_access_key = sandbox\n"
-    (folder / "aws-credentials.ini").write_text(f"[default]\n{keys}")
-    return folder
-
-
-@pytest.fixture(scope="module")
 def installed(pushed: World, user_folder: Path) -> World:
     """The same after each command of docs/install.md, as it stands there."""
-    for command in commands(GUIDE.read_text()):
+    for command in commands(GUIDE.read_text().partition(LEGACY)[0]):
         shell(pushed, command, user_folder)
     return pushed
 
@@ -71,12 +71,22 @@ def installed(pushed: World, user_folder: Path) -> World:
 def commands(page: str) -> list[str]:
     """The commands of a page that a user runs against the cluster, in order."""
     found = re.findall(r"^\$ (kubectl .*)$", page, re.MULTILINE)
-    assert len(found) >= 7, found
+    assert len(found) >= 6, found
     return found
 
 
 def get(world: World, *what: str) -> Any:
     return json.loads(world.kubectl("get", *what, "-o", "json"))
+
+
+def packages(world: World) -> dict[str, set[str]]:
+    """All packages by name, each with the conditions that it has."""
+    return {
+        each["metadata"]["name"]: {
+            c["type"] for c in each.get("status", {}).get("conditions", []) if c["status"] == "True"
+        }
+        for each in get(world, "configuration.pkg,provider.pkg,function.pkg")["items"]
+    }
 
 
 def test_a_claim_is_served_after_the_guide_was_followed(installed: World) -> None:
@@ -112,7 +122,8 @@ def test_the_provider_has_what_the_rbac_manager_grants_and_the_sandbox_grants_th
     [revision] = get(installed, "providerrevisions")["items"]
     granted = get(installed, "clusterrole", f"crossplane:provider:{revision['metadata']['name']}:system")
     package = manifests.Package.load(ROOT, Crossplane.V2, legacy=False)
-    ours, _ = manifests.provider_role((*package.crds, *package.inactive))
+    reads_crds = installed.state.crossplane is Crossplane.V2
+    ours, _ = manifests.provider_role((*package.crds, *package.inactive), reads_crds=reads_crds)
     assert rules(granted) == rules(ours)
     binding = get(installed, "clusterrolebinding", granted["metadata"]["name"])
     assert binding["subjects"] == [
@@ -295,9 +306,122 @@ def shell(world: World, command: str, folder: Path) -> None:
     assert done.returncode == 0, f"{command}: {done.stderr}"
 
 
+def test_one_manifest_becomes_a_live_claim_changes_and_goes(installed: World) -> None:
+    """The same file for namespaced claims, for v1's claims on v2, and for those on v1."""
+    installed.emulator.set_rate(60)
+    installed.kubectl("apply", "-f", str(MANIFEST))
+    installed.wait_for_condition("tenantclaim", "acme", "Ready", namespace="shop", seconds=120)
+    [made] = installed.emulator.state()["tenants"]
+    assert made["Name"] == "shop.acme"
+    assert {row["Domain"] for row in made["Domains"]} == {"acme.example.com", "shop.acme.com"}
+
+    change = json.dumps({"spec": {"parameters": {"tenantName": "changed"}}})
+    installed.kubectl("patch", "tenantclaim", "acme", "-n", "shop", "--type=merge", "-p", change)
+    changed = installed.wait_for("the change", lambda: with_parameter(installed, "tenantName", "changed"))
+    assert changed["Id"] == made["Id"]
+    installed.wait_for_condition("tenantclaim", "acme", "Ready", namespace="shop")
+
+    installed.kubectl("delete", "-f", str(MANIFEST), "--timeout=120s")
+    # A claim of v1 is gone before its composite has deleted the managed resource.
+    installed.wait_for("the tenant to go", lambda: installed.emulator.state()["tenants"] == [])
+
+
+def with_parameter(world: World, name: str, value: str) -> dict[str, Any]:
+    """The only tenant if it has this parameter, else nothing."""
+    [tenant] = world.emulator.state()["tenants"]
+    return tenant if {"Name": name, "Value": value} in tenant["Parameters"] else {}
+
+
+def test_the_configuration_of_v1s_claims_beside_it_is_refused_and_loses_nothing(installed: World) -> None:
+    refused_beside(installed, "configuration-edgetenants-legacy", CONTROLLED)
+
+
+def refused_beside(world: World, name: str, because: str) -> None:
+    """Install a second Configuration, which Crossplane refuses, and remove it, with a live claim."""
+    world.emulator.set_rate(60)
+    world.kubectl("apply", "-f", str(MANIFEST))
+    world.wait_for_condition("tenantclaim", "acme", "Ready", namespace="shop", seconds=120)
+    before = what_there_is(world)
+    world.emulator.reset_calls()
+    package = {
+        "apiVersion": "pkg.crossplane.io/v1",
+        "kind": "Configuration",
+        "metadata": {"name": f"edgetenants-{name}"},
+        "spec": {"package": f"{PREFIX}/{name}:v0.1.0"},
+    }
+    world.kubectl("apply", "-f", "-", input=json.dumps(package))
+    refused = lambda: because in unhealthy(world, f"edgetenants-{name}")  # noqa: E731
+    world.wait_for("its refusal", refused, seconds=90)
+    assert what_there_is(world) == before
+    world.kubectl("delete", "configuration.pkg", f"edgetenants-{name}", "--timeout=60s")
+    time.sleep(2)  # what its deletion took along would go now
+    world.wait_for_condition("tenantclaim", "acme", "Ready", namespace="shop")
+    assert what_there_is(world) == before
+    assert not [call for call in world.emulator.calls()["by_operation"] if not reads(call)]
+
+
+def unhealthy(world: World, configuration: str) -> str:
+    """What the condition Healthy says if it is False, else ""."""
+    conditions = get(world, "configuration.pkg", configuration).get("status", {}).get("conditions", [])
+    found = {c["type"]: c for c in conditions}.get("Healthy", {})
+    return str(found.get("message", "")) if found.get("status") == "False" else ""
+
+
+def what_there_is(world: World) -> tuple[set[str], list[dict[str, Any]]]:
+    """The uids of the API, the claims and their managed resources; the tenants in AWS."""
+    kinds = ["xrd", "compositions", "crd"]
+    active = [name for name in our_crds(world) if re.search(r"/(x?tenantclaims|\w+\.cloudfront)\.", name)]
+    listed = [get(world, kind)["items"] for kind in kinds]
+    listed += [get(world, name.rpartition("/")[2], "-A")["items"] for name in active]
+    uids = {each["metadata"]["uid"] for items in listed for each in items}
+    return uids, world.emulator.state()["tenants"]
+
+
+def test_with_helms_policy_both_trees_are_active_and_the_commands_of_the_pages_mean_one_kind(
+    installed: World,
+) -> None:
+    """Crossplane's Helm chart activates `*` by default. Then two groups have kinds of the same names."""
+    installed.kubectl("apply", "-f", "-", input=json.dumps(EVERYTHING))
+    names = {name.replace(".m.", ".") for name in NAMESPACED} | NAMESPACED
+    for name in names:
+        installed.kubectl("wait", f"mrd/{name}", "--for=condition=Established", "--timeout=60s")
+    groups = groups_of_names(installed)
+    assert groups["distributiontenants"] == {"cloudfront.edgetenants.io", "cloudfront.m.edgetenants.io"}
+    assert groups["edt"] == {"cloudfront.m.edgetenants.io"}
+    assert groups["ledt"] == {"cloudfront.edgetenants.io"}
+
+    used = {name for each in COMMANDS if each.program == "kubectl" for name in kinds_in(each.words)}
+    assert {"edt", "ledt", "tenantclaims", "providerconfigs.m.edgetenants.io"} <= used
+    assert {name: groups[name] for name in used if len(groups.get(name, ())) > 1} == {}
+
+
+EVERYTHING = {
+    "apiVersion": "apiextensions.crossplane.io/v1alpha1",
+    "kind": "ManagedResourceActivationPolicy",
+    "metadata": {"name": "default"},
+    "spec": {"activate": ["*"]},
+}
+
+
+def groups_of_names(world: World) -> dict[str, set[str]]:
+    """Each name that kubectl takes for a kind of ours, with the groups that have it."""
+    found: dict[str, set[str]] = {}
+    for crd in get(world, "crd")["items"]:
+        group, names = crd["spec"]["group"], crd["spec"]["names"]
+        for name in (names["plural"], names["singular"], *names.get("shortNames", ())):
+            found.setdefault(name, set()).add(group)
+            found[f"{name}.{group}"] = {group}
+    return found
+
+
+def kinds_in(words: Sequence[str]) -> set[str]:
+    """What may name kinds in a command of kubectl: `edt`, `edt,ecg`, `xrd/NAME`."""
+    return {name for word in words[1:] if "=" not in word for name in word.partition("/")[0].split(",")}
+
+
 def test_the_configuration_alone_brings_the_other_two_after_everything_was_removed(installed: World) -> None:
     installed.emulator.set_rate(60)
-    installed.kubectl("delete", "-f", str(ROOT / "examples" / "quickstart"), "--timeout=120s")
+    installed.kubectl("delete", "-f", str(MANIFEST), "--timeout=120s", "--ignore-not-found")
     assert installed.emulator.state()["tenants"] == []
     kinds = "configuration.pkg,provider.pkg,function.pkg"
     installed.kubectl("delete", kinds, "--all", "--timeout=120s")
@@ -310,16 +434,11 @@ def test_the_configuration_alone_brings_the_other_two_after_everything_was_remov
     installed.kubectl("apply", "-f", "-", input=json.dumps(configuration))
 
     def healthy() -> bool:
-        found = get(installed, kinds)["items"]
-        return len(found) == 3 and all(
-            {"Installed": "True", "Healthy": "True"}.items()
-            <= {c["type"]: c["status"] for c in o.get("status", {}).get("conditions", [])}.items()
-            for o in found
-        )
+        found = packages(installed).values()
+        return len(found) == 3 and all({"Installed", "Healthy"} <= true for true in found)
 
     installed.wait_for("three healthy packages", healthy, seconds=120)
-    names = {o["metadata"]["name"] for o in get(installed, kinds)["items"]}
-    assert names == {d["metadata"]["name"] for d in documents}
+    assert set(packages(installed)) == {d["metadata"]["name"] for d in documents}
 
 
 def our_crds(world: World) -> list[str]:

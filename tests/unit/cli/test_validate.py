@@ -64,7 +64,7 @@ def test_every_problem_with_its_line(put: Any) -> None:
 def test_what_is_sound(put: Any) -> None:
     done = run(ROOT / "examples/quickstart", ROOT / "examples/provider", ROOT / "package/composition.yaml")
 
-    assert (done.exit_code, done.output) == (0, "3 objects checked, 0 problems\n")
+    assert (done.exit_code, done.output) == (0, "4 objects checked, 0 problems\n")
 
 
 def test_a_claim_against_its_plans(put: Any) -> None:
