@@ -41,8 +41,9 @@ METRICS_ADDRESS = "sigs.k8s.io/controller-runtime/pkg/metrics/server.DefaultBind
 """Where the RBAC manager serves metrics, as it has no flag for that. Several sandboxes run at once."""
 CROSSPLANE_V1_VERSION = "github.com/crossplane/crossplane/internal/version.version"
 
-_FLAGS = ("-buildvcs=false", "-gcflags=all=-dwarf=false")
-"""Without DWARF, which the linker would remove again, the compiler needs a tenth less time."""
+_FLAGS = ("-buildvcs=false", "-gcflags=all=-dwarf=false -l", "-gcflags=std=-dwarf=false")
+"""Without DWARF, which the linker would remove again, the compiler needs a tenth less time. Without inlining
+(-l), it needs another quarter less. Only the standard library is inlined, where programs spend most time."""
 
 _TRIMMED = "k8s.io/apiserver"
 _TEST_HELPER = Path("pkg/admission/plugin/policy/generic/policy_test_context.go")
