@@ -10,6 +10,9 @@ claim's policy, and goes with the next call.
     Orphan                    Delete                  keeps it, with the policy Delete
     Delete                    Orphan                  keeps it, with the policy Orphan
     (the same)                                        omits it, so Crossplane deletes it
+
+A tenant that has only a parking name never served the claim. It is deleted with its resource, whatever
+`onDelete` says.
 """
 
 from collections.abc import Container, Iterator, Mapping
@@ -19,7 +22,7 @@ from google.protobuf.struct_pb2 import Struct
 
 from apis.tenant_choices import OnDelete
 from edgetenants_runtime.api.managed import DeletionPolicy, ManagementPolicy
-from function import response, structs
+from function import response, structs, switches
 from function.compose import KEEP, Order
 from function.observed import ObservedTenant
 
@@ -58,10 +61,16 @@ def _outdated(
     orphan = order.terms.on_delete is OnDelete.ORPHAN
     orphaning = _keeps if order.composite.namespaced else _orphans
     for name, each in seen.items():
-        if name in wanted or each.deleted:
+        if name in wanted or each.deleted or (orphan and _is_parked(order, name, each)):
             continue
         if orphaning(req.observed.resources[name].resource, orphan) is not orphan:
             yield name
+
+
+def _is_parked(order: Order, name: str, seen: ObservedTenant) -> bool:
+    """Whether it is a tenant that lists a parking name and nothing else."""
+    domains = seen.asked.domains
+    return bool(domains) and switches.parkings(order.chosen.plan.parking_domain, name, domains) == domains
 
 
 def _keeps(resource: Struct, otherwise: bool) -> bool:

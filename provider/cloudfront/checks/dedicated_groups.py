@@ -23,7 +23,10 @@ DEDICATED_ANNOTATION: Final = "edgetenants.io/dedicated"
 
 
 def candidates(mr: Managed, group: ObservedGroup, everyone: Iterable[Managed]) -> tuple[Managed, ...]:
-    """The dedicated ConnectionGroups of other namespaces that may own the group."""
+    """The dedicated ConnectionGroups of other namespaces that may own the group. The default group belongs to
+    the account: all tenants may be in it, even if a namespace has adopted it."""
+    if group.is_default:
+        return ()
     own = identity.namespace_of(mr)
     return tuple(
         each

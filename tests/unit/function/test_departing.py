@@ -73,6 +73,22 @@ def test_a_tenant_that_is_being_deleted_already_is_let_go() -> None:
     assert going(observed, "Delete") is None
 
 
+def test_a_tenant_that_only_parks_is_deleted_whatever_the_claim_says() -> None:
+    """It never served the claim, and nothing would find it in AWS again."""
+    parked = naming.parked("*.parked.example.com", "u-1", GOING, "some change")
+    stays = f"tenant-{naming.digest(STAYS)}"
+    plan = {"parkingDomain": "*.parked.example.com", "allow": {"maxPerDomain": 10, "onDelete": ["Orphan"]}}
+    for domains, kept in (([parked], False), ([parked, GOES], True)):
+        observed = tenant(GOES)
+        observed["spec"]["forProvider"]["domains"] = domains
+        req = building.request(
+            spec={"domains": [STAYS], "isolation": "PerDomain"},
+            input_={"plans": {"standard": plan}},
+            observed={stays: tenant(STAYS, managementPolicies=KEEP), GOING: observed},
+        )
+        assert (GOING in building.desired(building.run(req))) is kept
+
+
 def test_crossplane_calls_again_soon() -> None:
     stays = tenant(STAYS)
     rsp = ask(

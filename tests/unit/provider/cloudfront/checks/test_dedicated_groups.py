@@ -112,6 +112,14 @@ def test_a_forged_status_keeps_no_one_from_a_shared_group(tag: str) -> None:
     assert tried.ready() == ("True", "Available")
 
 
+def test_the_default_group_stays_open_to_all() -> None:
+    """Any namespace may adopt it."""
+    tried = world(owner())
+    object.__setattr__(tried.cloudfront.groups[GROUP], "is_default", True)
+    tried.settle()
+    assert tried.ready() == ("True", "Available")
+
+
 def test_tags_that_cannot_be_read_end_the_reconcile() -> None:
     tried = world(owner())
     tried.cloudfront.refuse["ListTagsForResource"] = AwsError(
