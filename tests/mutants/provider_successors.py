@@ -25,6 +25,14 @@ PROVIDER_SUCCESSORS = (
         _DEDICATED,
     ),
     Mutation(
+        "a namespace closes a group that it adopted",
+        "cloudfront/checks/dedicated_groups.py",
+        '        and group.name.startswith(f"{identity.namespace_of(each)}.")\n',
+        "",
+        "tenants whose plans name a shared group are not created, and not recreated",
+        _DEDICATED,
+    ),
+    Mutation(
         "no tenant of its own namespace joins a claim's own group",
         "cloudfront/checks/dedicated_groups.py",
         "        and identity.namespace_of(each) != own\n",

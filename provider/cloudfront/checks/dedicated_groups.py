@@ -4,7 +4,8 @@ The function marks such a group with an annotation. Tenants of other namespaces 
 one is in it, the group cannot be deleted, and the deletion of its claim would wait for it.
 
 A resource's status proves nothing. It only shows which resources may own a group; the owner tag in AWS shows
-which one does.
+which one does. A group whose name does not begin with its owner's namespace was adopted, and others may have
+plans that name it. So no namespace can close it, and none can close the default group.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from provider.cloudfront.state.group import ObservedGroup
 __all__ = ["DEDICATED_ANNOTATION", "belongs_to", "candidates"]
 
 DEDICATED_ANNOTATION: Final = "edgetenants.io/dedicated"
-"""On a ConnectionGroup, with the value "true": only tenants of its own namespace may join it."""
+"""On a ConnectionGroup, with the value "true": only tenants of its own namespace may join it, if the group's
+name begins with that namespace and a dot."""
 
 
 def candidates(mr: Managed, group: ObservedGroup, everyone: Iterable[Managed]) -> tuple[Managed, ...]:
-    """The dedicated ConnectionGroups of other namespaces that may own the group. The default group belongs to
-    the account: all tenants may be in it, even if a namespace has adopted it."""
+    """The dedicated ConnectionGroups of other namespaces that may own the group."""
     if group.is_default:
         return ()
     own = identity.namespace_of(mr)
@@ -35,6 +36,7 @@ def candidates(mr: Managed, group: ObservedGroup, everyone: Iterable[Managed]) -
         and each.annotations.get(DEDICATED_ANNOTATION) == "true"
         and each.at_provider.get("id") == group.id
         and identity.namespace_of(each) != own
+        and group.name.startswith(f"{identity.namespace_of(each)}.")
     )
 
 

@@ -15,7 +15,7 @@ from tests.unit.provider.world import FOR_PROVIDER, World, managed
 
 GROUP = "cg_theirs"
 OWNER = "edgetenants.io/owner"
-NAME = f"owner.{GROUP}"
+NAME = f"other.{GROUP}"
 
 
 def owner(*, namespace: str = "other", dedicated: str = "true", id_: str = GROUP, **spec: Any) -> Managed:
@@ -36,13 +36,13 @@ def owner(*, namespace: str = "other", dedicated: str = "true", id_: str = GROUP
     )
 
 
-def world(*owners: Managed, tag: str = f"cluster-1/ConnectionGroup/other/{NAME}", **fields: Any) -> World:
-    """A tenant that asks for the group, which has this owner tag."""
+def world(*owners: Managed, tag: str | None = None, name: str = NAME, **fields: Any) -> World:
+    """A tenant that asks for the group, which has this owner tag and name."""
     cloudfront = FakeCloudFront()
     cloudfront.put_group(GROUP)
     made = cloudfront.groups[GROUP]
-    object.__setattr__(made, "name", NAME)
-    made.tags[OWNER] = tag
+    object.__setattr__(made, "name", name)
+    made.tags[OWNER] = f"cluster-1/ConnectionGroup/other/{name}" if tag is None else tag
     obj = managed({**FOR_PROVIDER, "connectionGroupId": GROUP, **fields})
     return World(obj, cloudfront, everyone=lambda: owners)
 
@@ -116,6 +116,14 @@ def test_the_default_group_stays_open_to_all() -> None:
     """Any namespace may adopt it."""
     tried = world(owner())
     object.__setattr__(tried.cloudfront.groups[GROUP], "is_default", True)
+    tried.settle()
+    assert tried.ready() == ("True", "Available")
+
+
+@pytest.mark.parametrize("name", ["platform-shared", "others.shared", "other"])
+def test_an_adopted_group_stays_open_to_all(name: str) -> None:
+    """Any namespace may adopt a group without an owner, which the plans of others may name."""
+    tried = world(owner(), name=name)
     tried.settle()
     assert tried.ready() == ("True", "Available")
 
