@@ -177,13 +177,19 @@ def test_what_is_rendered_is_valid(programs: Programs, example: Shown, tmp_path:
     assert programs.validate(rendered, *_definitions(example.folder)) == []
 
 
+LEGACY_CONFIGS = "edgetenants.io/v1alpha1"
+
+
 def _definitions(folder: Path) -> list[Path]:
     """What defines the kinds of a folder: its own XRD, the legacy ones, or the usual."""
     if (folder / "xrd.yaml").exists():
         return [folder / "xrd.yaml"]
-    if any(value["kind"] == "XTenantClaim" for path in folder.glob("*.yaml") for value in _objects(path)):
-        return [ROOT / "package" / "xrds" / "legacy", ROOT / "package" / "crds-legacy"]
-    return [ROOT / "package" / "xrds" / "tenantclaim.yaml"]
+    legacy = ROOT / "package" / "crds-legacy"
+    values = [value for path in folder.glob("*.yaml") for value in _objects(path)]
+    if any(value["kind"] == "XTenantClaim" for value in values):
+        return [ROOT / "package" / "xrds" / "legacy", legacy]
+    ours = [ROOT / "package" / "xrds" / "tenantclaim.yaml"]
+    return [*ours, legacy] if any(value["apiVersion"] == LEGACY_CONFIGS for value in values) else ours
 
 
 INPUT_OF_OTHERS = re.compile(r"could not find CRD/XRD for: (pt|gotemplating|python)\.fn\.crossplane\.io/")
