@@ -59,11 +59,10 @@ def _outdated(
     wanted: Container[str],
 ) -> Iterator[str]:
     orphan = order.terms.on_delete is OnDelete.ORPHAN
-    orphaning = _keeps if order.composite.namespaced else _orphans
     for name, each in seen.items():
         if name in wanted or each.deleted or (orphan and _is_parked(order, name, each)):
             continue
-        if orphaning(req.observed.resources[name].resource, orphan) is not orphan:
+        if _is_orphaned(req.observed.resources[name].resource, order) is (not orphan):
             yield name
 
 
@@ -73,19 +72,17 @@ def _is_parked(order: Order, name: str, seen: ObservedTenant) -> bool:
     return bool(domains) and switches.parkings(order.chosen.plan.parking_domain, name, domains) == domains
 
 
-def _keeps(resource: Struct, otherwise: bool) -> bool:
-    """Whether a namespaced resource leaves its external resource in place. Other policies than those of the
-    function are a user's, and stay: then the answer is `otherwise`."""
+def _is_orphaned(resource: Struct, order: Order) -> bool | None:
+    """Whether the external resource stays in AWS when the resource is deleted. None: it stays, by policies
+    that a user set, which the function does not change."""
+    if not order.composite.namespaced:
+        return structs.text(resource, "spec", "deletionPolicy") == DeletionPolicy.ORPHAN
     if structs.value(resource, "spec", "managementPolicies") is None:
         return False
     policies = frozenset(structs.texts(resource, "spec", "managementPolicies"))
     if policies == frozenset(KEEP):
         return True
-    return otherwise if policies.isdisjoint(_DELETING) else False
-
-
-def _orphans(resource: Struct, _: bool) -> bool:
-    return structs.text(resource, "spec", "deletionPolicy") == DeletionPolicy.ORPHAN
+    return None if policies.isdisjoint(_DELETING) else False
 
 
 def _with_policy(resource: Struct, order: Order) -> Struct:

@@ -6,6 +6,7 @@ They need an activation policy of their own there. test_packages_on_v1.py instal
 # ruff: noqa: F401 - what is imported is run here, with the world of this module
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -56,14 +57,21 @@ def follow_guide(world: World, folder: Path) -> None:
     assert [c for c in found if ACTIVATION in c], found
 
 
-@pytest.fixture(scope="module")
-def installed(user_folder: Path) -> Iterator[World]:
-    world = with_registry("legacy-packages", Crossplane.V2)
+@contextmanager
+def guided(name: str, crossplane: Crossplane, folder: Path) -> Iterator[World]:
+    """A sandbox in which the guide was followed."""
+    world = with_registry(name, crossplane)
     try:
-        follow_guide(world, user_folder)
+        follow_guide(world, folder)
         yield world
     finally:
         world.down()
+
+
+@pytest.fixture(scope="module")
+def installed(user_folder: Path) -> Iterator[World]:
+    with guided("legacy-packages", Crossplane.V2, user_folder) as world:
+        yield world
 
 
 def test_three_packages_are_installed_and_healthy(installed: World) -> None:

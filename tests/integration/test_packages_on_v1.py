@@ -20,9 +20,8 @@ from sandbox.world import World
 from tests.integration.conftest import CACHE, ROOT
 from tests.integration.test_legacy_packages import (
     ACTIVATION,
-    follow_guide,
+    guided,
     test_three_packages_are_installed_and_healthy,
-    with_registry,
 )
 from tests.integration.test_packages import (
     MANIFEST,
@@ -52,12 +51,8 @@ DEDICATED = {"distributionId": "E1EDGETENANTS", "connection": {"dedicated": True
 
 @pytest.fixture(scope="module")
 def installed(user_folder: Path) -> Iterator[World]:
-    world = with_registry("packages-on-v1", Crossplane.V1)
-    try:
-        follow_guide(world, user_folder)
+    with guided("packages-on-v1", Crossplane.V1, user_folder) as world:
         yield world
-    finally:
-        world.down()
 
 
 def test_it_is_v1_which_has_no_activation_policies(installed: World) -> None:

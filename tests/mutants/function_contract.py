@@ -273,8 +273,8 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
     Mutation(
         "a user's management policies are replaced before a tenant goes",
         "departing.py",
-        "    return otherwise if policies.isdisjoint(_DELETING) else False\n",
-        "    return otherwise if policies else False\n",
+        "    return None if policies.isdisjoint(_DELETING) else False\n",
+        "    return policies.isdisjoint(_DELETING)\n",
         "what a user protected by hand is deleted",
         ("unit/function/test_departing.py",),
     ),

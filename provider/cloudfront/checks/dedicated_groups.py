@@ -4,8 +4,8 @@ The function marks such a group with an annotation. Tenants of other namespaces 
 one is in it, the group cannot be deleted, and the deletion of its claim would wait for it.
 
 A resource's status proves nothing. It only shows which resources may own a group; the owner tag in AWS shows
-which one does. A group whose name does not begin with its owner's namespace was adopted, and others may have
-plans that name it. So no namespace can close it, and none can close the default group.
+which one does. A group whose name does not begin with its owner's namespace may have been adopted, and others
+may have plans that name it. So no namespace can close it, and none can close the default group.
 """
 
 from __future__ import annotations
