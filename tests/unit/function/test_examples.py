@@ -39,6 +39,7 @@ OTHERS = {
     "DeploymentRuntimeConfig",
     "EnvironmentConfig",
     "Function",
+    "ManagedResourceActivationPolicy",
     "Namespace",
     "Operation",
 }
