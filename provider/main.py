@@ -27,13 +27,14 @@ from edgetenants_runtime.managed import Managed, ManagedKind, ResourceKind
 from edgetenants_runtime.manager import Manager, Settings
 from edgetenants_runtime.process.controller import Controller
 from edgetenants_runtime.process.health import Starting
-from edgetenants_runtime.providerconfigs import ConfigKinds
+from edgetenants_runtime.providerconfigs import ConfigKinds, ProviderConfigs
 from provider import installation, options, waiting
 from provider.cloudfront.account.sessions import Accounts
 from provider.cloudfront.aws.metrics import Gauges, Instruments
 from provider.cloudfront.clients.connector import GroupConnector, TenantConnector
 from provider.cloudfront.rehearsal import sight
 from provider.cloudfront.safety.dependencies import Peers
+from provider.cloudfront.safety.holds import ConfigOf
 from provider.cloudfront.safety.kept_domains import NOTHING, KeptDomains
 from provider.options import Policy
 from provider.records.config_maps import DomainRecords
@@ -93,6 +94,8 @@ def wire(client: KubeClient, clock: Clock, settings: Settings, policy: Policy) -
     kept = keep_domains(manager, client, clock, settings, policy, everyone)
     looked = accounts.instruments.tenants
     manager.metrics.registry.register(Gauges(lambda: resources(tenants), looked, lambda: accounts.pauses))
+    configs_of: dict[str, ProviderConfigs] = {}
+    config_of: ConfigOf = lambda mr: configs_of[mr.api_version].stored(mr)  # noqa: E731 - as above
     for tree in TREES:
         configs = manager.configs(
             ConfigKinds(
@@ -105,6 +108,7 @@ def wire(client: KubeClient, clock: Clock, settings: Settings, policy: Policy) -
             allow_namespaced_identity=policy.allow_namespaced_identity,
         )
         configs.on_removal(accounts.gone)
+        configs_of[tree.tenant.api_version] = configs
         kinds_of_tree = (
             (tree.tenant, TenantConnector, tenants),
             (tree.group, GroupConnector, groups),
@@ -118,6 +122,7 @@ def wire(client: KubeClient, clock: Clock, settings: Settings, policy: Policy) -
                 read_only=policy.read_only,
                 peers=namesakes(controllers),
                 everyone=everyone,
+                config_of=config_of,
                 poll_seconds=settings.poll_interval,
                 kept=kept,
             )

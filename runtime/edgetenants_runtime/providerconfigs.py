@@ -147,6 +147,15 @@ class ProviderConfigs:
         if use.suffix:
             self._seconds.append(use)
 
+    def stored(self, mr: Managed, use: ConfigUse = PRIMARY) -> Mapping[str, Any] | None:
+        """The config object that a managed resource names, as last read; None if it does not exist or cannot
+        be read. Reads no credentials and records no usage."""
+        ref = use.ref(mr)
+        informer = None if ref is None else self._configs.get(ref.kind)
+        if ref is None or informer is None:
+            return None
+        return informer.cache.get(ObjectKey(ref.namespace, ref.name))
+
     def resolve(self, mr: Managed, use: ConfigUse = PRIMARY) -> ResolvedConfig:
         """See `ConfigResolver.resolve`. Raises KubeError too."""
         ref = use.ref(mr)

@@ -105,6 +105,24 @@ def test_a_config_named_like_the_clusters_is_another(teams: Teams) -> None:
     assert blue.tenants("steady")[0]["Tags"]["after"] == "1"
 
 
+def test_a_frozen_config_gives_no_domain_to_a_tenant_of_another_config(teams: Teams) -> None:
+    """The platform team froze the giving tenant. A move would change it by the other one's config."""
+    blue = teams.blue
+    of_team = {"credentials": OWN_SECRET}
+    blue.apply(secret(blue, "aws", credentials("blue")))
+    blue.apply(blue.config("giving", of_team), blue.config("taking", of_team))
+    mine = [f"first-{blue.namespace}.example.com", f"last-{blue.namespace}.example.com"]
+    giver = blue.served("giver", providerConfigRef=using("giving"), forProvider={"domains": mine})
+    blue.change("giving", {"spec": {"writes": "Frozen"}}, CONFIGS)
+    with unharmed(blue, "giver"):
+        own = [f"taker-{blue.namespace}.example.com", mine[0]]
+        taking = {"edgetenants.io/take-domains-from": giver["Id"]}
+        asks = {"providerConfigRef": using("taking"), "forProvider": {"domains": own}}
+        blue.apply(blue.tenant("taker", annotations=taking, **asks))
+        blue.told("taker", "It stays there for now: spec.writes of ProviderConfig", "is Frozen")
+        blue.looked_at("taker")
+
+
 def test_a_slow_config_of_the_same_account_slows_nobody_else(teams: Teams) -> None:
     """Each has credentials of its own in one account."""
     blue, red = teams.blue, teams.red

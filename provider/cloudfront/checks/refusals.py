@@ -20,6 +20,7 @@ from provider.cloudfront.checks.problems import Problem, Result
 from provider.cloudfront.domain.moves import Mover
 from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.safety import advice, guards
+from provider.cloudfront.safety.holds import Hold
 from provider.cloudfront.safety.kept_domains import Keeper
 from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.observed import ObservedTenant
@@ -56,6 +57,8 @@ class Checks:
     installation: str = ""
     everyone: Callable[[], Iterable[Managed]] = lambda: ()
     """All managed resources of the kind."""
+    hold: Hold = lambda _: ""
+    """Whether the provider may update the tenant of another resource."""
     keeper: Keeper | None = None
     """Knows which domains are kept for other namespaces."""
 
@@ -206,7 +209,7 @@ class Checks:
         return Holders(self.cloudfront, self.memory.holders, self.memory.log_changes, self._mover(mr))
 
     def _mover(self, mr: Managed) -> Mover:
-        return Mover(mr, self.installation, self.everyone)
+        return Mover(mr, self.installation, self.everyone, self.hold)
 
 
 def _passed(result: Result, *, serving: bool) -> Passed:

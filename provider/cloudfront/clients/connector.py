@@ -29,6 +29,7 @@ from provider.cloudfront.safety.dependencies import (
     Policy,
 )
 from provider.cloudfront.safety.guards import CONFIRM_ANNOTATION, DRY_RUN_ANNOTATION, is_dry_run
+from provider.cloudfront.safety.holds import ConfigOf, Hold, hold_of
 from provider.cloudfront.safety.kept_domains import NOTHING, KeptDomains, OnlyLooks, OnlyRead
 from provider.cloudfront.safety.retry_delays import DelayedRetryClient, RetryDelays
 
@@ -48,11 +49,12 @@ class _Connector:
         read_only: bool = False,
         peers: Peers = lambda *_: (),
         everyone: Everyone = lambda: (),
+        config_of: ConfigOf | None = None,
         poll_seconds: float = 60.0,
         kept: KeptDomains = NOTHING,
     ) -> None:
         """`peers` finds the other managed resources with the same external resource, `everyone` those of all
-        kinds, `kept` records which namespace has which domain and name; the rest are the provider's flags."""
+        kinds, `config_of` the provider config of one (None: nothing holds it), `kept` records which namespace has which domain and name; the rest are the provider's flags."""
         self._configs = configs
         self._accounts = accounts
         self._installation = installation
@@ -60,6 +62,7 @@ class _Connector:
         self._read_only = read_only
         self._peers = peers
         self._everyone = everyone
+        self._hold: Hold = (lambda _: "") if config_of is None else lambda mr: hold_of(mr, config_of(mr))
         self._poll_seconds = poll_seconds
         self._kept = kept
         self._delays = RetryDelays(poll_seconds)
@@ -94,7 +97,7 @@ class _Connector:
         kept = OnlyRead(self._kept) if _elsewhere(config) else self._kept
         return Dependencies(
             AccountAccess(account.cloudfront, account.memory, self._installation, account.id, key),
-            ClusterView(self._peers, self._everyone, kept),
+            ClusterView(self._peers, self._everyone, self._hold, kept),
             Policy(
                 drift_policy=self._drift_policy,
                 poll_seconds=self._poll_seconds,

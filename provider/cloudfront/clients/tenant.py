@@ -79,7 +79,12 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             self._cloudfront, memory.log_changes, memory.shared, memory.today, deps.account.config
         )
         self._checks = Checks(
-            self._cloudfront, memory, deps.account.installation, deps.cluster.everyone, self._keeper
+            self._cloudfront,
+            memory,
+            deps.account.installation,
+            deps.cluster.everyone,
+            deps.cluster.hold,
+            self._keeper,
         )
 
     # Observe.

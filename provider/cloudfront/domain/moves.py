@@ -39,6 +39,8 @@ class Mover:
     installation: str
     everyone: Callable[[], Iterable[Managed]] = lambda: ()
     """All managed resources of the kind."""
+    hold: Callable[[Managed], str] = lambda _: ""
+    """Why the provider may not update the tenant of a managed resource; "" if it may."""
 
     @property
     def wanted(self) -> bool:
@@ -72,6 +74,8 @@ class Mover:
                 "Release the domain there, remove it here, or move it: set the annotation "
                 f"{TAKE_ANNOTATION} to {holder.id}"
             )
+        if held := self._held(holder, owner):
+            return held
         if self._comes_back(sources):
             return (
                 "The tenants would take it from each other without end: remove the annotation "
@@ -89,6 +93,18 @@ class Mover:
             and identity.owner_of(mr, self.installation, holder.name) == owner
             and judgement.writes(mr)
         )
+
+    def _held(self, holder: ObservedTenant, owner: str) -> str:
+        """Why the tenant keeps the domain for now: a resource that has the tenant may not change it. Here,
+        status is enough: only resources of the owner's namespace count, and they only hold a move back."""
+        for mr in self.everyone():
+            if not _leads_to(mr, holder) or identity.owner_of(mr, self.installation, holder.name) != owner:
+                continue
+            if cause := self.hold(mr):
+                here = identity.namespace_of(mr) == identity.namespace_of(self.mr)
+                told = cause if here else "the resource that has it is on hold. Its owners can end that"
+                return f"It stays there for now: {told}"
+        return ""
 
     def _comes_back(self, sources: Iterable[Managed]) -> bool:
         """Whether the domain would move on from here and back again: the giving resource takes domains from
@@ -114,6 +130,10 @@ class Mover:
             if TAKE_ANNOTATION in mr.annotations and isinstance(id_ := mr.at_provider.get("id"), str):
                 takers.setdefault(id_, []).append(mr)
         return takers
+
+
+def _leads_to(mr: Managed, holder: ObservedTenant) -> bool:
+    return mr.at_provider.get("id") == holder.id or str(mr.external_name) in judgement.names(holder)
 
 
 def _address(mr: Managed) -> str:

@@ -42,6 +42,8 @@ class ClusterView:
     """Finds managed resources with the same external resource."""
     everyone: Everyone = lambda: ()
     """The managed resources of all kinds."""
+    hold: Callable[[Managed], str] = lambda _: ""
+    """Why the provider may not update the external resource of another managed resource; "" if it may."""
     kept: KeptDomains = NOTHING
     """Which namespace has which domain and name, for all accounts."""
 

@@ -58,6 +58,21 @@ def test_a_config_is_held_its_use_recorded_and_then_nothing_is_written(tree: Any
     assert (owner["uid"], owner["controller"], owner["blockOwnerDeletion"]) == ("uid-acme", True, True)
 
 
+def test_a_config_is_looked_at_without_a_trace(tree: Any) -> None:
+    """Its credentials are not read: here they do not exist."""
+    world = tree(ours(SECRET))
+    stored = world.configs.stored(world.mr())
+    assert stored is not None
+    assert stored["metadata"]["uid"] == "uid-ours"
+    assert world.journal == []
+
+
+@pytest.mark.parametrize("ref", [{"kind": "ProviderConfig", "name": "x"}, {"kind": "Secret", "name": "ours"}])
+def test_a_config_that_does_not_exist_is_none(tree: Any, ref: dict[str, str]) -> None:
+    world = tree(ours())
+    assert world.configs.stored(Managed(toy(providerConfigRef=ref))) is None
+
+
 def test_the_secret_is_held_before_its_first_user_is_recorded(tree: Any) -> None:
     world = tree(ours(SECRET))
     world.put_secret()

@@ -63,7 +63,7 @@ def dependencies(
     **given: Any,
 ) -> Dependencies:
     """The dependencies of a client, from the fields of all their parts."""
-    cluster = {name: given.pop(name) for name in ("peers", "everyone", "kept") if name in given}
+    cluster = {name: given.pop(name) for name in ("peers", "everyone", "hold", "kept") if name in given}
     access = AccountAccess(cloudfront, memory, installation, account, config)
     return Dependencies(access, ClusterView(**cluster), Policy(**given))
 

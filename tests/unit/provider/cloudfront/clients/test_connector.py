@@ -52,6 +52,20 @@ def test_what_forbids_writing_is_said(monkeypatch, spec, flags, annotations, fro
     assert configs.reported == {"accountId": CALLER.account, "callerArn": CALLER.arn}
 
 
+def test_the_config_of_another_resource_holds_its_tenant(monkeypatch):
+    monkeypatch.setattr(sessions.CloudFrontCalls, "caller", lambda _: CALLER)
+    given = {"installation": "i", "config_of": lambda mr: {"spec": {"writes": mr.external_name}}}
+    client = inner(
+        TenantConnector(Configs(), sessions.Accounts(FakeClock()), **given).connect(Managed(managed()))
+    )
+    held, free = (
+        Managed(managed(annotations={"crossplane.io/external-name": writes}))
+        for writes in ("Frozen", "Enabled")
+    )
+    assert "is Frozen" in client._checks.hold(held)
+    assert client._checks.hold(free) == ""
+
+
 @pytest.mark.parametrize(
     ("code", "reason"),
     [

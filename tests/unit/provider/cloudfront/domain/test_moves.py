@@ -7,6 +7,7 @@ import pytest
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.domain.moves import GIVE_ANNOTATION, TAKE_ANNOTATION
 from provider.cloudfront.rehearsal.recorder import Recorder, rehearse
+from provider.cloudfront.safety.holds import hold_of
 from provider.cloudfront.state.identity import OWNER_TAG
 from tests.unit.provider.fake_cloudfront import DISTRIBUTION, FakeCloudFront, Killed
 from tests.unit.provider.world import World, managed
@@ -323,6 +324,120 @@ def test_what_is_being_deleted_gives_nothing():
     world.reconcile()
     assert f"{GIVE_ANNOTATION} of the resource that has it" in world.error.message
     assert holders(world) == ["shop.source"]
+
+
+FROZEN = {"spec": {"writes": "Frozen"}}
+LATER = "It stays there for now: "
+
+
+@pytest.mark.parametrize(
+    ("giver", "config", "words"),
+    [
+        pytest.param(
+            source_mr("shop", **{"crossplane.io/paused": "true"}),
+            {},
+            "DistributionTenant acme is paused. Remove its annotation crossplane.io/paused to proceed",
+            id="it is paused",
+        ),
+        pytest.param(
+            source_mr("shop", **{"edgetenants.io/dry-run": "true"}),
+            {},
+            "DistributionTenant acme is in a dry run. Remove its annotation edgetenants.io/dry-run",
+            id="it is in a dry run",
+        ),
+        pytest.param(
+            source_mr("shop", {"managementPolicies": ["Observe"]}),
+            {},
+            "the managementPolicies of DistributionTenant acme do not allow updates. Add Update",
+            id="it only observes",
+        ),
+        pytest.param(
+            source_mr("shop", {"managementPolicies": []}),
+            {},
+            "the managementPolicies of DistributionTenant acme do not allow",
+            id="it has no policies",
+        ),
+        pytest.param(
+            source_mr("shop", {"managementPolicies": ["Delete"]}),
+            {},
+            "the managementPolicies of DistributionTenant acme do not allow",
+            id="its policies are not supported",
+        ),
+        pytest.param(
+            source_mr("shop"),
+            FROZEN,
+            "spec.writes of ClusterProviderConfig default, which DistributionTenant acme uses, is Frozen",
+            id="its config is frozen",
+        ),
+        pytest.param(
+            source_mr("shop"),
+            None,
+            "ClusterProviderConfig default, which DistributionTenant acme uses, does not exist. Create it",
+            id="its config is gone",
+        ),
+    ],
+)
+def test_what_stops_writes_for_the_giver_stops_the_move(giver, config, words):
+    world = receiving(sources=(giver,))
+    world.context["hold"] = lambda mr: hold_of(mr, config)
+    world.edit(domains=[OWN, MOVED])
+    world.reconcile()
+    assert LATER + words in world.error.message
+    assert MOVE not in world.cloudfront.journal
+    assert holders(world) == ["shop.source"]
+
+
+def test_what_stops_it_in_another_namespace_stays_private():
+    world = receiving(ELSEWHERE, sources=(source_mr(**GIVES, **{"crossplane.io/paused": "true"}),))
+    world.context["hold"] = lambda mr: hold_of(mr, {})
+    world.edit(domains=[OWN, MOVED])
+    world.reconcile()
+    assert f"{LATER}the resource that has it is on hold. Its owners can end that" in world.error.message
+    assert holders(world) == ["shop.source"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({"status": {}}, id="its status was lost"),
+        pytest.param({"status": {"atProvider": {"id": "dt_1"}}}, id="its record was lost"),
+    ],
+)
+def test_a_giver_is_held_whatever_its_status_has_lost(change):
+    world = receiving(sources=({**source_mr("shop", **{"crossplane.io/paused": "true"}), **change},))
+    world.context["hold"] = lambda mr: hold_of(mr, {})
+    world.edit(domains=[OWN, MOVED])
+    world.reconcile()
+    assert LATER in world.error.message
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(source_mr("sales", **{"crossplane.io/paused": "true"}), id="of another namespace"),
+        pytest.param(between("shop"), id="of another tenant"),
+    ],
+)
+def test_only_a_resource_that_has_the_tenant_holds_it(other):
+    """Anyone may pause a resource of their own, and state any id in its status."""
+    other["metadata"]["annotations"]["crossplane.io/paused"] = "true"
+    world = receiving(sources=(source_mr("shop"), other))
+    world.context["hold"] = lambda mr: hold_of(mr, {"spec": {"writes": "Enabled"}})
+    world.edit(domains=[OWN, MOVED])
+    world.settle()
+    assert holders(world) == ["shop.acme"]
+
+
+def test_the_move_follows_when_the_hold_ends():
+    world = receiving(sources=(source_mr("shop"),))
+    config = {"spec": {"writes": "Frozen"}}
+    world.context["hold"] = lambda mr: hold_of(mr, config)
+    world.edit(domains=[OWN, MOVED])
+    world.reconcile()
+    assert holders(world) == ["shop.source"]
+    config["spec"]["writes"] = "Enabled"
+    world.settle()
+    assert holders(world) == ["shop.acme"]
 
 
 def test_a_new_tenant_is_made_first_and_given_its_domains_then():
