@@ -54,7 +54,8 @@ class _Connector:
         kept: KeptDomains = NOTHING,
     ) -> None:
         """`peers` finds the other managed resources with the same external resource, `everyone` those of all
-        kinds, `config_of` the provider config of one (None: nothing holds it), `kept` records which namespace has which domain and name; the rest are the provider's flags."""
+        kinds, `config_of` the provider config of one (None: nothing holds it back). `kept` records which
+        namespace has which domain and name; the rest are the provider's flags."""
         self._configs = configs
         self._accounts = accounts
         self._installation = installation

@@ -74,14 +74,7 @@ class Mover:
                 "Release the domain there, remove it here, or move it: set the annotation "
                 f"{TAKE_ANNOTATION} to {holder.id}"
             )
-        if held := self._held(holder, owner):
-            return held
-        if self._comes_back(sources):
-            return (
-                "The tenants would take it from each other without end: remove the annotation "
-                f"{TAKE_ANNOTATION} from one of them"
-            )
-        return ""
+        return self._held(holder, owner) or self._without_end(sources)
 
     def _sources(self, holder: ObservedTenant, owner: str) -> tuple[Managed, ...]:
         """The resources that own the tenant by its owner tag and may write to it. Without that check, anyone
@@ -98,13 +91,20 @@ class Mover:
         """Why the tenant keeps the domain for now: a resource that has the tenant may not change it. Here,
         status is enough: only resources of the owner's namespace count, and they only hold a move back."""
         for mr in self.everyone():
-            if not _leads_to(mr, holder) or identity.owner_of(mr, self.installation, holder.name) != owner:
-                continue
-            if cause := self.hold(mr):
+            own = identity.owner_of(mr, self.installation, holder.name) == owner
+            if own and _leads_to(mr, holder) and (cause := self.hold(mr)):
                 here = identity.namespace_of(mr) == identity.namespace_of(self.mr)
                 told = cause if here else "the resource that has it is on hold. Its owners can end that"
                 return f"It stays there for now: {told}"
         return ""
+
+    def _without_end(self, sources: Iterable[Managed]) -> str:
+        if not self._comes_back(sources):
+            return ""
+        return (
+            "The tenants would take it from each other without end: remove the annotation "
+            f"{TAKE_ANNOTATION} from one of them"
+        )
 
     def _comes_back(self, sources: Iterable[Managed]) -> bool:
         """Whether the domain would move on from here and back again: the giving resource takes domains from

@@ -36,9 +36,8 @@ def hold_of(mr: Managed, config: Mapping[str, Any] | None) -> str:
     if config is None:
         return f"{mr.provider_config_ref}, which {it} uses, does not exist. Create it to proceed"
     if (config.get("spec") or {}).get("writes") == Writes.FROZEN:
-        return (
-            f"spec.writes of {mr.provider_config_ref}, which {it} uses, is Frozen. The platform team ends that"
-        )
+        config_name = mr.provider_config_ref
+        return f"spec.writes of {config_name}, which {it} uses, is Frozen. The platform team ends that"
     return ""
 
 
