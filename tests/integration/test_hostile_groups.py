@@ -55,6 +55,7 @@ def dedicated(name: str, connection: Object | None = None) -> str:
     plan = plans["spec"]["pipeline"][0]["input"]["plans"]["standard"]
     plan["connection"] = connection or {"dedicated": True}
     plan["allow"]["override"] = [*plan["allow"].get("override", []), "connection"]
+    plan["allow"]["onDelete"] = ["Delete", "Orphan"]
     return yaml.safe_dump(plans)
 
 
@@ -86,6 +87,27 @@ def test_no_tenant_of_another_namespace_joins_a_claims_own_group(teams: Teams) -
         blue.served("beside", forProvider={"connectionGroupId": group})
         blue.remove("beside", "edt")
         blue.delete("alone")
+        blue.wait("the claim and its group to go", lambda: not blue.reader.items("ecg", blue.namespace), 240)
+
+
+def test_no_tenant_of_another_namespace_joins_a_group_that_a_claim_left(teams: Teams) -> None:
+    """The claim will come again. Until then, no object in the cluster stands for the group."""
+    blue, red = teams.blue, teams.red
+    left = lambda kind: blue.reader.items(kind, blue.namespace)  # noqa: E731
+    asked = blue.claim("back", crossplane={"compositionRef": {"name": "hostile-left"}}, onDelete="Orphan")
+    with applied(red.admin, dedicated("hostile-left")):
+        blue.apply(asked)
+        blue.wait_ready("back", seconds=90)
+        [tenant] = blue.tenants("back")
+        blue.delete("back")
+        blue.wait("its objects to go", lambda: not (left("edt") or left("ecg")), 90)
+        red.apply(red.tenant("joins", forProvider={"connectionGroupId": tenant["ConnectionGroupId"]}))
+        said = red.told("joins", "is only for a claim of another namespace", kind="edt")
+        assert blue.namespace not in said
+        blue.apply({**asked, "spec": {**asked["spec"], "onDelete": "Delete"}})
+        blue.wait_ready("back", seconds=90)
+        assert blue.tenants("back")[0]["Id"] == tenant["Id"]
+        blue.delete("back")
         blue.wait("the claim and its group to go", lambda: not blue.reader.items("ecg", blue.namespace), 240)
 
 
@@ -142,7 +164,7 @@ def test_a_tenant_of_another_keeps_no_claim_from_a_group_that_it_asks_for_again(
             blue.patch("again", {"connection": {"dedicated": True}})
             blue.wait("the tenant to be in its group again", lambda: groups() == {first}, 120)
         blue.patch("again", {"domains": ["again.example.com", "more-again.example.com"]})
-        blue.wait("an edit to arrive", lambda: len(blue.tenants("again")[0]["Domains"]) == 2)
+        blue.wait("an edit to arrive", lambda: len(blue.tenants("again")[0]["Domains"]) == 2, 120)
         blue.wait_ready("again", seconds=90)
         left = lambda: len(blue.reader.items("ecg", blue.namespace)) == 2  # noqa: E731
         blue.wait("the groups that it gave up to go", left, 120)

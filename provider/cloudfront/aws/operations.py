@@ -131,6 +131,7 @@ _ALL: Final = (
         "ListTagsForResource",
         _F.TENANTS,
         _R.TENANT,
+        Grant(_F.TENANTS, "cloudfront:ListTagsForResource", _R.GROUP),
         Grant(_F.GROUPS, "cloudfront:ListTagsForResource", _R.GROUP),
     ),
     _cloudfront("TagResource", _F.TENANTS, _R.TENANT, _TAGGED_GROUP, writes=True),

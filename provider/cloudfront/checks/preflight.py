@@ -243,12 +243,11 @@ class Preflight:
             yield from self._dedicated(group)
 
     def _dedicated(self, group: ObservedGroup) -> Iterator[Problem]:
-        found = dedicated_groups.candidates(self.mover.mr, group, self.mover.everyone())
-        if not found:
+        if not dedicated_groups.may_be_closed(group, identity.namespace_of(self.mover.mr)):
             return
-        _, tags = self.permitted.ask(lambda: self.cloudfront.tags(group.arn))
-        owner = (tags or {}).get(identity.OWNER_TAG)
-        if dedicated_groups.belongs_to(group, owner, found, self.mover.installation):
+        read = partial(self.cloudfront.tags, group.arn)
+        _, tags = self.permitted.ask(lambda: self.memory.shared.get(f"tags of {group.arn}", read))
+        if dedicated_groups.is_closed(group, tags or {}):
             yield _invalid(
                 f"{_FIELD}connectionGroupId: connection group {group.id} is only for a claim of another "
                 "namespace. Use another group, or create a ConnectionGroup in this namespace"

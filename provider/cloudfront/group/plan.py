@@ -101,7 +101,11 @@ def _tags(asked: Group, applied: Applied, seen: ObservedGroup, ignored: frozense
         for key, value in (asked.tags or {}).items()
         if identity.is_own_tag(key) or not {"tags", f"tags.{key}"} & ignored
     }
-    return diff.merge_tags(kept, applied, seen.tags or {}, ignored)
+    merged = diff.merge_tags(kept, applied, seen.tags or {}, ignored)
+    if identity.DEDICATED_TAG not in kept:
+        # A copy of the annotation, which the record of the last write does not contain.
+        merged.pop(identity.DEDICATED_TAG, None)
+    return merged
 
 
 def compare(target: Group, seen: ObservedGroup) -> Diff[Group]:

@@ -13,9 +13,24 @@ from typing import Final
 from edgetenants_runtime.api.annotations import LABEL_CLAIM_NAMESPACE
 from edgetenants_runtime.managed import Managed
 
-__all__ = ["NAMING_TAGS", "OWNER_TAG", "is_own_tag", "namespace_of", "noun", "own_tags", "owner_of"]
+__all__ = [
+    "DEDICATED_ANNOTATION",
+    "DEDICATED_TAG",
+    "NAMING_TAGS",
+    "OWNER_TAG",
+    "is_own_tag",
+    "namespace_of",
+    "noun",
+    "own_tags",
+    "owner_of",
+]
 
 OWNER_TAG: Final = "edgetenants.io/owner"
+DEDICATED_ANNOTATION: Final = "edgetenants.io/dedicated"
+"""On a ConnectionGroup, with the value "true": only tenants of its own namespace may join it, if the group's
+name begins with that namespace and a dot."""
+DEDICATED_TAG: Final = "edgetenants.io/dedicated"
+"""The copy of that annotation in AWS, which is still there when no resource is."""
 NAMING_TAGS: Final = frozenset({OWNER_TAG, "crossplane-name", "crossplane-namespace"})
 """The tags that name a resource and its namespace."""
 _OWN_PREFIXES: Final = ("crossplane-", "edgetenants")
@@ -63,8 +78,13 @@ def own_tags(mr: Managed, installation: str, name: str) -> dict[str, str]:
         "crossplane-namespace": namespace_of(mr),
         "crossplane-providerconfig": config.name,
         "crossplane-providerconfig-kind": config.kind,
+        DEDICATED_TAG: "true" if _dedicated(mr) else "",
     }
     return {key: value for key, value in tags.items() if value}
+
+
+def _dedicated(mr: Managed) -> bool:
+    return mr.kind == "ConnectionGroup" and mr.annotations.get(DEDICATED_ANNOTATION) == "true"
 
 
 def is_own_tag(key: str) -> bool:

@@ -7,7 +7,7 @@ import pytest
 from edgetenants_runtime.errors import NotYet
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.clients.connection_group import GroupClient
-from provider.cloudfront.state.identity import OWNER_TAG
+from provider.cloudfront.state.identity import DEDICATED_ANNOTATION, DEDICATED_TAG, OWNER_TAG
 from tests.unit.provider.fake_cloudfront import ACCOUNT, DEFAULT_GROUP, FakeCloudFront, Killed
 from tests.unit.provider.world import INSTALLATION, World, dependencies
 
@@ -71,6 +71,34 @@ def test_a_group_is_created_with_its_owner_and_becomes_ready():
     world.reconcile()
     assert world.ready() == ("True", "Available")
     assert world.status["atProvider"]["routingEndpoint"] == world.group.routing_endpoint
+
+
+def test_a_dedicated_group_has_its_mark_from_the_first_moment():
+    """A tenant could join it in between."""
+    world = Groups(annotations={DEDICATED_ANNOTATION: "true"})
+    assert world.reconcile() == ["GetConnectionGroup", "CreateConnectionGroup"]
+    assert world.group.tags[DEDICATED_TAG] == "true"
+
+
+def test_the_mark_comes_and_goes_with_the_annotation():
+    world = settled({"tags": {"team": "edge"}})
+    assert DEDICATED_TAG not in world.group.tags
+    world.obj["metadata"]["annotations"][DEDICATED_ANNOTATION] = "true"
+    world.settle()
+    assert world.group.tags[DEDICATED_TAG] == "true"
+    del world.obj["metadata"]["annotations"][DEDICATED_ANNOTATION]
+    world.settle()
+    assert DEDICATED_TAG not in world.group.tags
+    assert world.group.tags["team"] == "edge"
+    assert world.condition("InSync")[0] == "True"
+
+
+def test_the_mark_of_a_group_that_a_resource_takes_over_again_follows_its_annotation():
+    world = settled(annotations={DEDICATED_ANNOTATION: "true"})
+    recreated = Groups(cloudfront=world.cloudfront)
+    recreated.settle()
+    assert recreated.ready() == ("True", "Available")
+    assert DEDICATED_TAG not in world.group.tags
 
 
 def test_in_steady_state_one_look_is_one_call_and_no_write():
