@@ -115,8 +115,9 @@ class TenantReadyReason(StrEnum):
     DELETION_HELD = "DeletionHeld"
     """The provider deletes nothing in AWS: deletionProtection is on, AWS does not show whether a connection
     group has tenants or to which account the credentials belong, the provider may have lost its installation
-    id, the kind's CRD is itself being deleted, or the provider runs with --hold-deletions. To proceed, set
-    the annotation shown in the message; this does not clear without action. On a new resource: the resource
+    id, a restored backup had the owner reference of an object that does not exist, the kind's CRD is itself
+    being deleted, or the provider runs with --hold-deletions. To proceed, set the annotation or the field
+    shown in the message; this does not clear without action. On a new resource: the resource
     that had the tenant before is being deleted, and its deletion is held or paused; resume it if it is
     paused."""
     RECREATION_HELD = "RecreationHeld"

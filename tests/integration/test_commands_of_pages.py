@@ -32,6 +32,7 @@ ELSEWHERE = {
     "delete providerconfigs.edgetenants.io": "test_packages_on_v1.py",
     "get tenantclaims,xtenantclaims,ledt": "test_crossplane_v1.py",
     "create namespace shop": "test_examples.py applies it",
+    "create -f backup/": "test_back_up_and_restore.py follows docs/how-to/back-up-and-restore.md",
     "apply -f crd.yaml": "test_write_a_provider.py",
     "apply -f train.yaml": "test_write_a_provider.py",
     "wait toy/train": "test_write_a_provider.py",

@@ -485,6 +485,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         """
         guards.check_frozen(mr, self._policy.frozen)
         guards.check_protection(mr)
+        guards.check_restored(mr)
         looked: Looked[Seen] = seen.state
         there = looked.seen
         self._check_unused(mr, looked)

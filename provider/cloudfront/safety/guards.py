@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Final, NoReturn
 
 import structlog
@@ -11,8 +12,10 @@ from apis.conditions import TenantReadyReason as Reason
 from apis.drift import DriftPolicy
 from edgetenants_runtime.api.annotations import EXTERNAL_NAME
 from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType
+from edgetenants_runtime.clock import parse_rfc3339
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
+from edgetenants_runtime.rules.meta import MalformedAnnotation, creation
 from edgetenants_runtime.rules.policies import UnsupportedPolicies, permissions
 from provider.cloudfront.aws.errors import AwsError, not_ready, to_external_error
 from provider.cloudfront.lifecycle.conditions import was_ready
@@ -37,6 +40,7 @@ __all__ = [
     "check_import",
     "check_leaving",
     "check_protection",
+    "check_restored",
     "check_vanished",
     "contended",
     "invalid",
@@ -57,6 +61,10 @@ _LONGEST_NAME: Final = 2048
 """Characters of the longest ARN."""
 _LIFTS: Final = "Writes resume when that setting is removed"
 _HELD_SECONDS: Final = 60.0
+_RESTORE: Final = timedelta(hours=1)
+"""Kubernetes' garbage collector deletes what has no owner within minutes of its creation."""
+_CLOCK_SKEW: Final = timedelta(minutes=5)
+"""The API server's clock may be ahead of the provider's by less than this."""
 _PREDECESSOR_SECONDS: Final = 5.0
 
 
@@ -436,6 +444,43 @@ def check_protection(mr: Managed) -> None:
     raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.DELETION_HELD, words),))
 
 
+def check_restored(mr: Managed) -> None:
+    """Hold the deletion of a composed resource that a backup brought into this cluster, if it follows soon.
+
+    A backup may keep owner references. No object of this cluster has their uids, so Kubernetes' garbage
+    collector deletes the resource; no user asked for that.
+
+    Raises:
+        NotYet: no user has confirmed it.
+    """
+    if not _was_restored(mr) or is_confirmed(mr):
+        return
+    it = f"{noun(mr)} {mr.external_name}"
+    words = (
+        f"{it} is older than this resource, which was deleted within an hour of its creation. If a backup "
+        "was restored with owner references, Kubernetes deleted this resource, because its owner does not "
+        f"exist. To keep the {noun(mr)}, set spec.managementPolicies to [Observe], and this resource is "
+        f"deleted, but not the {noun(mr)}; its claim finds it again. To delete the {noun(mr)} too, set the "
+        f"annotation {CONFIRM_ANNOTATION} to {token_of(mr)}"
+    )
+    raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.DELETION_HELD, words),))
+
+
+def _was_restored(mr: Managed) -> bool:
+    """Whether it has a controller, was deleted soon after its creation, and has the annotation of an earlier
+    creation of its external resource. The provider sets that annotation on existing resources only, so a
+    tool copied it."""
+    made, went = mr.metadata.get("creationTimestamp"), mr.deleted_at
+    if mr.controller is None or not made or went is None:
+        return False
+    try:
+        marks = creation(mr.annotations)
+    except MalformedAnnotation:
+        return False
+    begun, there = marks.succeeded or marks.pending, parse_rfc3339(made)
+    return begun is not None and begun < there - _CLOCK_SKEW and went < there + _RESTORE
+
+
 def is_held(mr: Managed, frozen: str) -> bool:
     """Whether its deletion is on hold, as far as the object shows it. The runtime and a deletion may hold it
     for other reasons, which the last reconcile has written to Ready.
@@ -445,7 +490,7 @@ def is_held(mr: Managed, frozen: str) -> bool:
         frozen: as in `check_frozen`.
     """
     ready = mr.condition(ConditionType.READY)
-    protected = bool(mr.spec.get("deletionProtection")) and not is_confirmed(mr)
+    protected = (bool(mr.spec.get("deletionProtection")) or _was_restored(mr)) and not is_confirmed(mr)
     told = ready is not None and ready.reason == Reason.DELETION_HELD
     return bool(frozen) or protected or told or bool(mr.held_by_others)
 

@@ -78,6 +78,56 @@ def test_a_guard_says_what_it_is_and_how_to_go_on(stage, reason, way_out):
     assert not WRITES & set(world.cloudfront.journal)
 
 
+MARK = "crossplane.io/external-create-succeeded"
+OWNER = {"kind": "TenantClaim", "name": "acme", "uid": "of-another-cluster", "controller": True}
+
+
+def restored(mark: str = "2025-06-01T00:00:00Z", *, owner=OWNER, deleted: str) -> World:
+    """A resource that was created at the beginning of 2026, with the annotation of an earlier creation of its
+    tenant, and deleted."""
+    world = settled()
+    world.obj["metadata"] |= {"ownerReferences": [owner] if owner else [], "deletionTimestamp": deleted}
+    world.obj["metadata"]["annotations"][MARK] = mark
+    return world
+
+
+def test_a_restored_resource_that_soon_goes_keeps_its_tenant_until_that_is_confirmed():
+    world = restored(deleted="2026-01-01T00:59:59Z")
+    world.reconcile()
+    world.reconcile()
+    assert world.ready() == ("False", TenantReadyReason.DELETION_HELD)
+    message = world.condition("Ready")[2]
+    assert "set spec.managementPolicies to [Observe]" in message
+    assert "edgetenants.io/confirm to 0a1b2c3d" in message
+    assert world.condition("Deployed")[:2] == ("True", "Deployed")
+    assert not WRITES & set(world.cloudfront.journal)
+    world.obj["metadata"]["annotations"]["edgetenants.io/confirm"] = "0a1b2c3d"
+    world.reconcile()
+    assert not world.cloudfront.tenants
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [
+        pytest.param({"deleted": "2026-01-01T01:00:00Z"}, id="an hour later"),
+        pytest.param({"deleted": "2026-01-01T00:00:09Z", "owner": None}, id="without a claim"),
+        pytest.param(
+            {"deleted": "2026-01-01T00:00:09Z", "owner": {**OWNER, "controller": False}},
+            id="with an owner that is no controller",
+        ),
+        pytest.param(
+            {"deleted": "2026-01-01T00:00:09Z", "mark": "2025-12-31T23:55:00Z"}, id="clocks that differ"
+        ),
+        pytest.param({"deleted": "2026-01-01T00:00:09Z", "mark": "2026-01-01T00:00:01Z"}, id="created here"),
+        pytest.param({"deleted": "2026-01-01T00:00:09Z", "mark": "long ago"}, id="an invalid annotation"),
+    ],
+)
+def test_other_deletions_do_not_wait_for_a_confirmation(copied):
+    world = restored(**copied)
+    world.reconcile()
+    assert not world.cloudfront.tenants
+
+
 def test_a_changed_external_name_says_how_to_revert_and_how_to_let_go():
     world = settled()
     world.obj["metadata"]["annotations"]["crossplane.io/external-name"] = "shop.other"
