@@ -3,6 +3,7 @@
 from tests.mutants.mutation import Mutation
 
 _MESSAGES = "unit/provider/cloudfront/clients/test_messages.py"
+_NOT_ADDED = "unit/provider/cloudfront/clients/test_domains_not_added.py"
 _WAITING = "contract/test_waiting_changes.py"
 _HELD = "contract/test_held_deletions.py"
 _LOST = "unit/provider/cloudfront/certificate/test_lost_certificates.py"
@@ -387,6 +388,31 @@ PROVIDER_MESSAGES = (
         "    _without_effect,",
         "people look at certificates and DNS, where there is nothing to do but to wait",
         ("unit/provider/cloudfront/certificate/test_certificates.py",),
+    ),
+    Mutation(
+        "a domain that frozen writes keep out needs a certificate and DNS",
+        "cloudfront/tenant/conditions.py",
+        "    _awaited_certificate,\n    _not_to_be_added,",
+        "    _awaited_certificate,",
+        "people look at certificates and DNS, which add no domain while writes are frozen",
+        (_NOT_ADDED,),
+    ),
+    Mutation(
+        "a domain that the tenant does not have needs a certificate and DNS",
+        "cloudfront/tenant/conditions.py",
+        "    missing = [each for each in _unserved(world) if each in world.seen.domains]\n",
+        "    missing = _unserved(world)\n",
+        "people look at certificates and DNS of a domain that waits to be added",
+        (_NOT_ADDED,),
+    ),
+    Mutation(
+        "a certificate that frozen writes do not request can be validated",
+        "cloudfront/tenant/conditions.py",
+        "    if world.frozen and certificate_conditions.unrequested(world.asked, world.certificate):\n"
+        "        return frozen_certificate",
+        "    if False:\n        return frozen_certificate",
+        "the domain's owner waits for a validation that no one has requested",
+        (_NOT_ADDED,),
     ),
     Mutation(
         "a request after which something fails does not count",

@@ -13,7 +13,8 @@ from typing import Final
 import structlog
 
 from apis.conditions import TenantReadyReason as Reason
-from edgetenants_runtime.api.conditions import ConditionType
+from edgetenants_runtime.api.conditions import Condition, ConditionType
+from edgetenants_runtime.api.managed import ManagementPolicy
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import Observation
 from edgetenants_runtime.managed import Managed
@@ -55,6 +56,8 @@ _KIND: Final = Kind[Tenant, ObservedTenant](
 )
 
 
+_UPDATING: Final = frozenset({ManagementPolicy.ALL, ManagementPolicy.UPDATE})
+"""Management policies that permit updates."""
 _OF_DOMAINS: Final = frozenset(
     {
         Reason.CERTIFICATE_SAN_MISMATCH,
@@ -89,17 +92,23 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         # leads the domains to it.
         asked = self._asked(mr, desired.from_for_provider, str(mr.external_name))
         group = self._dns.group(mr, asked.connection_group_id) if asked.domains else group_look.UNKNOWN
-        request = asked.certificate_request
         return Observation(
             exists=False,
             conditions=(
                 *conditions.absent(),
-                *((certificate_conditions.requested(request),) if request else ()),
+                *self._certificate_to_come(asked),
                 conditions.dns(asked, unseen(group)),
             ),
             at_provider=observed.without_tenant(mr.at_provider),
             status=report.without_tenant(mr, asked.domains or (), Dns(group.endpoint)),
         )
+
+    def _certificate_to_come(self, asked: Tenant) -> tuple[Condition, ...]:
+        if asked.certificate_request is None:
+            return ()
+        if self._policy.frozen:
+            return (conditions.frozen_certificate(self._policy.frozen),)
+        return (certificate_conditions.requested(asked.certificate_request),)
 
     def _drifted(self, mr: Managed, shown: Shown) -> str:
         return ". ".join(filter(None, (super()._drifted(mr, shown), _led_away(mr, shown))))
@@ -158,6 +167,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             written=written,
             ineffective=ineffective,
             frozen=self._policy.frozen,
+            may_update=bool(set(mr.management_policies) & _UPDATING),
         )
 
     def _where(self, mr: Managed, seen: ObservedTenant, *, moving: bool) -> Dns:
