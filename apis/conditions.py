@@ -150,8 +150,9 @@ class InSyncReason(StrEnum):
     IN_SYNC = "InSync"
     """AWS has the desired state. No action is needed."""
     DRIFT_DETECTED = "DriftDetected"
-    """The resource was changed in AWS; status.drift shows the differences. If it was deleted in AWS, the
-    message says so. The provider repairs it under driftPolicy Enforce, and leaves it under Report."""
+    """The resource was changed in AWS; status.drift shows the differences. If it is gone from AWS, the
+    message says so, and Ready what its recreation waits for; Unknown if AWS does not say whether it is gone.
+    The provider repairs it under driftPolicy Enforce, and leaves it under Report."""
     UPDATE_PENDING = "UpdatePending"
     """A change of the spec was sent and is not rolled out yet, or waits to be sent: the message says why. No
     action is needed unless the message names someone who must act; clears when the change is rolled out."""

@@ -3,6 +3,7 @@
 from tests.mutants.mutation import Mutation
 
 _MESSAGES = "unit/provider/cloudfront/clients/test_messages.py"
+_GONE = "unit/provider/cloudfront/clients/test_refused_and_gone.py"
 _NOT_ADDED = "unit/provider/cloudfront/clients/test_domains_not_added.py"
 _WAITING = "contract/test_waiting_changes.py"
 _HELD = "contract/test_held_deletions.py"
@@ -413,6 +414,38 @@ PROVIDER_MESSAGES = (
         "    if False:\n        return frozen_certificate",
         "the domain's owner waits for a validation that no one has requested",
         (_NOT_ADDED,),
+    ),
+    Mutation(
+        "a domain of somebody else is to be validated",
+        "cloudfront/clients/tenant.py",
+        "        if not _tells(refusal, {Reason.DOMAIN_CONFLICT}):\n",
+        "        if True:\n",
+        "the domain's owner validates a domain that another tenant has, for nothing",
+        (_GONE,),
+    ),
+    Mutation(
+        "a certificate that the tenant has already is told to wait for the conflict",
+        "cloudfront/clients/tenant.py",
+        "        return certificate_conditions.unrequested(state.asked, state.certificate)\n",
+        "        return True\n",
+        "a certificate that is attached looks as if it were missing",
+        (_GONE,),
+    ),
+    Mutation(
+        "what is gone stays in sync while its recreation is refused",
+        "cloudfront/clients/skeleton.py",
+        "*guards.out_of_sync(mr, self._policy.frozen)",
+        "",
+        "the resource says that AWS has the desired state of a tenant that does not exist",
+        (_GONE,),
+    ),
+    Mutation(
+        "what is gone stays in sync while its recreation waits",
+        "cloudfront/safety/guards.py",
+        "        raise _recreation_held(words, _HELD_SECONDS, _drifted(words))\n",
+        "        raise _recreation_held(words, _HELD_SECONDS)\n",
+        "of many tenants that are gone, each says that AWS has its desired state",
+        (_GONE,),
     ),
     Mutation(
         "a request after which something fails does not count",

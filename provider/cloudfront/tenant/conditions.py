@@ -34,7 +34,7 @@ from provider.cloudfront.state.certificates import Certificate
 from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.observed import ObservedTenant
 
-__all__ = ["World", "absent", "derive", "dns", "frozen_certificate", "named"]
+__all__ = ["World", "absent", "certificate_after_conflict", "derive", "dns", "frozen_certificate", "named"]
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,14 @@ def frozen_certificate(frozen: str) -> Condition:
     they are."""
     return certificate_conditions.withheld(
         f"The provider requests no certificate because {frozen}. {LIFT_FREEZE}."
+    )
+
+
+def certificate_after_conflict() -> Condition:
+    """CertificateReady of a tenant whose creation or update is refused for a domain conflict."""
+    return certificate_conditions.withheld(
+        "The provider requests the certificate once the domain conflict that Ready describes has ended. "
+        "Nothing has to be validated before."
     )
 
 
