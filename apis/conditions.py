@@ -51,7 +51,8 @@ class TenantReadyReason(StrEnum):
     status.dnsInstructions; the provider retries every five minutes, and this clears."""
     DOMAIN_INACTIVE = "DomainInactive"
     """CloudFront does not answer for a domain, for no known reason. No action is needed at first; if it
-    lasts, check the domain's certificate and DNS."""
+    lasts, check the domain's certificate and DNS. Or the tenant does not have the domain yet: the message
+    says why, and what to do."""
     CERTIFICATE_PENDING = "CertificatePending"
     """The managed certificate is being validated or attached; CertificateReady says which. The domain's owner
     creates the records of status.dnsInstructions, if there are any; then this clears."""
@@ -110,8 +111,9 @@ class TenantReadyReason(StrEnum):
     provider does not repeat the update until the resource or the tenant changes. The resource's author checks
     the fields that InSync names."""
     FROZEN = "Frozen"
-    """Writes are frozen, by the ProviderConfig or by the provider's flag --read-only. The platform team
-    unfreezes them; then this clears."""
+    """Writes are frozen, by the ProviderConfig, by the provider's flag --read-only or by a dry run: the
+    tenant or group is not created, or the tenant does not get new domains. The platform team unfreezes
+    them; then this clears."""
     DELETION_HELD = "DeletionHeld"
     """The provider deletes nothing in AWS: deletionProtection is on, AWS does not show whether a connection
     group has tenants or to which account the credentials belong, the provider may have lost its installation
@@ -149,8 +151,9 @@ class InSyncReason(StrEnum):
     IN_SYNC = "InSync"
     """AWS has the desired state. No action is needed."""
     DRIFT_DETECTED = "DriftDetected"
-    """The resource was changed in AWS; status.drift shows the differences. If it was deleted in AWS, the
-    message says so. The provider repairs it under driftPolicy Enforce, and leaves it under Report."""
+    """The resource was changed in AWS; status.drift shows the differences. If it is gone from AWS, the
+    message says so, and Ready what its recreation waits for; Unknown if AWS does not say whether it is gone.
+    The provider repairs it under driftPolicy Enforce, and leaves it under Report."""
     UPDATE_PENDING = "UpdatePending"
     """A change of the spec was sent and is not rolled out yet, or waits to be sent: the message says why. No
     action is needed unless the message names someone who must act; clears when the change is rolled out."""
@@ -169,7 +172,8 @@ class CertificateReason(StrEnum):
     """The certificate is issued and attached. No action is needed; CloudFront renews it."""
     PENDING_VALIDATION = "PendingValidation"
     """The certificate authority has not validated the domains yet. The domain's owner follows
-    status.dnsInstructions and status.atProvider.certificate.validation; then this clears."""
+    status.dnsInstructions and status.atProvider.certificate.validation; then this clears. Or the provider
+    does not request the certificate yet: the message says why, and nothing has to be validated before."""
     ATTACHING = "Attaching"
     """The certificate is issued and being attached. No action is needed; clears within minutes."""
     CERTIFICATE_FAILED = "CertificateFailed"

@@ -9,9 +9,10 @@ Exception
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from edgetenants_runtime.api.conditions import Condition
 from edgetenants_runtime.bounds import wait
@@ -115,6 +116,8 @@ class ExternalError(Frozen):
     may still be running. Set `made_nothing=True` for a clear rejection. After any other failure, a deletion
     waits for an external resource that may still appear, and a creation that cannot be repeated safely stops
     until a person has checked its result.
+
+    `status` has top-level fields of status that take precedence over the observation's, as in Change.
     """
 
     def __init__(
@@ -125,6 +128,7 @@ class ExternalError(Frozen):
         retry: Retry | None = None,
         request_id: str = "",
         made_nothing: bool = False,
+        status: Mapping[str, Any] | None = None,
     ) -> None:
         text = f"{message} (request id: {request_id})" if request_id else message
         super().__init__(text)
@@ -132,6 +136,7 @@ class ExternalError(Frozen):
         self.conditions = tuple(conditions)
         self.retry = retry or Retry.backoff()
         self.made_nothing = made_nothing
+        self.status = dict(status or {})
 
     def but(
         self,
@@ -139,6 +144,7 @@ class ExternalError(Frozen):
         conditions: Sequence[Condition] | None = None,
         retry: Retry | None = None,
         made_nothing: bool | None = None,
+        status: Mapping[str, Any] | None = None,
     ) -> ExternalError:
         """A copy of the error with the given values replaced."""
         return ExternalError(
@@ -146,4 +152,5 @@ class ExternalError(Frozen):
             conditions=self.conditions if conditions is None else conditions,
             retry=retry or self.retry,
             made_nothing=self.made_nothing if made_nothing is None else made_nothing,
+            status=self.status if status is None else status,
         )

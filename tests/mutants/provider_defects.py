@@ -212,8 +212,8 @@ TOLD = (
     Mutation(
         "ready with an inactive domain",
         "cloudfront/tenant/conditions.py",
-        "    _without_effect,\n    _inactive_domains,\n)",
-        "    _without_effect,\n)",
+        "    _without_effect,\n    _inactive_domains,\n",
+        "    _without_effect,\n",
         "visitors are sent to a domain that nobody answers for",
         (f"{_TENANT}::test_an_inactive_domain_is_not_served",),
     ),

@@ -3,6 +3,8 @@
 from tests.mutants.mutation import Mutation
 
 _MESSAGES = "unit/provider/cloudfront/clients/test_messages.py"
+_GONE = "unit/provider/cloudfront/clients/test_refused_and_gone.py"
+_NOT_ADDED = "unit/provider/cloudfront/clients/test_domains_not_added.py"
 _WAITING = "contract/test_waiting_changes.py"
 _HELD = "contract/test_held_deletions.py"
 _LOST = "unit/provider/cloudfront/certificate/test_lost_certificates.py"
@@ -387,6 +389,63 @@ PROVIDER_MESSAGES = (
         "    _without_effect,",
         "people look at certificates and DNS, where there is nothing to do but to wait",
         ("unit/provider/cloudfront/certificate/test_certificates.py",),
+    ),
+    Mutation(
+        "a domain that frozen writes keep out needs a certificate and DNS",
+        "cloudfront/tenant/conditions.py",
+        "    _awaited_certificate,\n    _not_to_be_added,",
+        "    _awaited_certificate,",
+        "people look at certificates and DNS, which add no domain while writes are frozen",
+        (_NOT_ADDED,),
+    ),
+    Mutation(
+        "a domain that the tenant does not have needs a certificate and DNS",
+        "cloudfront/tenant/conditions.py",
+        "    missing = [each for each in _unserved(world) if each in world.seen.domains]\n",
+        "    missing = _unserved(world)\n",
+        "people look at certificates and DNS of a domain that waits to be added",
+        (_NOT_ADDED,),
+    ),
+    Mutation(
+        "a certificate that frozen writes do not request can be validated",
+        "cloudfront/tenant/conditions.py",
+        "    if world.frozen and certificate_conditions.unrequested(world.asked, world.certificate):\n"
+        "        return frozen_certificate",
+        "    if False:\n        return frozen_certificate",
+        "the domain's owner waits for a validation that no one has requested",
+        (_NOT_ADDED,),
+    ),
+    Mutation(
+        "a domain of somebody else is to be validated",
+        "cloudfront/clients/tenant.py",
+        "        if not _tells(refusal, {Reason.DOMAIN_CONFLICT}):\n",
+        "        if True:\n",
+        "the domain's owner validates a domain that another tenant has, for nothing",
+        (_GONE,),
+    ),
+    Mutation(
+        "a certificate that the tenant has already is told to wait for the conflict",
+        "cloudfront/clients/tenant.py",
+        "        return certificate_conditions.unrequested(state.asked, state.certificate)\n",
+        "        return True\n",
+        "a certificate that is attached looks as if it were missing",
+        (_GONE,),
+    ),
+    Mutation(
+        "what is gone stays in sync while its recreation is refused",
+        "cloudfront/clients/skeleton.py",
+        "*guards.out_of_sync(mr, self._policy.frozen)",
+        "",
+        "the resource says that AWS has the desired state of a tenant that does not exist",
+        (_GONE,),
+    ),
+    Mutation(
+        "what is gone stays in sync while its recreation waits",
+        "cloudfront/safety/guards.py",
+        "        raise _recreation_held(words, _HELD_SECONDS, _drifted(words))\n",
+        "        raise _recreation_held(words, _HELD_SECONDS)\n",
+        "of many tenants that are gone, each says that AWS has its desired state",
+        (_GONE,),
     ),
     Mutation(
         "a request after which something fails does not count",

@@ -61,7 +61,7 @@ PROVIDER_PARTS = (
     Mutation(
         "whatever is refused, a creation is tried with fewer domains",
         "cloudfront/clients/tenant.py",
-        "had = self._had(mr, asked) if _about_domains(refusal) else frozenset()",
+        "had = self._had(mr, asked) if _tells(refusal, _OF_DOMAINS) else frozenset()",
         "had = self._had(mr, asked)",
         "a creation whose answer was lost is sent once more",
         _CREATIONS,

@@ -448,6 +448,14 @@ RULES = (
         GUARDS,
     ),
     Mutation(
+        "a refusal changes no field of status",
+        "reconcile/status_writer.py",
+        "                change=Change(status=failure.status),\n",
+        "",
+        "instructions that the refusal makes useless are shown",
+        ("reconcile/test_reconciler_failures.py",),
+    ),
+    Mutation(
         "the confirmation of a held deletion may be anything",
         "reconcile/deletion.py",
         "mr.annotations.get(self.confirm_annotation) == token:",

@@ -18,7 +18,15 @@ from provider.cloudfront.state.certificates import Certificate, Request, covers,
 from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.observed import ObservedTenant
 
-__all__ = ["derive", "holding_up", "lost", "lost_inherited", "requested"]
+__all__ = [
+    "derive",
+    "holding_up",
+    "lost",
+    "lost_inherited",
+    "requested",
+    "unrequested",
+    "withheld",
+]
 
 _TOLD: Final = 3
 """Maximum number of domains in a message."""
@@ -54,6 +62,19 @@ def derive(
 def requested(request: Request) -> Condition:
     """Return CertificateReady before the tenant exists: its creation includes the request."""
     return _condition(Reason.PENDING_VALIDATION, _to_do(request, None), good=False)
+
+
+def unrequested(asked: Tenant, certificate: Certificate | None) -> bool:
+    """Whether the spec requests a managed certificate that the provider has not requested yet."""
+    if asked.certificate_request is None:
+        return False
+    return certificate is None or not (certificate.status or certificate.requests)
+
+
+def withheld(why: str) -> Condition:
+    """Return CertificateReady of a certificate that the provider does not request yet, so that no one can
+    validate it. `why` says what the request waits for."""
+    return _condition(Reason.PENDING_VALIDATION, why, good=False)
 
 
 def holding_up(

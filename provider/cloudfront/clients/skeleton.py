@@ -119,7 +119,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             self._memory.forget(mr.uid)
             self._keeper.gone(mr)
             guards.check_vanished(mr, self._deps)
-            return Observation(exists=False) if mr.deleted else self._absent(mr)
+            return Observation(exists=False) if mr.deleted else self._missing(mr)
         self._memory.note_seen(mr.uid, owned.seen.id)
         if mr.deleted:
             return self._leaving(mr, owned)
@@ -161,6 +161,10 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
     def _own(self, mr: Managed, seen: Seen) -> Looked[Seen] | None:
         """The external resource, if it is ours; None if it stays in AWS after the deletion of `mr`."""
         return owner_look.look(mr, seen, self._account, self._cluster)
+
+    def _missing(self, mr: Managed) -> Observation:
+        seen = self._absent(mr)
+        return replace(seen, conditions=(*seen.conditions, *guards.out_of_sync(mr, self._policy.frozen)))
 
     def _absent(self, mr: Managed) -> Observation:
         """The observation before it is created."""

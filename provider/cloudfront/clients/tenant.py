@@ -6,16 +6,19 @@ Before it creates or updates a tenant, it checks for problems, and for domains t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
 
 import structlog
 
+from apis.conditions import TenantConditionType
 from apis.conditions import TenantReadyReason as Reason
-from edgetenants_runtime.api.conditions import ConditionType
+from edgetenants_runtime.api.conditions import Condition, ConditionType
+from edgetenants_runtime.api.managed import ManagementPolicy
 from edgetenants_runtime.errors import ExternalError, NotYet
-from edgetenants_runtime.external import Observation
+from edgetenants_runtime.external import Change, Observation
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.errors import AwsError, to_external_error
 from provider.cloudfront.certificate import conditions as certificate_conditions
@@ -55,6 +58,8 @@ _KIND: Final = Kind[Tenant, ObservedTenant](
 )
 
 
+_UPDATING: Final = frozenset({ManagementPolicy.ALL, ManagementPolicy.UPDATE})
+"""Management policies that permit updates."""
 _OF_DOMAINS: Final = frozenset(
     {
         Reason.CERTIFICATE_SAN_MISMATCH,
@@ -94,17 +99,23 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         # leads the domains to it.
         asked = self._asked(mr, desired.from_for_provider, str(mr.external_name))
         group = self._dns.group(mr, asked.connection_group_id) if asked.domains else group_look.UNKNOWN
-        request = asked.certificate_request
         return Observation(
             exists=False,
             conditions=(
                 *conditions.absent(),
-                *((certificate_conditions.requested(request),) if request else ()),
+                *self._certificate_to_come(asked),
                 conditions.dns(asked, unseen(group)),
             ),
             at_provider=observed.without_tenant(mr.at_provider),
             status=report.without_tenant(mr, asked.domains or (), Dns(group.endpoint)),
         )
+
+    def _certificate_to_come(self, asked: Tenant) -> tuple[Condition, ...]:
+        if asked.certificate_request is None:
+            return ()
+        if self._policy.frozen:
+            return (conditions.frozen_certificate(self._policy.frozen),)
+        return (certificate_conditions.requested(asked.certificate_request),)
 
     def _drifted(self, mr: Managed, shown: Shown) -> str:
         return ". ".join(filter(None, (super()._drifted(mr, shown), _led_away(mr, shown))))
@@ -163,6 +174,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             written=written,
             ineffective=ineffective,
             frozen=self._policy.frozen,
+            may_update=bool(set(mr.management_policies) & _UPDATING),
         )
 
     def _where(self, mr: Managed, seen: ObservedTenant, *, moving: bool) -> Dns:
@@ -171,6 +183,11 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         return Dns(group.endpoint, records.state, group, unseen(group, records))
 
     # Create.
+
+    def create(self, mr: Managed, seen: Observation) -> Change:
+        """See Skeleton."""
+        with _nothing_to_validate(seen):
+            return super().create(mr, seen)
 
     def _check_creation(self, mr: Managed, asked: Tenant) -> tuple[Tenant, str]:
         passed = self._checks.creation(mr, asked)
@@ -191,7 +208,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
     ) -> tuple[Tenant, str] | None:
         """Without the refused domains: they must not keep the tenant from serving the domains that it served
         before. Once the tenant exists, an update adds them, and only that is refused."""
-        had = self._had(mr, asked) if _about_domains(refusal) else frozenset()
+        had = self._had(mr, asked) if _tells(refusal, _OF_DOMAINS) else frozenset()
         if not had:
             return None
         less = replace(asked, domains=had, certificate_request=_requesting(asked.certificate_request, had))
@@ -225,6 +242,11 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         return assessment.assess(mr, held, seen, self._policy.drift_policy, certificate)
 
     # Update.
+
+    def update(self, mr: Managed, seen: Observation) -> Change:
+        """See Skeleton."""
+        with _nothing_to_validate(seen):
+            return super().update(mr, seen)
 
     def _check_change(self, mr: Managed, state: Assessment, *, serving: bool) -> tuple[Assessment, str]:
         passed = self._checks.change(mr, state, serving=serving)
@@ -297,8 +319,36 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         return None
 
 
-def _about_domains(refusal: ExternalError | NotYet) -> bool:
-    return any(each.type == ConditionType.READY and each.reason in _OF_DOMAINS for each in refusal.conditions)
+def _tells(refusal: ExternalError | NotYet, reasons: Container[str]) -> bool:
+    return any(each.type == ConditionType.READY and each.reason in reasons for each in refusal.conditions)
+
+
+@contextmanager
+def _nothing_to_validate(seen: Observation) -> Iterator[None]:
+    """If the block raises a domain conflict, its status has no instructions for domains that the tenant does
+    not have: the records would validate nothing while another tenant has the domain."""
+    try:
+        yield
+    except ExternalError as refusal:
+        if not _tells(refusal, {Reason.DOMAIN_CONFLICT}):
+            raise
+        state: Assessment | None = seen.state
+        told = seen.status.get("dnsInstructions") or ()
+        kept = [
+            each for each in told if dns_instructions.domain_of(each) in (state.seen.domains if state else ())
+        ]
+        later = (conditions.certificate_after_conflict(),) if _is_to_request(seen) else ()
+        raise refusal.but(
+            conditions=(*refusal.conditions, *later), status={"dnsInstructions": kept or None}
+        ) from refusal
+
+
+def _is_to_request(seen: Observation) -> bool:
+    """Whether the spec requests a managed certificate that the provider has not requested yet."""
+    state: Assessment | None = seen.state
+    if state:
+        return certificate_conditions.unrequested(state.asked, state.certificate)
+    return any(each.type == TenantConditionType.CERTIFICATE_READY for each in seen.conditions)
 
 
 def _requesting(request: Request | None, domains: frozenset[str]) -> Request | None:

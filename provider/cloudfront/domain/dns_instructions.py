@@ -23,6 +23,7 @@ __all__ = [
     "UNKNOWN",
     "State",
     "all_present",
+    "domain_of",
     "lost",
     "nowhere",
     "records",
@@ -53,6 +54,11 @@ def stored(status: Mapping[str, Any]) -> State:
         for item in status.get("dnsInstructions") or ()
     }
     return lambda record: known.get((record.type.value, record.name, record.value), RecordState.UNKNOWN)
+
+
+def domain_of(instruction: Mapping[str, Any]) -> str:
+    """The domain of a record in status.dnsInstructions."""
+    return str(instruction.get("name")).removeprefix(f"{CHALLENGE}.")
 
 
 def told(verdicts: Mapping[str, DnsVerdict]) -> State:

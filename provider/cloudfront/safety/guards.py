@@ -7,7 +7,7 @@ from typing import Final, NoReturn
 
 import structlog
 
-from apis.conditions import InSyncReason, TenantConditionType
+from apis.conditions import NOT_DONE, InSyncReason, TenantConditionType
 from apis.conditions import TenantReadyReason as Reason
 from apis.drift import DriftPolicy
 from edgetenants_runtime.api.annotations import EXTERNAL_NAME
@@ -48,6 +48,7 @@ __all__ = [
     "is_dry_run",
     "is_held",
     "leads_nowhere",
+    "out_of_sync",
     "refuse_beside",
     "token_of",
     "with_contention",
@@ -153,7 +154,10 @@ def adoption_refused(
     else:
         next_step = f"{verdict.value}. To adopt it, {advice.take_over(mr, seen.id)}; or {other_name}"
     words = f"{noun(mr)} {which} exists in CloudFront, and {next_step}"
-    return _refused(Reason.ADOPTION_REFUSED, words)
+    error = _refused(Reason.ADOPTION_REFUSED, words)
+    # If this resource had another of that name, that one is gone.
+    ours_gone = out_of_sync(mr, "") if mr.at_provider.get("id") != seen.id else ()
+    return error.but(conditions=(*error.conditions, *ours_gone))
 
 
 def _no_longer(mr: Managed, seen: Resource, owner: str | None, installation: str, *, held: bool) -> str:
@@ -266,17 +270,9 @@ def _check_left(mr: Managed, default: DriftPolicy) -> None:
         f"{noun(mr)} {mr.external_name} ({mr.at_provider['id']}) was deleted in AWS, and driftPolicy "
         f"{policy.value} does not recreate it. To recreate it, set spec.driftPolicy to Enforce"
     )
-    said = [not_ready(Reason.RECREATION_HELD, words)]
-    if policy is DriftPolicy.REPORT:
-        said.append(
-            Condition(
-                type=TenantConditionType.IN_SYNC.value,
-                status=ConditionStatus.FALSE,
-                reason=InSyncReason.DRIFT_DETECTED.value,
-                message=words,
-            )
-        )
-    raise NotYet(words, after=_HELD_SECONDS, conditions=tuple(said))
+    # Suspend does not report drift.
+    said = (_drifted(words),) if policy is DriftPolicy.REPORT else ()
+    raise _recreation_held(words, _HELD_SECONDS, *said)
 
 
 def _leaves(mr: Managed, default: DriftPolicy) -> bool:
@@ -327,7 +323,7 @@ def check_gone(mr: Managed, account: AccountAccess) -> None:
 def _check_elsewhere(mr: Managed, account: AccountAccess, kept: KeptDomains) -> None:
     if words := _maybe_elsewhere(mr, account, "the provider recreates it"):
         kept.on_hold(mr)
-        raise _recreation_held(words, _HELD_SECONDS)
+        raise _recreation_held(words, _HELD_SECONDS, _drifted(words, ConditionStatus.UNKNOWN))
 
 
 def _maybe_elsewhere(mr: Managed, account: AccountAccess, then: str) -> str:
@@ -375,18 +371,19 @@ def check_vanished(mr: Managed, deps: Dependencies) -> None:
         verdict = Verdict.MAKE
     if verdict is not Verdict.MAKE:
         kept.on_hold(mr)
-    gone = f"{noun(mr)} {mr.external_name} ({id_}) is gone from AWS"
+    gone = _gone(mr)
     if verdict is Verdict.WAIT:
         words = (
             f"{gone}; the provider recreates it in {policy.poll_seconds:.0f} s unless many others are gone "
             "too. No action is needed"
         )
-        raise _recreation_held(words, min(_HELD_SECONDS, policy.poll_seconds))
+        raise _recreation_held(words, min(_HELD_SECONDS, policy.poll_seconds), _drifted(words))
     if verdict is Verdict.HELD:
         # The numbers are not for namespaces to see: the log has them, for the platform team.
         account.memory.shared.get(f"told that {home} is on hold", lambda: _tell_held(home, census))
         many = "too many of the account's other tenants and connection groups"
-        raise _recreation_held(f"{gone}, and so are {many}: {_confirmation(account)}", _HELD_SECONDS)
+        words = f"{gone}, and so are {many}: {_confirmation(account)}"
+        raise _recreation_held(words, _HELD_SECONDS, _drifted(words))
 
 
 def _is_recorded(mr: Managed, account: AccountAccess, kept: KeptDomains) -> bool:
@@ -425,8 +422,33 @@ def _confirmation(account: AccountAccess) -> str:
     )
 
 
-def _recreation_held(words: str, seconds: float) -> NotYet:
-    return NotYet(words, after=seconds, conditions=(not_ready(Reason.RECREATION_HELD, words),))
+def _recreation_held(words: str, seconds: float, *said: Condition) -> NotYet:
+    return NotYet(words, after=seconds, conditions=(not_ready(Reason.RECREATION_HELD, words), *said))
+
+
+def _gone(mr: Managed) -> str:
+    return f"{noun(mr)} {mr.external_name} ({mr.at_provider.get('id')}) is gone from AWS"
+
+
+def out_of_sync(mr: Managed, frozen: str) -> tuple[Condition, ...]:
+    """Return InSync of a resource whose external resource is gone, until it is recreated; empty if it never
+    existed. `frozen` is as in `check_frozen`."""
+    if not mr.at_provider.get("id"):
+        return ()
+    if not frozen:
+        return (_drifted(f"{_gone(mr)}. Ready and Synced show why the provider has not recreated it"),)
+    words = f"{_gone(mr)}{NOT_DONE}{frozen}. {_LIFTS}"
+    return (_drifted(words, reason=InSyncReason.FROZEN),)
+
+
+def _drifted(
+    words: str,
+    status: ConditionStatus = ConditionStatus.FALSE,
+    reason: InSyncReason = InSyncReason.DRIFT_DETECTED,
+) -> Condition:
+    return Condition(
+        type=TenantConditionType.IN_SYNC.value, status=status, reason=reason.value, message=words
+    )
 
 
 def check_protection(mr: Managed) -> None:
@@ -530,12 +552,7 @@ def with_contention(
     words = contended(mr, account)
     if not words or mr.deleted:
         return said
-    fought = Condition(
-        type=TenantConditionType.IN_SYNC.value,
-        status=ConditionStatus.FALSE,
-        reason=InSyncReason.DRIFT_DETECTED.value,
-        message=words,
-    )
+    fought = _drifted(words)
     return tuple(fought if each.type == TenantConditionType.IN_SYNC else each for each in said)
 
 

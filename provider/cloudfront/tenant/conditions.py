@@ -34,7 +34,7 @@ from provider.cloudfront.state.certificates import Certificate
 from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.observed import ObservedTenant
 
-__all__ = ["World", "absent", "derive", "dns", "named"]
+__all__ = ["World", "absent", "certificate_after_conflict", "derive", "dns", "frozen_certificate", "named"]
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,8 @@ class World:
     """The provider sent the same update twice and nothing changed."""
     frozen: str = ""
     """Why writes are frozen, for messages; empty if they are not."""
+    may_update: bool = True
+    """The management policies permit updates."""
     left: bool = False
     """The drift policy does not correct the drift."""
     served: bool = False
@@ -101,8 +103,26 @@ def absent() -> tuple[Condition, ...]:
 
 
 def _certificate_ready(world: World) -> Condition:
+    if world.frozen and certificate_conditions.unrequested(world.asked, world.certificate):
+        return frozen_certificate(world.frozen)
     return certificate_conditions.derive(
         world.asked, world.seen, world.certificate, world.not_before, world.inherited
+    )
+
+
+def frozen_certificate(frozen: str) -> Condition:
+    """CertificateReady while writes are frozen and the certificate is not requested yet. `frozen` says why
+    they are."""
+    return certificate_conditions.withheld(
+        f"The provider requests no certificate because {frozen}. {LIFT_FREEZE}."
+    )
+
+
+def certificate_after_conflict() -> Condition:
+    """CertificateReady of a tenant whose creation or update is refused for a domain conflict."""
+    return certificate_conditions.withheld(
+        "The provider requests the certificate once the domain conflict that Ready describes has ended. "
+        "Nothing has to be validated before."
     )
 
 
@@ -176,7 +196,7 @@ def named(domains: Sequence[str]) -> str:
 
 
 def _inactive_domains(world: World) -> Finding | None:
-    missing = _unserved(world)
+    missing = [each for each in _unserved(world) if each in world.seen.domains]
     if not missing:
         return None
     names = named(missing)
@@ -191,6 +211,52 @@ def _inactive_domains(world: World) -> Finding | None:
     return Finding(TenantReadyReason.DOMAIN_INACTIVE, words)
 
 
+# Domains of the spec that the tenant does not have in AWS: no certificate and no DNS record adds them.
+
+
+def _lacks(world: World, yet: str = " yet") -> str:
+    """The message that the tenant lacks domains of the spec; empty if it has them all."""
+    lacking = sorted((world.asked.domains or frozenset()) - world.seen.domains.keys())
+    return f"The tenant in CloudFront does not have {named(lacking)}{yet}." if lacking else ""
+
+
+def _not_to_be_added(world: World) -> Finding | None:
+    """The provider does not add the domains that the tenant lacks until someone acts."""
+    lacks = _lacks(world)
+    if not lacks:
+        return None
+    if world.frozen:
+        words = f"{lacks} The provider adds no domains because {world.frozen}. {LIFT_FREEZE}."
+        return Finding(TenantReadyReason.FROZEN, words)
+    if not world.may_update:
+        words = (
+            f"{lacks} The provider adds no domains because spec.managementPolicies does not permit Update. "
+            "Permit it, or add the domains in AWS."
+        )
+        return Finding(TenantReadyReason.DOMAIN_INACTIVE, words)
+    if world.left and any(each.field == "domains" for each in world.drift):
+        words = (
+            f"{_lacks(world, '')} Someone changed its domains in AWS, and the drift policy keeps them so. "
+            "Add the domains there, or set spec.driftPolicy to Enforce."
+        )
+        return Finding(TenantReadyReason.DOMAIN_INACTIVE, words)
+    return None
+
+
+def _added_later(world: World) -> Finding | None:
+    """The provider adds the domains that the tenant lacks as soon as it can."""
+    lacks, certificate = _lacks(world), world.certificate
+    if not lacks:
+        return None
+    if world.asked.certificate_request and certificate and certificate.pending:
+        words = (
+            f"{lacks} The provider adds domains after the pending certificate is issued, because CloudFront "
+            "allows one pending request. CertificateReady says what it waits for."
+        )
+        return Finding(TenantReadyReason.CERTIFICATE_PENDING, words)
+    return Finding(TenantReadyReason.DOMAIN_INACTIVE, f"{lacks} InSync says what the change waits for.")
+
+
 def _lost_certificate(world: World) -> Finding | None:
     """The attached certificate, or the one that the tenant inherits, is no longer valid."""
     found = certificate_conditions.lost(world.asked, world.seen, world.certificate, world.not_before)
@@ -200,6 +266,10 @@ def _lost_certificate(world: World) -> Finding | None:
 
 def _awaited_certificate(world: World) -> Finding | None:
     """No certificate covers every domain yet."""
+    if world.frozen and certificate_conditions.unrequested(world.asked, world.certificate):
+        missing = world.seen.inactive_domains
+        words = f"CloudFront does not answer for {named(missing)}. {frozen_certificate(world.frozen).message}"
+        return Finding(TenantReadyReason.FROZEN, words) if missing else None
     found = certificate_conditions.holding_up(world.asked, world.seen, world.certificate, world.not_before)
     return Finding(*found) if found else None
 
@@ -223,9 +293,11 @@ READY_CHECKS: Final[tuple[Callable[[World], Finding | None], ...]] = (
     _lost_certificate,
     _first_roll_out,
     _awaited_certificate,
+    _not_to_be_added,
     _held_back,
     _without_effect,
     _inactive_domains,
+    _added_later,
 )
 """In order of precedence."""
 

@@ -36,7 +36,7 @@ class Dns:
     """The message about what the provider may not read; see dns_instructions.unseen."""
 
 
-def show(
+def show(  # noqa: PLR0913 - what it depends on, by name
     state: Assessment,
     dns: Dns,
     *,
@@ -44,6 +44,7 @@ def show(
     written: bool = False,
     ineffective: bool = False,
     frozen: str = "",
+    may_update: bool = True,
 ) -> Shown:
     """Report a tenant.
 
@@ -54,6 +55,7 @@ def show(
         written: the tenant was just created or updated, so the record of the last write changes.
         ineffective: as in World.
         frozen: as in World.
+        may_update: as in World.
     """
     world = World(
         asked=state.asked,
@@ -62,6 +64,7 @@ def show(
         pending=state.pending,
         ineffective=ineffective,
         frozen=frozen,
+        may_update=may_update,
         left=state.left,
         served=served,
         certificate=state.certificate,

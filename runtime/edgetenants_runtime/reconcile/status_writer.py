@@ -169,6 +169,7 @@ class StatusWriter:
                 *self.unseen(failure),
                 *self.waiting(failure.message),
                 *failure.conditions,
+                change=Change(status=failure.status),
                 synced=conditions.reconcile_error(failure.message),
             )
         except StepFailed as second:

@@ -6,10 +6,11 @@ event and the condition.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from types import TracebackType
-from typing import Final
+from typing import Any, Final
 
 from edgetenants_runtime.api.conditions import Condition, creating, deleting, unforeseen
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry, RetryMode
@@ -119,6 +120,11 @@ class StepFailed(Exception):  # noqa: N818 - says what happened
                 return Retry.real_backoff()
             case _:
                 return Retry.backoff()
+
+    @property
+    def status(self) -> Mapping[str, Any]:
+        """The fields of status that the cause sets."""
+        return self.cause.status if isinstance(self.cause, ExternalError) else {}
 
     def _conditions(self) -> tuple[Condition, ...]:
         ready = (self.step.value.ready,) if self.step.value.ready else ()

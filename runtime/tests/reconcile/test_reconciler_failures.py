@@ -370,3 +370,14 @@ def test_deleting_stays_told_while_the_end_cannot_be_written() -> None:
     world.reconcile()
     assert conditions_of(world.mr) == {"Ready": "False/Deleting", "Synced": "False/ReconcileError"}
     assert DELETING in world.journal[3]
+
+
+def test_a_refusal_may_change_fields_of_the_observations_status() -> None:
+    refusal = ExternalError("no", made_nothing=True, status={"instructions": None, "refused": "1"})
+    world = World(toy())
+    world.external.absent = Observation(False, status={"instructions": ["one"], "known": "1"})
+    world.external.refusing = {"create": [refusal.but(conditions=())]}
+    world.reconcile()
+    status = world.status()
+    assert "instructions" not in status
+    assert (status["known"], status["refused"]) == ("1", "1")

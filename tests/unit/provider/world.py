@@ -131,7 +131,8 @@ class World:
             self._act(seen)
         except (ExternalError, NotYet) as error:
             self.error = error
-            self._write(*([seen.conditions] if seen else []), error.conditions, seen=seen)
+            fields = getattr(error, "status", {})
+            self._write(*([seen.conditions] if seen else []), error.conditions, seen=seen, fields=fields)
         return self.cloudfront.journal[before:]
 
     def settle(self, passes: int = 10) -> None:
@@ -165,9 +166,9 @@ class World:
             self.events.append(f"drifted: {change.drifted}")
         self._write(seen.conditions, change.conditions, seen=seen, change=change)
 
-    def _write(self, *conditions, seen=None, change=None):
+    def _write(self, *conditions, seen=None, change=None, fields=None):
         status = dict(self.status)
-        fields = {**(seen.status if seen else {}), **(change.status if change else {})}
+        fields = {**(seen.status if seen else {}), **(change.status if change else {}), **(fields or {})}
         status |= {key: plain(value) for key, value in fields.items()}
         at_provider = (change.at_provider if change else None) or (seen.at_provider if seen else None)
         if at_provider is not None:
