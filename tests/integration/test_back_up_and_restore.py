@@ -167,9 +167,10 @@ def test_resources_with_the_owner_references_of_another_cluster_go_without_their
     old.emulator.reset_calls()
 
     new.kubectl("create", "-f", "-", input="\n---\n".join(map(json.dumps, copies)))
-    follow(new, "### 4. Claims", tmp_path)
+    # Before the claims: otherwise a new resource may find the tenant first, and the copy goes at once.
     waiting = lambda reason: {name for name, each in by_name(new).items() if held(each, reason)}  # noqa: E731
     new.wait_for("the deletions to be frozen", lambda: waiting("Frozen") == names)
+    follow(new, "### 4. Claims", tmp_path)
     follow(new, "### 6. Allow writes", tmp_path)
     new.wait_for("the deletions to be held", lambda: waiting("DeletionHeld") == names)
 
@@ -191,6 +192,7 @@ def test_at_last_a_deletion_that_nothing_holds_takes_the_tenants_along(
     before = set(in_aws(old))
     lose(new)
     new.kubectl("create", "-f", "-", input=json.dumps(lost))
+    new.wait_for("the tenant to go", lambda: len(in_aws(old)) == len(before) - 1)
     follow(new, "### 4. Claims", tmp_path)
     follow(new, "### 5. Check", tmp_path)
     [served] = [each for each in in_aws(old).values() if each["Name"] == "shop.shared"]
