@@ -63,7 +63,7 @@ class Looked:
     seen: ObservedTenant | None
     finding: Finding
     elsewhere: frozenset[str] = frozenset()
-    """The domains that former tenants of the claim serve."""
+    """The domains that former tenants of the claim serve, and while domains move, its other tenants."""
 
     # Cached: several conditions use each of these.
 

@@ -287,6 +287,8 @@ def _derive(
     looked = [_looked(each, seen.get(each.resource_name), order) for each in wanted.tenants]
     if others := (*_leaving(seen), *(former or ())):
         looked = [_with_former_tenants(each, others) for each in looked]
+    if wanted.switching:
+        looked = [_with_own_tenants(each, looked, waits=bool(wanted.waiting)) for each in looked]
     if group is not None:
         looked = [replace(each, finding=live.without_group(each.finding, group)) for each in looked]
     finding = live.summary([(each.wanted, each.finding) for each in looked])
@@ -362,6 +364,16 @@ def _with_former_tenants(tenant: Looked, others: Sequence[ObservedTenant]) -> Lo
     finding = live.with_former_tenants(tenant.finding, tenant.wanted, others)
     serving = frozenset(domain for each in others if live.answers(each) for domain in each.active)
     return replace(tenant, finding=finding, elsewhere=serving)
+
+
+def _with_own_tenants(tenant: Looked, all_: Sequence[Looked], *, waits: bool) -> Looked:
+    """The tenant, with the effect of the claim's other tenants on its finding."""
+    if tenant.seen is None or not tenant.finding.failed:
+        return tenant
+    others = [each.seen for each in all_ if each.seen is not None and each is not tenant]
+    found = live.with_own_tenants(tenant.finding, (tenant.wanted, tenant.seen), others, waits=waits)
+    serving = frozenset(domain for each in others if live.answers(each) for domain in each.active)
+    return replace(tenant, finding=found, elsewhere=tenant.elsewhere | serving)
 
 
 def _dark(order: Order, looked: Iterable[Looked]) -> list[str]:

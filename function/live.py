@@ -192,6 +192,49 @@ def with_former_tenants(found: Finding, wanted: WantedTenant, others: Iterable[O
     return replace(found, message=f"{told.message} {found.message}")
 
 
+def with_own_tenants(
+    found: Finding,
+    tenant: tuple[WantedTenant, ObservedTenant],
+    others: Iterable[ObservedTenant],
+    *,
+    waits: bool,
+) -> Finding:
+    """The finding of a tenant in conflict with other tenants of the claim, while domains move between them.
+
+    Args:
+        found: the finding of the tenant alone.
+        tenant: the tenant.
+        others: the other tenants that the claim composes.
+        waits: whether the change of the isolation waits for someone.
+    """
+    wanted, seen = tenant
+    # The conflict may be about an earlier spec, which the object still has.
+    asked = dict.fromkeys((*wanted.domains, *sorted(seen.asked.domains)))
+    lacking = [domain for domain in asked if domain not in seen.domain_states]
+    holders = [each for each in others if not each.domain_states.keys().isdisjoint(lacking)]
+    if found.reason is not TenantReadyReason.DOMAIN_CONFLICT or not holders:
+        return found
+    message = " ".join((*(_own_holder(each, lacking) for each in holders[:_SHOWN]), _ONCE[waits]))
+    theirs = {domain for each in holders for domain in each.domain_states}
+    return replace(found, message=message if theirs.issuperset(lacking) else f"{message} {found.message}")
+
+
+def _own_holder(seen: ObservedTenant, lacking: Iterable[str]) -> str:
+    had = [domain for domain in lacking if domain in seen.domain_states]
+    does = "serves" if answers(seen) and seen.active.issuperset(had) else "has"
+    return f"DistributionTenant {seen.name}, another tenant of this claim, still {does} {_few(had)}."
+
+
+_ONCE: Final = {
+    True: "The domains stay there until the change of spec.isolation continues; Blocked says what to do.",
+    False: (
+        "The domains are moving between the claim's tenants. No action is needed unless this lasts for more "
+        "than some minutes."
+    ),
+}
+"""By whether the change waits for someone."""
+
+
 def _goes(seen: ObservedTenant) -> bool:
     return seen.deleted and deletion(seen).reason is LiveReason.DELETING
 

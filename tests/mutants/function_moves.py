@@ -284,6 +284,22 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
         ("unit/function/test_cases.py",),
     ),
     Mutation(
+        "a claim takes its own other tenant for another party",
+        "fn.py",
+        "    if wanted.switching:\n        looked =",
+        "    if False:\n        looked =",
+        "the claim's author looks for the other party of a conflict within the claim",
+        (f"{_SWITCHES}::test_turned_back_with_orphan_a_claim_names_its_own_tenant",),
+    ),
+    Mutation(
+        "a conflict with another party is hidden by one within the claim",
+        "live.py",
+        "message if theirs.issuperset(lacking) else",
+        "message if True else",
+        "nobody learns who else has a domain while the claim's tenants move others",
+        (f"{_SWITCHES}::test_a_domain_of_another_party_is_told_beside_that_of_the_claims_own_tenant",),
+    ),
+    Mutation(
         "what is gone is served as before",
         "live.py",
         " and seen.ready.reason in _NOT_SERVING)",

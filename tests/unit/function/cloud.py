@@ -55,6 +55,7 @@ class Cloud:
     plan: dict[str, Any] = field(default_factory=lambda: {"parkingDomain": "*.parking.example.com"})
     domains: list[str] = field(default_factory=list)
     isolation: str = "Shared"
+    on_delete: str = "Delete"
     confirmed: str = ""
     records: str = ""
     """The state of every routing record of a tenant that served when the isolation changed; a new tenant has
@@ -78,7 +79,7 @@ class Cloud:
                     "metadata": {"annotations": {"edgetenants.io/confirm": self.confirmed}},
                     "status": {"conditions": self.told},
                 },
-                spec={"domains": self.domains, "isolation": self.isolation},
+                spec={"domains": self.domains, "isolation": self.isolation, "onDelete": self.on_delete},
                 input_={"plans": {"standard": {**self.plan, "allow": allow}}},
                 observed={name: _observed(each) for name, each in self.managed.items()},
             )

@@ -9,7 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from apis.conditions import TenantReadyReason
+from function import live, observed, structs
+from function.compose import WantedTenant
 from function.naming import digest
+from function.observed import ObservedTenant
 from tests.unit.function import building
 from tests.unit.function.cloud import Cloud
 
@@ -245,6 +249,59 @@ def test_turned_back_a_tenant_whose_move_may_be_on_its_way_keeps_the_domain_unti
     cloud.deploy()
     assert A in asked(cloud, A)
     cloud.settle()
+    assert homes(cloud) == home("Shared", [A, B])
+
+
+def test_turned_back_with_orphan_a_claim_names_its_own_tenant() -> None:
+    """Until the author acts, both tenants list the domain: a status may be older than its move."""
+    cloud = half_way(moved=True)
+    cloud.on_delete, cloud.plan["allow"] = "Orphan", {"onDelete": ["Delete", "Orphan"]}
+    for _ in range(8):
+        rsp = cloud.round()
+        assert cloud.served >= {A, B}
+    specs = [name for name, each in cloud.managed.items() if A in each.domains]
+    assert specs == ["tenant", f"tenant-{digest(A)}"]
+    told = building.conditions(rsp)
+    assert told["Degraded"] == (
+        "True",
+        "TenantFailed",
+        (
+            f"{A}, {B}: DistributionTenant acme-tenant-{digest(A)}, another tenant of this claim, still "
+            f"serves {A}. The domains stay there until the change of spec.isolation continues; Blocked says "
+            "what to do."
+        ),
+    )
+    assert told["Blocked"][:2] == ("True", "AwaitingApproval")
+    assert "set spec.onDelete to Delete, because orphaned tenants keep the domains" in told["Blocked"][2]
+    assert building.live(rsp)[:2] == ("True", "Live")
+    cloud.on_delete = "Delete"
+    cloud.settle()
+    assert homes(cloud) == home("Shared", [A, B])
+
+
+def test_a_domain_of_another_party_is_told_beside_that_of_the_claims_own_tenant() -> None:
+    def seen(*domains: str) -> ObservedTenant:
+        asks = {"forProvider": {"domains": [A, B, C]}}
+        changes = {"spec": asks, "status": building.live_status(*domains)}
+        return observed.read(structs.of(building.merged(building.TENANT, changes)))
+
+    wanted = WantedTenant("tenant", (A, B, C), True, "E1", False)
+    found = live.Finding(TenantReadyReason.DOMAIN_CONFLICT, "the provider's words")
+    told = live.with_own_tenants(found, (wanted, seen(C)), [seen(A, B)], waits=True)
+    assert "the provider's words" not in told.message
+    mixed = live.with_own_tenants(found, (wanted, seen(C)), [seen(A)], waits=True)
+    assert f"another tenant of this claim, still serves {A}." in mixed.message
+    assert mixed.message.endswith("the provider's words")
+    assert live.with_own_tenants(found, (wanted, seen(C)), [seen(C)], waits=True) == found
+
+
+def test_while_domains_move_a_conflict_names_the_claims_own_tenant() -> None:
+    cloud = half_way(moved=True)
+    said = [building.conditions(cloud.round())["Degraded"] for _ in range(12)]
+    told = [message for status, _, message in said if status == "True"]
+    assert all("another tenant of this claim, still serves" in each for each in told)
+    assert "No action is needed unless this lasts" in told[-1]
+    assert said[-1][0] == "False"
     assert homes(cloud) == home("Shared", [A, B])
 
 
