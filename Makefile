@@ -10,6 +10,8 @@ WORKERS ?= 2
 
 export EDGETENANTS_CACHE := $(CURDIR)/$(CACHE)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Set in many container images. Here, each of some hundred processes would compile all that it imports again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo packages setup programs python-version test histories fuzz mutants test-unit test-world golden test-alone test-controlplane lint generate bench audit lock clean
 .DEFAULT_GOAL := help

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, settings
+import os
 
+from hypothesis import HealthCheck, Phase, settings
+
+from tests.mutants.run import MUTANT
+
+# Any failure notices a mutation. To find the simplest one takes longer than the test.
+PHASES = [each for each in Phase if MUTANT not in os.environ or each not in (Phase.shrink, Phase.explain)]
 # A slow machine must not fail tests; `make bench` measures performance.
-settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "steady", deadline=None, suppress_health_check=[HealthCheck.too_slow], phases=PHASES
+)
 settings.load_profile("steady")

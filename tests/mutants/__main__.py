@@ -1,4 +1,4 @@
-"""Tries every mutation: its tests must catch it, and the unchanged package must pass them.
+"""Tries every mutation: a test must catch it that the unchanged package passes.
 
     python -m tests.mutants [--only WORDS] [--record] [TARGET ...]
 
@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 
@@ -85,6 +86,8 @@ class Trial:
     target: Target
     noticed_by: dict[str, str]
     """The test that noticed each, by its name below the target's root."""
+    noticing: set[str] = field(default_factory=set)
+    """The tests that noticed one in this run, by their paths."""
 
     @classmethod
     def of(cls, name: str) -> Trial:
@@ -99,60 +102,92 @@ class Trial:
         NOTICED_BY.write_text(json.dumps(every, indent=1, sort_keys=True) + "\n")
 
     def survivors(self, mutations: Iterable[Mutation]) -> list[str]:
-        """What is wrong with the unchanged package, else the mutations that no test notices."""
+        """The mutations that no test notices, or a test that notices one but fails without it, too."""
         mutations, package = list(mutations), self.target.package
+        before = sorted({test for mutation in mutations for test in self._likely(mutation)})
         with tempfile.TemporaryDirectory(prefix="mutants-") as folder, ThreadPoolExecutor(WORKERS) as pool:
             whole = Path(folder) / "unchanged"
             shutil.copytree(ROOT / self.target.root / package, whole / package)
-            every = self._paths(sorted({test for mutation in mutations for test in mutation.tests}))
-            shares = [share for first in range(WORKERS) if (share := every[first::WORKERS])]
-            for failure in pool.map(lambda share: self._unchanged(whole, share), shares):
-                if failure:
-                    return [f"the unchanged package fails:\n{failure[-_LAST:]}"]
-            tried = [
+            if failure := self._unchanged(pool, whole, before):
+                return [failure]
+            each = [
                 pool.submit(self._noticed, whole, Path(folder) / str(n), m) for n, m in enumerate(mutations)
             ]
-            return [fault for fault in (future.result() for future in tried) if fault]
+            faults = [fault for fault in (future.result() for future in each) if fault]
+            # A mutation is caught by a test that passes without it.
+            others = sorted(test for test in self.noticing if not test.startswith(tuple(before)))
+            failure = self._unchanged(pool, whole, others)
+            return [*faults, failure] if failure else faults
 
-    def _unchanged(self, whole: Path, tests: Sequence[Path]) -> str:
-        return self._passes(whole, tests, _UNCHANGED_SECONDS, keep_bytecode=True)
+    def _unchanged(self, pool: ThreadPoolExecutor, whole: Path, tests: Sequence[str]) -> str:
+        """What pytest says of these tests where the unchanged package fails them, else ""."""
+        files = sorted({test.partition("::")[0] for test in tests})
+        shares = [tuple(files[first::WORKERS]) for first in range(WORKERS)]
+        each = [[test for test in tests if test.partition("::")[0] in share] for share in shares]
+        for failure in pool.map(lambda share: self._unchanged_share(whole, share), filter(None, each)):
+            if failure:
+                return f"the unchanged package fails:\n{failure[-_LAST:]}"
+        return ""
+
+    def _unchanged_share(self, whole: Path, tests: Sequence[str]) -> str:
+        try:
+            return self._passes(whole, tests, _UNCHANGED_SECONDS, keep_bytecode=True)
+        except NotFound:  # one of them has another name by now
+            files = sorted({test.partition("::")[0] for test in tests})
+            return self._passes(whole, files, _UNCHANGED_SECONDS, keep_bytecode=True)
 
     def _noticed(self, whole: Path, folder: Path, mutation: Mutation) -> str:
         """ "" when a test fails, as it should."""
         package = self.target.package
         # With the bytecode of what is not changed, which Python knows by a file's time and size.
-        shutil.copytree(whole / package, folder / package)
+        shutil.copytree(whole / package, folder / package, copy_function=os.link)
         path = folder / package / mutation.file
-        path.write_text(path.read_text().replace(mutation.old, mutation.new))
-        compile(path.read_text(), mutation.file, "exec")
+        mutated = path.read_text().replace(mutation.old, mutation.new)
+        compile(mutated, mutation.file, "exec")
+        path.unlink()  # the link: the file itself is the unchanged package's, too
+        path.write_text(mutated)
         failure = self._by_the_last(folder, mutation)
         failure = failure or self._passes(folder, self._paths(mutation.tests), _MUTATED_SECONDS)
-        if by := failed(failure):
-            file, _, test = by.partition("::")
-            at = (folder / file).resolve().relative_to((ROOT / self.target.root).resolve())
-            self.noticed_by[mutation.name] = f"{at}::{test}"
+        if failure:
+            self._remember(folder, mutation, failed(failure))
         shutil.rmtree(folder)
         print("." if failure else "S", end="", flush=True)
         return "" if failure else f"survives: {mutation.name} ({mutation.file}; {mutation.why})"
 
-    def _by_the_last(self, folder: Path, mutation: Mutation) -> str:
-        """What pytest says of the test that noticed it last; "" where that is none of its own, or passes."""
+    def _remember(self, folder: Path, mutation: Mutation, by: str) -> None:
+        """Which test noticed it; any of its own where pytest names none."""
+        file, _, test = by.partition("::")
+        if not test:
+            self.noticing.update(self._paths(mutation.tests))
+            return
+        root = (ROOT / self.target.root).resolve()
+        self.noticed_by[mutation.name] = f"{(folder / file).resolve().relative_to(root)}::{test}"
+        self.noticing.add(f"{ROOT / self.target.root}/{self.noticed_by[mutation.name]}")
+
+    def _likely(self, mutation: Mutation) -> list[str]:
+        """The test that noticed it last, or all of its tests where that is none of them."""
+        every = self._paths(mutation.tests)
         path = f"{ROOT / self.target.root}/{self.noticed_by.get(mutation.name, '')}"
-        if not path.startswith(tuple(map(str, self._paths(mutation.tests)))):
+        return [path] if path.startswith(tuple(every)) else every
+
+    def _by_the_last(self, folder: Path, mutation: Mutation) -> str:
+        """What pytest says of the test that noticed it last; "" where there is none, or it passes."""
+        likely = self._likely(mutation)
+        if likely == self._paths(mutation.tests):
             return ""
         try:
-            return self._passes(folder, [path], _MUTATED_SECONDS)
+            return self._passes(folder, likely, _MUTATED_SECONDS)
         except NotFound:
             return ""
 
     def _passes(
-        self, folder: Path, tests: Sequence[Path | str], seconds: float, *, keep_bytecode: bool = False
+        self, folder: Path, tests: Sequence[str], seconds: float, *, keep_bytecode: bool = False
     ) -> str:
         settings = ROOT / self.target.root / "pyproject.toml"
         return passes(folder, settings, tests, seconds=seconds, keep_bytecode=keep_bytecode)
 
-    def _paths(self, tests: Iterable[str]) -> list[Path]:
-        return [ROOT / self.target.tests / test for test in tests]
+    def _paths(self, tests: Iterable[str]) -> list[str]:
+        return [f"{ROOT / self.target.tests / test}" for test in tests]
 
 
 if __name__ == "__main__":

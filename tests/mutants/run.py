@@ -4,6 +4,7 @@ Starting Python and importing the libraries takes longer than most of these test
 a server that has imported them (multiprocessing's forkserver).
 """
 
+import gc
 import itertools
 import multiprocessing
 import os
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 from multiprocessing.connection import wait
 from pathlib import Path
 
-__all__ = ["NotFound", "failed", "passes", "preload"]
+__all__ = ["MUTANT", "NotFound", "failed", "passes", "preload"]
 
 _LIBRARIES = (
     "boto3",
@@ -24,11 +25,14 @@ _LIBRARIES = (
     "hypothesis",
     "pydantic",
     "pytest",
+    "pytest_timeout",
     "structlog",
     "trustme",
     "urllib3",
     "yaml",
 )
+MUTANT = "EDGETENANTS_MUTANT"
+"""Set where the tests run against a copy (tests/conftest.py)."""
 _SECONDS = 300.0
 _FAILED = 1
 """pytest's exit code for tests that failed; other codes say that none could run."""
@@ -54,7 +58,7 @@ class NotFound(RuntimeError):  # noqa: N818 - names the thing found
 
 
 def passes(
-    folder: Path, settings: Path, tests: Sequence[Path | str], *, seconds: float, keep_bytecode: bool = False
+    folder: Path, settings: Path, tests: Sequence[str], *, seconds: float, keep_bytecode: bool = False
 ) -> str:
     """Run the tests with the packages in `folder` before all others: "" when all pass, else what pytest says.
 
@@ -71,7 +75,7 @@ def passes(
     """
     told = folder / f"pytest-{next(_RUNS)}.out"
     arguments = ["-x", "-q", "-rfE", "--tb=line", "-p", "no:cacheprovider", "-p", "pytest_timeout"]
-    arguments += [f"--timeout={seconds}", "-c", str(settings), *map(str, tests)]
+    arguments += [f"--timeout={seconds}", "-c", str(settings), *tests]
     run = _forked.Process(target=_run, args=(folder, told, arguments, keep_bytecode))
     with _asked:
         run.start()
@@ -97,10 +101,13 @@ def _run(folder: Path, told: Path, arguments: list[str], keep_bytecode: bool) ->
     with told.open("wb") as out:
         os.dup2(out.fileno(), 1)
         os.dup2(out.fileno(), 2)
+    os.environ[MUTANT] = "1"
     # Plugins take longer than the tests.
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     os.environ["PYTHONPATH"] = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    # pytest collects garbage twice. Looking at all that the server imported takes longer than most tests.
+    gc.freeze()
     os.chdir(folder)
     sys.dont_write_bytecode = not keep_bytecode
     sys.path.insert(0, str(folder))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import tests.mutants.__main__ as trials
 from tests.mutants.__main__ import ROOT, stale
 from tests.mutants.mutation import Mutation
 from tests.mutants.table import TARGETS, Target
@@ -32,3 +33,35 @@ def test_names_are_unique_and_tests_exist(name: str) -> None:
     files = {Path(ROOT / target.tests / test) for test in tests}
     assert [file for file in files if not file.exists()] == []
     assert len(target.mutations) >= LEAST[name]
+
+
+UNTRIED = Mutation("m", "__init__.py", "1", "2", "", ("unit/mutants/test_table.py",))
+BY = f"{ROOT}/tests/unit/mutants/test_table.py::test_by_chance"
+
+
+def tried(monkeypatch: pytest.MonkeyPatch, *, unchanged: str, mutated: str) -> list[str]:
+    """What a trial tells where pytest says these of the unchanged package and of the mutated one."""
+
+    def passes(folder: Path, *_: object, **__: object) -> str:
+        return unchanged if folder.name == "unchanged" else mutated
+
+    monkeypatch.setattr(trials, "passes", passes)
+    target = Target(".", "tests/unit/mutants", "tests", (UNTRIED,))
+    monkeypatch.setattr(trials.shutil, "copytree", _a_file)
+    return trials.Trial("x", target, {}).survivors([UNTRIED])
+
+
+def _a_file(_: Path, to: Path, **__: object) -> None:
+    to.mkdir(parents=True)
+    (to / "__init__.py").write_text("1")
+
+
+def test_a_mutation_that_no_test_notices_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [each[:11] for each in tried(monkeypatch, unchanged="", mutated="")] == ["survives: m"]
+
+
+def test_a_test_that_fails_without_the_mutation_too_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = f"FAILED {BY} - no"
+    assert tried(monkeypatch, unchanged="", mutated=told) == []
+    faults = tried(monkeypatch, unchanged=told, mutated=told)
+    assert faults == [f"the unchanged package fails:\n{told}"]
