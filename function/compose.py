@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, Final
 
 from apis import kinds
-from apis.conditions import TenantReadyReason
 from apis.errors import Problem
 from apis.tenant_choices import (
     CertificateMode,
@@ -89,12 +88,7 @@ class Order:
     @cached_property
     def envelope(self) -> bytes:
         """The fields of `spec`, except `forProvider`, that all tenants share, as a Struct."""
-        return wire.struct(_envelope(self, self.terms.on_delete))
-
-    @cached_property
-    def keeping(self) -> bytes:
-        """The same for a tenant that stays in CloudFront when its resource is deleted."""
-        return wire.struct(_envelope(self, OnDelete.ORPHAN))
+        return wire.struct(_envelope(self))
 
     @cached_property
     def parameters(self) -> bytes:
@@ -198,47 +192,25 @@ def _tenant(order: Order, name: str, domains: tuple[str, ...], *, own: str | Non
     return WantedTenant(name, domains, not spec.suspended, plan.distribution_id, order.terms.dedicated, own)
 
 
-def tenant(order: Order, wanted: WantedTenant, seen: ObservedTenant | None) -> bytes:
-    """A DistributionTenant, as a Struct.
+def tenant(order: Order, wanted: WantedTenant, external_name: str | None) -> bytes:
+    """The desired DistributionTenant, as a Struct.
 
     Args:
         order: the claim with its plan and terms.
         wanted: one of the claim's tenants.
-        seen: its managed resource, if there is one. Its external name never changes, even if the plan's
-            template does.
+        external_name: the external name of its managed resource, if it has one. It never changes, even if the
+            plan's template does.
     """
     spec = order.claim.spec
-    annotations = {EXTERNAL_NAME: (seen and seen.external_name) or _first_name(order, wanted)}
-    if spec.adopt:
-        annotations[ADOPT] = spec.adopt.tenant_id
+    adopted = spec.adopt.tenant_id if spec.adopt else None
+    annotations = {EXTERNAL_NAME: external_name or adopted or order.external_name(wanted.own)}
+    if adopted:
+        annotations[ADOPT] = adopted
     if wanted.takes:
         annotations[TAKE] = ",".join(wanted.takes)
     kind = kinds.DISTRIBUTION_TENANT if order.composite.namespaced else kinds.LEGACY_DISTRIBUTION_TENANT
-    shared = order.keeping if _is_wanted_again(order, wanted, seen) else order.envelope
-    envelope = shared + wire.struct(_secret(order.composite, spec, wanted))
+    envelope = order.envelope + wire.struct(_secret(order.composite, spec, wanted))
     return _managed(kind, annotations, envelope, order.parameters + wire.struct(_own(order, wanted)))
-
-
-def _first_name(order: Order, wanted: WantedTenant) -> str:
-    """The external name of a resource that does not exist yet."""
-    adopt = order.claim.spec.adopt
-    return adopt.tenant_id if adopt else order.external_name(wanted.own)
-
-
-def _is_wanted_again(order: Order, wanted: WantedTenant, seen: ObservedTenant | None) -> bool:
-    """Whether its resource is being deleted, and only the plan's deletionProtection keeps the tenant.
-
-    A deletion cannot be taken back. With the policy to leave the tenant in CloudFront, the resource goes, and
-    the tenant serves on. Crossplane creates the resource again, which finds the tenant by its owner tag. For
-    that, it must get the same external name.
-    """
-    return (
-        seen is not None
-        and seen.deleted
-        and seen.ready.reason == TenantReadyReason.DELETION_HELD
-        and order.chosen.plan.deletion_protection
-        and seen.external_name == _first_name(order, wanted)
-    )
 
 
 def connection_group(order: Order, external_name: str | None) -> bytes:
@@ -267,16 +239,16 @@ def _without_empty(fields: Mapping[str, Any]) -> Json:
     return {key: value for key, value in fields.items() if value is not None and value != {}}
 
 
-def _envelope(order: Order, on_delete: OnDelete) -> Json:
+def _envelope(order: Order) -> Json:
     plan = order.chosen.plan
     envelope: Json = {
         "providerConfigRef": _config_ref(plan.provider_config_ref, order.composite),
         "driftPolicy": plan.drift_policy,
         "deletionProtection": plan.deletion_protection or None,
     }
-    if on_delete is OnDelete.ORPHAN and order.composite.namespaced:
+    if order.terms.on_delete is OnDelete.ORPHAN and order.composite.namespaced:
         envelope["managementPolicies"] = list(KEEP)
-    elif on_delete is OnDelete.ORPHAN:
+    elif order.terms.on_delete is OnDelete.ORPHAN:
         envelope["deletionPolicy"] = DeletionPolicy.ORPHAN
     return _without_empty(envelope)
 

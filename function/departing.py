@@ -60,17 +60,10 @@ def _outdated(
 ) -> Iterator[str]:
     orphan = order.terms.on_delete is OnDelete.ORPHAN
     for name, each in seen.items():
-        if name in wanted or _is_let_go(order, each) or (orphan and _is_parked(order, name, each)):
+        if name in wanted or each.deleted or (orphan and _is_parked(order, name, each)):
             continue
         if _is_orphaned(req.observed.resources[name].resource, order) is (not orphan):
             yield name
-
-
-def _is_let_go(order: Order, seen: ObservedTenant) -> bool:
-    """Whether its deletion goes on as it is. Under deletionProtection, the claim may have asked for it again,
-    so that it got the policy to stay (compose.py), and then gave it up once more."""
-    protected = order.chosen.plan.deletion_protection and order.terms.on_delete is OnDelete.DELETE
-    return seen.deleted and not protected
 
 
 def _is_parked(order: Order, name: str, seen: ObservedTenant) -> bool:

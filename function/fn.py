@@ -301,7 +301,10 @@ def _derive(
     # Domains that move between tenants are served, even while one of the tenants is being created.
     served = wanted.switching and finding.live
     admitted = pacing.admitted(looked)
-    resources = [_tenant(order, each, ready=served or each.finding.satisfied) for each in admitted]
+    resources = [
+        _tenant(order, each.wanted, _name_of(each.seen), ready=served or each.finding.satisfied)
+        for each in admitted
+    ]
     if wanted.dedicated:
         resources.append(_connection_group(order, group_name, group))
     waiting = wanted.unserved(order.claim.domains) if finding.live else []
@@ -402,9 +405,9 @@ def _name_of(seen: ObservedTenant | None) -> str | None:
     return seen.external_name if seen is not None else None
 
 
-def _tenant(order: Order, looked: Looked, *, ready: bool) -> bytes:
-    resource = compose.tenant(order, looked.wanted, looked.seen)
-    return response.composed(looked.wanted.resource_name, resource, ready=ready)
+def _tenant(order: Order, wanted: WantedTenant, external_name: str | None, *, ready: bool) -> bytes:
+    resource = compose.tenant(order, wanted, external_name)
+    return response.composed(wanted.resource_name, resource, ready=ready)
 
 
 def _connection_group(order: Order, name: str, seen: ObservedTenant | None) -> bytes:

@@ -389,7 +389,14 @@ def _still_serving(former: Iterable[ObservedTenant]) -> Finding | None:
 
 
 def _deleting(view: View) -> Finding | None:
-    return deletion(view.seen) if view.seen.deleted else None
+    """The tenant that the claim wants is being deleted. A deletion cannot be taken back; Crossplane creates
+    the resource once more afterwards."""
+    if not view.seen.deleted:
+        return None
+    found = deletion(view.seen)
+    if found.reason is TenantReadyReason.DELETION_HELD and _PROTECTION in view.seen.ready.message:
+        return replace(found, message=f"{found.message}. {_KEEP_IT.format(view.seen.name)}")
+    return found
 
 
 def deletion(seen: ObservedTenant) -> Finding:
@@ -646,6 +653,12 @@ _WAITING: Final[Mapping[str, Reason]] = {
 }
 """Reasons of Ready that clear once the domain's owner acts."""
 
+_PROTECTION: Final = "spec.deletionProtection"
+_KEEP_IT: Final = (
+    "The claim needs this tenant: after that, its domains are not served until the tenant is created again. "
+    "To keep them served instead, set spec.managementPolicies of DistributionTenant {} to [Observe]. Then "
+    "only the resource goes, and Crossplane creates it again for the same tenant"
+)
 _HOLDING: Final = frozenset({TenantReadyReason.DELETION_HELD, TenantReadyReason.FROZEN})
 """Reasons of Ready for which a deletion waits until someone acts."""
 

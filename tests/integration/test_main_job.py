@@ -1,5 +1,7 @@
 """A claim's whole life, as a user sees it."""
 
+import json
+
 from sandbox.world import World
 from tests.integration.claims import Claims
 from tests.integration.test_bad_claims import added_plans
@@ -190,7 +192,9 @@ def confirm_deletion(claims: Claims, name: str) -> None:
     claims.world.kubectl("annotate", "edt", name, "-n", claims.namespace, annotation)
 
 
-def test_a_protected_tenant_serves_on_when_its_domain_is_put_back(claims: Claims, world: World) -> None:
+def test_a_protected_tenant_whose_domain_is_put_back_is_kept_as_the_claim_says(
+    claims: Claims, world: World
+) -> None:
     """Its deletion waits for a confirmation, and cannot be taken back."""
     plan = {
         "distributionId": "E1EDGETENANTS",
@@ -211,7 +215,12 @@ def test_a_protected_tenant_serves_on_when_its_domain_is_put_back(claims: Claims
         start = world.emulator.calls()["total"]
         claims.patch("back", {"domains": one})
         departing = claims.wait("a deletion to be held", lambda: held(claims))
+        name = held(claims, "name")
         claims.patch("back", {"domains": both})
+        keep = f"set spec.managementPolicies of DistributionTenant {name} to [Observe]"
+        claims.wait("the claim to say how", lambda: keep in json.dumps(claims.get("back")["status"]), 90)
+        observe = json.dumps({"spec": {"managementPolicies": ["Observe"]}})
+        world.kubectl("patch", "edt", str(name), "-n", claims.namespace, "--type=merge", "-p", observe)
         claims.wait("the resource to go", lambda: departing not in uids(claims), 120)
         claims.wait("another one", lambda: len(uids(claims)) == 2, 60)
         claims.wait_ready("back", seconds=120)

@@ -90,13 +90,18 @@ class Mover:
     def _held(self, holder: ObservedTenant, owner: str) -> str:
         """Why the tenant keeps the domain for now: a resource that has the tenant may not change it. Here,
         status is enough: only resources of the owner's namespace count, and they only hold a move back."""
-        for mr in self.everyone():
-            own = identity.owner_of(mr, self.installation, holder.name) == owner
-            if own and _leads_to(mr, holder) and (cause := self.hold(mr)):
+        there = [mr for mr in self.everyone() if self._has(mr, holder, owner)]
+        # A resource that only observes a tenant that another one manages says nothing about it.
+        for mr in tuple(filter(judgement.writes, there)) or there:
+            if cause := self.hold(mr):
                 here = identity.namespace_of(mr) == identity.namespace_of(self.mr)
                 told = cause if here else "the resource that has it is on hold. Its owners can end that"
                 return f"It stays there for now: {told}"
         return ""
+
+    def _has(self, mr: Managed, holder: ObservedTenant, owner: str) -> bool:
+        leads = mr.at_provider.get("id") == holder.id or mr.external_name in judgement.names(holder)
+        return leads and identity.owner_of(mr, self.installation, holder.name) == owner
 
     def _without_end(self, sources: Iterable[Managed]) -> str:
         if not self._comes_back(sources):
@@ -130,10 +135,6 @@ class Mover:
             if TAKE_ANNOTATION in mr.annotations and isinstance(id_ := mr.at_provider.get("id"), str):
                 takers.setdefault(id_, []).append(mr)
         return takers
-
-
-def _leads_to(mr: Managed, holder: ObservedTenant) -> bool:
-    return mr.at_provider.get("id") == holder.id or str(mr.external_name) in judgement.names(holder)
 
 
 def _address(mr: Managed) -> str:

@@ -73,88 +73,29 @@ def test_a_tenant_that_is_being_deleted_already_is_let_go() -> None:
     assert going(observed, "Delete") is None
 
 
-def held(*, reason: str = "DeletionHeld", legacy: bool = False, **spec: Any) -> dict[str, Any]:
-    """A tenant whose domain the claim gave up, and whose deletion waits for a confirmation."""
-    found = tenant(GOES, legacy=legacy, **spec)
-    named = {"crossplane.io/external-name": f"shop.acme.{naming.digest(GOES)[:10]}"}
-    found["metadata"] = {"deletionTimestamp": "2026-01-01T00:00:00Z", "annotations": named}
-    found["status"]["conditions"] = [building.condition("Ready", "False", reason)]
-    return found
-
-
-def again(observed: dict[str, Any], *, protected: bool = True, **changes: Any) -> dict[str, Any]:
-    """What the answer wants of the tenant once the claim has its domain again."""
-    plan = {"deletionProtection": protected, "allow": {"maxPerDomain": 10}}
-    first = building.request(
-        spec={"domains": [GOES], "isolation": "PerDomain"},
-        input_={"plans": {"standard": plan}},
-        **changes,
-    )
-    name = building.desired(building.run(first))[GOING]["metadata"]["annotations"]
-    given = observed["metadata"]["annotations"].get("crossplane.io/external-name")
-    observed["metadata"]["annotations"] = (
-        name if given != "another" else {"crossplane.io/external-name": given}
-    )
-    req = building.request(
-        spec={"domains": [GOES], "isolation": "PerDomain"},
-        input_={"plans": {"standard": plan}},
-        observed={GOING: observed},
-        **changes,
-    )
-    found: dict[str, Any] = building.desired(building.run(req))[GOING]["spec"]
-    return found
-
-
-def test_a_protected_tenant_that_is_wanted_again_stays_for_its_recreated_resource() -> None:
-    """A deletion cannot be taken back, and the confirmation that it waits for would end the service."""
-    found = again(held())
-    assert found["managementPolicies"] == KEEP
-    assert found["deletionProtection"] is True
-
-
-def another_name() -> dict[str, Any]:
-    found = held()
-    found["metadata"]["annotations"]["crossplane.io/external-name"] = "another"
-    return found
-
-
-def alive() -> dict[str, Any]:
-    found = held()
-    del found["metadata"]["deletionTimestamp"]
-    return found
-
-
 @pytest.mark.parametrize(
-    ("observed", "protected"),
+    ("message", "advised"),
     [
-        pytest.param(held(), False, id="its deletion is held for another reason"),
-        pytest.param(held(reason="Deleting"), True, id="its deletion was confirmed"),
-        pytest.param(another_name(), True, id="its next resource would not find it"),
-        pytest.param(alive(), True, id="it is not being deleted"),
+        (
+            "spec.deletionProtection is on: tenant acme is kept. To delete it, set the annotation X",
+            True,
+        ),
+        ("the provider may have lost its installation id", False),
     ],
 )
-def test_other_tenants_that_are_wanted_again_get_no_policy_to_stay(
-    observed: dict[str, Any], protected: bool
+def test_a_claim_that_wants_a_protected_tenant_again_says_how_it_serves_on(
+    message: str, advised: bool
 ) -> None:
-    assert "managementPolicies" not in again(observed, protected=protected)
-
-
-def test_a_tenant_that_is_given_up_once_more_gets_the_policy_to_delete_again() -> None:
-    stays = f"tenant-{naming.digest(STAYS)}"
+    """A deletion cannot be taken back, and the confirmation that it waits for would end the service."""
+    observed = tenant(GOES)
+    observed["metadata"] = {"name": "acme-b", "deletionTimestamp": "2026-01-01T00:00:00Z"}
+    observed["status"]["conditions"] = [building.condition("Ready", "False", "DeletionHeld", message)]
+    spec = {"domains": [GOES], "isolation": "PerDomain"}
     plan = {"deletionProtection": True, "allow": {"maxPerDomain": 10}}
-
-    def desired(observed: dict[str, Any]) -> dict[str, Any] | None:
-        req = building.request(
-            spec={"domains": [STAYS], "isolation": "PerDomain"},
-            input_={"plans": {"standard": plan}},
-            observed={stays: tenant(STAYS), GOING: observed},
-        )
-        return building.desired(building.run(req)).get(GOING)
-
-    found = desired(held(managementPolicies=KEEP))
-    assert found is not None
-    assert found["spec"]["managementPolicies"] == ["*"]
-    assert desired(held()) is None
+    req = building.request(spec=spec, input_={"plans": {"standard": plan}}, observed={GOING: observed})
+    _, reason, told = building.live(building.run(req))
+    assert reason == "DeletionHeld"
+    assert ("set spec.managementPolicies of DistributionTenant acme-b to [Observe]" in told) is advised
 
 
 def test_a_tenant_that_only_parks_is_deleted_whatever_the_claim_says() -> None:

@@ -428,6 +428,15 @@ def test_only_a_resource_that_has_the_tenant_holds_it(other):
     assert holders(world) == ["shop.acme"]
 
 
+def test_a_resource_that_only_looks_at_the_giver_holds_nothing():
+    looks = source_mr("shop", {"managementPolicies": ["Observe"]})
+    world = receiving(sources=(looks, source_mr("shop")))
+    world.context["hold"] = lambda mr: hold_of(mr, {})
+    world.edit(domains=[OWN, MOVED])
+    world.settle()
+    assert holders(world) == ["shop.acme"]
+
+
 def test_the_move_follows_when_the_hold_ends():
     world = receiving(sources=(source_mr("shop"),))
     config = {"spec": {"writes": "Frozen"}}
