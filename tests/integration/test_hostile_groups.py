@@ -90,27 +90,6 @@ def test_no_tenant_of_another_namespace_joins_a_claims_own_group(teams: Teams) -
         blue.wait("the claim and its group to go", lambda: not blue.reader.items("ecg", blue.namespace), 240)
 
 
-def test_no_tenant_of_another_namespace_joins_a_group_that_a_claim_left(teams: Teams) -> None:
-    """The claim will come again. Until then, no object in the cluster stands for the group."""
-    blue, red = teams.blue, teams.red
-    left = lambda kind: blue.reader.items(kind, blue.namespace)  # noqa: E731
-    asked = blue.claim("back", crossplane={"compositionRef": {"name": "hostile-left"}}, onDelete="Orphan")
-    with applied(red.admin, dedicated("hostile-left")):
-        blue.apply(asked)
-        blue.wait_ready("back", seconds=90)
-        [tenant] = blue.tenants("back")
-        blue.delete("back")
-        blue.wait("its objects to go", lambda: not (left("edt") or left("ecg")), 90)
-        red.apply(red.tenant("joins", forProvider={"connectionGroupId": tenant["ConnectionGroupId"]}))
-        said = red.told("joins", "is only for a claim of another namespace", kind="edt")
-        assert blue.namespace not in said
-        blue.apply({**asked, "spec": {**asked["spec"], "onDelete": "Delete"}})
-        blue.wait_ready("back", seconds=90)
-        assert blue.tenants("back")[0]["Id"] == tenant["Id"]
-        blue.delete("back")
-        blue.wait("the claim and its group to go", lambda: not blue.reader.items("ecg", blue.namespace), 240)
-
-
 def test_a_tenant_of_another_keeps_no_recreated_claim_from_its_group(teams: Teams) -> None:
     """The tenant stays in the group for good, so the group stays too and the new claim has it."""
     blue, red = teams.blue, teams.red

@@ -1,7 +1,5 @@
 """A claim's whole life, as a user sees it."""
 
-import json
-
 from sandbox.world import World
 from tests.integration.claims import Claims
 from tests.integration.test_bad_claims import added_plans
@@ -190,67 +188,6 @@ def token(claims: Claims, name: str) -> str:
 def confirm_deletion(claims: Claims, name: str) -> None:
     annotation = f"edgetenants.io/confirm={token(claims, name)}"
     claims.world.kubectl("annotate", "edt", name, "-n", claims.namespace, annotation)
-
-
-def test_a_protected_tenant_whose_domain_is_put_back_is_kept_as_the_claim_says(
-    claims: Claims, world: World
-) -> None:
-    """Its deletion waits for a confirmation, and cannot be taken back."""
-    plan = {
-        "distributionId": "E1EDGETENANTS",
-        "deletionProtection": True,
-        "allow": {"maxPerDomain": 10},
-    }
-    both, one = ["kept.example.com", "put-back.example.com"], ["kept.example.com"]
-
-    def ids() -> dict[str, str]:
-        every = [t for t in world.emulator.state()["tenants"] if t["Name"].startswith(f"{claims.namespace}.")]
-        served = {t["Domains"][0]["Domain"]: str(t["Id"]) for t in every}
-        return {domain: served[domain] for domain in both if domain in served}
-
-    with added_plans(world, {"guarded": plan}):
-        claims.apply(claims.claim("back", plan="guarded", isolation="PerDomain", domains=both))
-        claims.wait_ready("back")
-        before = ids()
-        start = world.emulator.calls()["total"]
-        claims.patch("back", {"domains": one})
-        departing = claims.wait("a deletion to be held", lambda: held(claims))
-        name = held(claims, "name")
-        claims.patch("back", {"domains": both})
-        keep = f"set spec.managementPolicies of DistributionTenant {name} to [Observe]"
-        claims.wait("the claim to say how", lambda: keep in json.dumps(claims.get("back")["status"]), 90)
-        observe = json.dumps({"spec": {"managementPolicies": ["Observe"]}})
-        world.kubectl("patch", "edt", str(name), "-n", claims.namespace, "--type=merge", "-p", observe)
-        claims.wait("the resource to go", lambda: departing not in uids(claims), 120)
-        claims.wait("another one", lambda: len(uids(claims)) == 2, 60)
-        claims.wait_ready("back", seconds=120)
-        assert ids() == before
-        calls = world.emulator.calls(since=start)["calls"]
-        writes = ("DeleteDistributionTenant", "UpdateDistributionTenant")
-        assert [c for c in calls if c["operation"] in writes and c["target"] in before.values()] == []
-
-        # Given up for good.
-        claims.patch("back", {"domains": one})
-        confirm_deletion(claims, claims.wait("its deletion to be held", lambda: held(claims, "name")))
-        claims.wait("the tenant to go", lambda: set(ids()) == {"kept.example.com"}, 150)
-        claims.delete("back")
-        confirm_deletion(claims, claims.wait("the last one to be held", lambda: held(claims, "name")))
-        claims.wait_gone(["back"])
-
-
-def held(claims: Claims, field: str = "uid") -> str | None:
-    """The tenant of claim back whose deletion is held."""
-    found = [
-        str(each["metadata"][field])
-        for each in claims.reader.items("edt", claims.namespace)
-        if each["metadata"].get("deletionTimestamp")
-        and condition(each, "Ready").get("reason") == "DeletionHeld"
-    ]
-    return found[0] if found else None
-
-
-def uids(claims: Claims) -> set[str]:
-    return {str(each["metadata"]["uid"]) for each in claims.reader.items("edt", claims.namespace)}
 
 
 def test_a_tenant_comes_back_though_a_domain_that_was_added_is_refused(claims: Claims, world: World) -> None:
