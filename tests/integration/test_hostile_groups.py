@@ -90,6 +90,26 @@ def test_no_tenant_of_another_namespace_joins_a_claims_own_group(teams: Teams) -
         blue.wait("the claim and its group to go", lambda: not blue.reader.items("ecg", blue.namespace), 240)
 
 
+def test_no_tenant_of_another_namespace_joins_a_group_that_a_claim_left(teams: Teams) -> None:
+    """The claim will come again. Until then, no object in the cluster stands for the group."""
+    blue, red = teams.blue, teams.red
+    asked = blue.claim("returns", crossplane={"compositionRef": {"name": "hostile-left"}}, onDelete="Orphan")
+    with applied(red.admin, dedicated("hostile-left")):
+        blue.apply(asked)
+        blue.wait_ready("returns", seconds=90)
+        [tenant] = blue.tenants("returns")
+        blue.delete("returns")
+        blue.wait("its objects to go", lambda: not (blue.managed("returns") or blue.groups("returns")), 120)
+        red.apply(red.tenant("joins", forProvider={"connectionGroupId": tenant["ConnectionGroupId"]}))
+        said = red.told("joins", "is only for a claim of another namespace", kind="edt")
+        assert blue.namespace not in said
+        blue.apply({**asked, "spec": {**asked["spec"], "onDelete": "Delete"}})
+        blue.wait_ready("returns", seconds=90)
+        assert blue.tenants("returns")[0]["Id"] == tenant["Id"]
+        blue.delete("returns")
+        blue.wait("the claim and its group to go", lambda: not blue.groups("returns"), 240)
+
+
 def test_a_tenant_of_another_keeps_no_recreated_claim_from_its_group(teams: Teams) -> None:
     """The tenant stays in the group for good, so the group stays too and the new claim has it."""
     blue, red = teams.blue, teams.red

@@ -1,5 +1,9 @@
 """A claim's whole life, as a user sees it."""
 
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from sandbox.world import World
 from tests.integration.claims import Claims
 from tests.integration.test_bad_claims import added_plans
@@ -188,6 +192,74 @@ def token(claims: Claims, name: str) -> str:
 def confirm_deletion(claims: Claims, name: str) -> None:
     annotation = f"edgetenants.io/confirm={token(claims, name)}"
     claims.world.kubectl("annotate", "edt", name, "-n", claims.namespace, annotation)
+
+
+def test_a_protected_tenant_whose_domain_is_put_back_is_kept_as_the_claim_says(
+    claims: Claims, world: World
+) -> None:
+    """Its deletion waits for a confirmation, and cannot be taken back."""
+    plan = {"distributionId": "E1EDGETENANTS", "deletionProtection": True, "allow": {"maxPerDomain": 10}}
+    both, one = ["kept.example.com", "put-back.example.com"], ["kept.example.com"]
+
+    def ids() -> dict[str, str]:
+        every = [t for t in world.emulator.state()["tenants"] if t["Name"].startswith(f"{claims.namespace}.")]
+        served = {t["Domains"][0]["Domain"]: str(t["Id"]) for t in every}
+        return {domain: served[domain] for domain in both if domain in served}
+
+    with added_plans(world, {"guarded": plan}), unprotected_afterwards(claims):
+        claims.apply(claims.claim("back", plan="guarded", isolation="PerDomain", domains=both))
+        claims.wait_ready("back")
+        before = ids()
+        start = world.emulator.calls()["total"]
+        # Two minutes: core's circuit breaker may drop an edit, which then has effect after one.
+        claims.patch("back", {"domains": one})
+        departing = claims.wait("a deletion to be held", lambda: held(claims), 120)
+        name = held(claims, "name")
+        claims.patch("back", {"domains": both})
+        keep = f"set spec.managementPolicies of DistributionTenant {name} to [Observe]"
+        claims.wait("the claim to say how", lambda: keep in json.dumps(claims.get("back")["status"]), 120)
+        change(claims, str(name), {"managementPolicies": ["Observe"]})
+        claims.wait("the resource to go", lambda: departing not in uids(claims), 120)
+        claims.wait("another one", lambda: len(uids(claims)) == 2, 120)
+        claims.wait_ready("back", seconds=120)
+        assert ids() == before
+        calls = world.emulator.calls(since=start)["calls"]
+        writes = ("DeleteDistributionTenant", "UpdateDistributionTenant")
+        assert [c for c in calls if c["operation"] in writes and c["target"] in before.values()] == []
+        claims.delete("back")
+        claims.wait("the claim to go", lambda: not claims.get("back"))
+
+
+@contextmanager
+def unprotected_afterwards(claims: Claims) -> Iterator[None]:
+    """Whatever happens, no resource with deletionProtection stays in the cluster that other tests share."""
+    try:
+        yield
+    finally:
+        claims.world.kubectl("delete", "tenantclaims", "--all", "-n", claims.namespace, "--timeout=60s")
+        for each in claims.reader.items("edt", claims.namespace):
+            change(claims, str(each["metadata"]["name"]), {"deletionProtection": False})
+
+
+def change(claims: Claims, name: str, spec: dict[str, object]) -> None:
+    """Change the spec of a managed resource."""
+    body = json.dumps({"spec": spec})
+    claims.world.kubectl("patch", "edt", name, "-n", claims.namespace, "--type=merge", "-p", body)
+
+
+def held(claims: Claims, field: str = "uid") -> str | None:
+    """The tenant of claim back whose deletion is held."""
+    found = [
+        str(each["metadata"][field])
+        for each in claims.reader.items("edt", claims.namespace)
+        if each["metadata"].get("deletionTimestamp")
+        and condition(each, "Ready").get("reason") == "DeletionHeld"
+    ]
+    return found[0] if found else None
+
+
+def uids(claims: Claims) -> set[str]:
+    return {str(each["metadata"]["uid"]) for each in claims.reader.items("edt", claims.namespace)}
 
 
 def test_a_tenant_comes_back_though_a_domain_that_was_added_is_refused(claims: Claims, world: World) -> None:
