@@ -16,7 +16,6 @@ import structlog
 from apis.conditions import TenantConditionType
 from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.api.conditions import Condition, ConditionType
-from edgetenants_runtime.api.managed import ManagementPolicy
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import Change, Observation
 from edgetenants_runtime.managed import Managed
@@ -32,6 +31,7 @@ from provider.cloudfront.domain.dns_look import DnsLook, unseen
 from provider.cloudfront.lifecycle.actions import Action, Effects
 from provider.cloudfront.lifecycle.report import Shown
 from provider.cloudfront.memory import group_look
+from provider.cloudfront.ownership import judgement
 from provider.cloudfront.safety.dependencies import Dependencies
 from provider.cloudfront.state import certificates, desired, leaving, observed
 from provider.cloudfront.state.certificates import Certificate, Request
@@ -58,8 +58,6 @@ _KIND: Final = Kind[Tenant, ObservedTenant](
 )
 
 
-_UPDATING: Final = frozenset({ManagementPolicy.ALL, ManagementPolicy.UPDATE})
-"""Management policies that permit updates."""
 _OF_DOMAINS: Final = frozenset(
     {
         Reason.CERTIFICATE_SAN_MISMATCH,
@@ -174,7 +172,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             written=written,
             ineffective=ineffective,
             frozen=self._policy.frozen,
-            may_update=bool(set(mr.management_policies) & _UPDATING),
+            may_update=judgement.updates(mr),
         )
 
     def _where(self, mr: Managed, seen: ObservedTenant, *, moving: bool) -> Dns:

@@ -16,6 +16,7 @@ from typing import Final
 from apis.conditions import TenantReadyReason
 from edgetenants_runtime.api.conditions import ConditionType
 from edgetenants_runtime.managed import Managed
+from edgetenants_runtime.rules.policies import UnsupportedPolicies, permissions
 from provider.cloudfront.ownership.proofs import Proof, Resource
 from provider.cloudfront.state import applied, identity
 from provider.cloudfront.state.observed import account_of
@@ -35,6 +36,7 @@ __all__ = [
     "recorded",
     "renamed",
     "rival",
+    "updates",
     "writes",
 ]
 
@@ -63,6 +65,14 @@ class Ownership(Enum):
 def writes(mr: Managed) -> bool:
     """The management policies allow more than observing, so the resource must own the tenant."""
     return bool(set(mr.management_policies) - _READING)
+
+
+def updates(mr: Managed) -> bool:
+    """The management policies allow updates of the external resource."""
+    try:
+        return permissions(mr.management_policies, mr.deletion_policy).update
+    except UnsupportedPolicies:
+        return False
 
 
 def recorded(mr: Managed, seen: Resource) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 from apis.providerconfig import Writes
 from edgetenants_runtime.api.annotations import PAUSED
 from edgetenants_runtime.managed import Managed
-from edgetenants_runtime.rules.policies import UnsupportedPolicies, permissions
+from provider.cloudfront.ownership import judgement
 from provider.cloudfront.safety.guards import DRY_RUN_ANNOTATION, is_dry_run
 
 __all__ = ["ConfigOf", "Hold", "hold_of"]
@@ -31,7 +31,7 @@ def hold_of(mr: Managed, config: Mapping[str, Any] | None) -> str:
         return f"{it} is paused. Remove its annotation {PAUSED} to proceed"
     if is_dry_run(mr):
         return f"{it} is in a dry run. Remove its annotation {DRY_RUN_ANNOTATION} to proceed"
-    if not _updates(mr):
+    if not judgement.updates(mr):
         return f"the managementPolicies of {it} do not allow updates. Add Update to them to proceed"
     if config is None:
         return f"{mr.provider_config_ref}, which {it} uses, does not exist. Create it to proceed"
@@ -39,10 +39,3 @@ def hold_of(mr: Managed, config: Mapping[str, Any] | None) -> str:
         config_name = mr.provider_config_ref
         return f"spec.writes of {config_name}, which {it} uses, is Frozen. The platform team ends that"
     return ""
-
-
-def _updates(mr: Managed) -> bool:
-    try:
-        return permissions(mr.management_policies, mr.deletion_policy).update
-    except UnsupportedPolicies:
-        return False
