@@ -17,7 +17,7 @@ from edgetenants_runtime.api.managed import (
 from edgetenants_runtime.api.model import ApiModel, Bool, Kube
 
 from .distributiontenant import AwsId
-from .drift import AppliedRecord, Drift, GuardedSpec, PlannedActions
+from .drift import AppliedRecord, Drift, GuardedSpec, GuardedStatus, PlannedActions
 from .tags import Tags
 
 
@@ -94,7 +94,7 @@ class ConnectionGroupObservation(ApiModel):
     """Tags of the group, including the provider's own and those that others set."""
 
 
-class ConnectionGroupStatus(ManagedStatus):
+class ConnectionGroupStatus(ManagedStatus, GuardedStatus):
     """The observed state of the connection group."""
 
     at_provider: ConnectionGroupObservation | None = None

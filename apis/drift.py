@@ -29,7 +29,16 @@ class GuardedSpec(ApiModel):
     provider's flag --drift-policy decides."""
     deletion_protection: Bool = False
     """true: if this object is deleted, the provider deletes nothing in AWS until the annotation
-    edgetenants.io/confirm has the token that the Ready condition names."""
+    edgetenants.io/confirm has the token that the Ready condition names. Turning the field off does not
+    release a deletion that waits already."""
+
+
+class GuardedStatus(ApiModel):
+    """Status fields for drift and deletion that all managed resources have."""
+
+    deletion_protected: Bool | None = None
+    """true: this object was deleted while spec.deletionProtection was on, so the deletion waits for the
+    annotation edgetenants.io/confirm."""
 
 
 class FieldDrift(ApiModel):

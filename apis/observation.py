@@ -9,7 +9,7 @@ from edgetenants_runtime.api.managed import ManagedStatus
 from edgetenants_runtime.api.model import ApiModel, Bool, Kube
 
 from .dns import DnsInstructions
-from .drift import AppliedRecord, Drift, PlannedActions
+from .drift import AppliedRecord, Drift, GuardedStatus, PlannedActions
 
 
 class DomainObservation(ApiModel):
@@ -146,7 +146,7 @@ class DistributionTenantObservation(ApiModel):
     """When the tenant was last changed (RFC 3339)."""
 
 
-class DistributionTenantStatus(ManagedStatus):
+class DistributionTenantStatus(ManagedStatus, GuardedStatus):
     """The observed state of the tenant."""
 
     domains_ready: Annotated[str | None, Field(max_length=16)] = None

@@ -208,7 +208,8 @@ class Plan(ApiModel):
     """What the provider does if a tenant was changed in AWS: Enforce, Report or Suspend. Unset: the
     provider's flag --drift-policy decides."""
     deletion_protection: Bool = False
-    """true: the provider deletes a tenant only after confirmation."""
+    """true: the provider deletes a tenant only after confirmation. Turning it off does not release a deletion
+    that waits already."""
 
 
 class EnvironmentConfigSource(ApiModel):

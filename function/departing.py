@@ -22,7 +22,7 @@ from google.protobuf.struct_pb2 import Struct
 
 from apis.tenant_choices import OnDelete
 from edgetenants_runtime.api.managed import DeletionPolicy, ManagementPolicy
-from function import response, structs, switches
+from function import naming, response, structs
 from function.compose import KEEP, Order
 from function.observed import ObservedTenant
 
@@ -67,9 +67,12 @@ def _outdated(
 
 
 def _is_parked(order: Order, name: str, seen: ObservedTenant) -> bool:
-    """Whether it is a tenant that lists a parking name and nothing else."""
+    """Whether it is a tenant that lists parking names and nothing else. The plan may have no parking domain
+    any more, or another one."""
     domains = seen.asked.domains
-    return bool(domains) and switches.parkings(order.chosen.plan.parking_domain, name, domains) == domains
+    return bool(domains) and all(
+        naming.is_parked(None, name, each) and each not in order.claim.domains for each in domains
+    )
 
 
 def _is_orphaned(resource: Struct, order: Order) -> bool | None:

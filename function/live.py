@@ -653,11 +653,12 @@ _WAITING: Final[Mapping[str, Reason]] = {
 }
 """Reasons of Ready that clear once the domain's owner acts."""
 
-_PROTECTION: Final = "spec.deletionProtection"
+_PROTECTION: Final = "deletionProtection "
 _KEEP_IT: Final = (
     "The claim needs this tenant: after that, its domains are not served until the tenant is created again. "
     "To keep them served instead, set spec.managementPolicies of DistributionTenant {} to [Observe]. Then "
-    "only the resource goes, and Crossplane creates it again for the same tenant"
+    "only the resource goes, and Crossplane creates it again for the same tenant. If Blocked shows a change "
+    "that waits, revert that first: the new resource gets it"
 )
 _HOLDING: Final = frozenset({TenantReadyReason.DELETION_HELD, TenantReadyReason.FROZEN})
 """Reasons of Ready for which a deletion waits until someone acts."""

@@ -78,7 +78,8 @@ def wanted(order: Order, seen: Mapping[str, ObservedTenant]) -> Wanted:
         seen: the claim's managed resources, including its connection group, by their composed resource names.
     """
     kept = {name: each for name, each in seen.items() if not each.deleted}
-    held = {name: each for name, each in kept.items() if each.exists}
+    # A resource that is being deleted still serves, perhaps for weeks, if its deletion is on hold.
+    held = {name: each for name, each in seen.items() if each.exists}
     tenants, waiting, switching = _isolated(order, kept)
     tenants, moved = _on_distribution(order, tenants, held)
     dedicated, regrouped = _connected(order, tenants, held)
@@ -245,7 +246,8 @@ def _on_distribution(
     moves = {
         old: Move(
             f"{order.chosen.path('distributionId')} is distribution {asked}, but {old} serves the "
-            "domains. The move changes origin, certificate and rules at once.",
+            "domains. The move changes origin, certificate and rules at once."
+            f"{_created_again(held[each.resource_name] for each, its in present.items() if its == old)}",
             naming.token(f"distribution {old} {asked}"),
         )
         for old in sorted(others)
@@ -262,17 +264,38 @@ def _present(seen: ObservedTenant | None, asked: str) -> str:
 def _connected(
     order: Order, tenants: Iterable[WantedTenant], held: Mapping[str, ObservedTenant]
 ) -> tuple[bool, tuple[Move, ...]]:
-    if order.terms.dedicated or not any(map(compose.is_group, held)):
+    present = [held[each.resource_name] for each in tenants if each.resource_name in held]
+    if order.terms.dedicated or not _has_group(held, present):
         return order.terms.dedicated, ()
     move = Move(
         "Without its own connection group, the claim gets another routing endpoint. Domains whose DNS "
-        "records lead to the old one are not served once it is deleted.",
+        f"records lead to the old one are not served once it is deleted.{_created_again(present)}",
         naming.token("connection group"),
         needs=_named_group(order),
     )
-    served = any(each.resource_name in held for each in tenants)
+    served = bool(present)
     confirmed = move.token in order.composite.confirmed and not move.needs
     return (False, ()) if not served or confirmed else (True, (move,))
+
+
+def _has_group(held: Mapping[str, ObservedTenant], tenants: Iterable[ObservedTenant]) -> bool:
+    """Whether the claim has its own connection group, and not only one that it gave up and that waits for
+    tenants of others."""
+    groups = [each for name, each in held.items() if compose.is_group(name)]
+    return not all(each.deleted for each in groups) or (
+        bool(groups) and any(each.asked.own_group for each in tenants)
+    )
+
+
+def _created_again(tenants: Iterable[ObservedTenant]) -> str:
+    """What a change means for tenants that are being deleted: no resource remembers what they had."""
+    names = sorted(each.name for each in tenants if each.deleted)
+    if not names:
+        return ""
+    return (
+        f" These resources are being deleted: {_names(names, _NAMES_OF_NEEDS)}. When Crossplane creates them "
+        "again, they get this change without a confirmation."
+    )
 
 
 def _named_group(order: Order) -> str:

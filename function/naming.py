@@ -61,11 +61,12 @@ def parked(wildcard: str, uid: str, resource_name: str, change: str) -> str:
     return f"{resource_name}-{ending}{wildcard.removeprefix('*')}"
 
 
-def is_parked(wildcard: str, resource_name: str, domain: str) -> bool:
-    """Whether `parked` could give this name to the tenant in some change."""
+def is_parked(wildcard: str | None, resource_name: str, domain: str) -> bool:
+    """Whether `parked` could give this name to the tenant in some change; None: below any parking domain."""
     first, _, rest = domain.partition(".")
     stem, _, ending = first.rpartition("-")
-    return stem == resource_name and len(ending) == _TOKEN_LENGTH and rest == wildcard.removeprefix("*.")
+    below = wildcard is None or rest == wildcard.removeprefix("*.")
+    return stem == resource_name and len(ending) == _TOKEN_LENGTH and below
 
 
 def _with_hash(name: str, hashed: str) -> str:

@@ -54,6 +54,8 @@ class Asked:
     domains: frozenset[str] = frozenset()
     enabled: bool | None = None
     distribution_id: str = ""
+    own_group: bool = False
+    """Whether it is in the claim's own connection group."""
 
 
 @dataclass(frozen=True)
@@ -163,6 +165,7 @@ def _asked(parameters: Struct | None) -> Asked:
         domains=frozenset(structs.texts(parameters, "domains")),
         enabled=structs.flag(parameters, "enabled"),
         distribution_id=structs.text(parameters, "distributionId"),
+        own_group=structs.child(parameters, "connectionGroupIdSelector") is not None,
     )
 
 

@@ -106,3 +106,25 @@ def test_the_deletion_goes_on_as_soon_as_it_is_confirmed(aws):
     aws.deploy()
     found.reconcile()
     assert not aws.tenants
+
+
+def test_protection_that_is_turned_off_during_the_deletion_releases_nothing(aws):
+    """A claim's edit can turn it off while the claim needs the tenant once more."""
+    found = held(aws, "protected")
+    stored = found.stored
+    del stored["spec"]["deletionProtection"]
+    found.objects.put(found.kind, stored)
+    for _ in range(3):
+        found.reconcile()
+    token = stored["metadata"]["uid"][:8]
+    words = (
+        "deletionProtection was on when the deletion was requested: tenant shop.acme is kept. To delete it, "
+        f"set the annotation edgetenants.io/confirm to {token}"
+    )
+    assert found.told("Ready") == ("False", "DeletionHeld", words)
+    assert shown(found)["enabled"] is True
+    found.edit(annotations={"edgetenants.io/confirm": token})
+    found.reconcile()
+    aws.deploy()
+    found.reconcile()
+    assert not aws.tenants

@@ -197,8 +197,9 @@ def confirm_deletion(claims: Claims, name: str) -> None:
 def test_a_protected_tenant_whose_domain_is_put_back_is_kept_as_the_claim_says(
     claims: Claims, world: World
 ) -> None:
-    """Its deletion waits for a confirmation, and cannot be taken back."""
-    plan = {"distributionId": "E1EDGETENANTS", "deletionProtection": True, "allow": {"maxPerDomain": 10}}
+    """Its deletion waits for a confirmation, and cannot be taken back. A plan without deletionProtection, in
+    the same edit, confirms nothing."""
+    plan = {"distributionId": "E1EDGETENANTS", "allow": {"maxPerDomain": 10}}
     both, one = ["kept.example.com", "put-back.example.com"], ["kept.example.com"]
 
     def ids() -> dict[str, str]:
@@ -206,7 +207,8 @@ def test_a_protected_tenant_whose_domain_is_put_back_is_kept_as_the_claim_says(
         served = {t["Domains"][0]["Domain"]: str(t["Id"]) for t in every}
         return {domain: served[domain] for domain in both if domain in served}
 
-    with added_plans(world, {"guarded": plan}), unprotected_afterwards(claims):
+    plans = {"guarded": {**plan, "deletionProtection": True}, "open": plan}
+    with added_plans(world, plans), unprotected_afterwards(claims):
         claims.apply(claims.claim("back", plan="guarded", isolation="PerDomain", domains=both))
         claims.wait_ready("back")
         before = ids()
@@ -215,7 +217,7 @@ def test_a_protected_tenant_whose_domain_is_put_back_is_kept_as_the_claim_says(
         claims.patch("back", {"domains": one})
         departing = claims.wait("a deletion to be held", lambda: held(claims), 120)
         name = held(claims, "name")
-        claims.patch("back", {"domains": both})
+        claims.patch("back", {"domains": both, "plan": "open"})
         keep = f"set spec.managementPolicies of DistributionTenant {name} to [Observe]"
         claims.wait("the claim to say how", lambda: keep in json.dumps(claims.get("back")["status"]), 120)
         change(claims, str(name), {"managementPolicies": ["Observe"]})
@@ -232,13 +234,16 @@ def test_a_protected_tenant_whose_domain_is_put_back_is_kept_as_the_claim_says(
 
 @contextmanager
 def unprotected_afterwards(claims: Claims) -> Iterator[None]:
-    """Whatever happens, no resource with deletionProtection stays in the cluster that other tests share."""
+    """Whatever happens, no deletion stays on hold in the cluster that other tests share."""
     try:
         yield
     finally:
         claims.world.kubectl("delete", "tenantclaims", "--all", "-n", claims.namespace, "--timeout=60s")
         for each in claims.reader.items("edt", claims.namespace):
-            change(claims, str(each["metadata"]["name"]), {"deletionProtection": False})
+            confirmed = f"edgetenants.io/confirm={each['metadata']['uid'][:8]}"
+            claims.world.kubectl(
+                "annotate", "edt", each["metadata"]["name"], "-n", claims.namespace, confirmed, "--overwrite"
+            )
 
 
 def change(claims: Claims, name: str, spec: dict[str, object]) -> None:

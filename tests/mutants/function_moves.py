@@ -6,6 +6,38 @@ _SWITCHES = "unit/function/test_switches.py"
 
 FUNCTION_MOVES: tuple[Mutation, ...] = (
     Mutation(
+        "a change waits for no tenant whose deletion is held",
+        "moves.py",
+        "for name, each in seen.items() if each.exists}\n    tenants, waiting",
+        "for name, each in kept.items() if each.exists}\n    tenants, waiting",
+        "who deletes a protected resource has its tenant moved to another distribution unasked",
+        ("unit/function/test_cases.py",),
+    ),
+    Mutation(
+        "a group that someone deletes is given up",
+        "moves.py",
+        "        bool(groups) and any(each.asked.own_group for each in tenants)\n",
+        "        False\n",
+        "who deletes a ConnectionGroup has the claim's endpoint changed unasked",
+        ("unit/function/test_cases.py",),
+    ),
+    Mutation(
+        "a group that was given up is had back",
+        "moves.py",
+        "    return not all(each.deleted for each in groups) or (\n",
+        "    return bool(groups) or (\n",
+        "a claim asks for the same confirmation again as long as tenants of others are in its former group",
+        ("unit/function/test_cases.py",),
+    ),
+    Mutation(
+        "parked tenants are known by the plan's parking domain of today",
+        "departing.py",
+        "naming.is_parked(None, name, each)",
+        "naming.is_parked(order.chosen.plan.parking_domain or '*', name, each)",
+        "a tenant that never served the claim stays in AWS without a managed resource",
+        ("unit/function/test_switches.py",),
+    ),
+    Mutation(
         "a replacement does not tell of protected tenants",
         "moves.py",
         '    if not order.chosen.plan.deletion_protection:\n        return ""\n',

@@ -309,10 +309,18 @@ PROVIDER_GUARDS = (
     Mutation(
         "protection holds nothing",
         "cloudfront/safety/guards.py",
-        '    if not mr.spec.get("deletionProtection") or is_confirmed(mr):\n',
+        "    if not is_protected(mr) or is_confirmed(mr):\n",
         "    if True:\n",
         "a protected tenant is deleted",
         _TENANT,
+    ),
+    Mutation(
+        "protection that is turned off during a deletion releases it",
+        "cloudfront/safety/guards.py",
+        " or mr.status.get(DELETION_PROTECTED) is True\n",
+        "\n",
+        "one edit of a claim that needs its tenant once more deletes that tenant",
+        ("contract/test_held_deletions.py",),
     ),
     Mutation(
         "what a backup brought back goes with its tenant",

@@ -31,6 +31,7 @@ from provider.cloudfront.state.observed import account_of
 
 __all__ = [
     "CONFIRM_ANNOTATION",
+    "DELETION_PROTECTED",
     "DRY_RUN_ANNOTATION",
     "adoption_refused",
     "check_default_group",
@@ -47,6 +48,7 @@ __all__ = [
     "is_confirmed",
     "is_dry_run",
     "is_held",
+    "is_protected",
     "leads_nowhere",
     "out_of_sync",
     "refuse_beside",
@@ -58,6 +60,8 @@ _log = structlog.get_logger("provider.cloudfront.guards")
 
 DRY_RUN_ANNOTATION: Final = "edgetenants.io/dry-run"
 CONFIRM_ANNOTATION: Final = "edgetenants.io/confirm"
+DELETION_PROTECTED: Final = "deletionProtected"
+"""A field of status. Whoever may write it may also change the spec, so a false value costs nothing more."""
 _LONGEST_NAME: Final = 2048
 """Characters of the longest ARN."""
 _LIFTS: Final = "Writes resume when that setting is removed"
@@ -457,13 +461,25 @@ def check_protection(mr: Managed) -> None:
     Raises:
         NotYet: no user has confirmed it.
     """
-    if not mr.spec.get("deletionProtection") or is_confirmed(mr):
+    if not is_protected(mr) or is_confirmed(mr):
         return
+    why = "spec.deletionProtection is on"
+    if not mr.spec.get("deletionProtection"):
+        why = "deletionProtection was on when the deletion was requested"
     words = (
-        f"spec.deletionProtection is on: {noun(mr)} {mr.external_name} is kept. To delete it, set the "
+        f"{why}: {noun(mr)} {mr.external_name} is kept. To delete it, set the "
         f"annotation {CONFIRM_ANNOTATION} to {token_of(mr)}"
     )
     raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.DELETION_HELD, words),))
+
+
+def is_protected(mr: Managed) -> bool:
+    """Whether the deletion of `mr` waits for a confirmation, because spec.deletionProtection is or was on.
+
+    An edit of a claim can remove the field while the deletion waits: Crossplane applies the resource again if
+    the claim needs it once more. Such an edit confirms nothing. So the status keeps that the field was on.
+    """
+    return bool(mr.spec.get("deletionProtection")) or mr.status.get(DELETION_PROTECTED) is True
 
 
 def check_restored(mr: Managed) -> None:
@@ -512,7 +528,7 @@ def is_held(mr: Managed, frozen: str) -> bool:
         frozen: as in `check_frozen`.
     """
     ready = mr.condition(ConditionType.READY)
-    protected = (bool(mr.spec.get("deletionProtection")) or _was_restored(mr)) and not is_confirmed(mr)
+    protected = (is_protected(mr) or _was_restored(mr)) and not is_confirmed(mr)
     told = ready is not None and ready.reason == Reason.DELETION_HELD
     return bool(frozen) or protected or told or bool(mr.held_by_others)
 

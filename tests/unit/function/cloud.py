@@ -39,6 +39,7 @@ class Managed:
     external_name: str = ""
     generation: int = 1
     deleted: bool = False
+    policies: tuple[str, ...] = ("*",)
     status: dict[str, Any] = field(default_factory=dict)
 
 
@@ -98,6 +99,7 @@ class Cloud:
             known.generation += domains != known.domains
             known.domains = domains
             known.external_name = annotations["crossplane.io/external-name"]
+            known.policies = tuple(resource["spec"].get("managementPolicies", ("*",)))
             known.takes = frozenset(filter(None, annotations.get(TAKE, "").split(",")))
         for name in self.managed.keys() - wanted.keys():
             self.managed[name].deleted = True
@@ -109,7 +111,8 @@ class Cloud:
         mr = self.managed[name]
         tenant = self.tenants.get(mr.external_name)
         if mr.deleted:
-            self.tenants.pop(mr.external_name, None)
+            if mr.policies == ("*",):
+                self.tenants.pop(mr.external_name, None)
             del self.managed[name]
             return
         reason = self._create(mr) if tenant is None else self._update(mr, tenant)
@@ -206,6 +209,13 @@ class Cloud:
         for tenant in self.tenants.values():
             tenant.checked = True
 
+    @property
+    def leaked(self) -> list[set[str]]:
+        """The domains of each tenant without a managed resource that has none of the claim's domains."""
+        managed = {each.external_name for each in self.managed.values()}
+        alone = [each.domains for name, each in self.tenants.items() if name not in managed]
+        return [each for each in alone if all(name.endswith(".parking.example.com") for name in each)]
+
     # All of them in turn.
 
     def round(self) -> fnv1.RunFunctionResponse:
@@ -243,6 +253,6 @@ def _observed(mr: Managed) -> dict[str, Any]:
         metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     return {
         "metadata": metadata,
-        "spec": {"forProvider": {"domains": sorted(mr.domains)}},
+        "spec": {"managementPolicies": list(mr.policies), "forProvider": {"domains": sorted(mr.domains)}},
         "status": mr.status,
     }

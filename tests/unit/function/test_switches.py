@@ -523,7 +523,13 @@ steps = st.one_of(
     st.tuples(st.just("turn"), st.just(0), st.just(0)),
     st.tuples(st.sampled_from(["domains", "plan"]), st.integers(0, 7), st.just(0)),
 )
+kept = st.tuples(st.just("onDelete"), st.just(0), st.just(0))
 ALL = [B, C, "d.example.com"]
+PLANS: list[dict[str, Any]] = [
+    {},
+    {"parkingDomain": "*.parking.example.com"},
+    {"parkingDomain": "*.b.parking.example.com"},
+]
 
 
 def _one(cloud: Cloud, step: tuple[str, int, int]) -> None:
@@ -544,8 +550,10 @@ def _one(cloud: Cloud, step: tuple[str, int, int]) -> None:
         cloud.isolation = OTHER[cloud.isolation]
     elif what == "domains":
         cloud.domains = [A, *(each for n, each in enumerate(ALL) if which & (1 << n))]
+    elif what == "onDelete":
+        cloud.on_delete = "Orphan" if cloud.on_delete == "Delete" else "Delete"
     elif what == "plan":
-        cloud.plan = {"parkingDomain": "*.parking.example.com"} if which % 2 else {}
+        cloud.plan = dict(PLANS[which % len(PLANS)])
 
 
 @settings(deadline=None, max_examples=int(os.environ.get("EDGETENANTS_EXAMPLES", "100")))
@@ -566,3 +574,38 @@ def test_nothing_that_stays_in_the_claim_goes_dark_whatever_happens_when(
         cloud.confirmed = TOKENS
     cloud.settle()
     assert homes(cloud) == home(cloud.isolation, cloud.domains)
+
+
+@settings(deadline=None, max_examples=int(os.environ.get("EDGETENANTS_EXAMPLES", "100")))
+@given(st.sampled_from(["Shared", "PerDomain"]), st.lists(st.one_of(steps, kept), max_size=25), st.booleans())
+def test_no_tenant_with_a_parking_name_alone_is_left_whatever_happens_when(
+    isolation: str, happens: list[tuple[str, int, int]], gives: bool
+) -> None:
+    """Whatever onDelete says: such a tenant never served the claim, and no resource would show it."""
+    cloud = running(isolation, (A, B), gives=gives)
+    cloud.plan["allow"] = {"onDelete": ["Delete", "Orphan"]}
+    for step in happens:
+        _one(cloud, step)
+        cloud.plan = {**cloud.plan, "allow": {"onDelete": ["Delete", "Orphan"]}}
+        assert not cloud.leaked, step
+        assert cloud.served >= {A}, step
+    for _ in range(12):
+        cloud.round()
+        assert not cloud.leaked
+        assert cloud.served >= {A}
+
+
+def test_a_parked_tenant_goes_although_the_plan_has_no_parking_domain_any_more() -> None:
+    cloud = running("Shared", (A, B))
+    cloud.isolation = "PerDomain"
+    for _ in range(2):
+        cloud.apply(cloud.ask())
+        for name in list(cloud.managed):
+            cloud.reconcile(name)
+    assert len(cloud.tenants) == 3, "the new ones are parked"
+    cloud.isolation, cloud.on_delete = "Shared", "Orphan"
+    cloud.plan = {"allow": {"onDelete": ["Delete", "Orphan"]}}
+    for _ in range(3):
+        cloud.round()
+    assert homes(cloud) == home("Shared", [A, B])
+    assert len(cloud.tenants) == 1
